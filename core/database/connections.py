@@ -36,11 +36,6 @@ A connection that nobody uses is closed by the server after two minutes: others 
 A search has the server join what it finds to one text: of hundreds of rows the driver takes longer than the server.
 """
 
-_LOCK_WAITS = (("SET SESSION innodb_lock_wait_timeout = %s", 1), ("SET SESSION ob_trx_lock_timeout = %s", 1_000_000))
-"""How long a transaction waits for a row, and what a second is in its unit; the other server's is not known, and passed
-over."""
-
-
 PARAMETERS = ("tls", "tls_ca", "unix_socket", "charset")
 """What may stand behind the question mark of a connection string to a server."""
 KEPT_PLANS = 48
@@ -81,33 +76,34 @@ class Target:
         return self.family == "sqlite" and not self.in_memory and not Path(str(self.url.database)).exists()
 
 
+def _refuse(text: str) -> ConfigError:
+    return ConfigError(text, flag="DATABASE_URL")
+
+
 def parse_url(url: str) -> Target:
     """Return where a connection string points."""
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
-        raise ConfigError(
-            "DATABASE_URL is not a connection string. Write sqlite:///FILE or mysql://USER:PASSWORD@HOST:PORT/NAME.",
-            flag="DATABASE_URL",
+        raise _refuse(
+            "DATABASE_URL is not a connection string. Write sqlite:///FILE or mysql://USER:PASSWORD@HOST:PORT/NAME."
         ) from None
     _check_parts(parsed)
     backend = parsed.get_backend_name()
     if backend not in ("mysql", "mariadb", "sqlite"):
-        raise ConfigError(
+        raise _refuse(
             f"DATABASE_URL has the scheme {parsed.drivername[:12]!r}. Use sqlite:///FILE, or mysql:// for MySQL, "
-            "MariaDB, OceanBase and TiDB.",
-            flag="DATABASE_URL",
+            "MariaDB, OceanBase and TiDB."
         )
     if backend == "sqlite":
         return _sqlite(parsed)
     if not parsed.database:
-        raise ConfigError("DATABASE_URL names no database. Add its name at the end: .../NAME.", flag="DATABASE_URL")
+        raise _refuse("DATABASE_URL names no database. Add its name at the end: .../NAME.")
     unknown = sum(1 for name in parsed.query if name not in PARAMETERS)
     if unknown:
-        raise ConfigError(
+        raise _refuse(
             f"DATABASE_URL has {unknown} parameters that are not known. Behind the question mark may stand "
-            f"{', '.join(PARAMETERS)}.",
-            flag="DATABASE_URL",
+            f"{', '.join(PARAMETERS)}."
         )
     parsed = parsed.set(drivername="mysql+pymysql")
     return Target(parsed, "mysql", False, parsed.render_as_string(hide_password=True))
@@ -120,25 +116,23 @@ def check_url(url: str) -> None:
         _tls(target.url)
 
 
-_UNESCAPED = (
-    "DATABASE_URL has a character that separates its parts inside the user or the password. Write %40 for @, %2F for / "
-    "and %3A for : there."
-)
-
-
 def _check_parts(url: URL) -> None:
     """Refuse what no server and no file is reached by, so that no driver fails on it with the password in its error."""
     if not url.get_backend_name().startswith("sqlite") and "@" in f"{url.host}{url.database}":
-        raise ConfigError(_UNESCAPED, flag="DATABASE_URL")  # a part of the password was taken for host or name
+        raise _refuse(  # a part of the password was taken for host or name
+            "DATABASE_URL has a character that separates its parts inside the user or the password. Write %40 for @, "
+            "%2F for / and %3A for : there."
+        )
     parts = (url.username, url.password, url.host, url.database, *(str(value) for value in url.query.values()))
     for part in parts:
         if part and ("\0" in part or any("\ud800" <= letter <= "\udfff" for letter in part)):
-            said = "DATABASE_URL holds a character that is none. Write it again; %40 stands for @ in a password."
-            raise ConfigError(said, flag="DATABASE_URL")
+            raise _refuse(
+                "DATABASE_URL holds a character that is none. Write it again; %40 stands for @ in a password."
+            )
     try:
         (url.host or "").encode("idna")
     except UnicodeError:
-        raise ConfigError("DATABASE_URL names a host that cannot be one. Correct it.", flag="DATABASE_URL") from None
+        raise _refuse("DATABASE_URL names a host that cannot be one. Correct it.") from None
 
 
 def _sqlite(url: URL) -> Target:
@@ -146,10 +140,9 @@ def _sqlite(url: URL) -> Target:
     in_memory = file == ":memory:"
     unknown = sorted(set(url.query) - {"mode"})
     if unknown or url.query.get("mode", "rwc") not in ("ro", "rw", "rwc"):
-        raise ConfigError(
+        raise _refuse(
             "DATABASE_URL has parameters that are not known. Behind the question mark of a SQLite file may stand "
-            "mode=ro, which only reads it.",
-            flag="DATABASE_URL",
+            "mode=ro, which only reads it."
         )
     if not in_memory:
         url = url.set(drivername="sqlite", database=str(resolve_file(file)))
@@ -177,12 +170,12 @@ def _tls(url: URL) -> tuple[URL, dict[str, Any]]:
     if mode == "off":
         return url, {"ssl_disabled": True}
     if mode not in ("on", "verify"):
-        raise ConfigError("tls in DATABASE_URL must be off, on or verify. Correct it.", flag="DATABASE_URL")
+        raise _refuse("tls in DATABASE_URL must be off, on or verify. Correct it.")
     try:
         context = ssl.create_default_context(cafile=str(ca) if ca else None)
     except OSError as error:  # ssl.SSLError is one
         said = "tls_ca in DATABASE_URL names a file that cannot be read as certificates"
-        raise ConfigError(f"{said} ({type(error).__name__}). Correct it.", flag="DATABASE_URL") from None
+        raise _refuse(f"{said} ({type(error).__name__}). Correct it.") from None
     if mode == "on":
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
@@ -203,15 +196,11 @@ def make_engines(
         "write_timeout": timeout_seconds,
         "init_command": SESSION,
     }
-    common: dict[str, Any] = {
+    common = _pool(pool_size) | {
         "connect_args": arguments,
         "pool_pre_ping": True,
         "pool_recycle": 1800,
-        "pool_size": pool_size,
-        "max_overflow": pool_size * 4,
         "pool_timeout": timeout_seconds,
-        "hide_parameters": True,
-        "poolclass": QueuePool,
         "paramstyle": "format",
     }
     # Said outright: where a server has no autocommit as its default, MySQL tells the driver at login that it has.
@@ -221,6 +210,10 @@ def make_engines(
     writing = create_engine(url, isolation_level="READ COMMITTED", **common)
     _listen(reading, writing, timeout_seconds, left)
     return reading, writing
+
+
+def _pool(size: int) -> dict[str, Any]:
+    return {"pool_size": size, "max_overflow": size * 4, "hide_parameters": True, "poolclass": QueuePool}
 
 
 def _listen(reading: Engine, writing: Engine, timeout_seconds: float, left: Callable[[], float]) -> None:
@@ -236,11 +229,6 @@ def _listen(reading: Engine, writing: Engine, timeout_seconds: float, left: Call
     def given_back(connection: Any, _record: Any) -> None:
         _set_times(connection, timeout_seconds)
 
-    def set_lock_wait(connection: Any, record: Any) -> None:
-        wait = record.info[_WAIT] = _lock_wait(timeout_seconds)
-        _set_lock_wait(connection, wait)
-
-    event.listen(writing, "connect", set_lock_wait)
     for engine in (reading, writing):
         event.listen(engine, "do_connect", connect)
         event.listen(engine, "do_connect", _log_in)
@@ -286,9 +274,14 @@ def _lock_wait(seconds: float) -> int:
 
 
 def _set_lock_wait(line: Any, wait: int) -> None:
-    for statement, unit in _LOCK_WAITS:
-        # Where nobody looks for deadlocks, two that wait for each other shall not give up at the same moment.
-        value = wait if unit == 1 else int(wait * unit * random.uniform(0.5, 1.0))
+    """Set how long a transaction waits for a row; each server passes over the setting of the other.
+
+    OceanBase finds no deadlocks: two that wait for each other shall not give up at the same moment.
+    """
+    for statement, value in (
+        ("SET SESSION innodb_lock_wait_timeout = %s", wait),
+        ("SET SESSION ob_trx_lock_timeout = %s", int(wait * 1_000_000 * random.uniform(0.5, 1.0))),
+    ):
         with suppress(line.Error), line.cursor() as cursor:
             cursor.execute(statement, (value,))
 
@@ -310,13 +303,7 @@ def _sqlite_engines(target: Target, timeout_seconds: float, pool_size: int) -> t
         only = create_engine(target.url, connect_args=arguments, poolclass=StaticPool, hide_parameters=True)
         _listen_sqlite(only, timeout_seconds)
         return only, only
-    common: dict[str, Any] = {
-        "connect_args": arguments,
-        "pool_size": pool_size,
-        "max_overflow": pool_size * 4,
-        "hide_parameters": True,
-        "poolclass": QueuePool,
-    }
+    common = _pool(pool_size) | {"connect_args": arguments}
     alone = common | {"connect_args": arguments | {"cached_statements": KEPT_PLANS}}
     url = _file_url(target)
     reading = create_engine(url, isolation_level="AUTOCOMMIT", pool_reset_on_return=None, **alone)

@@ -174,27 +174,19 @@ class Database:
     def _read(
         self, statement: Any, values: Sequence[Any] | None, ask: Callable[[Connection], Sequence[Any]], source: str
     ) -> Sequence[Any]:
-        with self.request_connection():
-            call: Call = self._local.call
+        with self.request_connection(), self._spending() as call:
             self._check_file(StoreReadError)
             for attempt in (1, 2):
-                call.since = time.monotonic()
                 try:
                     with self._exclusive(), self._reading(call) as connection:
                         for watch in self.watchers:
                             watch(str(statement), values)
                         return ask(connection)
                 except exc.SQLAlchemyError as error:
-                    number = failures.error_number(error)
                     call.release_connection()
-                    self._make_room(number)
-                    in_time = attempt == 1 and call.taken < self.timeout_seconds
-                    if not (in_time and (failures.is_lost(error) or number in failures.RETRIED)):
+                    if attempt == 2 or not (failures.is_passing(error) and call.taken < self.timeout_seconds):
                         failures.raise_store_error(StoreReadError, error, source, server=self.target.server)
-                    self._count_repeat(number)
-                    event(logging.INFO, "read_repeated", source=source, number=number)
-                finally:
-                    call.spent, call.since = call.taken, None
+                    self._note_repeat("read_repeated", error, source)
         raise AssertionError
 
     @contextlib.contextmanager
@@ -272,13 +264,12 @@ class Database:
         unsure = False
         self._check_file(StoreWriteError)
         self.release_connection()  # a snapshot would not hold what is written now
-        alone = getattr(self._local, "call", None) is None
-        with self.request_connection(), self._spending():
+        is_alone = getattr(self._local, "call", None) is None
+        with self.request_connection(), self._spending() as call:
             for attempt in range(1, TRIES + 1):
                 committing = False
                 try:
                     with self._exclusive(), self._writing() as connection:
-                        self._begin(connection)
                         there = confirm(connection) if unsure and confirm is not None else None
                         if there is not None:
                             return there
@@ -294,33 +285,36 @@ class Database:
                         raise
                     self.ids.jump()
                 except exc.SQLAlchemyError as error:
-                    duplicate = failures.is_duplicate(error)
-                    if duplicate and attempt < DUPLICATE_TRIES:
+                    is_duplicate = failures.is_duplicate(error)
+                    if is_duplicate and attempt < DUPLICATE_TRIES:
                         self.ids.jump()
                         continue
-                    number, lost = failures.error_number(error), failures.is_lost(error)
-                    unsure = unsure or (committing and (lost or number == failures.REFUSED_AT_COMMIT))
-                    again = lost or number in failures.RETRIED or failures.is_busy(error)
+                    number = failures.error_number(error)
+                    unsure |= committing and (failures.is_lost(error) or number == failures.REFUSED_AT_COMMIT)
                     # What was in others' way has waited for nobody: long work is done again though its time is over.
-                    in_time = self._in_time() or (alone and attempt < 3 and number in failures.IN_THE_WAY)
-                    if attempt == TRIES or not (again and in_time) or (unsure and confirm is None):
+                    in_time = call.taken < self.timeout_seconds
+                    in_time |= is_alone and attempt < 3 and number in failures.IN_THE_WAY
+                    again = attempt < TRIES and in_time and failures.is_passing(error)
+                    if not again or (unsure and confirm is None):
                         # A commit still under way when the next try began is in the way of that now.
                         there = self._ask(confirm) if unsure else None
                         if there is not None:
                             return there
                         remedy = failures.UNSURE if unsure else ""
-                        kind = DuplicateKeyError if duplicate else StoreWriteError
+                        kind = DuplicateKeyError if is_duplicate else StoreWriteError
                         failures.raise_store_error(kind, error, source, remedy, server=self.target.server)
-                    self._make_room(number)
-                    self._count_repeat(number)
-                    event(logging.INFO, "write_repeated", source=source, number=number, attempt=attempt)
+                    self._note_repeat("write_repeated", error, source)
                     time.sleep(0.02 * 2**attempt * (0.5 + random.random()))
         raise AssertionError
 
-    def _make_room(self, number: int | None) -> None:
-        """Close our own idle connections where the server takes no more."""
+    def _note_repeat(self, name: str, error: exc.SQLAlchemyError, source: str) -> None:
+        """Count what is run again; close our own idle connections where the server takes no more."""
+        number = failures.error_number(error)
         if number in failures.CROWDED and self._engines is not None:
             _dispose(self._engines)
+        self.repeats[number] += 1
+        self._local.repeats = self.count_repeats() + 1
+        event(logging.INFO, name, source=source, number=number)
 
     def _check_file(self, kind: type[StoreError]) -> None:
         """Notice that the SQLite file was replaced or removed while it was open: what is written there is lost."""
@@ -335,20 +329,13 @@ class Database:
             self._file = there
             return
         self._file = None
-        with self._opening:
-            if self._engines is not None:
-                _dispose(self._engines)
-                self._engines = None
+        self.close()
         self.caches.clear()
         raise kind(
             f"The file of {self.target.shown} was replaced or removed while it was open. Nothing was done. The next "
             "call opens the file that is there now.",
             source="DATABASE_URL",
         )
-
-    def _count_repeat(self, number: int | None) -> None:
-        self.repeats[number] += 1
-        self._local.repeats = self.count_repeats() + 1
 
     def count_repeats(self) -> int:
         """Return how often something was run again for the calling thread, since it first used the handle."""
@@ -360,15 +347,15 @@ class Database:
         return self.transaction(work, source=source, confirm=lambda _: None)
 
     @contextlib.contextmanager
-    def _spending(self) -> Iterator[None]:
-        """Count the time of the block as taken by the call: a prompt that writes ends in time too."""
+    def _spending(self) -> Iterator[Call]:
+        """Count the time of the block as taken by the call, and yield the call: a prompt that writes ends in time."""
         call: Call = self._local.call
         if call.since is not None:
-            yield
+            yield call
             return
         call.since = time.monotonic()
         try:
-            yield
+            yield call
         finally:
             call.spent, call.since = call.taken, None
 
@@ -378,17 +365,10 @@ class Database:
         with self.engines()[1].connect() as connection:
             connections.set_timeout(connection, self._left())
             connections.wait_for_locks(connection, self._left())
+            connection.begin()
+            if self.family == "sqlite":
+                connections.run_driver(connection, "BEGIN IMMEDIATE", ())
             yield connection
-
-    def _in_time(self) -> bool:
-        """Return whether there is time to try again."""
-        call: Call = self._local.call
-        return call.taken < self.timeout_seconds
-
-    def _begin(self, connection: Connection) -> None:
-        connection.begin()
-        if self.family == "sqlite":
-            connections.run_driver(connection, "BEGIN IMMEDIATE", ())
 
     def _ask(self, confirm: Callable[[Connection], T | None] | None) -> T | None:
         if confirm is None:

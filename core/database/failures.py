@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from sqlalchemy import exc
 
-from ..errors import CoreError, StoreError, StoreReadError
+from ..errors import StoreError, StoreReadError
 
 RETRIED = frozenset({1213, 1205, 1020, 2006, 2013, 1047, 1290, 1040, 1203, 1226, 1180, 3100, 3101})
 """Deadlock, lock wait, record changed, gone away, lost, not ready, read only during a failover; too many connections;
@@ -57,18 +57,31 @@ _REMEDY = {
 }
 
 
-_REMEDY_SQLITE = {
-    "UNIQUE constraint failed": DUPLICATE_KEY,
-    "readonly": "The database file is read only: let this user write it and its folder, or leave out ?mode=ro.",
-    "database is locked": "Another program holds the write lock of the file: end what it does, and try again.",
-    "disk is full": "The disk is full: free space and try again.",
-    "unable to open database file": "The database file cannot be opened: check that it is there, and may be read "
-    "and written with its folder.",
-    "file is not a database": "The file is no SQLite database: correct DATABASE_URL, or restore a backup.",
-    "malformed": "The file is damaged: restore a backup, or try `sqlite3 FILE .recover`.",
-    "disk I/O error": "The disk or the network folder of the file failed: look at its log.",
-}
-"""What SQLite says to what is to be done."""
+_SQLITE: tuple[tuple[str, int | None, str], ...] = (
+    ("no such table", 1146, ""),
+    ("no such column", 1054, ""),
+    ("UNIQUE constraint failed", 1062, DUPLICATE_KEY),
+    (
+        "readonly",
+        1290,
+        "The database file is read only: let this user write it and its folder, or leave out ?mode=ro.",
+    ),
+    (
+        "database is locked",
+        None,
+        "Another program holds the write lock of the file: end what it does, and try again.",
+    ),
+    ("disk is full", 1021, "The disk is full: free space and try again."),
+    (
+        "unable to open database file",
+        None,
+        "The database file cannot be opened: check that it is there, and may be read and written with its folder.",
+    ),
+    ("file is not a database", 26, "The file is no SQLite database: correct DATABASE_URL, or restore a backup."),
+    ("malformed", None, "The file is damaged: restore a backup, or try `sqlite3 FILE .recover`."),
+    ("disk I/O error", None, "The disk or the network folder of the file failed: look at its log."),
+)
+"""What SQLite says, the server's number for it, and what is to be done."""
 LARGE_BYTES = 1 << 20
 """A statement of this size that ends the connection may be larger than the server takes."""
 
@@ -87,13 +100,13 @@ def is_lost(error: BaseException) -> bool:
     return error_number(error) in LOST
 
 
-def is_busy(error: BaseException) -> bool:
-    """Return whether another process writes the SQLite file just now."""
-    return says_busy(getattr(error, "orig", ""))
+def is_passing(error: BaseException) -> bool:
+    """Return whether the same may succeed when it is run again."""
+    return is_lost(error) or error_number(error) in RETRIED or says_busy(getattr(error, "orig", ""))
 
 
 def says_busy(original: object) -> bool:
-    """Return whether that is what the driver itself says."""
+    """Return whether the driver says that another process writes the SQLite file just now."""
     return "database is locked" in str(original) or "is busy" in str(original)
 
 
@@ -114,19 +127,7 @@ _NAMED = re.compile(
 )
 
 
-def _named_table(said: str) -> str | None:
-    """Return the table a server does not know or let be read: of a statement over many tables, the one to repair."""
-    found = _NAMED.search(said)
-    return found[1] if found else None
-
-
 _DENIED = re.compile(r"\b([A-Z][A-Z ,]*) command denied")
-
-
-def _rights_remedy(said: str) -> str:
-    """Return what to do where a right lacks; the server names the command it refused, which is the right's name."""
-    found = _DENIED.search(said)
-    return f"The user lacks the right {found[1] if found else 'to do this'}: grant it. {LOOK}"
 
 
 def _login_remedy(said: str) -> str:
@@ -152,38 +153,24 @@ def raise_store_error(
     """Raise the project's own exception for a driver error, without any value that was sent."""
     number = error_number(error)
     original = getattr(error, "orig", error)
+    said = str(original)
     if number is None:
-        said = str(original)
-        if "no such table" in said or "no such column" in said:
-            number = 1146 if "table" in said else 1054
-        elif "readonly" in said:
-            number = 1290
-        elif "disk is full" in said:
-            number = 1021
-        elif "file is not a database" in said:
-            number = 26
-        elif "UNIQUE constraint failed" in said:
-            number = 1062
-        remedy = remedy or next((told for words, told in _REMEDY_SQLITE.items() if words in said), "")
+        number, advice = next(((each, advice) for words, each, advice in _SQLITE if words in said), (None, ""))
+        remedy = remedy or advice
     elif number == NO_LOGIN:
-        remedy = remedy or _login_remedy(str(original))
+        remedy = remedy or _login_remedy(said)
     elif is_lost(error) and _size(error) >= LARGE_BYTES:
         remedy = remedy or _REMEDY[1153]
-    elif number == 2003 and "CERTIFICATE" in str(original):
+    elif number == 2003 and "CERTIFICATE" in said:
         remedy = remedy or "Its certificate cannot be verified: name its authority by &tls_ca=FILE, or use ?tls=on."
     elif number in (1142, 1143):
-        remedy = remedy or _rights_remedy(str(original))
-    if number in (1146, 1142):
-        source = _named_table(str(original)) or source
+        denied = _DENIED.search(said)  # the server names the command it refused, which is the right's name
+        remedy = remedy or f"The user lacks the right {denied[1] if denied else 'to do this'}: grant it. {LOOK}"
+    if number in (1146, 1142) and (named := _NAMED.search(said)):
+        source = named[1]  # of a statement over many tables, the one to repair
     shown = f" (error {number})" if number is not None else ""
     remedy = remedy or _REMEDY.get(number or 0, LOOK)
     doing = "read" if kind is StoreReadError else "written"
     server = server if number == 2003 else ""
-    made = kind(
-        f"{source} could not be {doing}: {type(original).__name__}{shown}. {remedy}",
-        source=source,
-        number=number,
-        server=server,
-    )
-    assert isinstance(made, CoreError)
-    raise made from None
+    text = f"{source} could not be {doing}: {type(original).__name__}{shown}. {remedy}"
+    raise kind(text, source=source, number=number, server=server) from None
