@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     BigInteger,
@@ -28,6 +28,7 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from .stored_values import read_bytes, read_number, read_text, read_time, read_whole
 
+T = TypeVar("T")
 COLLATION = "utf8mb4_bin"
 LIKE_ESCAPE = "!"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -35,56 +36,8 @@ NEVER_US = -(2**62)
 """Microseconds that stand for a time nobody can read: older than every other."""
 
 
-class _Bytes(mysql.VARBINARY):
-    """Bytes that reach the driver as they are."""
-
-    def bind_processor(self, dialect: Dialect) -> None:  # noqa: ARG002 - the interface of types
-        return None
-
-
-class Key(TypeDecorator[str]):
-    """An id or key of at most `length` UTF-8 bytes, compared as bytes."""
-
-    impl: Any = LargeBinary
-    cache_ok: bool | None = True
-
-    def __init__(self, length: int) -> None:
-        super().__init__()
-        self.length = length
-
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        if dialect.name == "sqlite":
-            return dialect.type_descriptor(Text())
-        return dialect.type_descriptor(_Bytes(self.length))
-
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> Any:
-        return None if value is None else as_key(value, dialect.name)
-
-    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002 - the interface of types
-        return value if type(value) is str else read_text(value)
-
-
-class JsonText(TypeDecorator[Any]):
-    """A JSON column; letters are stored as they are, since MariaDB compares escapes as they were written."""
-
-    impl: Any = Text
-    cache_ok: bool | None = True
-
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        if dialect.name == "sqlite":
-            return dialect.type_descriptor(Text())
-        return dialect.type_descriptor(_MysqlJson())
-
-    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 - the interface of types
-        return None if value is None else json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
-
-    def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 - the interface of types
-        """Return the text as stored; `stored_values.read_json` reads it."""
-        return read_text(value)
-
-
-class _MysqlJson(mysql.JSON):
-    """The server's JSON column without SQLAlchemy's own encoding, which JsonText does."""
+class _Plain:
+    """Values pass between SQLAlchemy's column type and the driver as they are: the type around it reads and writes."""
 
     def bind_processor(self, dialect: Dialect) -> None:  # noqa: ARG002 - the interface of types
         return None
@@ -93,16 +46,70 @@ class _MysqlJson(mysql.JSON):
         return None
 
 
-class Time(TypeDecorator[datetime]):
+class _Bytes(_Plain, mysql.VARBINARY):
+    pass
+
+
+class _Json(_Plain, mysql.JSON):
+    pass
+
+
+class _Numeric(_Plain, Numeric[Any]):
+    pass
+
+
+class _Stored(TypeDecorator[T]):
+    """One type on SQLite and another on servers, read whatever stands there: SQLite keeps values of every type."""
+
+    impl: Any = Text
+    on_sqlite: TypeEngine[Any] = Text()
+    on_servers: TypeEngine[Any]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.cache_ok = True  # SQLAlchemy asks each class for its own
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return dialect.type_descriptor(self.on_sqlite if dialect.name == "sqlite" else self.on_servers)
+
+
+class Key(_Stored[str]):
+    """An id or key of at most `length` UTF-8 bytes, compared as bytes."""
+
+    impl: Any = LargeBinary
+
+    def __init__(self, length: int) -> None:
+        super().__init__()
+        self.length = length
+        self.on_servers = _Bytes(length)
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> Any:
+        return None if value is None else as_key(value, dialect.name)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002 - the interface of types
+        return value if type(value) is str else read_text(value)
+
+
+class JsonText(_Stored[Any]):
+    """A JSON column, read as the text that is stored (`stored_values.read_json` reads it).
+
+    Letters are stored as they are, since MariaDB compares escapes as they were written.
+    """
+
+    on_servers: TypeEngine[Any] = _Json()
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 - the interface of types
+        return None if value is None else json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 - the interface of types
+        return read_text(value)
+
+
+class Time(_Stored[datetime]):
     """A time in UTC with microseconds: DATETIME(6), and on SQLite text that sorts alike."""
 
     impl: Any = String
-    cache_ok: bool | None = True
-
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        if dialect.name == "sqlite":
-            return dialect.type_descriptor(Text())
-        return dialect.type_descriptor(mysql.DATETIME(fsp=6))
+    on_servers: TypeEngine[Any] = mysql.DATETIME(fsp=6)
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:  # noqa: ARG002 - the interface of types
         if value is None:
@@ -112,6 +119,63 @@ class Time(TypeDecorator[datetime]):
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - the interface of types
         return read_time(value)
+
+
+class StoredText(_Stored[str]):
+    """A text for people, at most `length` code points."""
+
+    def __init__(self, length: int | None = None) -> None:
+        super().__init__()
+        self.length = length
+        self.on_servers = mysql.MEDIUMTEXT(charset="utf8mb4", collation=COLLATION)
+        if length is not None:
+            self.on_sqlite = String(length)
+            self.on_servers = mysql.VARCHAR(length, charset="utf8mb4", collation=COLLATION)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002 - the interface of types
+        return value if type(value) is str else read_text(value)
+
+
+class Decimal(_Stored[float]):
+    """A number with decimals, 0 where something else stands there."""
+
+    impl: Any = Numeric
+
+    def __init__(self, digits: int, decimals: int) -> None:
+        super().__init__(digits, decimals, asdecimal=False)
+        self.digits, self.decimals = digits, decimals
+        self.on_sqlite = self.on_servers = _Numeric(digits, decimals, asdecimal=False)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> float | None:  # noqa: ARG002 - the interface of types
+        return None if value is None else float(read_number(value) or 0)
+
+
+class Whole(_Stored[int]):
+    """A whole number; what is none is read as 0."""
+
+    impl: Any = Integer
+    on_sqlite: TypeEngine[Any] = sqlite.INTEGER()
+
+    def __init__(self, on_servers: TypeEngine[Any]) -> None:
+        super().__init__()
+        self.on_servers = on_servers
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Any:  # noqa: ARG002 - the interface of types
+        return read_whole if dialect.name == "sqlite" else None
+
+
+class StoredBytes(_Stored[bytes]):
+    """Bytes; none where something else stands there."""
+
+    impl: Any = LargeBinary
+    on_sqlite: TypeEngine[Any] = LargeBinary()
+
+    def __init__(self, on_servers: TypeEngine[Any]) -> None:
+        super().__init__()
+        self.on_servers = on_servers
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Any:
+        return read_bytes if dialect.name == "sqlite" else super().result_processor(dialect, coltype)
 
 
 def microseconds(moment: datetime | None) -> int:
@@ -125,84 +189,6 @@ def microseconds(moment: datetime | None) -> int:
 def from_microseconds(value: int) -> datetime | None:
     """Return the time of `microseconds`, None for NEVER_US."""
     return None if value == NEVER_US else EPOCH + timedelta(microseconds=value)
-
-
-class StoredText(TypeDecorator[str]):
-    """A text for people, read whatever stands there: SQLite keeps bytes in a text column, too."""
-
-    impl: Any = Text
-    cache_ok: bool | None = True
-
-    def __init__(self, length: int | None = None) -> None:
-        super().__init__()
-        self.length = length
-
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        if dialect.name == "sqlite":
-            return dialect.type_descriptor(Text() if self.length is None else String(self.length))
-        if self.length is None:
-            return dialect.type_descriptor(mysql.MEDIUMTEXT(charset="utf8mb4", collation=COLLATION))
-        return dialect.type_descriptor(mysql.VARCHAR(self.length, charset="utf8mb4", collation=COLLATION))
-
-    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002 - the interface of types
-        return value if type(value) is str else read_text(value)
-
-
-class Decimal(TypeDecorator[float]):
-    """A number with decimals, 0 where something else stands there."""
-
-    impl: Any = Numeric
-    cache_ok: bool | None = True
-
-    def __init__(self, digits: int, decimals: int) -> None:
-        super().__init__(digits, decimals, asdecimal=False)
-
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        return dialect.type_descriptor(_Decimal(self.impl.precision, self.impl.scale, asdecimal=False))
-
-    def process_result_value(self, value: Any, dialect: Dialect) -> float | None:  # noqa: ARG002 - the interface of types
-        return None if value is None else float(read_number(value) or 0)
-
-
-class _Decimal(Numeric[Any]):
-    """The server's column without SQLAlchemy's own reading, which fails on what is no number."""
-
-    def result_processor(self, dialect: Dialect, coltype: object) -> None:  # noqa: ARG002 - the interface of types
-        return None
-
-
-class Whole(TypeDecorator[int]):
-    """A whole number, read whatever stands there: a column of SQLite keeps values of every type."""
-
-    impl: Any = Integer
-    cache_ok: bool | None = True
-
-    def __init__(self, on_servers: TypeEngine[Any]) -> None:
-        super().__init__()
-        self.on_servers = on_servers
-
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        return dialect.type_descriptor(sqlite.INTEGER() if dialect.name == "sqlite" else self.on_servers)
-
-    def result_processor(self, dialect: Dialect, coltype: object) -> Any:  # noqa: ARG002 - the interface of types
-        return read_whole if dialect.name == "sqlite" else None
-
-
-class StoredBytes(TypeDecorator[bytes]):
-    """Bytes, read whatever stands there."""
-
-    impl: Any = LargeBinary
-    cache_ok: bool | None = True
-
-    def __init__(self, on_servers: TypeEngine[Any]) -> None:
-        super().__init__()
-        self.on_servers = on_servers
-
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        return dialect.type_descriptor(LargeBinary() if dialect.name == "sqlite" else self.on_servers)
-
-    def result_processor(self, dialect: Dialect, coltype: object) -> Any:
-        return read_bytes if dialect.name == "sqlite" else super().result_processor(dialect, coltype)
 
 
 ID = Whole(BigInteger())
