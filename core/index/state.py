@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Integer, and_, bindparam, literal_column, null, select, type_coerce
 from sqlalchemy.types import NullType
@@ -31,7 +31,7 @@ from .fresh import decode, is_place
 from .lexicon import FreshWords, Lexicon, SegmentWords
 from .lookups import HELD, TAG, WORD, Segment
 from .segment import Term, read_head, read_terms
-from .visible import Block, Postings, Table, Visible, add_fresh, build_table
+from .visible import Block, Postings, Visible, add_fresh, build_table
 
 MOST_BYTES = 64 * 2**20
 """Segments kept for one database, in bytes; those of the audiences in use stay whatever they take."""
@@ -41,6 +41,7 @@ READ_AGAIN = 3
 """How often the index is read again that changed while it was read."""
 _SEGMENT, _FRESH, _GONE = range(3)
 _AT_ONCE = 500
+T = TypeVar("T")
 
 
 class ChangedError(ValueError):
@@ -66,6 +67,7 @@ class AudienceIndex:
     state: AudienceState
     words: Mapping[Segment, SegmentWords]
     entries: Mapping[tuple[int, int], Entry]
+    """Of the fresh rows those that can be read."""
     fresh: FreshWords
     view: Visible
 
@@ -105,83 +107,22 @@ class IndexState:
 
     def __init__(self, db: Database, audiences: Sequence[int]) -> None:
         self._db, self._audience_ids = db, audiences
-        for attempt in range(READ_AGAIN):
-            try:
-                self._load()
-                break
-            except ChangedError:
-                if attempt + 1 == READ_AGAIN:
-                    raise
+        _retry(self._load)
 
     def _load(self) -> None:
         """Read which rows there are, with their words."""
         cache: _Cache = self._db.caches.setdefault(HELD, _Cache())
         states = _read_states(self._db, self._audience_ids)
         kept = cache.find(states)
-        stale = {
-            audience for audience, state in states.items() if audience not in kept or kept[audience].state != state
-        }
-        changed = [states[audience] for audience in states if audience in stale]
-        tables, words = self._load_segments(changed, kept)
-        entries = self._load_fresh(changed, kept)
-        for state in changed:
-            own = entries[state.audience]
-            view = add_fresh(state.audience, tables[state.audience], tuple(own.values()), state.gone)
-            of_segments = {one: words[one] for one in state.segments}
-            kept[state.audience] = AudienceIndex(state, of_segments, own, FreshWords(own.values()), view)
+        changed = [state for audience, state in states.items() if audience not in kept or kept[audience].state != state]
+        if changed:
+            kept |= _load_changed(self._db, changed, kept)
         self.audiences: dict[int, AudienceIndex] = {audience: kept[audience] for audience in sorted(states)}
         cache.keep(self.audiences)
         parts: list[SegmentWords | FreshWords] = []
         for one in self.audiences.values():
             parts += [*one.words.values(), *([one.fresh] if one.entries else [])]
         self.lexicon: Lexicon = Lexicon(parts)
-
-    def _load_segments(
-        self, changed: Sequence[AudienceState], kept: Mapping[int, AudienceIndex]
-    ) -> tuple[dict[int, Table], dict[Segment, SegmentWords]]:
-        """Return the table of each audience and the words of each segment; what is not kept is read."""
-        tables: dict[int, Table] = {}
-        words: dict[Segment, SegmentWords] = {}
-        unread: list[Segment] = []
-        for state in changed:
-            before = kept.get(state.audience)
-            words.update(() if before is None else before.words)
-            if before is not None and before.state.segments == state.segments:
-                tables[state.audience] = before.view.table
-            else:
-                unread += state.segments
-        words.update(
-            (segment, SegmentWords(*read_terms(terms)))
-            for segment, terms in _read_column(self._db, "terms", [one for one in unread if one not in words]).items()
-        )
-        heads = _read_column(self._db, "head", unread)
-        for state in changed:
-            if state.audience not in tables:
-                rows = [(one.segment_id, read_head(heads[one])) for one in state.segments]
-                tables[state.audience] = build_table(rows)
-        return tables, words
-
-    def _load_fresh(
-        self, changed: Sequence[AudienceState], kept: Mapping[int, AudienceIndex]
-    ) -> dict[int, dict[tuple[int, int], Entry]]:
-        """Return the fresh rows of each audience; those whose content is not kept are read."""
-        made: dict[int, dict[tuple[int, int], Entry]] = {}
-        unread: list[tuple[int, int, int]] = []
-        for state in changed:
-            before, made[state.audience] = kept.get(state.audience), {}
-            for place, digest in state.fresh.items():
-                if before is not None and place in before.entries and before.state.fresh[place] == digest:
-                    made[state.audience][place] = before.entries[place]
-                else:
-                    unread.append((state.audience, *place))
-        read = _read_fresh(self._db, unread)
-        if len(read) < len(unread):
-            raise ChangedError("The search index changed while it was read.")
-        for audience, source, row_id, digest, content in read:
-            one = decode(audience, source, row_id, digest, content)
-            if one is not None:
-                made[audience][source, row_id] = one
-        return made
 
     def count_rows(self, numbers: Collection[int], audiences: Collection[int] | None = None) -> tuple[int, int]:
         """Return how many rows of sources there are, and how many words they have.
@@ -202,20 +143,58 @@ class IndexState:
             numbers: the number of each word and tag, below `count`.
             every: of each audience, whatever stands there.
         """
-        for attempt in range(READ_AGAIN):
-            try:
-                blocks = _read_blocks(self._db, self.audiences, numbers)
-                break
-            except ChangedError:
-                if attempt + 1 == READ_AGAIN:
-                    raise
-                self._load()
+        blocks = _retry(lambda: _read_blocks(self._db, self.audiences, numbers), self._load)
         made = []
         for audience, one in self.audiences.items():
             fresh = [(number, *row) for term, number in numbers.items() for row in one.fresh.rows(term)]
             if every or fresh or audience in blocks:
                 made.append((one.view, one.view.read_postings(fresh, blocks.get(audience, ()), count)))
         return made
+
+
+def _retry(read: Callable[[], T], reload: Callable[[], None] = lambda: None) -> T:
+    """Return what is read, again where the index changed meanwhile."""
+    for _ in range(READ_AGAIN - 1):
+        try:
+            return read()
+        except ChangedError:
+            reload()
+    return read()
+
+
+def _load_changed(
+    db: Database, changed: Sequence[AudienceState], kept: Mapping[int, AudienceIndex]
+) -> dict[int, AudienceIndex]:
+    """Return what the index holds of audiences that changed; what is kept of them is not read again."""
+    unpacked: list[Segment] = []
+    unread: list[tuple[int, int, int]] = []
+    for state in changed:
+        before = kept.get(state.audience)
+        if before is None or before.state.segments != state.segments:
+            unpacked += state.segments
+        old = {} if before is None else before.state.fresh
+        unread += [(state.audience, *place) for place, digest in state.fresh.items() if old.get(place) != digest]
+    words = {segment: of for one in kept.values() for segment, of in one.words.items()}
+    terms = _read_column(db, "terms", [segment for segment in unpacked if segment not in words])
+    words |= {segment: SegmentWords(*read_terms(stored)) for segment, stored in terms.items()}
+    heads = _read_column(db, "head", unpacked)
+    contents = {tuple(row[:3]): decode(*row) for row in _read_fresh(db, unread)}
+    if len(contents) < len(unread):
+        raise ChangedError("The search index changed while it was read.")
+    made = {}
+    for state in changed:
+        before = kept.get(state.audience)
+        if before is not None and before.state.segments == state.segments:
+            table = before.view.table
+        else:
+            table = build_table([(one.segment_id, read_head(heads[one])) for one in state.segments])
+        entries = {} if before is None else before.entries
+        own = {place: contents.get((state.audience, *place), entries.get(place)) for place in state.fresh}
+        readable = {place: one for place, one in own.items() if one is not None}
+        view = add_fresh(state.audience, table, tuple(readable.values()), state.gone)
+        of_segments = {one: words[one] for one in state.segments}
+        made[state.audience] = AudienceIndex(state, of_segments, readable, FreshWords(readable.values()), view)
+    return made
 
 
 # Statements
