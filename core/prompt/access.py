@@ -17,8 +17,7 @@ from ..calls.call import load_access
 from ..context.live import LiveHistory
 from ..database.engine import Connection, Database
 from ..scope import KEY_BYTES
-from ..search.message import choose_words, list_words
-from ..search.query import is_newest_first, spoken_in
+from ..search.query import choose_words, is_newest_first, list_words, spoken_in
 from ..search.terms import read_index
 from ..shapes import Vocabulary
 from ..tags import rules as tag_rules

@@ -147,14 +147,12 @@ def _complete_match(search: Search, c: Candidate) -> None:
         stored = hits.stored_tags(row.tags)
         c.tags = c.tags.union(t for t in search.query.tags if t in stored)
     folded, matched = row.folded, c.matched
-    for i, text, verify in search.said_in_chat if c.source == _CHAT else search.said_elsewhere:
-        if text in folded and i not in matched:
-            c.match(i, 1, verify)
-    for i, text, languages in search.said_whole:
-        if i in matched or text not in folded or not search.words[i].applies(c.source, _CHAT):
+    for i, text, wanted in search.proofs:
+        if text not in folded or i in matched or not wanted.applies(c.source, _CHAT):
             continue
-        if any(is_form(term, text, languages) for term in index_terms(folded)):
-            c.match(i, 1, whole=True)
+        languages = search.settings.languages
+        if not wanted.whole_only or any(is_form(term, text, languages) for term in index_terms(folded)):
+            c.match(i, 1, whole=wanted.whole_only or bool(wanted.pieces))
     holds_tag = c.tags or (c.source == _CHAT and not search.tag_numbers.isdisjoint(matched))
     if holds_tag and not search.keyword_numbers.isdisjoint(matched):
         c.tier = 1

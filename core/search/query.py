@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from ..access.view import Request
 from ..base import logs
@@ -13,40 +14,20 @@ from ..config import Settings
 from ..database import sources
 from ..database.dialects import microseconds
 from ..index.lookups import AT_LEAST, AT_MOST, Limits
+from ..text import search_words
 from ..text.folding import fold
 from ..text.languages import languages_of
 from ..text.question_words import is_question
-from ..text.search_words import SHORTEST_STEM, may_be_misspelt, minor_words, other_beginnings, search_form
-from ..text.stems import stem
-from ..text.words import words as plain_words
-from .message import choose_words, list_words
+from ..text.search_words import KEYWORD_LIMIT, TAGS_LIMIT
+from ..text.stems import is_form, stem
 from .rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
 
-ENOUGH_WORDS = 5
-"""A message with fewer words worth looking for is helped out by its minor ones."""
-MOST_MINOR = 8
-"""Most of these that are looked up; the rarest stay."""
-MOST_NEAR = 5
-"""Most keywords whose near spellings are looked up; the longest stay."""
+if TYPE_CHECKING:
+    from ..index.lexicon import Lexicon
+    from ..index.state import IndexState
 
-
-@dataclass(frozen=True, slots=True)
-class Minor:
-    """Words looked for beside those asked for: by the beginning they share, as far as they have the same stem."""
-
-    beginning: str
-    stem: str
-    of: str = ""
-    """The keyword of which these are other forms that do not hold it, as `hiking` does not hold `hike`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Near:
-    """A keyword that may be misspelt."""
-
-    keyword: str
-    word: str
-    """As it was said: the keyword may be its stem."""
+MOST_WORDS = 1000
+"""Most words of a message that are counted to find the rarest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,42 +145,6 @@ def fold_words(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(fold, words)))
 
 
-def find_minors(text: str, keywords: Sequence[str], languages: Sequence[str]) -> tuple[Minor, ...]:
-    """Return other forms of the keywords of a message, and its minor words where there are few keywords."""
-    if not text or not keywords:
-        return ()
-    found = []
-    for word in keywords:
-        form = stem(word, languages)
-        found += [Minor(beginning, form, word) for beginning in other_beginnings(word, languages)]
-    if len(keywords) < 2 * ENOUGH_WORDS:
-        beside = dict.fromkeys(stem(word, languages) for word in minor_words(text, languages, 3 * MOST_MINOR))
-        taken = {stem(word, languages) for word in keywords}
-        found += [Minor(_beginning(form), form) for form in beside if form not in taken][:MOST_MINOR]
-    return tuple(found)
-
-
-def find_nears(text: str, keywords: Sequence[str], languages: Sequence[str]) -> tuple[Near, ...]:
-    """Return the keywords that may turn out to be misspelt, of many the longest, each with the word as it was said."""
-    if not text:
-        return ()
-    said: dict[str, str] = {}
-    for word in plain_words(text):
-        said.setdefault(search_form(word, languages), word)
-    found = [Near(keyword, said.get(keyword, keyword)) for keyword in keywords]
-    longest = sorted((one for one in found if may_be_misspelt(one.word)), key=lambda one: (-len(one.word), one.word))
-    return tuple(longest[:MOST_NEAR])
-
-
-def _bends(form: str) -> bool:
-    """Return whether a stem ends in a letter that its words may not have: `hike` of hiking, `studi` of study."""
-    return len(form) > SHORTEST_STEM and form[-1] in "ei"
-
-
-def _beginning(form: str) -> str:
-    return form[:-1] if _bends(form) else form
-
-
 def is_newest_first(settings: Settings) -> bool:
     """Return whether the newest rows that match are the hits."""
     return settings.memory_ranking == "recency"
@@ -211,6 +156,34 @@ def read_mode(value: object, settings: Settings) -> tuple[str, str]:
     if mode in ("relevance", "recency"):
         return str(mode), ""
     return "relevance", f"ranking is {str(mode)[:40]!r}. It must be 'relevance' or 'recency'; 'relevance' is used."
+
+
+# What a message is searched by; a prompt and a search share it
+
+
+def list_words(text: str, languages: Sequence[str]) -> list[str]:
+    """Return the words of a message worth looking for; of one without any the common words or symbols it asks by."""
+    return (
+        search_words.salient_words(text, languages, MOST_WORDS)
+        or search_words.common_words_asked(text, languages, TAGS_LIMIT)
+        or search_words.telling_symbols(text, TAGS_LIMIT)
+    )
+
+
+def choose_words(words: Sequence[str], languages: Sequence[str], index: IndexState | None) -> list[str]:
+    """Return which words of a message are searched for, in their search form: of too many the rarest."""
+    if index is not None and len(words) > KEYWORD_LIMIT:
+        rows = {word: _count_rows(word, index.lexicon, languages) for word in words}
+        words = search_words.choose_rarest(words, rows, KEYWORD_LIMIT)
+    return list(dict.fromkeys(search_words.search_form(word, languages) for word in words[:KEYWORD_LIMIT]))
+
+
+def _count_rows(word: str, lexicon: Lexicon, languages: Sequence[str]) -> int:
+    """Return in how many rows the commonest word of the stem of a word stands."""
+    form = stem(word, languages)
+    beginning = word[: len(form)] if word.startswith(form) else word
+    counts = lexicon.beginning(beginning).items()
+    return max((n for term, n in counts if is_form(term, word, languages, form)), default=0)
 
 
 # The language of a message joins LANGUAGES for the search it starts: its stop words and its endings are known

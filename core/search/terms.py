@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from ..access.view import Viewer
@@ -18,11 +20,19 @@ from ..errors import StoreReadError
 from ..index.lookups import Limits, Wanted
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table
-from ..text.search_words import choose_nearest, split_halves
+from ..text.search_words import (
+    SHORTEST_STEM,
+    choose_nearest,
+    may_be_misspelt,
+    minor_words,
+    other_beginnings,
+    search_form,
+    split_halves,
+)
 from ..text.stems import is_form, stem, with_prefixes
 from ..text.words import Fragment, fragments, is_short_word
-from .message import choose_words
-from .query import ENOUGH_WORDS, Minor, Near, Query, find_minors, find_nears, fold_words, with_languages_of
+from ..text.words import words as plain_words
+from .query import Query, choose_words, fold_words, with_languages_of
 
 if TYPE_CHECKING:
     from ..index.lexicon import Lexicon
@@ -34,13 +44,19 @@ FUZZY_SCORE = 82.0
 """How alike a word that found nothing must be to a known one, 100 being equal: two wrong letters in a long word."""
 MINOR_SHARE = 0.1
 """A minor word in more of the visible rows than this tells nothing."""
+ENOUGH_WORDS = 5
+"""A message with fewer words worth looking for is helped out by its minor ones."""
+MOST_MINOR = 8
+"""Most of these that are looked up; the rarest stay."""
+MOST_NEAR = 5
+"""Most keywords whose near spellings are looked up; the longest stay."""
 SHORTEST_BEGINNING = 3
 """Letters from which words that begin with a word match it."""
 WHOLE = 2**24
 """More characters than any text has."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Search:
     """What is looked for, and what is known about it before any row is read."""
 
@@ -57,30 +73,31 @@ class Search:
     limits: Limits
     embedder: Any = None
     """What makes a vector of the message; None for none."""
-    is_proved_by_text: bool = field(init=False)
-    """A row that the index leads to may match nothing."""
-    texts: tuple[str, ...] = field(init=False)
-    """Those of `words`."""
-    keyword_numbers: frozenset[int] = field(init=False)
-    tag_numbers: frozenset[int] = field(init=False)
-    """Which of `words` are keywords, and which are tags looked for as words."""
-    said_in_chat: Sequence[tuple[int, str, bool]] = field(init=False)
-    said_elsewhere: Sequence[tuple[int, str, bool]] = field(init=False)
-    said_whole: Sequence[tuple[int, str, tuple[str, ...]]] = field(init=False)
-    """The texts that chat rows, or others, may hold: index in `words`, text, whether that alone is the whole of it.
-    Of `said_whole`, which count as whole words alone: index, text, the languages whose endings count."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "texts", tuple(w.text for w in self.words))
-        object.__setattr__(self, "keyword_numbers", frozenset(i for i, w in enumerate(self.words) if w.is_keyword))
-        object.__setattr__(self, "tag_numbers", frozenset(i for i, w in enumerate(self.words) if w.is_tag))
-        said = [(i, w) for i, w in enumerate(self.words) if not (w.is_minor or w.whole_only)]
-        languages = tuple(self.settings.languages)
-        whole = [(i, w.text, languages) for i, w in enumerate(self.words) if w.whole_only]
-        object.__setattr__(self, "said_whole", whole)
-        object.__setattr__(self, "is_proved_by_text", bool(whole) or any(w.is_exact for w in self.words))
-        object.__setattr__(self, "said_in_chat", [(i, w.text, bool(w.pieces)) for i, w in said])
-        object.__setattr__(self, "said_elsewhere", [(i, w.text, bool(w.pieces)) for i, w in said if w.is_keyword])
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """Return those of `words`."""
+        return tuple(w.text for w in self.words)
+
+    @cached_property
+    def keyword_numbers(self) -> frozenset[int]:
+        """Return which of `words` are keywords."""
+        return frozenset(i for i, w in enumerate(self.words) if w.is_keyword)
+
+    @cached_property
+    def tag_numbers(self) -> frozenset[int]:
+        """Return which of `words` are tags looked for as words."""
+        return frozenset(i for i, w in enumerate(self.words) if w.is_tag)
+
+    @cached_property
+    def is_proved_by_text(self) -> bool:
+        """Return whether a row that the index leads to may match nothing."""
+        return any(w.is_exact or w.whole_only for w in self.words)
+
+    @cached_property
+    def proofs(self) -> Sequence[tuple[int, str, Wanted]]:
+        """Return the texts that are looked for in the rows read: index in `words`, text and itself."""
+        return [(i, w.text, w) for i, w in enumerate(self.words) if not w.is_minor]
 
     def count_rows(self, numbers: Collection[int]) -> tuple[int, float]:
         """Return how many visible rows sources have, and their mean length in words; 0 and 1 without an index."""
@@ -175,8 +192,14 @@ def find_words(query: Query, index: IndexState | None, languages: Sequence[str])
         return tuple(plain)
     lexicon, (rows, _) = index.lexicon, index.count_rows(range(len(ALL)))
     asked = [_find_terms(one, lexicon, languages) for one in plain]
-    for near in find_nears(query.text, query.keywords, languages):
-        asked = _respell(near, asked, lexicon, languages)
+    if not (query.text and query.keywords):
+        return tuple(asked)
+    said: dict[str, str] = {}
+    for word in plain_words(query.text):
+        said.setdefault(search_form(word, languages), word)
+    words = {said.get(keyword, keyword): keyword for keyword in query.keywords}
+    for word in sorted(filter(may_be_misspelt, words), key=lambda each: (-len(each), each))[:MOST_NEAR]:
+        asked = _respell(words[word], word, asked, lexicon, languages)
     return (*asked, *_find_minor(query, asked, lexicon, languages, rows))
 
 
@@ -222,26 +245,29 @@ def _with_inner(wanted: Wanted, lexicon: Lexicon) -> Wanted:
     return replace(wanted, terms={**wanted.terms, **inner}) if inner else wanted
 
 
-def _respell(near: Near, asked: Sequence[Wanted], lexicon: Lexicon, languages: Sequence[str]) -> list[Wanted]:
+def _respell(
+    keyword: str, word: str, asked: Sequence[Wanted], lexicon: Lexicon, languages: Sequence[str]
+) -> list[Wanted]:
     """Return what is asked with a keyword that stands nowhere replaced by the word that is meant.
 
     A keyword that one row alone holds may be misspelt there too, or just be rare: it stays, and what else may be meant
     is asked for beside it.
+
+    Args:
+        word: the keyword as it was said: it may be its stem.
     """
-    at = next((i for i, w in enumerate(asked) if w.text == near.keyword and not w.pieces), None)
-    if at is None:
+    at = next((i for i, w in enumerate(asked) if w.text == keyword and not w.pieces), None)
+    rows = 2 if at is None else sum(lexicon.rows(term) for term in asked[at].terms)
+    if at is None or rows > 1:
         return list(asked)
-    rows = sum(lexicon.rows(term) for term in asked[at].terms)
-    if rows > 1:
-        return list(asked)
-    first, second = split_halves(near.word)
+    first, second = split_halves(word)
     known = dict(lexicon.beginning(first.text))
     known |= {term: docs for term, docs in lexicon.holding(second.text).items() if term.endswith(second.text)}
     known = {term: docs for term, docs in known.items() if docs and term not in asked[at].terms}
     # `hedgehgo` is nearer to the stem of `hedgehogs` than to the word.
     forms = {form: t for t in sorted(known) if t.startswith(form := stem(t, languages))}
     forms |= {t: t for t in known}
-    meant = forms.get(choose_nearest(near.word, {form: known[t] for form, t in forms.items()}, FUZZY_SCORE))
+    meant = forms.get(choose_nearest(word, {form: known[t] for form, t in forms.items()}, FUZZY_SCORE))
     if meant is None:
         return list(asked)
     form = stem(meant, languages)
@@ -254,36 +280,44 @@ def _respell(near: Near, asked: Sequence[Wanted], lexicon: Lexicon, languages: S
 def _find_minor(
     query: Query, asked: Sequence[Wanted], lexicon: Lexicon, languages: Sequence[str], rows: int
 ) -> list[Wanted]:
-    """Return the minor words that help a short question out: the rarest, none that stands in many of the rows."""
-    counted = [
-        (*_minor_word(one, lexicon, languages), one) for one in find_minors(query.text, query.keywords, languages)
-    ]
-    made = [w for w, docs, one in counted if one.of and docs]
-    if len(made) == len(counted):
+    """Return other forms of the keywords, as `hiking` of `hike`, and the minor words that help a short question out:
+    the rarest, none that stands in many of the rows.
+    """
+    forms = {word: stem(word, languages) for word in query.keywords}
+    made = []
+    for word, form in forms.items():
+        for beginning in other_beginnings(word, languages):
+            wanted, docs = _minor_word(beginning, form, lexicon, languages, unless=word)
+            made += [wanted] if docs else []
+    if len(forms) >= 2 * ENOUGH_WORDS:
         return made
-    most = MINOR_SHARE * rows
-    telling = {stem(w.text, languages) for w in asked if 0 < rows_with(w, lexicon) <= most and any(w.terms.values())}
-    found = sorted(((docs, w.text, w) for w, docs, one in counted if not one.of and 0 < docs <= most), key=_rarest)
-    return made + [w for _, _, w in found[: max(0, ENOUGH_WORDS - len(telling))]]
+    taken, most, found = set(forms.values()), MINOR_SHARE * rows, []
+    beside = dict.fromkeys(stem(word, languages) for word in minor_words(query.text, languages, 3 * MOST_MINOR))
+    for form in [form for form in beside if form not in taken][:MOST_MINOR]:
+        # Its words may not have the last letter: `hike` of hiking, `studi` of study.
+        beginning = form[:-1] if len(form) > SHORTEST_STEM and form[-1] in "ei" else form
+        wanted, docs = _minor_word(beginning, form, lexicon, languages)
+        if 0 < docs <= most:
+            found.append((docs, beginning, wanted))
+    if found:
+        telling = {
+            stem(w.text, languages) for w in asked if 0 < rows_with(w, lexicon) <= most and any(w.terms.values())
+        }
+        found.sort(key=itemgetter(0, 1))
+        made += [wanted for _, _, wanted in found[: max(0, ENOUGH_WORDS - len(telling))]]
+    return made
 
 
-def _rarest(found: tuple[int, str, Wanted]) -> tuple[int, str]:
-    return found[:2]
-
-
-def _minor_word(asked: Minor, lexicon: Lexicon, languages: Sequence[str]) -> tuple[Wanted, int]:
-    """Return minor words of one stem, and the rows these stand in."""
-    docs = {t: n for t, n in lexicon.beginning(asked.beginning).items() if n and is_form(t, "", languages, asked.stem)}
-    docs = {t: n for t, n in docs.items() if not (asked.of and t.startswith(asked.of))}
-    made = Wanted(
-        asked.beginning,
-        is_keyword=False,
-        is_tag=False,
-        is_minor=True,
-        stem=asked.stem,
-        terms=dict.fromkeys(docs, True),
-    )
-    return made, sum(docs.values())
+def _minor_word(
+    beginning: str, form: str, lexicon: Lexicon, languages: Sequence[str], unless: str = ""
+) -> tuple[Wanted, int]:
+    """Return the words of one stem that begin alike, but for those that begin with a keyword; and the rows they
+    stand in.
+    """
+    docs = {t: n for t, n in lexicon.beginning(beginning).items() if n and is_form(t, "", languages, form)}
+    docs = {t: n for t, n in docs.items() if not (unless and t.startswith(unless))}
+    terms = dict.fromkeys(docs, True)
+    return Wanted(beginning, is_keyword=False, is_tag=False, is_minor=True, stem=form, terms=terms), sum(docs.values())
 
 
 def rows_with(wanted: Wanted, lexicon: Lexicon) -> int:
