@@ -14,7 +14,7 @@ from .folding import SPACELESS_PATTERN, clean, fold, runs
 from .languages import bare, common_words
 from .question_words import COURTESY, asked_words, holds, is_question, is_request
 from .stems import irregular_forms, script_language, stem
-from .words import Fragment, candidates_of, iter_words, stop_words
+from .words import candidates_of, iter_words, stop_words
 
 TAGS_LIMIT = 12
 """Most tags of one message: what a message is about, not each of its words."""
@@ -219,7 +219,7 @@ def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[
         return plain[:limit] if len(said.split()) <= FEW_WORDS else []
     common = common_words(languages[0]) if languages else frozenset[str]()
     plain = [word for word in plain if bare(word) not in common and word not in _MEANT_TO_BE_SAID]
-    if not plain and holds(said, "SELF", languages):
+    if not plain and holds(said, "self", languages):
         plain = [word for word in _LAST_WORDS if f" {word} " in said]
     return plain[:limit]
 
@@ -306,11 +306,10 @@ def may_be_misspelt(word: str) -> bool:
     return script_language(word) not in WITHOUT
 
 
-def split_halves(word: str) -> tuple[Fragment, Fragment]:
-    """Return the pieces by which the known words are found that may be meant; asked only where nothing has the word."""
+def split_halves(word: str) -> tuple[str, str]:
+    """Return the beginning and the end by which the known words are found that may be meant."""
     middle = min((len(word) + 1) // 2, len(word) - _LAST_LETTERS)
-    first = Fragment(word[:middle], "word", at_start=False, at_end=True, unless=word)
-    return first, Fragment(word[middle:], "word", at_start=True, at_end=False, unless=word)
+    return word[:middle], word[middle:]
 
 
 def choose_nearest(word: str, known: Mapping[str, int], score: float) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..base import resources
 from ..base.patterns import lazy_pattern
@@ -92,6 +91,20 @@ def list_terms(folded: str) -> list[str]:
     return [term for run, spaceless in runs(folded) for term in (pairs(run) if spaceless else (run,))]
 
 
+@lru_cache(maxsize=128)
+def read_lists(folder: str, language: str) -> Mapping[str, str]:
+    """Return the word lists of a language from a folder of `prompts/`, by name; empty where it has none."""
+    if language not in _listed(folder):
+        return {}
+    lines = (resources.find(f"prompts/{folder}") / f"{language}.txt").read_text(encoding="utf-8").splitlines()
+    return {name: listed.strip() for name, _, listed in (line.partition(":") for line in lines)}
+
+
+@lru_cache(maxsize=8)
+def _listed(folder: str) -> frozenset[str]:
+    return frozenset(path.stem for path in resources.find(f"prompts/{folder}").iterdir())
+
+
 def rough_words(folded: str) -> int:
     """Return about how many words a text has: what is between spaces, and every character of scripts without spaces."""
     count = folded.count(" ") + 1
@@ -107,62 +120,36 @@ def index_terms(folded: str) -> dict[str, int]:
     return dict(terms)
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment:
-    """A piece of a keyword, and how it stands to the index terms of any text that holds the keyword."""
+class Fragment(NamedTuple):
+    """A piece of a keyword: a term of the index holds it in any text that holds the keyword."""
 
     text: str
     """Folded characters of the piece."""
     kind: Literal["word", "pair", "char", "symbol"]
     """word: part of a run with spaces around. pair, char: of a script without spaces. symbol: of category So."""
-    at_start: bool
-    """It touches the keyword's start, so that the text's term may begin earlier and only ends with it."""
-    at_end: bool
+    at_end: bool = False
     """It touches the keyword's end, so that the text's term may go on and only begins with it."""
-    unless: str = ""
-    """Looked up only where at most one row of the conversation has a word that begins with this one."""
-
-    @property
-    def closed(self) -> bool:
-        """Whether a term of the text equals the piece."""
-        return not (self.at_start or self.at_end)
-
-    def fits(self, term: str) -> bool:
-        """Return whether the index term may be the one that holds this piece."""
-        if self.at_start and self.at_end:
-            return self.text in term
-        if self.at_start:
-            return term.endswith(self.text)
-        return term.startswith(self.text) if self.at_end else term == self.text
-
-
-def _of_run(run: str, spaceless: bool, opens: bool, ends: bool) -> Iterable[Fragment]:
-    if not spaceless:
-        return (Fragment(run, "word", opens, ends),)
-    if len(run) == 1:
-        return (Fragment(run, "char", opens, ends),)
-    # Pairs inside the keyword are pairs of the text too: nothing to the left or right can change them.
-    return (Fragment(pair, "pair", False, False) for pair in pairs(run))
 
 
 def fragments(folded_keyword: str) -> list[Fragment]:
     """Return the index terms a keyword is made of, when it is looked for as a part of folded texts."""
     found: dict[Fragment, None] = {}
-    at = 0
-    end = len(folded_keyword)
+    at, end = 0, len(folded_keyword)
     for run, spaceless in runs(folded_keyword):
         start = folded_keyword.index(run, at)
         found.update(dict.fromkeys(_symbols(folded_keyword[at:start])))
         at = start + len(run)
-        found.update(dict.fromkeys(_of_run(run, spaceless, start == 0, at == end)))
+        if spaceless and len(run) > 1:
+            # Pairs inside the keyword are pairs of the text too: nothing to the left or right can change them.
+            found.update(dict.fromkeys(Fragment(pair, "pair") for pair in pairs(run)))
+        else:
+            found[Fragment(run, "char" if spaceless else "word", at == end)] = None
     found.update(dict.fromkeys(_symbols(folded_keyword[at:])))
     return list(found)
 
 
 def _symbols(between: str) -> Iterator[Fragment]:
-    for char in between:
-        if unicodedata.category(char) == "So":
-            yield Fragment(char, "symbol", False, False)
+    yield from (Fragment(char, "symbol") for char in between if unicodedata.category(char) == "So")
 
 
 MOST_LETTERS = 3

@@ -236,9 +236,10 @@ class _Reader:
 
     def _day_of_month(self) -> Iterator[Days]:
         """Read `on the 6th`, `am 6.`: the last such day."""
-        before, behind = self.known.day
-        day = self._day_at(self.at)
-        if day is None or not (self._word(self.at - 1) in before or self._word(self.at + 1) in behind):
+        day, known = self._day_at(self.at), self.known
+        if day is None or not (
+            self._word(self.at - 1) in known.before_day or self._word(self.at + 1) in known.after_day
+        ):
             return
         if self._word(self.at + 1) in _OF_TIME:
             return

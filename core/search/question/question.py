@@ -65,11 +65,11 @@ def read_question(
     words = asked_words(said)
     return Question(
         people=named(said, speaker_names, known),
-        self_person=holds(words, "SELF", known),
-        other=holds(words, "OTHER", known),
+        self_person=holds(words, "self", known),
+        other=holds(words, "other", known),
         days=days_in(said, now=now, zone=zone, languages=any_of),
-        wants_time=holds(words, "WHEN", any_of),
-        wants_number=holds(words, "COUNT", any_of),
+        wants_time=holds(words, "when", any_of),
+        wants_number=holds(words, "count", any_of),
         languages=known,
     )
 
@@ -100,7 +100,7 @@ _CAPITAL_MONTH = lazy_pattern(r"(?<![.!?] )(?<!^)\b(?:May|March)\b")
 @lru_cache(maxsize=32)
 def _time_words(languages: tuple[str, ...]) -> frozenset[str]:
     found: set[str] = set()
-    for language in languages or tuple(CALENDARS):
+    for language in languages or CALENDARS:
         known = calendar(language)
         if known is not None:
             named = {phrase[0] for phrase in known.days if len(phrase) == 1}
@@ -118,8 +118,8 @@ def _words_of_others(language: str, languages: tuple[str, ...]) -> set[str]:
 @lru_cache(maxsize=32)
 def _number_words(languages: tuple[str, ...]) -> frozenset[str]:
     found: set[str] = set()
-    for language in languages or tuple(tables.NUMBERS):
-        named = {bare(word) for word in tables.NUMBERS.get(language, "").split()}
+    for language in languages or tables.NUMBERS:
+        named = {bare(word) for word in tables.list_phrases("numbers", language)}
         found |= named - _words_of_others(language, languages)
     return frozenset(found)
 

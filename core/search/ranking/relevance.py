@@ -162,7 +162,7 @@ def _read_closely(rows: Sequence[Candidate], asked: Asked) -> bool:
         text, reasons = row.row.folded[:CLOSE_CHARS], row.reasons
         if weight_of("first", row.long):
             # What people tell of themselves is asked for.
-            reasons["first"], is_told = float(holds(asked_words(text), "SELF", asked.languages)), True
+            reasons["first"], is_told = float(holds(asked_words(text), "self", asked.languages)), True
         if question.wants_time and weight_of("time", row.long):
             reasons["time"], is_told = float(time_expressions(text, asked.languages) > 0), True
         if question.wants_number and weight_of("number", row.long):
