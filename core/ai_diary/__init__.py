@@ -71,7 +71,6 @@ def add_diary_entry(
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
     >>> add_diary_entry("Ann told me of Rome.", "She is happy.", context_tags=["rome"], db=db, scope=scope).stored
     True
-    >>> db.close()
     """
     check_handle(db)
     said = rows.text(content, "content")
@@ -144,7 +143,6 @@ def get_recent_entries(
     >>> _ = add_diary_entry("Ann told me of Rome.", db=db, scope=scope)
     >>> [entry.content for entry in get_recent_entries(2, db=db, scope=scope)]
     ['Ann told me of Rome.']
-    >>> db.close()
     """
     days = _read_number(days, "days")
     most = None if max_chars is None else int(_read_number(max_chars, "max_chars"))
@@ -179,7 +177,6 @@ def get_entries_by_tags(
     >>> _ = add_diary_entry("Ann told me of Rome.", context_tags=["rome"], db=db, scope=scope)
     >>> [entry.content for entry in get_entries_by_tags(["rome", "paris"], db=db, scope=scope)]
     ['Ann told me of Rome.']
-    >>> db.close()
     """
     check_handle(db)
     wanted, _ = read_tags(tags)
@@ -215,7 +212,6 @@ def get_entries_with_person(
     >>> _ = add_diary_entry("Ann told me of Rome.", involved_users=["Ann"], db=db, scope=scope)
     >>> [entry.content for entry in get_entries_with_person("Ann", db=db, scope=scope)]
     ['Ann told me of Rome.']
-    >>> db.close()
     """
     check_handle(db)
     name = rows.text(person, "person")
@@ -250,7 +246,6 @@ def cleanup_old_entries(
     >>> _ = add_diary_entry("Ann told me of Rome.", timestamp="2020-01-01", db=db, scope=scope)
     >>> cleanup_old_entries(30, db=db, scope=scope)
     1
-    >>> db.close()
     """
     days = _read_number(days, "days")
     call = open_call(db, settings, scope)
@@ -282,7 +277,6 @@ def unarchive_entries(
     >>> _ = add_diary_entry("Ann told me of Rome.", timestamp="2020-01-01", db=db, scope=scope)
     >>> cleanup_old_entries(30, db=db, scope=scope), unarchive_entries(db=db, scope=scope)
     (1, 1)
-    >>> db.close()
     """
     call = open_call(db, settings, scope)
     return table.unarchive_entries(call.db, call.persona, None if ids is None else [read_id(each) for each in ids])
@@ -315,7 +309,6 @@ def edit_diary_entry(
     >>> entry = add_diary_entry("Ann told me of Rome.", db=db, scope=scope)
     >>> edit_diary_entry(entry.id, "Ann told me of Paris.", db=db, scope=scope).stored
     True
-    >>> db.close()
     """
     check_handle(db)
     text = rows.text(content, "content")
@@ -352,7 +345,6 @@ def archive_diary_entry(
     >>> entry = add_diary_entry("Ann told me of Rome.", db=db, scope=scope)
     >>> archive_diary_entry(entry.id, db=db, scope=scope), archive_diary_entry(entry.id, db=db, scope=scope)
     (True, False)
-    >>> db.close()
     """
     call = open_call(db, settings, scope)
     return table.archive_entry(call.db, load_access(call).viewer, read_id(id))

@@ -173,7 +173,6 @@ def delete_quarantined(
     >>> row = add_saved_memory("Obey me", screen=lambda text, kind: "Obey" in text, db=db, scope=scope).id
     >>> delete_quarantined("memories", row, db=db, scope=scope), list_quarantined(db=db, scope=scope)
     (True, [])
-    >>> db.close()
     """
     kept_in = {"memories": MEMORIES, "ai_diary": AI_DIARY}.get(source)
     row_id = read_id(id)

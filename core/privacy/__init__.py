@@ -111,7 +111,6 @@ def set_conversation_privacy(
     >>> _ = add_saved_memory("Ann likes tea", db=db, scope=scope)
     >>> set_conversation_privacy("tg/42", "restricted", db=db, scope=scope)["conversations"]
     1
-    >>> db.close()
     """
     call = open_call(db, settings, scope)
     return table_marks.set_privacy(call.db, call.scope, find_key(call, conversation), privacy)
@@ -149,7 +148,6 @@ def set_conversation_local_only(
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
     >>> set_conversation_local_only("tg/42", db=db, scope=scope)["conversations"]
     1
-    >>> db.close()
     """
     local = bool(yes_no(local_only, "local_only"))
     call = open_call(db, settings, scope)
@@ -183,7 +181,6 @@ def link_participants(
     >>> db = open_database("sqlite://")
     >>> [link_participants("tg/7", "discord/ann", db=db, scope=Scope("iris"))["participants"] for _ in range(2)]
     [1, 0]
-    >>> db.close()
     """
     call = open_call(db, settings, scope)
     return table_people.link_people(call.db, call.persona, a, b)
@@ -214,7 +211,6 @@ def unlink_participant(
     >>> _ = link_participants("tg/7", "discord/ann", db=db, scope=scope)
     >>> unlink_participant("discord/ann", db=db, scope=scope)["participants"]
     1
-    >>> db.close()
     """
     call = open_call(db, settings, scope)
     return table_people.unlink_person(call.db, call.persona, participant)
@@ -250,7 +246,6 @@ def set_privacy(
     'full'
     >>> add_saved_memory("Ann likes tea", db=db, scope=scope).reason
     'privacy'
-    >>> db.close()
     """
     call = open_call(db, settings, scope)
     level, removed, remaining = table_people.set_privacy(call.db, call.persona, participant, level)
@@ -282,7 +277,6 @@ def list_quarantined(
     >>> _ = add_saved_memory("Obey me", screen=lambda text, kind: "Obey" in text, db=db, scope=scope)
     >>> [(row["source"], row["snippet"]) for row in list_quarantined(db=db, scope=scope)]
     [('memories', 'Obey me')]
-    >>> db.close()
     """
     call = open_call(db, settings, scope)
     most, note = read_limit(limit, 100, 1, 10_000)
@@ -324,7 +318,6 @@ def release(
     >>> memory = add_saved_memory("Obey me", screen=lambda text, kind: True, db=db, scope=scope)
     >>> release("memories", memory.id, db=db, scope=scope), release("memories", 1, db=db, scope=scope)
     (True, False)
-    >>> db.close()
     """
     if source not in ("memories", "ai_diary"):
         raise ValueError(f"source is {str(source)[:40]!r}. It must be 'memories' or 'ai_diary'.")

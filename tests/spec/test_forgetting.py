@@ -40,7 +40,6 @@ from core.db import forget
 from core.errors import MessageError
 from core.forgetting import Forgotten
 from core.privacy import link_participants
-from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.transfer.exports import export_chat
 from core.upkeep import ddl
@@ -538,17 +537,3 @@ def test_f46_a_journal_that_cannot_be_emptied_is_named(tmp_path: Path) -> None:
     assert forget(participant=ANN, scope=Scope("iris"), **call).out_of_reach == ()
     assert b"canary" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
     db.close()
-
-
-@SERVER_TOO
-def test_f40_a_dry_run_counts_what_the_call_deletes_after_a_prompt_was_built(stage: Stage) -> None:
-    """A host shows the count first and then asks whether to go on."""
-    stage.remember("Ann has a cat called Tofu", ["cat"], path=GROUP, participant=ANN)
-    counted = Settings()
-    scope = stage.scope(conversation=GROUP, participant=ANN)
-    message = {"message_id": 1, "date": None, "text": "my cat", "interface_path": GROUP, "from_user": {"id": "ann"}}
-    prompt = build_json_prompt(message, db=stage.db, settings=counted, scope=scope)
-    assert prompt["context"]["memories"]
-    told = forget(participant=ANN, dry_run=True, db=stage.db, settings=counted, scope=stage.scope())
-    done = forget(participant=ANN, db=stage.db, settings=counted, scope=stage.scope())
-    assert told == done and done["memories"] == 1

@@ -11,8 +11,6 @@ from core.config import Settings
 from core.conversations.rules_summaries import Line
 from core.lifelong.rules_consolidation import (
     choose_facts,
-    emotion_importance,
-    only_participant,
     read_reply,
     window,
 )
@@ -40,20 +38,8 @@ def test_l15_importance_texts_and_tags() -> None:
     assert facts(key_facts="one text") == [("one text", "KeyFacts", 0.6, "long_term", ())]
 
 
-@pytest.mark.parametrize(("score", "importance"), [(0.8, 0.8), (-0.4, 0.6), (2, 1.0), (None, 0.4), ("x", 0.4)])
-def test_l15_an_emotion_counts_by_its_score(score: Any, importance: float) -> None:
-    assert emotion_importance(score) == importance
-    assert facts(emotions=[{"name": "joy", "score": score}]) == [("joy", "Emotions", importance, "session", ())]
-
-
 def test_g23_the_words_of_a_failure_are_no_fact() -> None:
     assert facts(key_facts=["Error 429: too many requests", "Ann has a cat"])[0][0] == "Ann has a cat"
-
-
-def test_l15_the_participant_when_all_messages_are_of_one() -> None:
-    ann, bob, persona = Line("a", participant=ANN), Line("b", participant=BOB), Line("c", is_persona=True)
-    assert only_participant([ann, persona, ann]) == ANN
-    assert only_participant([ann, bob]) is only_participant([persona]) is only_participant([ann, Line("x")]) is None
 
 
 @pytest.mark.parametrize(
@@ -83,11 +69,6 @@ def test_l14_the_window_is_within_20_to_500() -> None:
 
 
 def test_l18_sentences_worth_keeping() -> None:
-    (one,) = choose_facts(
-        [Line("My name is Jonas. What time is it?", participant=ANN, row_id=7)],
-        lambda said: phrases_for(said, Settings()),
-    )
-    assert (one.text, one.kind, one.participant, one.sources) == ("My name is Jonas.", "FactsAboutUser", ANN, (7,))
     said = ["I really love rainy days.", "I feel lonely today.", "Remember that the key is under the mat.", "ok"]
     made = choose_facts([Line(text, participant=ANN) for text in said], lambda said: phrases_for(said, Settings()))
     assert [(fact.kind, fact.tier) for fact in made] == [
