@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from ..calls.call import Call
 from ..database.engine import Connection
@@ -38,12 +39,10 @@ def consolidate(operation: Operation, tools: Tools) -> Effect | None:
         table_pruning.archive_expired(call.db, call.persona, settings.session_ttl_sec)
         return _enqueue_each(operation, call)
     above, up_to = operation.payload.get("above"), operation.payload.get("up_to")
-    if isinstance(above, int) and isinstance(up_to, int):
-        window = table_windows.read_range(call.db, call.persona, key, above, up_to, most)
-        work = consolidation.prepare(call, window, tools.model, above=above)
-    else:
-        window = table_windows.read(call.db, call.persona, key, most)
-        work = consolidation.prepare(call, window, tools.model)
+    is_range = isinstance(above, int) and isinstance(up_to, int)
+    between: dict[str, Any] = {"above": above, "up_to": up_to} if is_range else {}
+    window = table_windows.read(call.db, call.persona, key, most, **between)
+    work = consolidation.prepare(call, window, tools.model, above=above if is_range else None)
     return _store(operation, call, "consolidation", [work])
 
 

@@ -90,7 +90,7 @@ def prune(db: Database, persona: str, limits: Limits, *, dry_run: bool = False) 
     """
     now = db.clock()
     where = prunable(persona, now, limits)
-    parts = _listed(db, where) if dry_run else _archived(db, persona, where)
+    parts = _archived(db, persona, where, dry_run=dry_run)
     return [(each.id, _reasons(each, now, limits)) for part in parts for each in part]
 
 
@@ -100,29 +100,24 @@ def _reasons(row: Any, now: datetime, limits: Limits) -> tuple[str, ...]:
     return (*(["age"] if is_old else []), *(["importance"] if is_low else []))
 
 
-def _chosen(where: Any) -> Any:
-    ordered = select(_C.id, _C.timestamp, _C.importance).where(where, _C.id > bindparam("above", type_=ID))
-    return ordered.order_by(_C.id).limit(bindparam("most", type_=Integer()))
+def _archived(db: Database, persona: str, where: Any, *, dry_run: bool = False) -> Iterator[list[Any]]:
+    """Archive the items for which a condition holds, and yield them in batches; a dry run only reads them."""
+    chosen = select(_C.id, _C.timestamp, _C.importance).where(where, _C.id > bindparam("above", type_=ID))
+    chosen = chosen.order_by(_C.id).limit(bindparam("most", type_=Integer()))
 
-
-def _listed(db: Database, where: Any) -> Iterator[list[Any]]:
-    above = -1
-    while found := list(db.read(_chosen(where), {"above": above, "most": BATCH}, source="memories")):
-        yield found
-        above = found[-1].id
-
-
-def _archived(db: Database, persona: str, where: Any) -> Iterator[list[Any]]:
-    above = -1
-
-    def one_batch(connection: Connection, *, above: int) -> list[Any]:
-        chosen = _chosen(where).with_for_update()
-        found = list(connection.execute(chosen, {"above": above, "most": BATCH}))
-        now = db.clock()
-        ids = [row.id for row in found]
+    def archive_batch(connection: Connection, *, above: int) -> list[Any]:
+        rows = list(connection.execute(chosen.with_for_update(), {"above": above, "most": BATCH}))
+        now, ids = db.clock(), [row.id for row in rows]
         indexed.set_hidden(connection, db, MEMORIES, persona, ids, archived_at=now, updated_at=now)
-        return found
+        return rows
 
-    while found := db.idempotent_transaction(partial(one_batch, above=above), source="memories"):
-        yield found
-        above = found[-1].id
+    above = -1
+    while True:
+        if dry_run:
+            batch = list(db.read(chosen, {"above": above, "most": BATCH}, source="memories"))
+        else:
+            batch = db.idempotent_transaction(partial(archive_batch, above=above), source="memories")
+        if not batch:
+            return
+        yield batch
+        above = batch[-1].id

@@ -32,11 +32,6 @@ class Window:
     first: int = 0
     """Oldest row read: those between the mark and it were too many for the window."""
 
-    @property
-    def rows(self) -> tuple[int, ...]:
-        """Return the rows of the messages."""
-        return tuple(line.row_id for line in self.lines if line.row_id is not None)
-
 
 _MARK = select(_K.consolidated_to).where(
     _K.persona_id == bindparam("persona"), _K.conversation_key == bindparam("conversation")
@@ -47,30 +42,29 @@ _NEWEST = select(*LINE_COLUMNS).where(_BETWEEN, _SAID).order_by(_C.id.desc()).li
 _LAST_ID = 2**63 - 1
 
 
-def read(db: Database, persona: str, conversation: str, most: int) -> Window:
-    """Return the newest messages of a conversation that were not consolidated yet, blanks left out."""
-    marks = db.read(_MARK, {"persona": persona, "conversation": conversation}, source="conversations")
-    mark = int(marks[0][0] or 0) if marks else 0
-    return _between(db, persona, conversation, mark, mark, _LAST_ID, most)
-
-
-def read_range(db: Database, persona: str, conversation: str, above: int, up_to: int, most: int) -> Window:
-    """Return the newest messages of a range of rows, which were too many for the window before."""
-    return _between(db, persona, conversation, above, above, up_to, most)
-
-
-def _between(db: Database, persona: str, conversation: str, mark: int, above: int, up_to: int, most: int) -> Window:
-    here: dict[str, Any] = {"persona": persona, "conversation": conversation, "above": above, "up_to": up_to}
+def read(
+    db: Database, persona: str, conversation: str, most: int, *, above: int | None = None, up_to: int = _LAST_ID
+) -> Window:
+    """Return the newest messages of a conversation that were not consolidated yet, blanks left out; with `above` those
+    of a range of rows, which were too many for the window before.
+    """
+    mark = _read_mark(db, persona, conversation) if above is None else above
+    here: dict[str, Any] = {"persona": persona, "conversation": conversation, "above": mark, "up_to": up_to}
     last = db.read(_NEW, here, source="chat_history_cache")[0][0]
     if last is None:
         return Window(conversation, mark)
-    found = db.read(_NEWEST, {**here, "up_to": int(last), "most": most}, source="chat_history_cache")
-    first = min((row.id for row in found), default=int(last)) if len(found) == most else above + 1
-    return Window(conversation, mark, _in_order(found), int(last), first)
+    rows = db.read(_NEWEST, {**here, "up_to": int(last), "most": most}, source="chat_history_cache")
+    first = min((row.id for row in rows), default=int(last)) if len(rows) == most else mark + 1
+    return Window(conversation, mark, _in_order(rows), int(last), first)
 
 
-def _in_order(found: Sequence[Any]) -> tuple[Line, ...]:
-    lines = [build_line(row) for row in found]
+def _read_mark(db: Database, persona: str, conversation: str) -> int:
+    marks = db.read(_MARK, {"persona": persona, "conversation": conversation}, source="conversations")
+    return int(marks[0][0] or 0) if marks else 0
+
+
+def _in_order(rows: Sequence[Any]) -> tuple[Line, ...]:
+    lines = [build_line(row) for row in rows]
     lines.sort(key=lambda line: (line.at is not None, line.at, line.row_id))
     return tuple(lines)
 
@@ -146,11 +140,10 @@ _NEWER = (
 
 def count_new(db: Database, persona: str, conversation: str, most: int, *, above: int = 0) -> tuple[int, int]:
     """Return how many messages after the mark, and after `above`, wait, at most `most`, and the newest of them."""
-    here = {"persona": persona, "conversation": conversation}
-    marks = db.read(_MARK, here, source="conversations")
-    mark = max(above, int(marks[0][0] or 0) if marks else 0)
-    found = db.read(_NEWER, {**here, "above": mark, "most": most}, source="chat_history_cache")
-    return len(found), max((row.id for row in found), default=mark)
+    mark = max(above, _read_mark(db, persona, conversation))
+    values = {"persona": persona, "conversation": conversation, "above": mark, "most": most}
+    rows = db.read(_NEWER, values, source="chat_history_cache")
+    return len(rows), max((row.id for row in rows), default=mark)
 
 
 # Marking
