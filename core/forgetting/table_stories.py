@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import select, update
 
 from ..database.bulk import chunks
 from ..database.readers import reader_in
@@ -29,8 +29,7 @@ def delete_parts(removal: Removal, conversation: str, gone: Collection[int]) -> 
     if first is None:
         return
     changed = _scenes_with(story, gone)
-    _clear_scenes(removal, [scene.id for scene in changed])
-    _move_breaks(removal, story, gone)
+    _change_scenes(removal, story, changed, gone)
     ended = _drop_versions(removal, conversation, first)
     left = [[row for row in story.rows_of(each) if row not in gone] for each in changed if each.recap_index is not None]
     _queue(removal, conversation, [rows[-1] for rows in left if rows], running=ended)
@@ -61,43 +60,41 @@ def _scenes_with(story: Layout, messages: Collection[int]) -> list[Scene]:
     return [each for each in story.scenes if any(row in messages for row in story.rows_of(each))]
 
 
-def _clear_scenes(removal: Removal, ids: Sequence[int]) -> None:
-    """Delete the recaps of scenes; their names may tell what was said, so they go too."""
+def _change_scenes(removal: Removal, story: Layout, changed: Sequence[Scene], gone: Collection[int]) -> None:
+    """Delete the recaps of changed scenes, and their names, which may tell what was said; move the breaks that lie on
+    messages that go.
+    """
+    ids = [scene.id for scene in changed]
     removal.delete_in(scene_recaps, _R.scene_id, ids)
     for part in chunks(sorted(ids), AT_ONCE):
         mine = (_S.persona_id == removal.persona, _S.id.in_(part))
-        told = or_(_S.current_recap_index.is_not(None), _S.name != "")
-        change = update(scene_table).where(*mine, told).values(current_recap_index=None, name="")
-        removal.counts[scene_table.name] += int(removal.connection.execute(change).rowcount)
-
-
-def _move_breaks(removal: Removal, story: Layout, gone: Collection[int]) -> None:
-    breaks = {each.break_row: each.id for each in story.scenes}
-    counted = {each.id for each in story.scenes if each.recap_index is not None or each.name}
-    for scene_id, row in rules.moved_breaks(story.rows, breaks, gone).items():
-        mine = (_S.persona_id == removal.persona, _S.id == scene_id)
+        removal.connection.execute(update(scene_table).where(*mine).values(current_recap_index=None, name=""))
+    moved = rules.moved_breaks(story.rows, {scene.break_row: scene.id for scene in story.scenes}, gone)
+    for scene_id, row in moved.items():
         if row is None:
             removal.delete(scene_table, _S.id == scene_id)
-            removal.counts[scene_table.name] -= scene_id in counted
         else:
-            removal.connection.execute(update(scene_table).where(*mine).values(break_row=row))
-            removal.counts[scene_table.name] += scene_id not in counted
+            change = update(scene_table).where(_S.persona_id == removal.persona, _S.id == scene_id)
+            removal.connection.execute(change.values(break_row=row))
+    said_something = {scene.id for scene in changed if scene.recap_index is not None or scene.name}
+    deleted = {scene_id for scene_id, row in moved.items() if row is None}
+    removal.counts[scene_table.name] += len((said_something | set(moved)) - deleted)
 
 
 def _drop_versions(removal: Removal, conversation: str, first: int) -> bool:
     """Delete the versions that hold something of what goes; return whether there were some with a text."""
     mine = (_V.persona_id == removal.persona, _V.conversation_key == conversation)
-    found = removal.read_rows(select(_V.version, _V.new_scene_index, _V.deleted_at).where(*mine))
-    stale = [r.version for r in found if r.new_scene_index >= first]
+    versions = removal.read_rows(select(_V.version, _V.new_scene_index, _V.deleted_at).where(*mine))
+    stale = [row.version for row in versions if row.new_scene_index >= first]
+    if not stale:
+        return False
     removal.delete_in(running_recaps, _V.version, stale, _V.conversation_key == conversation)
-    left = [r.version for r in found if r.deleted_at is None and r.version not in stale]
+    newest = max((row.version for row in versions if row.deleted_at is None and row.version not in stale), default=None)
     there = (_K.persona_id == removal.persona, _K.conversation_key == conversation)
     change = update(conversations).where(*there, _K.current_recap_version.in_(stale))
-    changed = (
-        removal.connection.execute(change.values(current_recap_version=max(left, default=None))) if stale else None
-    )
-    removal.counts[conversations.name] += 0 if changed is None else int(changed.rowcount)
-    return any(r.version in stale and r.deleted_at is None for r in found)
+    changed = removal.connection.execute(change.values(current_recap_version=newest)).rowcount
+    removal.counts[conversations.name] += int(changed)
+    return any(row.version in stale and row.deleted_at is None for row in versions)
 
 
 def _queue(removal: Removal, conversation: str, breaks: Sequence[int], *, running: bool) -> None:
@@ -108,8 +105,10 @@ def _queue(removal: Removal, conversation: str, breaks: Sequence[int], *, runnin
         return
     before = table_scenes.find_newest_operation(connection, persona, conversation, SCENE_RECAP)
     for row in breaks:
-        after = () if before is None else (before,)
-        before = removal.queue(SCENE_RECAP, conversation, payload={"message_id": row}, depends_on=after)
+        before = removal.queue(SCENE_RECAP, conversation, payload={"message_id": row}, depends_on=_after(before))
     if running:
-        after = () if before is None else (before,)
-        removal.queue(RUNNING, conversation, priority="HIGH", depends_on=after)
+        removal.queue(RUNNING, conversation, priority="HIGH", depends_on=_after(before))
+
+
+def _after(operation: int | None) -> tuple[int, ...]:
+    return () if operation is None else (operation,)
