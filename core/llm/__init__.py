@@ -19,9 +19,8 @@ from ..database.engine import Database
 from ..errors import ModelError
 from ..text.folding import clean
 from . import table_usage as usage
-from .client import ChatClient, close, name_reason
+from .client import AbortedError, ChatClient, call_timed, close, name_reason
 from .table_usage import MeteredModel
-from .timed import AbortedError, call_timed
 
 __all__ = ["ChatClient", "Completes", "Model", "ask", "close", "resolve"]
 

@@ -1,22 +1,25 @@
-"""A model server in the OpenAI dialect: one request, one text, or a ModelError."""
+"""Ask a model server in the OpenAI dialect, or a host's own model, for a limited time."""
 
 from __future__ import annotations
 
 import atexit
+import inspect
 import json
 import logging
 import os
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from contextvars import copy_context
 from importlib.util import find_spec
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..base import logs
-from ..errors import ConfigError, ModelError
+from ..errors import ConfigError, CoreError, ModelError
+from ..hooks import accepted_keywords
 from ..text.folding import clean
 
 if TYPE_CHECKING:
@@ -191,3 +194,48 @@ def close() -> None:
 
 
 atexit.register(close)
+
+
+# A host's own model or embedder, plain or async
+
+
+class AbortedError(CoreError):
+    """A model or embedder ended by something that is no ordinary exception, such as `sys.exit()`."""
+
+    def __init__(self, error: str) -> None:
+        super().__init__(f"The model ended with {error}. It must return or raise an ordinary exception.")
+        self.error = error
+
+
+def call_timed(function: Callable[..., Any], first: str, arguments: Mapping[str, Any], timeout_seconds: float) -> Any:
+    """Return what the function gives for those of the arguments it accepts; the one named `first` it always gets.
+
+    Raises TimeoutError after `timeout_seconds`; a function that hangs stays behind in a daemon thread.
+    """
+    keywords = accepted_keywords(function, arguments)
+    positional = () if first in keywords else (arguments[first],)
+    answers: list[Any] = []
+    errors: list[BaseException] = []
+
+    async def wait(awaitable: Any) -> Any:
+        return await awaitable
+
+    def work() -> None:
+        try:
+            answer = function(*positional, **keywords)
+            if inspect.isawaitable(answer):
+                import asyncio  # noqa: PLC0415 - heavy, and needed for awaitables alone
+
+                answer = asyncio.run(wait(answer))
+            answers.append(answer)
+        except BaseException as error:  # noqa: BLE001 - foreign code; carried to the caller
+            errors.append(error)
+
+    thread = threading.Thread(target=copy_context().run, args=(work,), name="prompt-engine-model", daemon=True)
+    thread.start()
+    thread.join(min(timeout_seconds, threading.TIMEOUT_MAX))
+    if thread.is_alive():
+        raise TimeoutError
+    for error in errors:
+        raise error if isinstance(error, Exception) else AbortedError(type(error).__name__)
+    return answers[0]

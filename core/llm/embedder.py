@@ -21,8 +21,7 @@ from ..base.vectors import MOST_DIMENSIONS, split_batches
 from ..calls import defaults
 from ..config import Settings
 from ..errors import ConfigError, CoreError, ModelError
-from .client import ask_server, read_endpoint
-from .timed import AbortedError, call_timed
+from .client import AbortedError, ask_server, call_timed, read_endpoint
 
 __all__ = ["Embedder", "EmbedderError", "ask", "check", "is_local", "resolve"]
 

@@ -32,7 +32,12 @@ MOST_LINES = 1000
 """Lines of a list that are looked at, the newest; of what is stored twice as many."""
 _LOCKS = tuple(threading.Lock() for _ in range(64))
 """One list of a conversation is compared at a time in this process; other processes find the ids of its new lines."""
-_ROLES = {"user": "user", "character": "user", "assistant": "persona", "persona": "persona"}
+_ROLES: Mapping[str, rules.LineRole] = {
+    "user": "user",
+    "character": "user",
+    "assistant": "persona",
+    "persona": "persona",
+}
 
 
 class TranscriptSaved(NamedTuple):
@@ -85,10 +90,10 @@ def save_transcript(
     conversation = call.scope.conversation
     if not conversation:
         raise MessageError("The scope names no conversation. A list of messages is of one.", fields=("conversation",))
-    lines = _read_lines(messages)[-MOST_LINES:]
-    said = "" if answer is None else rows.text(answer, "answer")
+    lines = _read_lines(messages)
+    text = "" if answer is None else rows.text(answer, "answer")
     with _LOCKS[hash((call.persona, conversation)) % len(_LOCKS)]:
-        return _Saving(call, conversation, lines, name, persona_name).save(clean(said))
+        return _Transcript(call, lines, name, persona_name).save(clean(text))
 
 
 def find_replaced(
@@ -102,9 +107,8 @@ def find_replaced(
     after the last line of a person.
     """
     call = open_call(db, settings, scope)
-    conversation = call.scope.conversation
-    lines = _read_lines(messages)[-MOST_LINES:]
-    return _Saving(call, conversation, lines, None, None).find_replaced() if conversation and lines else frozenset()
+    lines = _read_lines(messages)
+    return _Transcript(call, lines).find_replaced() if call.scope.conversation and lines else frozenset()
 
 
 def finish_turn(
@@ -121,9 +125,9 @@ def finish_turn(
 ) -> WriteResult:
     """Store the persona's answer to a line that was saved, and what of both counts as said a moment ago, once."""
     asking: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
-    called = name or name_persona(scope.persona)
+    shown = name or name_persona(scope.persona)
     done = chat_history_cache.save_chat_message(
-        scope.conversation, answer, called, PERSONA_SENDER, at, message_id=message_id, **asking
+        scope.conversation, answer, shown, PERSONA_SENDER, at, message_id=message_id, **asking
     )
     if (said.stored or done.stored) and scope.participant and text.strip():
         replies = [{"text": answer, "persona_name": name}]
@@ -143,66 +147,31 @@ def _read_lines(messages: Sequence[Mapping[str, Any]]) -> list[_Said]:
         raise MessageError("messages must be a list of objects with role and content.", fields=("messages",))
     lines = []
     for message in messages:
-        role, content = _ROLES.get(str(message.get("role"))), message.get("content")
+        role, content, name = _ROLES.get(str(message.get("role"))), message.get("content"), message.get("name")
         text = clean(content) if isinstance(content, str) else ""
         if role is not None and text.strip():
-            name = message.get("name")
             is_character = message.get("role") == "character"
-            lines.append(_Said(Spoken(role, text), name if isinstance(name, str) else "", is_character))  # type: ignore[arg-type]
-    return lines
+            lines.append(_Said(Spoken(role, text), name if isinstance(name, str) else "", is_character))
+    return lines[-MOST_LINES:]
 
 
-class _Saving:
-    """Stores one list; made and used up by one call."""
+class _Transcript:
+    """One list beside what is stored of its conversation; made and used up by one call."""
 
     def __init__(
-        self, call: Call, conversation: str, lines: list[_Said], name: str | None, persona_name: str | None
+        self, call: Call, lines: list[_Said], name: str | None = None, persona_name: str | None = None
     ) -> None:
         self._asking: dict[str, Any] = {"db": call.db, "settings": call.settings, "scope": call.scope}
         self._call = call
-        self._conversation = conversation
         self._lines = lines
         self._names = {"user": name, "persona": persona_name or name_persona(call.persona)}
         self._now = call.db.clock()
         self._latest: datetime | None = None
         """When the line before the one at hand was said; a new line is never older."""
         self._saved = self._edited = self._alternatives = 0
-
-    def save(self, answer: str) -> TranscriptSaved:
-        stored = self._read_stored()
-        found = self._compare(stored)
-        before = ""
-        for at, line in enumerate(self._lines):
-            index = found.matches[at]
-            if index is None:
-                before = str(self._insert(line, before, self._choose_time(at, found.matches, stored)))
-                continue
-            before = str(stored[index].id)
-            self._latest = stored[index].at or self._latest
-            if at in found.changed:
-                self._change(stored[index], line.spoken)
-        last = found.matches[-1] if found.matches else None
-        if answer.strip() and self._lines:
-            following = stored[last + 1] if last is not None and last + 1 < len(stored) else None
-            self._answer(answer, before, following)
-        return TranscriptSaved(self._saved, self._edited, self._alternatives)
-
-    def find_replaced(self) -> frozenset[int]:
-        stored = self._read_stored()
-        found = self._compare(stored)
-        people = [at for at, line in enumerate(self._lines) if line.spoken.role == "user" and not line.is_character]
-        last = found.matches[people[-1]] if people else None
-        kept = {index for at, index in enumerate(found.matches) if index is not None and at not in found.changed}
-        changed = {found.matches[at] for at in found.changed}
-        return frozenset(
-            line.id
-            for index, line in enumerate(stored)
-            if index in changed or (last is not None and index > last and index not in kept)
-        )
-
-    def _compare(self, stored: Sequence[Line]) -> rules.Comparison:
-        spoken = [Spoken("persona" if line.role == "persona" else "user", line.text) for line in stored]
-        return rules.compare_lines([line.spoken for line in self._lines], spoken)
+        self._stored = self._read_stored()
+        spoken = [Spoken("persona" if line.role == "persona" else "user", line.text) for line in self._stored]
+        self._matches, self._changed = rules.compare_lines([line.spoken for line in lines], spoken)
 
     def _read_stored(self) -> list[Line]:
         viewer = with_viewer(self._call).viewer
@@ -213,57 +182,75 @@ class _Saving:
             self._call.persona,
             viewer.audiences,
             most,
-            conversation=self._conversation,
+            conversation=self._call.scope.conversation,
             local=True,
         )
 
-    def _choose_time(self, at: int, matches: Sequence[int | None], stored: Sequence[Line]) -> datetime:
-        """Return when a new line was said: before the stored line that follows it in the list, else now."""
-        for later in range(at + 1, len(matches)):
-            index = matches[later]
-            if index is not None:
-                following = stored[index].at
-                return self._now if following is None else following - timedelta(microseconds=later - at)
-        return self._now + timedelta(microseconds=at - len(matches))
+    def find_replaced(self) -> frozenset[int]:
+        people = [at for at, line in enumerate(self._lines) if line.spoken.role == "user" and not line.is_character]
+        last = self._matches[people[-1]] if people else None
+        kept = {index for at, index in enumerate(self._matches) if index is not None and at not in self._changed}
+        changed = {self._matches[at] for at in self._changed}
+        return frozenset(
+            line.id
+            for index, line in enumerate(self._stored)
+            if index in changed or (last is not None and index > last and index not in kept)
+        )
 
-    def _follow(self, moment: datetime) -> datetime:
-        """Return a time, or the next one after the line before."""
+    def save(self, answer: str) -> TranscriptSaved:
+        before, index = "", None
+        for at, line in enumerate(self._lines):
+            index = self._matches[at]
+            if index is None:
+                role, text = line.spoken
+                sender = PERSONA_SENDER if role == "persona" else self._choose_sender(line)
+                name = line.name if sender not in (None, PERSONA_SENDER) else self._names[role]
+                more: dict[str, Any] = {"role": role}
+                if line.is_character:  # what a character says is no standing instruction
+                    more["settings"] = self._call.settings.replace(record_wishes=False)
+                message_id = rules.make_message_id(before, role, text)
+                done = self._insert(text, name, sender, self._choose_time(at), message_id, **more)
+                before = str(done.id)
+                continue
+            stored = self._stored[index]
+            before, self._latest = str(stored.id), stored.at or self._latest
+            if at in self._changed and not (
+                line.spoken.role == "persona" and self._choose(stored.id, line.spoken.text)
+            ):
+                done = chat_history_cache.edit_chat_message(stored.id, line.spoken.text, **self._asking)
+                self._edited += done.stored
+        if answer.strip() and self._lines:
+            following = self._stored[index + 1] if index is not None and index + 1 < len(self._stored) else None
+            self._answer(answer, before, following)
+        return TranscriptSaved(self._saved, self._edited, self._alternatives)
+
+    def _insert(
+        self, text: str, name: str | None, sender: str | None, moment: datetime, message_id: str, **more: Any
+    ) -> WriteResult:
         if self._latest is not None and moment <= self._latest:
             moment = self._latest + timedelta(microseconds=1)
         self._latest = moment
-        return moment
-
-    def _insert(self, line: _Said, before: str, moment: datetime) -> int | None:
-        role, text = line.spoken
-        sender = PERSONA_SENDER if role == "persona" else self._choose_sender(line)
-        asking = self._asking
-        if line.is_character:  # what a character says is no standing instruction
-            asking = {**asking, "settings": self._call.settings.replace(record_wishes=False)}
-        done = chat_history_cache.save_chat_message(
-            self._conversation,
-            text,
-            line.name if sender not in (None, PERSONA_SENDER) else self._names[role],
-            sender,
-            self._follow(moment),
-            message_id=rules.make_message_id(before, role, text),
-            role=role,
-            **asking,
-        )
+        place, asking = self._call.scope.conversation, {**self._asking, **more}
+        done = chat_history_cache.save_chat_message(place, text, name, sender, moment, message_id=message_id, **asking)
         self._saved += done.stored
-        return done.id
+        return done
+
+    def _choose_time(self, at: int) -> datetime:
+        """Return when a new line was said: before the stored line that follows it in the list, else now."""
+        for later in range(at + 1, len(self._matches)):
+            index = self._matches[later]
+            if index is not None:
+                following = self._stored[index].at
+                return self._now if following is None else following - timedelta(microseconds=later - at)
+        return self._now + timedelta(microseconds=at - len(self._matches))
 
     def _choose_sender(self, line: _Said) -> str | None:
         """Return who said a line of somebody else than the one who speaks now; None for that one."""
         if line.is_character:  # no person's id begins like this
             return "%char-" + line.name.replace("%", "%25").replace("/", "%2F")
-        said = [each.name for each in self._lines if each.spoken.role == "user" and not each.is_character]
-        current = said[-1] if said else ""
+        people = [each.name for each in self._lines if each.spoken.role == "user" and not each.is_character]
+        current = people[-1] if people else ""
         return line.name if line.name and current and line.name != current else None
-
-    def _change(self, line: Line, spoken: Spoken) -> None:
-        if spoken.role == "persona" and self._choose(line.id, spoken.text):
-            return
-        self._edited += chat_history_cache.edit_chat_message(line.id, spoken.text, **self._asking).stored
 
     def _choose(self, row_id: int, text: str) -> bool:
         """Make the alternative with this text the current one; False where there is none."""
@@ -278,16 +265,8 @@ class _Saving:
             row_id: int | None = following.id
             text = following.text
         else:
-            done = chat_history_cache.save_chat_message(
-                self._conversation,
-                answer,
-                self._names["persona"],
-                PERSONA_SENDER,
-                self._follow(self._now),
-                message_id=rules.make_message_id(before, "answer", ""),
-                **self._asking,
-            )
-            self._saved += done.stored
+            message_id = rules.make_message_id(before, "answer", "")
+            done = self._insert(answer, self._names["persona"], PERSONA_SENDER, self._now, message_id)
             if done.stored or done.reason != "duplicate":
                 return
             row_id = done.id  # somebody else stored an answer to this line meanwhile

@@ -172,9 +172,9 @@ def _make_bare(context: WebContext, lifespans: list[Any]) -> FastAPI:
 
 
 def _add_admin(app: FastAPI, context: WebContext) -> None:
-    from .admin import memory, metrics, operations, pages  # noqa: PLC0415 - loaded where it is served
+    from .admin import memory, operations, pages  # noqa: PLC0415 - loaded where it is served
 
-    for group in (memory, operations, metrics):  # `/memory/{id}` stands behind its neighbours
+    for group in (memory, operations):  # `/memory/{id}` stands behind its neighbours
         app.include_router(
             group.router, prefix=ADMIN, dependencies=[*bodies.OPERATOR, *_CHECKED], responses=bodies.REFUSALS
         )
