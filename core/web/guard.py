@@ -14,6 +14,7 @@ import asyncio
 import ipaddress
 import logging
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from html import escape
 from typing import Any, Literal
 from urllib.parse import urlencode, urlsplit
@@ -350,26 +351,27 @@ def is_known_host(host: str, listening_on: str, allowed: Collection[str] = ()) -
     """Return whether a Host header names this machine. Starlette's own check cannot tell IPv6 addresses."""
     if "*" in allowed:
         return True
-    name = _parse_name(host)
+    name = ""
+    if _NOT_IN_HOSTS.isdisjoint(host):
+        with suppress(ValueError):
+            name = (urlsplit(f"//{host}").hostname or "").rstrip(".").lower()
     if not name:
         return False
-    if name == "localhost" or name.endswith(".localhost") or name in allowed or name == listening_on.lower():
+    if name.endswith(".localhost") or name in allowed or name == listening_on.lower() or is_loopback(name):
         return True
-    try:
-        address = ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return address.is_loopback or listening_on in _ANY_ADDRESS
+    return listening_on in _ANY_ADDRESS and _parse_address(name) is not None
 
 
 def is_loopback(host: str) -> bool:
     """Return whether only this machine reaches what listens there."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+    address = _parse_address(host.strip("[]"))
+    return host.lower() == "localhost" or (address is not None and address.is_loopback)
+
+
+def _parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    with suppress(ValueError):
+        return ipaddress.ip_address(text)
+    return None
 
 
 def judge_origin(headers: Mapping[str, str], scheme: str) -> Literal["own", "foreign", "none"]:
@@ -393,15 +395,6 @@ def _parse_place(url: str) -> tuple[str, int] | None:
     except ValueError:
         return None
     return (parts.hostname, port) if parts.hostname and port else None
-
-
-def _parse_name(host: str) -> str:
-    if not _NOT_IN_HOSTS.isdisjoint(host):
-        return ""
-    try:
-        return (urlsplit(f"//{host}").hostname or "").rstrip(".").lower()
-    except ValueError:
-        return ""
 
 
 def require_operator(request: Request) -> Any:

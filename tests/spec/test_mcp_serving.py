@@ -100,13 +100,13 @@ def test_r41_the_name_given_at_the_start_stands_from_the_first_line_on(db: Datab
     from core.web.mcp.speaker import Speaker
 
     speaker = Speaker(build_scope(persona), "Ann", db)
-    tools.save(speaker, schemas.SaveArguments(text="Ann's cat is called Tofu"))
-    (hit,) = tools.search(speaker, schemas.SearchArguments(query="cat Tofu")).hits
-    (listed,) = tools.list_memories(speaker, schemas.ListArguments()).memories
+    tools.memory_save(speaker, schemas.SaveArguments(text="Ann's cat is called Tofu"))
+    (hit,) = tools.memory_search(speaker, schemas.SearchArguments(query="cat Tofu")).hits
+    (listed,) = tools.memory_list(speaker, schemas.ListArguments()).memories
     assert (hit.speaker, listed.speaker) == ("Ann", "Ann")
     turn = schemas.TurnArguments(user_text="Is there tea?", assistant_text="Green tea.")
-    tools.save_turn(speaker, turn)
-    hits = tools.search(speaker, schemas.SearchArguments(query="Is there tea?")).hits
+    tools.turn_save(speaker, turn)
+    hits = tools.memory_search(speaker, schemas.SearchArguments(query="Is there tea?")).hits
     assert {each.speaker for each in hits if "there tea" in each.text} == {"Ann"}
 
 

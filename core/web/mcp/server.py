@@ -47,7 +47,7 @@ def create_server(find_speaker: FindSpeaker) -> Server[Any]:
     async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
         from .tools import TOOLS  # noqa: PLC0415 - as said above
 
-        return types.ListToolsResult(tools=[tool.describe() for tool in TOOLS.values()])
+        return types.ListToolsResult(tools=[tool.listed for tool in TOOLS.values()])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         from .tools import TOOLS  # noqa: PLC0415 - as said above
@@ -63,7 +63,7 @@ def create_server(find_speaker: FindSpeaker) -> Server[Any]:
         try:
             return await run_sync(run)
         except Exception as error:  # noqa: BLE001 - the outermost point of a tool: nothing of it may reach the client
-            text = types.TextContent(type="text", text=_describe_error(error, tool.name))
+            text = types.TextContent(type="text", text=_describe_error(error, params.name))
             return types.CallToolResult(content=[text], is_error=True)
 
     server: Server[Any] = Server(

@@ -1,10 +1,9 @@
-"""The tools: each reads its arguments, calls one function, and schemas. A refusal is an answer with its reason."""
+"""The tools: each reads its arguments and calls one function. A refusal is an answer with its reason."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
 import mcp_types as types
 
@@ -26,42 +25,18 @@ MAX_PAGED = 1000
 PAGE_OVERLAP = 200
 """Items of one moment that a page after the first may have to pass over."""
 ANSWER_ID = "/answer"
-"""What the id of an answer has behind that of the message it schemas."""
+"""What the id of an answer has behind that of its message."""
 
 Work: TypeAlias = Callable[[Speaker, Any], schemas.Answer | str]
+Function = TypeVar("Function", bound=Work)
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """One tool: what is said of it, what it takes and answers, and what it does."""
+class Tool(NamedTuple):
+    """One tool, as it is listed and as it is run."""
 
-    name: str
-    title: str
-    about: str
+    listed: types.Tool
     takes: type[schemas.Arguments]
     work: Work
-    gives: type[schemas.Answer] | None = None
-    """Shape of its structured answer. None: it answers with text alone, so that a long answer is sent once."""
-    reads_only: bool = False
-    destroys: bool = False
-    repeats: bool = True
-    """Called again with the same arguments it changes nothing more."""
-
-    def describe(self) -> types.Tool:
-        return types.Tool(
-            name=self.name,
-            title=self.title,
-            description=self.about,
-            input_schema=self.takes.model_json_schema(),
-            output_schema=self.gives.model_json_schema(mode="serialization") if self.gives else None,
-            annotations=types.ToolAnnotations(
-                title=self.title,
-                read_only_hint=self.reads_only,
-                destructive_hint=self.destroys,
-                idempotent_hint=self.repeats,
-                open_world_hint=False,
-            ),
-        )
 
     def run(self, speaker: Speaker, given: dict[str, Any]) -> types.CallToolResult:
         """Return the answer to a call.
@@ -72,11 +47,50 @@ class Tool:
         """
         answer = self.work(speaker, schemas.read_arguments(self.takes, given))
         text = answer if isinstance(answer, str) else answer.model_dump_json()
-        structured = answer.model_dump(mode="json") if self.gives and isinstance(answer, schemas.Answer) else None
+        is_structured = self.listed.output_schema is not None and isinstance(answer, schemas.Answer)
+        structured = answer.model_dump(mode="json") if is_structured else None  # type: ignore[union-attr]
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=structured)
 
 
-def find_context(speaker: Speaker, asked: schemas.ContextArguments) -> str:
+TOOLS: dict[str, Tool] = {}
+
+
+def _tool(
+    title: str, *, reads_only: bool = False, destroys: bool = False, repeats: bool = True, is_structured: bool = False
+) -> Callable[[Function], Function]:
+    """Make a function a tool: its name, its docstring and its annotations are what a model reads.
+
+    Without `is_structured` it answers with text alone, so that a long answer is sent once. A tool that `repeats`
+    changes nothing more when it is called again with the same arguments.
+    """
+
+    def add(work: Function) -> Function:
+        hints = get_type_hints(work)
+        listed = types.Tool(
+            name=work.__name__,
+            title=title,
+            description=" ".join((work.__doc__ or "").split()),
+            input_schema=hints["asked"].model_json_schema(),
+            output_schema=hints["return"].model_json_schema(mode="serialization") if is_structured else None,
+            annotations=types.ToolAnnotations(
+                title=title,
+                read_only_hint=reads_only,
+                destructive_hint=destroys,
+                idempotent_hint=repeats,
+                open_world_hint=False,
+            ),
+        )
+        TOOLS[work.__name__] = Tool(listed, hints["asked"], work)
+        return work
+
+    return add
+
+
+@_tool("Memory for a message", reads_only=True)
+def memory_context(speaker: Speaker, asked: schemas.ContextArguments) -> str:
+    """Return what is remembered that belongs to a message: recent lines, memories, instructions, summaries, as one
+    text. Call it once before you answer a message.
+    """
     message = {
         "message_id": None,
         "date": None,
@@ -88,7 +102,11 @@ def find_context(speaker: Speaker, asked: schemas.ContextArguments) -> str:
     return text or "Nothing is remembered that belongs to this message."
 
 
-def search(speaker: Speaker, asked: schemas.SearchArguments) -> schemas.SearchAnswer:
+@_tool("Search memory", reads_only=True)
+def memory_search(speaker: Speaker, asked: schemas.SearchArguments) -> schemas.SearchAnswer:
+    """Search everything remembered and said for a question or words, tags, or both, within a span of time. Call it when
+    the context does not hold what you need. Give query, tags, or both.
+    """
     if not asked.query.strip() and not asked.tags:
         raise MessageError("query is blank. Give query, tags, or both.", fields=("query",))
     shown = [(source, row_id) for source, row_id in schemas.read_cursor(asked.cursor)]
@@ -119,7 +137,9 @@ def _show_hit(speaker: Speaker, hit: Hit) -> schemas.FoundText:
     )
 
 
-def save(speaker: Speaker, asked: schemas.SaveArguments) -> schemas.WriteAnswer:
+@_tool("Remember", is_structured=True)
+def memory_save(speaker: Speaker, asked: schemas.SaveArguments) -> schemas.WriteAnswer:
+    """Save one fact for good, because the person asked you to remember it."""
     done = add_saved_memory(asked.text, **speaker.asking)
     tags = [*asked.tags, *([asked.subject] if asked.subject.strip() else [])]
     if tags and done.id is not None:
@@ -127,8 +147,10 @@ def save(speaker: Speaker, asked: schemas.SaveArguments) -> schemas.WriteAnswer:
     return schemas.WriteAnswer.of_result(done)
 
 
-def list_memories(speaker: Speaker, asked: schemas.ListArguments) -> schemas.ListAnswer:
-    """Return a page of the memories of a kind, newest first; rows that come meanwhile move none to the next page."""
+@_tool("List memories", reads_only=True)
+def memory_list(speaker: Speaker, asked: schemas.ListArguments) -> schemas.ListAnswer:
+    """List memories with their ids, newest first, all or of one kind. next_cursor gives the next page."""
+    # A page goes on behind the last row of the one before: rows that come meanwhile move none to the next page.
     kinds = None if asked.kind == "all" else asked.kind
     after = schemas.read_cursor(asked.cursor)[:1]
     until = after[0][0] if after else None
@@ -152,8 +174,9 @@ def list_memories(speaker: Speaker, asked: schemas.ListArguments) -> schemas.Lis
     return schemas.ListAnswer(count=len(listed), total=total, next_cursor=following, memories=listed)
 
 
-def update(speaker: Speaker, asked: schemas.UpdateArguments) -> schemas.WriteAnswer:
-    """Give what a search found another text: a memory, a line of the chat or a diary entry."""
+@_tool("Change a memory", destroys=True, is_structured=True)
+def memory_update(speaker: Speaker, asked: schemas.UpdateArguments) -> schemas.WriteAnswer:
+    """Give one memory, or one line that was said, another text, by the id that a search or list gave."""
     row_id = asked.id
     return schemas.WriteAnswer.of_result(
         _update_memory(speaker, row_id, asked.text)
@@ -170,8 +193,11 @@ def _update_memory(speaker: Speaker, row_id: int, text: str) -> WriteResult | No
         return None
 
 
-def delete(speaker: Speaker, asked: schemas.DeleteArguments) -> schemas.WriteAnswer:
-    """Take away what a search found: memories and diary entries are archived, a line of the chat is deleted."""
+@_tool("Delete a memory", destroys=True, is_structured=True)
+def memory_delete(speaker: Speaker, asked: schemas.DeleteArguments) -> schemas.WriteAnswer:
+    """Take one memory away, by its id, because the person asked for it; an operator can bring it back. A line that was
+    said is deleted for good, with what was made of it.
+    """
     row_id = asked.id
     is_archived = delete_items([row_id], **speaker.asking).count or archive_diary_entry(row_id, **speaker.asking)
     done = WriteResult(True, row_id) if is_archived else _or_none(delete_chat_message(row_id, **speaker.asking))
@@ -193,8 +219,11 @@ def _refuse_id(row_id: int) -> WriteResult:
     )
 
 
-def save_turn(speaker: Speaker, asked: schemas.TurnArguments) -> schemas.TurnAnswer:
-    """Store both lines of a turn, and what of it counts as said a moment ago; a line that is there stays one."""
+@_tool("Save a turn", repeats=False, is_structured=True)
+def turn_save(speaker: Speaker, asked: schemas.TurnArguments) -> schemas.TurnAnswer:
+    """Store what the person said and what you answered, so that it can be recalled later. Call it once after each
+    answer.
+    """
     said = save_chat_message(
         speaker.scope.conversation,
         asked.user_text,
@@ -208,73 +237,3 @@ def save_turn(speaker: Speaker, asked: schemas.TurnArguments) -> schemas.TurnAns
     return schemas.TurnAnswer(
         user=schemas.SavedLine.of_result(said), assistant=schemas.SavedLine.of_result(answered), notes=notes
     )
-
-
-TOOLS: dict[str, Tool] = {
-    tool.name: tool
-    for tool in (
-        Tool(
-            "memory_context",
-            "Memory for a message",
-            "Return what is remembered that belongs to a message: recent lines, memories, instructions, summaries, as "
-            "one text. Call it once before you answer a message.",
-            schemas.ContextArguments,
-            find_context,
-            reads_only=True,
-        ),
-        Tool(
-            "memory_search",
-            "Search memory",
-            "Search everything remembered and said for a question or words, tags, or both, within a span of time. Call "
-            "it when the context does not hold what you need. Give query, tags, or both.",
-            schemas.SearchArguments,
-            search,
-            reads_only=True,
-        ),
-        Tool(
-            "memory_save",
-            "Remember",
-            "Save one fact for good, because the person asked you to remember it.",
-            schemas.SaveArguments,
-            save,
-            schemas.WriteAnswer,
-        ),
-        Tool(
-            "memory_list",
-            "List memories",
-            "List memories with their ids, newest first, all or of one kind. next_cursor gives the next page.",
-            schemas.ListArguments,
-            list_memories,
-            reads_only=True,
-        ),
-        Tool(
-            "memory_update",
-            "Change a memory",
-            "Give one memory, or one line that was said, another text, by the id that a search or list gave.",
-            schemas.UpdateArguments,
-            update,
-            schemas.WriteAnswer,
-            destroys=True,
-        ),
-        Tool(
-            "memory_delete",
-            "Delete a memory",
-            "Take one memory away, by its id, because the person asked for it; an operator can bring it back. A line "
-            "that was said is deleted for good, with what was made of it.",
-            schemas.DeleteArguments,
-            delete,
-            schemas.WriteAnswer,
-            destroys=True,
-        ),
-        Tool(
-            "turn_save",
-            "Save a turn",
-            "Store what the person said and what you answered, so that it can be recalled later. Call it once after "
-            "each answer.",
-            schemas.TurnArguments,
-            save_turn,
-            schemas.TurnAnswer,
-            repeats=False,
-        ),
-    )
-}

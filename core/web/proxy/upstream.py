@@ -60,15 +60,20 @@ class Upstream:
         if not isinstance(content, bytes) and "content-length" in headers:
             chosen["content-length"] = headers["content-length"]
         while True:
-            trace = _ConnectionTrace()
+            events: list[str] = []
+
+            async def note(event: str, _: Mapping[str, Any], events: list[str] = events) -> None:
+                events.append(event)
+
             request = client.build_request(
-                method, url, content=content or None, headers=chosen, extensions={"trace": trace}
+                method, url, content=content or None, headers=chosen, extensions={"trace": note}
             )
             try:
                 return await client.send(request, stream=True)
             except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
                 # The other side may close a kept connection in the moment it is used again; a new one fails by itself.
-                if trace.is_new or not isinstance(content, bytes):
+                is_new = any(event.startswith("connection.connect_tcp") for event in events)
+                if is_new or not isinstance(content, bytes):
                     raise
 
     def _open(self) -> Any:
@@ -86,16 +91,6 @@ class Upstream:
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
-
-
-class _ConnectionTrace:
-    """Notes whether a request opened a connection, or went over one that was kept."""
-
-    def __init__(self) -> None:
-        self.is_new = False
-
-    async def __call__(self, event: str, _: Mapping[str, Any]) -> None:
-        self.is_new = self.is_new or event.startswith("connection.connect_tcp")
 
 
 def _choose_headers(headers: Mapping[str, str], settings: Settings) -> dict[str, str]:
