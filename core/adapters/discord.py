@@ -34,7 +34,7 @@ def message_of(message: discord.Message) -> dict[str, Any]:
         "text": message.clean_content,
         "interface": INTERFACE,
         "interface_path": conversation_of(channel),
-        "chat": {"id": str(_chat_id(channel)), "type": _type_of(channel)},
+        "chat": {"id": conversation_of(channel).split("/")[1], "type": _type_of(channel)},
         **_sender(message),
         "server_id": str(guild.id) if guild else None,
         "server_name": guild.name if guild else None,
@@ -101,10 +101,6 @@ def conversation_of(channel: Any) -> str:
 def _anywhere(scope: Scope | None) -> Scope | None:
     """Return the persona and destination of a scope: the message says where it stands."""
     return None if scope is None else Scope(scope.persona, destination=scope.destination)
-
-
-def _chat_id(channel: Any) -> int:
-    return int(channel.parent_id if isinstance(channel, discord.Thread) else channel.id)
 
 
 def _type_of(channel: Any) -> str:

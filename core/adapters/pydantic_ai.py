@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from .recall import RECALL_CHARS, build_recall, save_lines
 
 try:
     from pydantic_ai.capabilities import AbstractCapability
-    from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
+    from pydantic_ai.messages import ModelRequest, TextPart, UserPromptPart
 except ImportError as _error:
     raise missing("pydantic-ai-slim", "pydantic-ai") from _error
 
@@ -43,7 +42,8 @@ class Memory(AbstractCapability[Any]):
         at = next((n for n in range(len(messages) - 1, -1, -1) if _read_prompt(messages[n])), None)
         if at is None:
             return request_context
-        shown = [text for message in messages for text in _read_texts(message)]
+        answers = [part.content for each in messages for part in each.parts if isinstance(part, TextPart)]
+        shown = [*map(_read_prompt, messages), *answers]
         text = await asyncio.to_thread(
             lambda: build_recall(
                 _read_prompt(messages[at]), shown=shown, max_chars=self.recall_chars, **self._given(ctx)
@@ -86,14 +86,6 @@ def _read_prompt(message: Any) -> str:
     """Return what a person said in a message; blank where nobody did."""
     if not isinstance(message, ModelRequest):
         return ""
-    return "\n".join(_text_of(part.content) for part in message.parts if isinstance(part, UserPromptPart))
-
-
-def _read_texts(message: Any) -> list[str]:
-    if isinstance(message, ModelResponse):
-        return [part.content for part in message.parts if isinstance(part, TextPart)]
-    return [_read_prompt(message)]
-
-
-def _text_of(content: str | Sequence[Any]) -> str:
-    return content if isinstance(content, str) else "\n".join(part for part in content if isinstance(part, str))
+    contents = (part.content for part in message.parts if isinstance(part, UserPromptPart))
+    parts = (part for content in contents for part in ([content] if isinstance(content, str) else content))
+    return "\n".join(part for part in parts if isinstance(part, str))

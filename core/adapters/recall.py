@@ -58,11 +58,9 @@ def build_recall(
     except CoreError as error:  # the request goes on without memory
         logs.warning("recall_failed", error=type(error).__name__)
         return ""
-    parts = {name: part for name, part in prompt["context"].items() if name not in _LEFT_OUT and part}
-    said = [" ".join(each.split()) for each in shown if each.strip()]
-    known = [" ".join(text.split()), *said]
-    memories = [hit for hit in parts.get("memories", ()) if not _is_said(hit, known)]
-    parts = {**parts, "memories": memories} if "memories" in parts else parts
+    parts = {name: part for name, part in prompt["context"].items() if name not in _LEFT_OUT}
+    known = [" ".join(each.split()) for each in (text, *shown) if each.strip()]
+    parts["memories"] = [hit for hit in parts.get("memories", ()) if not _is_said(hit, known)]
     return fit_recall({name: part for name, part in parts.items() if part}, max_chars)
 
 

@@ -34,7 +34,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     """Return as many memories as SAVED_CHARS characters hold, oldest first; others are cut."""
     instructions = {collapsed(text) for text in section_instructions.build(asked, rows, lists).value}
-    stored = sorted(saved.SHOWN.rows_in(rows), key=_moment)
+    stored = sorted(saved.SHOWN.rows_in(rows), key=lambda row: (row.at is not None, row.at, row.id))
     new = [row for row in stored if collapsed(row.content or "") not in instructions]
     places = choose_saved(
         [row.content or "" for row in new],
@@ -57,10 +57,6 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
 def most_saved(settings: Settings) -> int:
     """Return the most memories shown, where SAVED_CHARS leaves room for them."""
     return LITE_SAVED if settings.prompt_lite_mode else saved.MOST_READ
-
-
-def _moment(row: saved.SavedText) -> tuple[bool, object, int]:
-    return row.at is not None, row.at, row.id
 
 
 # Which are shown, and with whose name

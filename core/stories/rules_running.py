@@ -100,7 +100,9 @@ def plan_recap(
     ordered = sorted(scenes, key=lambda scene: (scene.last_index, scene.id))
     base = None if anew else next((v for v in versions if v.number == current), None)
     if base is None:
-        return _from_all(ordered, exclude_latest)
+        excluded = exclude_latest if len(ordered) > exclude_latest else 0
+        used = tuple(ordered[: len(ordered) - excluded])
+        return RecapPlan("bulk", None, used, excluded) if used else RecapPlan("none")
     first = _first_changed(ordered, base)
     if first is None:
         new = tuple(scene for scene in ordered if _is_after(scene, base))
@@ -109,12 +111,6 @@ def plan_recap(
     start = max(earlier, key=lambda v: (v.new_scene_index, v.number), default=None)
     new = tuple(scene for scene in ordered if start is None or _is_after(scene, start))
     return RecapPlan("bulk", start, new) if new else RecapPlan("none", base)
-
-
-def _from_all(ordered: Sequence[CoveredScene], exclude_latest: int) -> RecapPlan:
-    excluded = exclude_latest if len(ordered) > exclude_latest else 0
-    used = tuple(ordered[: len(ordered) - excluded])
-    return RecapPlan("bulk", None, used, excluded) if used else RecapPlan("none")
 
 
 def _is_after(scene: CoveredScene, version: Version) -> bool:

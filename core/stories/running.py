@@ -480,7 +480,8 @@ def switch_stories(
         return WriteResult(False, None, "unchanged")
 
     def work(connection: Connection) -> bool:
-        return table_running.update_stories_off(connection, call.persona, call.conversation, off=not switched)
+        off = int(not switched)
+        return table_running.update_conversation(connection, call.persona, call.conversation, stories_off=off)
 
     changed = call.db.idempotent_transaction(work, source="conversations")
     return WriteResult(True, None) if changed else NO_CONVERSATION

@@ -170,13 +170,7 @@ def set_current(connection: Connection, persona: str, conversation: str, number:
     hold_current_number(connection, persona, conversation)
     if find_version(reader_in(connection), persona, conversation, number) is None:
         return False
-    _point(connection, persona, conversation, number)
-    return True
-
-
-def _point(connection: Connection, persona: str, conversation: str, number: int | None) -> None:
-    here = (_K.persona_id == persona, _K.conversation_key == conversation)
-    connection.execute(update(conversations).where(*here).values(current_recap_version=number))
+    return update_conversation(connection, persona, conversation, current_recap_version=number)
 
 
 def delete_version(connection: Connection, persona: str, conversation: str, number: int, now: datetime) -> bool:
@@ -187,13 +181,12 @@ def delete_version(connection: Connection, persona: str, conversation: str, numb
     if not connection.execute(statement).rowcount:
         return False
     if current == number:
-        _point(
-            connection, persona, conversation, connection.execute(select(func.max(_V.version)).where(*here)).scalar()
-        )
+        highest = connection.execute(select(func.max(_V.version)).where(*here)).scalar()
+        update_conversation(connection, persona, conversation, current_recap_version=highest)
     return True
 
 
-def update_stories_off(connection: Connection, persona: str, conversation: str, *, off: bool) -> bool:
-    """Switch stories off or on for a conversation, and return whether it is known."""
+def update_conversation(connection: Connection, persona: str, conversation: str, **columns: int | None) -> bool:
+    """Set columns of a conversation, and return whether it is known."""
     here = (_K.persona_id == persona, _K.conversation_key == conversation)
-    return bool(connection.execute(update(conversations).where(*here).values(stories_off=int(off))).rowcount)
+    return bool(connection.execute(update(conversations).where(*here).values(columns)).rowcount)
