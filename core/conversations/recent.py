@@ -362,8 +362,8 @@ def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[
         return WriteResult(False, None, "privacy")
     if len(allowed) < len(lines):
         summary = screen_summary(allowed, rules_summaries.extract_summary(allowed))
-    new = table_summaries.NewSummary(end.id, key, summary.title, summary.text, end.at, end.last, summary.provenance)
-    return table_summaries.enlist_summary(connection, db, persona, new, place, most=settings.max_recent_conversations)
+    new = table_summaries.build_row(end.id, key, summary.title, summary.text, end.at, end.last, summary.provenance)
+    return table_summaries.enlist_summary(connection, db, persona, place, new, most=settings.max_recent_conversations)
 
 
 # The operation CONVERSATION_SUMMARY

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import Connection, Integer, and_, bindparam, delete, or_, select, update
 
 from ..access import table as audience_table
 from ..access import table_conversations
 from ..access.rules import AudienceKey
 from ..access.view import Viewer
 from ..database import rows
-from ..database.bulk import chunks
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
+from ..database.readers import IDS, execute_parts, read_parts, reader_for, reader_in
 from ..database.row_shapes import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Shape
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversation_summaries, conversations, memory_jobs
@@ -32,20 +31,6 @@ from .rules_summaries import Line
 
 _C = conversation_summaries.c
 _ALL = 2**31 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class NewSummary:
-    """A summary about to be stored."""
-
-    id: int
-    conversation: str | None
-    title: str
-    summary: str
-    at: datetime
-    last: int
-    """What tells the end from others of the conversation (`conversations.rules_summaries.number_end`)."""
-    provenance: str
 
 
 class Stored(NamedTuple):
@@ -77,41 +62,54 @@ def find_place(
 
 
 def enlist_summary(
-    connection: Connection, db: Database, persona: str, new: NewSummary, place: table_conversations.Place, *, most: int
+    connection: Connection,
+    db: Database,
+    persona: str,
+    place: table_conversations.Place,
+    new: Mapping[str, Any],
+    *,
+    most: int,
 ) -> WriteResult:
-    """Store a summary in place of an earlier one of its conversation, in the caller's transaction, which holds the
-    place; only the newest `most` of an audience stay.
+    """Store a summary in place of an earlier one of its conversation; only the newest `most` of an audience stay.
+
+    The caller's transaction holds the place. `new` has the columns id, conversation_key, title, summary, occurred_at,
+    last_message_row and provenance.
     """
     audience_table.lock(connection, persona, place.audience_id)
-    key = new.conversation or ""
-    same_id = find_end(connection, persona, key, new.last)
+    key, at = new["conversation_key"], bindparam("at", new["occurred_at"], type_=Time())
+    same_id = find_end(connection, persona, key, new["last_message_row"])
     if same_id is not None:
-        return WriteResult(True, same_id) if same_id == new.id else WriteResult(False, same_id, "duplicate")
+        return WriteResult(True, same_id) if same_id == new["id"] else WriteResult(False, same_id, "duplicate")
     if key:
         mine = (_C.persona_id == persona, _C.conversation_key == key)
-        at = bindparam("at", new.at, type_=Time())
-        is_later = or_(_C.occurred_at > at, and_(_C.occurred_at == at, _C.id > new.id))
+        is_later = or_(_C.occurred_at > at, and_(_C.occurred_at == at, _C.id > new["id"]))
         later = connection.execute(select(_C.id).where(*mine, is_later)).scalar()
         if later is not None:
             note = "the conversation has a summary of a later end"
             return WriteResult(False, later, "duplicate", notes=(note,))
         connection.execute(delete(conversation_summaries).where(*mine))
-    row = {
-        "id": new.id,
-        "persona_id": persona,
-        "audience_id": place.audience_id,
-        "conversation_key": key,
-        "title": new.title,
-        "summary": new.summary,
-        "occurred_at": new.at,
-        "last_message_row": new.last,
-        "local_only": int(place.local_only),
-        "provenance": new.provenance,
-        "created_at": db.clock(),
+    where = {"persona_id": persona, "audience_id": place.audience_id, "local_only": int(place.local_only)}
+    connection.execute(conversation_summaries.insert().values({**new, **where, "created_at": db.clock()}))
+    listed = select(_C.id).where(_C.persona_id == persona, _C.audience_id == place.audience_id)
+    beyond = listed.order_by(_C.occurred_at.desc(), _C.id.desc()).limit(_ALL).offset(most)
+    leaving = connection.execute(beyond).scalars().all()
+    execute_parts(connection, delete(conversation_summaries).where(_C.persona_id == persona, _C.id.in_(IDS)), leaving)
+    return WriteResult(True, new["id"])
+
+
+def build_row(
+    summary_id: int, conversation: str | None, title: str, summary: str, at: datetime, last: int, provenance: str
+) -> dict[str, Any]:
+    """Return the columns of a new summary; `last` tells its end from others (`rules_summaries.number_end`)."""
+    return {
+        "id": summary_id,
+        "conversation_key": conversation or "",
+        "title": title,
+        "summary": summary,
+        "occurred_at": at,
+        "last_message_row": last,
+        "provenance": provenance,
     }
-    connection.execute(conversation_summaries.insert().values(row))
-    _trim(connection, persona, place.audience_id, most)
-    return WriteResult(True, new.id)
 
 
 def find_end(connection: Connection, persona: str, conversation: str, last: int) -> int | None:
@@ -120,13 +118,6 @@ def find_end(connection: Connection, persona: str, conversation: str, last: int)
         _C.persona_id == persona, _C.conversation_key == conversation, _C.last_message_row == last
     )
     return connection.execute(same).scalar()
-
-
-def _trim(connection: Connection, persona: str, audience_id: int, most: int) -> None:
-    listed = select(_C.id).where(_C.persona_id == persona, _C.audience_id == audience_id)
-    beyond = listed.order_by(_C.occurred_at.desc(), _C.id.desc()).limit(_ALL).offset(most)
-    for part in chunks(sorted(connection.execute(beyond).scalars()), 500):
-        connection.execute(delete(conversation_summaries).where(_C.persona_id == persona, _C.id.in_(part)))
 
 
 # What a person changes
@@ -140,8 +131,8 @@ def insert_summary(db: Database, scope: Scope, *, title: str, summary: str, at: 
     def work(connection: Connection) -> WriteResult:
         place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
         # No conversation ended: the row's own id is the end, so no two ends are equal.
-        new = NewSummary(row_id, None, title, summary, at, row_id, "import")
-        return enlist_summary(connection, db, scope.persona, new, place, most=most)
+        new = build_row(row_id, None, title, summary, at, row_id, "import")
+        return enlist_summary(connection, db, scope.persona, place, new, most=most)
 
     confirm = rows.confirm_row(conversation_summaries, scope.persona, row_id, WriteResult(True, row_id))
     return db.transaction(work, source="conversation_summaries", confirm=confirm)
@@ -278,7 +269,8 @@ _UP_TO = (
     .order_by(_M.timestamp.desc(), _M.id.desc())
     .limit(bindparam("most", type_=Integer()))
 )
-_BY_ID = select(*LINE_COLUMNS).where(_HERE, _M.id.in_(bindparam("ids", expanding=True))).order_by(_M.timestamp, _M.id)
+_BY_ID = select(*LINE_COLUMNS).where(_HERE, _M.id.in_(IDS))
+_IDS = select(_M.id).where(_M.persona_id == bindparam("persona"), _M.id.in_(IDS))
 
 
 def find_last_line(connection: Connection, persona: str, conversation: str) -> Line | None:
@@ -297,23 +289,16 @@ def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, m
     return [build_line(row) for row in reversed(rows)]
 
 
-def read_lines(db: Database, persona: str, conversation: str, ids: Sequence[int]) -> dict[int, Line]:
+def read_lines(db: Database, persona: str, conversation: str, ids: Iterable[int]) -> dict[int, Line]:
     """Return the messages of these rows that are there, by id."""
-    lines: dict[int, Line] = {}
-    for part in chunks(sorted(set(ids)), 500):
-        values = {"persona": persona, "conversation": conversation, "ids": part}
-        lines |= {row.id: build_line(row) for row in db.read(_BY_ID, values, source="chat_history_cache")}
-    return lines
+    values = {"persona": persona, "conversation": conversation}
+    lines = read_parts(reader_for(db, "chat_history_cache"), _BY_ID, values, ids)
+    return {row.id: build_line(row) for row in lines}
 
 
 def are_stored(connection: Connection, persona: str, ids: Collection[int]) -> bool:
     """Return whether all these messages are still stored."""
-    wanted = sorted(set(ids))
-    count = 0
-    for part in chunks(wanted, 500):
-        statement = select(func.count()).where(_M.persona_id == persona, _M.id.in_(part))
-        count += int(connection.execute(statement).scalar_one())
-    return count == len(wanted)
+    return len(read_parts(reader_in(connection), _IDS, {"persona": persona}, ids)) == len(set(ids))
 
 
 def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now: datetime) -> list[int | None]:

@@ -91,12 +91,12 @@ def test_c9_whoever_adds_to_a_list_waits_for_the_one_before(db: Database) -> Non
     inside = threading.Event()
 
     def put(n: int, hold_seconds: float = 0.0) -> None:
-        new = summaries.NewSummary(db.ids.one(), "", f"T{n}", "s", NOW + timedelta(minutes=n), -n - 1, "extract")
+        new = summaries.build_row(db.ids.one(), "", f"T{n}", "s", NOW + timedelta(minutes=n), -n - 1, "extract")
 
         def work(connection: Connection) -> None:
             place = summaries.find_place(connection, db, persona, None)
             assert place is not None
-            summaries.enlist_summary(connection, db, persona, new, place, most=most)
+            summaries.enlist_summary(connection, db, persona, place, new, most=most)
             inside.set()
             time.sleep(hold_seconds)
 
