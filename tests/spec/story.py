@@ -10,8 +10,9 @@ from core import chat_history_cache, jobs, stories
 from core.config import Settings
 from core.database.engine import Database
 from core.database.rows import read_object
-from core.database.schema import memory_jobs
+from core.database.schema import memory_jobs, message_recaps
 from core.messages import new_message, table_batches
+from core.messages.table_recaps import OWN
 from core.shapes import OperationRun
 from tests.spec.stage import HERE, MINUTE, NOW, Stage
 from tests.store.world import rows_of
@@ -80,6 +81,16 @@ class Story(Stage):
         results = table_batches.insert_messages(self.db, self.scope(path), made, privacy_default="none")
         assert all(result.stored for result in results)
         return [int(result.id or 0) for result in results]
+
+    def fill(self, size: int) -> None:
+        """Store messages with recaps of four words, counted, as a long story has them."""
+        self.messages = self.tell(size, self.path, start=timedelta(days=10))
+        recaps = [
+            {"persona_id": self.persona, "message_row": row, "alternative": OWN, "conversation_key": self.path,
+             "memory": f"so it went {n}", "token_count": 4}
+            for n, row in enumerate(self.messages)
+        ]  # fmt: skip
+        self.db.transaction(lambda connection: connection.execute(message_recaps.insert(), recaps), source="test")
 
     # The doors
 

@@ -12,7 +12,7 @@ from core import chat_history_cache, stories
 from core.database.schema import chat_history_cache as chat_table
 from core.database.schema import message_recaps as recaps_table
 from core.forgetting import followers
-from core.messages import new_message, table_batches, table_hidden, table_recaps
+from core.messages import table_hidden, table_recaps
 from core.synth_core_memory import search_memories
 from tests.databases import watched
 from tests.spec.stage import NOW, reasons, said
@@ -76,28 +76,8 @@ def test_s11_s12_what_fits_is_told_oldest_first(story: Story) -> None:
     assert story.call(stories.get_recap_text) == ""
 
 
-def fill(story: Story, size: int) -> None:
-    """Store messages with recaps of four words, counted, as a long story has them."""
-    made = []
-    for n in range(size):
-        one = new_message.read_message(
-            story.scope(story.path), story.path, f"message number {n}", now=NOW, sender_id="ann", sender_name="Ann",
-            timestamp=story.time(n),
-        )  # fmt: skip
-        assert one is not None
-        made.append(one)
-    stored = table_batches.insert_messages(story.db, story.scope(story.path), made, privacy_default="none")
-    story.messages = [result.id for result in stored if result.id is not None]
-    rows = [
-        {"persona_id": story.persona, "message_row": row, "alternative": table_recaps.OWN,
-         "conversation_key": story.path, "memory": f"so it went {n}", "token_count": 4}
-        for n, row in enumerate(story.messages)
-    ]  # fmt: skip
-    story.db.transaction(lambda connection: connection.execute(recaps_table.insert(), rows), source="message_recaps")
-
-
 def test_s13_no_more_recaps_are_read_than_the_limit_may_hold(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
-    fill(story, 1500)
+    story.fill(1500)
     pages: list[int] = []
     read_page = table_recaps.read_page
 
@@ -149,7 +129,7 @@ def hidden_of(story: Story) -> list[int]:
 
 
 def test_s34_s35_the_plan_of_a_story_with_five_scenes(story: Story) -> None:
-    fill(story, 100)
+    story.fill(100)
     for at in (10, 30, 50, 70, 90):
         story.set(story.messages[at], "scene_break", True)
     plan = stories.auto_hide_plan
