@@ -1,7 +1,8 @@
-"""The two Markdown files against a database: C30 to C35."""
+"""The two Markdown files against a database, and the folder that keeps step by itself: C30 to C35."""
 
 from __future__ import annotations
 
+import logging
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,9 +10,13 @@ from typing import Any
 
 import pytest
 
+from core import jobs, lifelong
+from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.conversations import (
+    add_recent_conversation,
     add_saved_memory,
+    close_conversation,
     delete_saved_memory,
     export_markdown,
     import_markdown,
@@ -21,7 +26,10 @@ from core.conversations import (
 )
 from core.database.engine import Database
 from core.errors import TransferError
+from core.forgetting import forget
+from core.prompt_engine import build_json_prompt
 from core.scope import Scope
+from tests.spec.stage import HERE, NOW
 from tests.store.world import own_scope
 
 pytestmark = pytest.mark.engines("sqlite")  # files are the same beside every server
@@ -32,8 +40,8 @@ RECENT, SAVED = "Recent Conversations.md", "Saved Memories.md"
 class Mirror:
     """A scope, its folder, and what stands in the files."""
 
-    def __init__(self, db: Database, folder: Path, **flags: Any) -> None:
-        self.scope, self.folder = own_scope(), folder
+    def __init__(self, db: Database, folder: Path, scope: Scope | None = None, **flags: Any) -> None:
+        self.scope, self.folder = scope or own_scope(), folder
         self.known: dict[str, Any] = {"db": db, "settings": Settings(**flags), "scope": self.scope}
 
     def summary(self, title: str, text: str, minutes: int = 0) -> int:
@@ -64,6 +72,7 @@ class Mirror:
 
     def put(self, name: str, text: str) -> None:
         """Save a file as a person does."""
+        self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / name).write_bytes(text.encode())
 
     @property
@@ -216,3 +225,86 @@ def test_c19_a_file_whose_switch_is_off_is_left_alone(mirror: Mirror) -> None:
     mirror.known["settings"] = Settings()
     assert mirror.saved == ["I like tea"]
     delete_saved_memory(row, **mirror.known)
+
+
+# The folder of MEMORY_FOLDER_NAME keeps step by itself
+
+
+@pytest.fixture
+def kept(db: Database, tmp_path: Path) -> Mirror:
+    """Nothing stored, no folder; the host has set one."""
+    folder = tmp_path / "notes"
+    return Mirror(db, folder, own_scope(conversation=HERE, participant="tg/ann"), memory_folder_name=str(folder))
+
+
+def shown(kept: Mirror, **more: Any) -> dict[str, Any]:
+    """Return the context of a prompt."""
+    asked = {"text": "hello", "interface_path": HERE, "timestamp": NOW}
+    context: dict[str, Any] = build_json_prompt(asked, **{**kept.known, **more})["context"]
+    return context
+
+
+def test_c30_what_changes_is_written_by_itself(kept: Mirror) -> None:
+    tea = add_saved_memory("I like tea", **kept.known)
+    assert kept.text(SAVED) == "- I like tea\n"
+    dogs = add_saved_memory("I have two dogs", **kept.known)
+    assert tea.id is not None and dogs.id is not None
+    delete_saved_memory(tea.id, **kept.known)
+    assert kept.text(SAVED) == "- I have two dogs\n"
+    lifelong.edit_item(dogs.id, "I have three dogs", operator=True, **kept.known)
+    assert kept.text(SAVED) == "- I have three dogs\n"
+    lifelong.delete_items([dogs.id], operator=True, **kept.known)
+    assert kept.text(SAVED) == ""
+    said = [{"text": "We fly to Rome on Friday.", "role": "user"}]
+    assert add_recent_conversation(said, wait=True, **kept.known).stored
+    assert "We fly to Rome on Friday." in kept.text(RECENT)
+
+
+def test_c30_a_workers_summary_is_written_when_it_is_stored(kept: Mirror) -> None:
+    where = kept.scope.conversation
+    assert where is not None
+    save_chat_message(where, "We fly to Rome on Friday.", "Ann", "ann", NOW, **kept.known)
+    assert close_conversation(**kept.known).stored
+    jobs.run_pending(**{**kept.known, "scope": Scope(kept.scope.persona)})
+    assert "Rome" in kept.text(RECENT)
+
+
+def test_c34_nothing_is_read_by_itself(kept: Mirror) -> None:
+    """A prompt holds what is stored; files are read by the command alone."""
+    add_saved_memory("I like tea", **kept.known)
+    kept.put(SAVED, "- I like tea\n- Call me Jo\n")
+    assert shown(kept)["saved_memories"] == ["I like tea"]
+    assert import_markdown(**kept.known).added == 1
+    assert sorted(shown(kept)["saved_memories"]) == ["Call me Jo", "I like tea"]
+
+
+def test_c30_the_default_folder_is_written_by_the_command_alone(
+    kept: Mirror, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    known = {**kept.known, "settings": Settings()}
+    add_saved_memory("I like tea", **known)
+    shown(kept, **known)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_c30_a_folder_is_of_one_scope_and_others_neither_fail_nor_show_in_it(kept: Mirror) -> None:
+    add_saved_memory("I like tea", **kept.known)
+    other = {**kept.known, "scope": own_scope()}
+    assert add_saved_memory("a secret of another persona", **other).stored
+    assert kept.text(SAVED) == "- I like tea\n"
+
+
+def test_c33_what_cannot_be_written_costs_no_memory(kept: Mirror, caplog: pytest.LogCaptureFixture) -> None:
+    kept.put(SAVED, "- somebody else's list\n")
+    with caplog.at_level(logging.WARNING):
+        assert add_saved_memory("I have a dog", **kept.known).stored
+    assert kept.text(SAVED) == "- somebody else's list\n"
+    assert "memory_files_not_written" in caplog.text and "dog" not in caplog.text
+
+
+def test_c34_what_is_forgotten_leaves_the_files(kept: Mirror) -> None:
+    add_saved_memory("I like tea", **kept.known)
+    forget(participant=kept.scope.participant, **kept.known)
+    assert kept.text(SAVED) == ""
+    assert "saved_memories" not in shown(kept)
