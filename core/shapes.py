@@ -76,16 +76,6 @@ class WriteResult(_Written):
         made.notes = notes
         return made
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Copying and pickling keep what stands beside the three."""
-        return _build_again, (type(self), tuple(self), dict(vars(self)))
-
-
-def _build_again(kind: Any, three: tuple[Any, ...], beside: dict[str, Any]) -> Any:
-    made = tuple.__new__(kind, three)
-    vars(made).update(beside)
-    return made
-
 
 class ChatLine(TypedDict):
     """One row of `load_chat_history`. Keys stand in this order."""

@@ -62,14 +62,6 @@ def _quote(value: object) -> str:
     return repr(value[:40]) if isinstance(value, str) else repr(value)[:40]
 
 
-# The order of a prompt
-
-
-def chat_index(messages: int, depth: int) -> int | None:
-    """Return before which of the history's messages a part of this depth stands; None for after the new message."""
-    return None if depth == 0 else max(0, messages - depth + 1)
-
-
 # Numbers, for the hosts that use them
 
 

@@ -14,16 +14,7 @@ from ..text.times import parse_time
 from .incoming import NAMES, read_reply, read_role, read_sender, read_text, spell
 
 METADATA_KEYS = frozenset(
-    {
-        "interface_path",
-        "chat_id",
-        "thread_id",
-        "system_message",
-        "user_id",
-        "username",
-        "skip_history",
-        "time_zone",
-    }
+    ("interface_path", "chat_id", "thread_id", "system_message", "user_id", "username", "skip_history", "time_zone")
 )
 """Keys of `context_memory` that are never conversations."""
 
@@ -77,13 +68,6 @@ def note_reply(value: Any) -> ReplyNote | None:
     return ReplyNote(reply.name, reply.text, reply.is_persona) if reply and (reply.name or reply.text) else None
 
 
-def _messages(value: Iterable[Any]) -> list[Any]:
-    """Return the items of one conversation: the newest `MAX_MESSAGES` of a sequence, the first of other iterables."""
-    if isinstance(value, Sequence):
-        return list(value)[-MAX_MESSAGES:]
-    return list(itertools.islice(value, MAX_MESSAGES))
-
-
 def _says_private(value: Any) -> bool:
     """Return whether a live message says of its conversation that it is private."""
     said = get(value, "is_private")
@@ -93,25 +77,17 @@ def _says_private(value: Any) -> bool:
     return chat is not None and said_privacy(None, word_at(chat, "type"), None, None, "") not in (None, "public")
 
 
-def _read_chat(value: Any, conversation: str, first_order: int) -> tuple[list[HistoryEntry], int, str, bool]:
-    """Return the messages of a conversation, how many things were skipped, a note when reading it broke off, and
-    whether it is said to be private."""
-    if isinstance(value, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(value, Iterable):
-        return [], 1, "", False
-    entries: list[HistoryEntry] = []
-    skipped, private = 0, False
+def _list_messages(value: Iterable[Any]) -> tuple[list[Any], str]:
+    """Return the newest `MAX_MESSAGES` of a sequence, the first of other iterables; a note where reading broke off."""
+    items: list[Any] = []
     try:
-        for item in _messages(value):
-            entry = read_line(item, conversation, first_order + len(entries))
-            if entry is None:
-                skipped += 1
-            else:
-                entries.append(entry)
-                private = private or _says_private(item)
+        if isinstance(value, Sequence):
+            return list(value)[-MAX_MESSAGES:], ""
+        for item in itertools.islice(value, MAX_MESSAGES):
+            items.append(item)  # noqa: PERF402 - what came before a failure is kept
     except Exception as error:  # noqa: BLE001 - iterating a host's object may raise anything; what came before is good
-        note = f"context_memory: reading a conversation broke off ({type(error).__name__})"
-        return entries, skipped + 1, note, private
-    return entries, skipped, "", private
+        return items, f"context_memory: reading a conversation broke off ({type(error).__name__})"
+    return items, ""
 
 
 def read_context_memory(context_memory: Any) -> LiveHistory:
@@ -121,29 +97,37 @@ def read_context_memory(context_memory: Any) -> LiveHistory:
     if not isinstance(context_memory, Mapping):
         kind = type(context_memory).__name__
         return LiveHistory(skipped=1, notes=(f"context_memory is of type {kind}, not a dict; it was not used",))
+    try:
+        given = list(context_memory.items())
+    except Exception as error:  # noqa: BLE001 - a host's mapping may raise anything
+        return LiveHistory(skipped=1, notes=(f"context_memory could not be read ({type(error).__name__})",))
     chats: dict[str, list[HistoryEntry]] = {}
     metadata: dict[str, Any] = {}
     skipped = order = 0
     notes: list[str] = []
     private: set[str] = set()
-    try:
-        given = list(context_memory.items())
-    except Exception as error:  # noqa: BLE001 - a host's mapping may raise anything
-        return LiveHistory(skipped=1, notes=(f"context_memory could not be read ({type(error).__name__})",))
     for key, value in given:
         if isinstance(key, str) and key in METADATA_KEYS:
             metadata[key] = value
             continue
-        if isinstance(key, bool) or not isinstance(key, (str, int)):
+        if isinstance(key, bool) or not isinstance(key, (str, int)) or not _is_chat(value):
             skipped += 1
             continue
-        entries, missed, note, said_private = _read_chat(value, str(key), order)
-        order += len(entries)
-        skipped += missed
-        if entries:
-            chats.setdefault(str(key), []).extend(entries)
-        if said_private:
-            private.add(str(key))
+        items, note = _list_messages(value)
         if note:
             notes.append(note)
+            skipped += 1
+        for item in items:
+            entry = read_line(item, str(key), order)
+            if entry is None:
+                skipped += 1
+                continue
+            order += 1
+            chats.setdefault(str(key), []).append(entry)
+            if _says_private(item):
+                private.add(str(key))
     return LiveHistory(chats, metadata, skipped, tuple(notes), frozenset(private))
+
+
+def _is_chat(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, bytearray, memoryview, Mapping))

@@ -4,7 +4,7 @@ last looked.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from ..search.terms import read_index
 from ..shapes import Vocabulary
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table
-from .call import MessageTags, PromptCall, VisibleContext
+from .call import PromptCall, VisibleContext
 
 MOST_CHATS = 50
 """Most other conversations read at once."""
@@ -37,17 +37,18 @@ def load_visible(call: PromptCall) -> VisibleContext:
     seen = None if db is None else _load_snapshot(call, db)
     if db is None or seen is None:
         call.guard.lose_stored()
-        tags = find_tags(call, tags_table.NO_TAGS if db is None else tags_table.get_held(db, call.scope.persona)[1])
-        return VisibleContext(tags=tags, keywords=choose_words(words, languages, None))
+        known = tags_table.NO_TAGS if db is None else tags_table.get_held(db, call.scope.persona)[1]
+        named, tags = find_tags(call, known)
+        return VisibleContext(None, (), named, tags, choose_words(words, languages, None))
     if _register_private(call, db, seen):
         seen = _load_snapshot(call, db) or seen
-    tags = find_tags(call, tags_table.hold(db, call.scope.persona, seen.vocabulary_version, seen.vocabulary))
+    named, tags = find_tags(call, tags_table.hold(db, call.scope.persona, seen.vocabulary_version, seen.vocabulary))
     index = None
-    if (words or tags.expanded) and call.settings.enable_memories and not is_newest_first(call.settings):
+    if (words or tags) and call.settings.enable_memories and not is_newest_first(call.settings):
         index = read_index(seen.viewer, db)[0]
     keywords = choose_words(words, languages, index)
     _remember_private(db, seen.viewer)
-    return VisibleContext(seen.viewer, seen.recent, tags, keywords, index)
+    return VisibleContext(seen.viewer, seen.recent, named, tags, keywords, index)
 
 
 def _load_snapshot(call: PromptCall, db: Database) -> AccessSnapshot | None:
@@ -91,8 +92,8 @@ def count_recent(call: PromptCall) -> int:
 # What the message asks for: its tags and its words
 
 
-def find_tags(call: PromptCall, vocabulary: Vocabulary) -> MessageTags:
-    """Return the tags of the message; what fails leaves none, or those before expansion."""
+def find_tags(call: PromptCall, vocabulary: Vocabulary) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the tags of the message, and these with those linked to them; what fails adds none."""
     text, s = call.asked_text, call.settings
     own, other = hooks.get_hook("extract_tags"), hooks.get_hook("expand_tags")
 
@@ -110,7 +111,7 @@ def find_tags(call: PromptCall, vocabulary: Vocabulary) -> MessageTags:
 
     none: list[str] = []
     said = call.guard("extract_tags", extracted, none)
-    return MessageTags(said, call.guard("expand_tags", expanded, said))
+    return said, call.guard("expand_tags", expanded, said)
 
 
 def _texts(given: Any) -> list[str]:

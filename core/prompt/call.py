@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Any
 
@@ -184,21 +184,6 @@ def put_under_key(message: IncomingMessage, live: LiveHistory, key: str | None) 
 
 
 @dataclass(frozen=True, slots=True)
-class MessageTags:
-    """The tags of a message."""
-
-    said: Sequence[str] = ()
-    """Those that stand in it."""
-    expanded: Sequence[str] = ()
-    """With those that are linked to them."""
-
-    @property
-    def expansion(self) -> list[str]:
-        """Return the tags that expansion added."""
-        return [tag for tag in self.expanded if tag not in self.said]
-
-
-@dataclass(frozen=True, slots=True)
 class VisibleContext:
     """What the first round trip showed: who sees what, and which words and tags the message asks for."""
 
@@ -206,7 +191,15 @@ class VisibleContext:
     """None when nothing stored can be read."""
     chats: Sequence[Recent] = ()
     """Other conversations that may be seen, newest first."""
-    tags: MessageTags = field(default_factory=MessageTags)
+    named_tags: Sequence[str] = ()
+    """Tags that stand in the message."""
+    tags: Sequence[str] = ()
+    """With those that are linked to them."""
     keywords: Sequence[str] = ()
     index: IndexState | None = None
     """What the index holds of what may be seen; None where nothing is searched, or it cannot be read."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return what the message asks for."""
+        return (*self.keywords, *self.tags)

@@ -103,13 +103,12 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     """Run the stages from the access to the context; `memories` take the place of those that are searched for."""
     guard, report = call.guard, call.report
     seeing = guard("database", lambda: access.load_visible(call), VisibleContext())
-    report.search |= {"tags": list(seeing.tags.said), "words": list(seeing.keywords)}
-    words = (*seeing.keywords, *seeing.tags.expanded)
+    report.search |= {"tags": list(seeing.named_tags), "words": list(seeing.keywords)}
     # what is stored
     started = search.start_search(call, seeing) if memories is None else None
     lines, asked = StoredLines(), None
     if call.db is not None and seeing.viewer is not None and not call.is_down:
-        asked = Asked(call.settings, seeing.viewer, call.message, call.db.clock(), words)
+        asked = Asked(call.settings, seeing.viewer, call.message, call.db.clock(), seeing.words)
         parts = [*_plan_sections(call, asked), *(search.plan_cross_channel(call, seeing) if memories is None else ())]
         lines = read_stored(call, seeing, parts)
     lines = ask_history_hook(call, lines)
@@ -131,7 +130,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     report.note(*lists.notes, *(note for built in sections.values() for note in built.notes))
     nothing: tuple[dict[str, Any], dict[str, list[str]]] = (order_context({}), {})
     context, ids = guard("history_engine", lambda: compose(call, lists, diary, sections, hits), nothing)
-    return Gathered(context, "", recalled, lists.names, ids, words)
+    return Gathered(context, "", recalled, lists.names, ids, seeing.words)
 
 
 def _plan_sections(call: PromptCall, asked: Asked) -> list[Branch]:

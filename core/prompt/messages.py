@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from ..context.injection import chat_index, check_depth, check_position, check_role
+from ..context.injection import check_depth, check_position, check_role
 from ..context.lines import NAMELESS_PERSONA, Turn, mark_lines, read_turn
 from ..text.folding import clean
 from ..text.sizes import to_json
@@ -203,8 +203,8 @@ def _place_parts(
         history, later = _split_history(history, depth)
         before, after = _build_part(history), _build_part(later)
     else:
-        at = chat_index(len(turns), depth)
-        before, after = turns[:at], [*(turns[at:] if at is not None else ()), *_build_part(history)]
+        at = max(0, len(turns) - depth + 1)
+        before, after = turns[:at], [*turns[at:], *_build_part(history)]
     return [
         *(recap if slot == "before_prompt" else ()),
         *_build_part(static, is_static=True),
@@ -246,7 +246,7 @@ def _split_history(history: dict[str, Any], depth: int) -> tuple[dict[str, Any],
     """Return the history before and after a place among the lines of this chat; other chats' stand with the first."""
     lines = history.get(HISTORY[0])
     chat: list[Any] = lines if isinstance(lines, list) else []
-    at = chat_index(len(chat), depth)
-    if at is None or at >= len(chat):
+    at = max(0, len(chat) - depth + 1)
+    if at >= len(chat):
         return history, {}
     return ({**history, HISTORY[0]: chat[:at]}, {HISTORY[0]: chat[at:]}) if at else ({}, history)

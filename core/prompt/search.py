@@ -41,7 +41,7 @@ def start_search(call: PromptCall, visible: VisibleContext) -> searching.Round |
     """Return the first round of the search, its rows read; None where there is none to run, or it failed."""
     db, viewer = call.db, visible.viewer
     s = in_zone_of_asker(call).settings
-    tags, words = list(visible.tags.expanded), list(visible.keywords)
+    tags, words = list(visible.tags), list(visible.keywords)
     if not s.enable_memories or db is None or viewer is None or hooks.get_hook("search") is not None:
         return None
 
@@ -99,7 +99,7 @@ def finish_search(
 def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLists) -> Recalled:
     """Return what the hook `search` gives, held to the same rules; nothing where there is none."""
     function, s = hooks.get_hook("search"), call.settings
-    tags, words = list(visible.tags.expanded), list(visible.keywords)
+    tags, words = list(visible.tags), list(visible.keywords)
     if function is None or not s.enable_memories or not (tags or words):
         return Recalled()
     shown = {entry.row_id for entry in lists.visible if entry.row_id is not None}
@@ -214,7 +214,7 @@ def plan_cross_channel(call: PromptCall, seeing: VisibleContext) -> list[Branch]
     s = call.settings
     if seeing.viewer is None or not s.enable_memories:
         return []
-    words = [fold(word) for word in (*seeing.keywords, *seeing.tags.expanded)]
+    words = [fold(word) for word in seeing.words]
     return table_cross_channel.branches(seeing.viewer, words, server_in_direct=s.server_in_direct)
 
 
@@ -229,7 +229,7 @@ def add_cross_channel(
     rows: Sequence[OwnRow] = table_cross_channel.SHOWN.rows_in(brought)
     if not rows:
         return recalled.hits
-    words = [fold(word) for word in (*seeing.keywords, *seeing.tags.expanded)]
+    words = [fold(word) for word in seeing.words]
     own = _rank_own_rows(rows, words, {entry_digest(entry) for entry in lists.visible})
     known = {collapsed(hit["snippet"]) for hit in recalled.hits}
     new = [hit for row in own if collapsed((hit := _own_hit(call, row))["snippet"]) not in known]

@@ -7,7 +7,6 @@ import pytest
 from core.context.injection import (
     KEY,
     ROLES,
-    chat_index,
     check_depth,
     from_number,
     role_from_number,
@@ -20,13 +19,6 @@ from core.context.injection import (
 def test_s38_a_depth_is_a_whole_number_from_0() -> None:
     with pytest.raises(ValueError, match="at least 0"):
         check_depth(-1)
-
-
-@pytest.mark.parametrize(
-    ("messages", "depth", "place"), [(3, 2, 2), (3, 1, 3), (3, 0, None), (3, 4, 0), (3, 99, 0), (0, 1, 0)]
-)
-def test_s39_depth_says_how_many_messages_come_after(messages: int, depth: int, place: int | None) -> None:
-    assert chat_index(messages, depth) == place
 
 
 def test_s40_numbers_of_positions() -> None:

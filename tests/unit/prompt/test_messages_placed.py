@@ -43,7 +43,7 @@ def shown(made: list[dict[str, Any]]) -> str:
         ("after_prompt", 5, "system saved_memories h1 h2 h3 other thoughts R input"),
     ],
 )
-def test_s42_the_place_follows_s39_with_the_history_as_chat(position: str, depth: int, order: str) -> None:
+def test_s39_s42_the_depth_says_how_many_lines_of_the_chat_come_after(position: str, depth: int, order: str) -> None:
     given = prompt(saved_memories=["s"], thoughts=["t"], history_recent=["other line"])
     made = to_messages(given, injection={"position": position, "depth": depth, "role": "user"})
     assert shown(made).replace("history_recent", "other") == order
