@@ -356,7 +356,7 @@ def _select_vocabulary(family: str) -> tuple[Part, ...]:
         select(*_row(ALIAS, k=[_raw(tag_aliases.c.alias), _raw(tag_aliases.c.tag)])).where(
             tag_aliases.c.persona_id == _P, stale
         ),
-        select(*_row(LINK, n=[cast("tag_links.c.weight * 1000", Integer)], k=links)).where(
+        select(*_row(LINK, n=[cast(tag_links.c.weight * 1000, Integer)], k=links)).where(
             tag_links.c.persona_id == _P, stale
         ),
     )
