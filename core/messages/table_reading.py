@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from sqlalchemy import Integer, and_, bindparam, func, or_, select
 
 from ..access.rules import plain_key
-from ..database.bulk import chunks
 from ..database.dialects import Key, Time
 from ..database.engine import Database
 from ..database.readers import Reader
@@ -24,16 +23,9 @@ from .table_recaps import OWN
 
 _C = chat_history_cache.c
 _COLUMNS = (
-    _C.id,
-    _C.interface_path,
-    _C.role,
-    _C.sender_name,
-    _C.sender_id,
-    _C.message_text,
-    _C.timestamp,
-    _C.metadata,
-)
-_AUDIENCES_AT_ONCE = 500
+    _C.id, _C.interface_path, _C.role, _C.sender_name, _C.sender_id, _C.message_text, _C.timestamp, _C.hidden,
+    _C.excluded, _C.metadata,
+)  # fmt: skip
 
 
 class Line(NamedTuple):
@@ -43,38 +35,44 @@ class Line(NamedTuple):
     conversation: str
     sender_name: str
     sender_id: str
+    role: str
     text: str
     at: datetime | None
+    hidden: bool
+    excluded: bool
     metadata: dict[str, Any] | None
-    role: str
+
+
+def _line(row: Any) -> Line:
+    return Line(
+        row.id, row.interface_path, row.sender_name or "", row.sender_id or "", row.role, row.message_text,
+        row.timestamp, bool(row.hidden), bool(row.excluded), read_object(row.metadata),
+    )  # fmt: skip
 
 
 class Stats(NamedTuple):
     """How much of the log is visible."""
 
-    messages: int = 0
-    conversations: int = 0
-    oldest: datetime | None = None
-    newest: datetime | None = None
+    messages: int
+    conversations: int
+    oldest: datetime | None
+    newest: datetime | None
 
 
 def _where(level: bool, anywhere: bool, local: bool) -> list[Any]:
-    found: list[Any] = [_C.persona_id == bindparam("persona")]
+    where: list[Any] = [_C.persona_id == bindparam("persona")]
     if not anywhere:
         here: Any = _C.interface_path == bindparam("conversation")
-        if level:
-            below = (_C.interface_path >= bindparam("low", type_=Key(520))) & (
-                _C.interface_path < bindparam("high", type_=Key(520))
-            )
-            here = or_(here, below)
-        found.append(here)
-    found.append(_C.audience_id.in_(bindparam("audiences", expanding=True)))
+        low, high = bindparam("low", type_=Key(520)), bindparam("high", type_=Key(520))
+        below = and_(_C.interface_path >= low, _C.interface_path < high)
+        where.append(or_(here, below) if level else here)
+    where.append(_C.audience_id.in_(bindparam("audiences", expanding=True)))
     if not local:
         k = conversations.c
         # A value for each row, not EXISTS: MariaDB makes a list of all conversations out of that.
         closed = select(k.local_only).where(k.persona_id == _C.persona_id, k.conversation_key == _C.interface_path)
-        found.append(func.coalesce(closed.scalar_subquery(), 0) == 0)
-    return found
+        where.append(func.coalesce(closed.scalar_subquery(), 0) == 0)
+    return where
 
 
 @lru_cache(maxsize=16)
@@ -95,62 +93,31 @@ def read_newest(
     local: bool = False,
 ) -> list[Line]:
     """Return the newest visible messages, oldest of them first; of one instant the one stored first stands first."""
-    values: dict[str, Any] = {"persona": persona, "most": limit}
-    if conversation is not None:
-        values |= {"conversation": conversation}
-        if level:
-            room = plain_key(conversation)
-            values |= {"low": room + "/", "high": room + "0"}  # the character after the slash
+    room = plain_key(conversation or "")
+    values = {"persona": persona, "most": limit, "conversation": conversation, "low": f"{room}/", "high": f"{room}0"}
     statement = _newest(level and conversation is not None, conversation is None, local)
-    found: list[Any] = []
     # Over all conversations each audience is walked by itself, along its index, to its newest rows.
-    parts = [[a] for a in audiences] if conversation is None and len(audiences) <= 8 else list(
-        chunks(audiences, _AUDIENCES_AT_ONCE)
-    )  # fmt: skip
+    parts = [[each] for each in audiences] if conversation is None and len(audiences) <= 8 else [list(audiences)]
+    rows: list[Any] = []
     for part in parts:
-        found += db.read(statement, {**values, "audiences": part}, source="chat_history_cache")
-    lines = [_line(row) for row in found]
+        rows += db.read(statement, {**values, "audiences": part}, source="chat_history_cache")
+    lines = [_line(row) for row in rows]
     lines.sort(key=lambda line: (line.at is not None, line.at, line.id))
     return lines[-limit:]
 
 
-def _line(row: Any) -> Line:
-    return Line(
-        row.id,
-        row.interface_path,
-        row.sender_name or "",
-        row.sender_id or "",
-        row.message_text,
-        row.timestamp,
-        read_object(row.metadata),
-        row.role,
-    )
-
-
 @lru_cache(maxsize=2)
 def _stats(local: bool) -> Any:
-    made = select(
-        func.count(), func.count(_C.interface_path.distinct()), func.min(_C.timestamp), func.max(_C.timestamp)
+    paths = func.count(_C.interface_path.distinct())
+    return select(func.count(), paths, func.min(_C.timestamp), func.max(_C.timestamp)).where(
+        *_where(False, True, local)
     )
-    return made.where(*_where(False, True, local))
 
 
 def read_stats(db: Database, persona: str, audiences: Sequence[int], *, local: bool = False) -> Stats:
     """Return how many messages are visible, in how many conversations, the oldest and newest time."""
-    total = Stats()
-    # A conversation stands in one audience, so the parts add up.
-    for part in chunks(audiences, _AUDIENCES_AT_ONCE):
-        values = {"persona": persona, "audiences": part}
-        count, paths, oldest, newest_at = db.read(_stats(local), values, source="chat_history_cache")[0]
-        times = [t for t in (oldest, total.oldest) if t is not None]
-        ends = [t for t in (newest_at, total.newest) if t is not None]
-        total = Stats(
-            total.messages + int(count),
-            total.conversations + int(paths),
-            min(times, default=None),
-            max(ends, default=None),
-        )
-    return total
+    values = {"persona": persona, "audiences": list(audiences)}
+    return Stats(*db.read(_stats(local), values, source="chat_history_cache")[0])
 
 
 _ONE = select(_C.id, _C.interface_path, _C.timestamp).where(_C.persona_id == bindparam("persona"))
@@ -212,25 +179,9 @@ _HERE = (
 )
 _AT: Any = bindparam("at", type_=Time())
 _AFTER = and_(_C.timestamp >= _AT, or_(_C.timestamp > _AT, and_(_C.timestamp == _AT, _C.id > bindparam("row"))))
-_PAGE_COLUMNS = (_C.id, _C.timestamp, _C.role, _C.sender_id, _C.sender_name, _C.message_text, _C.hidden, _C.excluded,
-            _C.metadata)  # fmt: skip
 _IN_ORDER = (_C.timestamp, _C.id)
-_FIRST = select(*_PAGE_COLUMNS).where(*_HERE).order_by(*_IN_ORDER).limit(PAGE)
+_FIRST = select(*_COLUMNS).where(*_HERE).order_by(*_IN_ORDER).limit(PAGE)
 _METADATA = select(_C.id, _C.timestamp, _C.metadata).where(*_HERE).order_by(*_IN_ORDER).limit(PAGE)
-
-
-class PageLine(NamedTuple):
-    """A stored message as an export gives it."""
-
-    id: int
-    at: datetime | None
-    role: str
-    sender_id: str
-    name: str
-    text: str
-    hidden: bool
-    excluded: bool
-    metadata: dict[str, Any] | None
 
 
 def _pages(
@@ -245,14 +196,10 @@ def _pages(
         statement, values = following, {**values, "at": page[-1].timestamp, "row": page[-1].id}
 
 
-def read_pages(read: Reader, persona: str, conversation: str, audiences: Collection[int]) -> Iterator[list[PageLine]]:
+def read_pages(read: Reader, persona: str, conversation: str, audiences: Collection[int]) -> Iterator[list[Line]]:
     """Yield the messages of a conversation in pages, oldest first."""
     for page in _pages(read, persona, conversation, audiences, _FIRST):
-        yield [
-            PageLine(r.id, r.timestamp, r.role, r.sender_id or "", r.sender_name or "", r.message_text, bool(r.hidden),
-                bool(r.excluded), read_object(r.metadata))
-            for r in page
-        ]  # fmt: skip
+        yield [_line(row) for row in page]
 
 
 def read_metadata(

@@ -25,7 +25,7 @@ from ..database import written_files
 from ..database.engine import Database
 from ..errors import TransferError
 from ..messages import table_reading
-from ..messages.table_reading import PageLine
+from ..messages.table_reading import Line
 from ..scope import Scope
 from ..stories import table_imported, table_running
 from ..stories.calls import StoryCall, open_conversation
@@ -180,10 +180,14 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
     return replace(result, messages=count, bytes=size)
 
 
-def _said(row: PageLine, lies_beside: Beside, header: dict[str, Any]) -> Said:
+def _said(row: Line, lies_beside: Beside, header: dict[str, Any]) -> Said:
     """Return a stored message with a name: SillyTavern shows none without."""
     known = row.sender_id if row.role == "user" else header.get("character_name")
-    name = row.name or (known if isinstance(known, str) else "") or _NAMES["user" if row.role == "user" else "persona"]
+    name = (
+        row.sender_name
+        or (known if isinstance(known, str) else "")
+        or _NAMES["user" if row.role == "user" else "persona"]
+    )
     return Said(row.text, row.role, name, row.at, row.hidden, row.excluded, row.metadata, lies_beside)
 
 
@@ -219,8 +223,8 @@ def _new_header(call: StoryCall) -> dict[str, Any]:
     created, names = "", dict[str, str]()
     for row in chain.from_iterable(table_reading.read_pages(read, call.persona, call.conversation, call.audiences)):
         created = created or _human(row.at)
-        if row.name and row.role in _NAMES and not (row.metadata or {}).get("bot"):
-            names.setdefault(row.role, row.name)
+        if row.sender_name and row.role in _NAMES and not (row.metadata or {}).get("bot"):
+            names.setdefault(row.role, row.sender_name)
         if len(names) == len(_NAMES):
             break
     names = _NAMES | names
