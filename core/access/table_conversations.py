@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -222,26 +223,25 @@ def settle(
     connection: Connection, db: Database, scope: Scope, facts: ConversationFacts, *, sender: str | None = None
 ) -> Place:
     """Return the place of a stored conversation: private, with its person and on its server once the host says so."""
-    person = None
-    stored = facts
     check_server(scope, facts)
+    stored, who = facts, sender or scope.participant
+    privacy: Privacy | None = None
+    person = None
     if scope.server and not facts.server and facts.direct_person is None:
         facts = replace(facts, server=scope.server)
-    if facts.is_unstated and (scope.privacy or scope.participant or sender is not None):
-        privacy, person = _privacy_of_new(connection, scope, sender, None)
-        facts = turn(connection, db, scope.persona, facts, privacy, person)[0]
+    if facts.is_unstated:
+        if scope.privacy or scope.participant or sender is not None:
+            privacy, person = _privacy_of_new(connection, scope, sender, None)
     elif not facts.is_private and scope.privacy in ("direct", "separate", "restricted"):
         privacy = scope.privacy
-        if privacy != "restricted":
-            person = participants.person_of(connection, scope.persona, sender or scope.participant)
-        facts = turn(connection, db, scope.persona, facts, privacy, person)[0]
-    elif facts.is_private and facts.direct_person == UNKNOWN_PERSON and (sender or scope.participant):
-        person = participants.person_of(connection, scope.persona, sender or scope.participant)
+    elif facts.is_private and facts.direct_person == UNKNOWN_PERSON and who:
         privacy = "separate" if facts.is_separate else "direct"
-        facts = turn(connection, db, scope.persona, facts, privacy, person)[0]
-    elif facts != stored and not facts.is_unstated:
+    elif facts != stored:
         privacy = "restricted" if facts.is_private else "public"
-        facts = turn(connection, db, scope.persona, facts, privacy, None)[0]
+    if privacy in ("direct", "separate") and person is None:
+        person = participants.person_of(connection, scope.persona, who)
+    if privacy is not None:
+        facts = turn(connection, db, scope.persona, facts, privacy, person)[0]
     return Place(facts.audience_id, facts.local_only, facts)
 
 
@@ -313,7 +313,7 @@ def turn(
     facts: ConversationFacts,
     privacy: Privacy,
     person: str | None,
-) -> tuple[ConversationFacts, dict[str, int]]:
+) -> tuple[ConversationFacts, Counter[str]]:
     """Give a conversation, and the threads below it, another privacy, and move all rows; return its row and counts."""
     direct = (person or UNKNOWN_PERSON) if privacy in ("direct", "separate") else None
     key = own_audience(privacy, "" if direct is not None else facts.server, facts.key, direct)
@@ -326,34 +326,34 @@ def turn(
         is_unstated=False,
     )
     counts = relocate(connection, db, persona, facts, new)
-    for name, count in _take_along(connection, db, persona, new, privacy, direct, facts.direct_person).items():
-        counts[name] += count
+    counts.update(_take_along(connection, db, persona, new, privacy, direct, facts.direct_person))
     return new, counts
 
 
 def relocate(
     connection: Connection, db: Database, persona: str, old: ConversationFacts, new: ConversationFacts
-) -> dict[str, int]:
+) -> Counter[str]:
     """Store a conversation's new row and move everything said in it to its new audience; return counts per table."""
     c = conversations.c
-    private = UNSTATED if new.is_unstated else SEPARATE if new.is_separate else int(new.is_private)
+    counts = Counter(dict.fromkeys(MOVED, 0))
+    if new == old:
+        return counts
     values = {
         "audience_id": new.audience_id,
         "server_id": new.server,
-        "is_private": private,
+        "is_private": UNSTATED if new.is_unstated else SEPARATE if new.is_separate else int(new.is_private),
         "direct_person_key": new.direct_person,
     }
-    changed = new != old
-    if changed:
-        connection.execute(update(conversations).where(c.persona_id == persona, c.id == old.id).values(values))
-    counts = {"conversations": int(changed)}
+    connection.execute(update(conversations).where(c.persona_id == persona, c.id == old.id).values(values))
+    counts["conversations"] = 1
     for source in (CHAT, MEMORIES, AI_DIARY):
-        ids = _ids_of(connection, source, persona, old, new.audience_id) if changed else []
+        r = source.table.c
+        here = select(r.id).where(r.persona_id == persona, said_in(source, old), r.audience_id != new.audience_id)
+        ids = connection.execute(here).scalars().all()
         moved = indexed.move(connection, db, source, persona, ids, new.audience_id, local_only=new.local_only)
         counts[source.table.name] = moved
-    if changed:
-        return counts | following.move_followers(connection, persona, new.key, new.audience_id)
-    return counts | dict.fromkeys(following.NAMES, 0)
+    counts.update(following.move_followers(connection, persona, new.key, new.audience_id))
+    return counts
 
 
 def said_in(source: SourceTable, facts: ConversationFacts) -> Any:
@@ -366,14 +366,6 @@ def said_in(source: SourceTable, facts: ConversationFacts) -> Any:
     d = ai_diary.c
     names = sorted({interface, short_interface(interface)})
     return and_(d.interface.in_(names), d.chat_id == chat, d.thread_id == thread, d.audience_id == facts.audience_id)
-
-
-def _ids_of(
-    connection: Connection, source: SourceTable, persona: str, facts: ConversationFacts, not_in: int
-) -> Sequence[int]:
-    c = source.table.c
-    chosen = select(c.id).where(c.persona_id == persona, said_in(source, facts), c.audience_id != not_in)
-    return connection.execute(chosen).scalars().all()
 
 
 def hold_threads(connection: Connection, persona: str, above: str) -> list[ConversationFacts]:
@@ -400,19 +392,18 @@ def _take_along(
     parent: ConversationFacts,
     privacy: Privacy,
     person: str | None,
-    former: str | None,
-) -> dict[str, int]:
-    """Let the threads below a conversation follow it, but for direct messages with other than its `former` person."""
-    counts = dict.fromkeys(MOVED, 0)
+    previous: str | None,
+) -> Counter[str]:
+    """Move a conversation's threads to its new audience, except direct messages with others than its previous person;
+    return counts per table."""
+    counts = Counter(dict.fromkeys(MOVED, 0))
     if parent_key(parent.key) is not None:
         return counts
     for thread in hold_threads(connection, persona, parent.key):
         is_so = (thread.is_private, thread.direct_person, thread.server) == (privacy != "public", person, parent.server)
-        if thread.server not in ("", parent.server):  # a room of this name on another server
-            continue
-        if is_so or thread.is_separate or (thread.direct_person and thread.direct_person != former):
-            continue
-        on_server = replace(thread, server=parent.server)
-        for name, count in turn(connection, db, persona, on_server, privacy, person)[1].items():
-            counts[name] += count
+        is_other_room = thread.server not in ("", parent.server)
+        is_with_other = thread.direct_person and thread.direct_person != previous
+        if not (is_so or is_other_room or is_with_other or thread.is_separate):
+            on_server = replace(thread, server=parent.server)
+            counts.update(turn(connection, db, persona, on_server, privacy, person)[1])
     return counts

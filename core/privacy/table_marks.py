@@ -40,7 +40,7 @@ def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Priva
         if facts is None:
             return counts
         person = _find_person(connection, scope, facts) if privacy == "direct" else None
-        return table_conversations.turn(connection, db, scope.persona, facts, privacy, person)[1]
+        return dict(table_conversations.turn(connection, db, scope.persona, facts, privacy, person)[1])
 
     return db.idempotent_transaction(work, source="conversations")
 
