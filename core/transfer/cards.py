@@ -10,10 +10,11 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..access.table_overview import list_personas
 from ..calls.call import Call, GivenSettings, open_call
@@ -21,7 +22,8 @@ from ..database.engine import Database
 from ..errors import TransferError
 from ..personas import fill_names, get_persona_text, set_persona_text
 from ..scope import Scope
-from ..text.folding import clean
+from .fields import text_at
+from .files import UNREADABLE
 from .items import ItemImport, import_items
 from .items.formats import find_book
 
@@ -148,11 +150,12 @@ def read_card(path: Path) -> Card | None:
             begins = stream.read(len(_PNG))
             if begins == _PNG:
                 return _read_png(stream.read(_PNG_BYTES + 1))
-        if zipfile.is_zipfile(path):
-            return _read_charx(path)
-        if begins.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"") or path.stat().st_size > MOST_BYTES:
-            return None
-        return _read_json(path.read_bytes())
+            if zipfile.is_zipfile(stream):
+                return _read_charx(stream)
+            if begins.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b""):
+                return None
+            stream.seek(0)
+            return _read_json(stream.read(MOST_BYTES + 1))
     except OSError as error:
         raise TransferError(f"{str(path)!r} cannot be read: {error.strerror}.") from None
 
@@ -165,18 +168,16 @@ def _read_png(content: bytes) -> Card:
     if len(content) > _PNG_BYTES:
         raise TransferError(f"The picture has more than {_PNG_BYTES:,} bytes, which no card has.")
     texts = dict(_text_chunks(content))
-    for keyword in _KEYWORDS:
-        if keyword in texts:
-            try:
-                card = _read_json(base64.b64decode(texts[keyword], validate=False))
-            except binascii.Error:
-                card = None
-            if card is not None:
-                return card
-            raise TransferError("The card in the picture is damaged. Download it again from where it comes from.")
-    raise TransferError(
-        "The picture holds no character card. Programs that shrink or edit pictures remove it; download the original."
-    )
+    packed = next((texts[keyword] for keyword in _KEYWORDS if keyword in texts), None)
+    if packed is None:
+        raise TransferError(
+            "The picture holds no character card. Programs that shrink or edit pictures remove it; "
+            "download the original."
+        )
+    with suppress(binascii.Error):
+        if (card := _read_json(base64.b64decode(packed, validate=False))) is not None:
+            return card
+    raise TransferError("The card in the picture is damaged. Download it again from where it comes from.")
 
 
 def _text_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -184,9 +185,8 @@ def _text_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
     at = 0
     while at + 8 <= len(content):
         size, kind = struct.unpack(">I4s", content[at : at + 8])
-        data = content[at + 8 : at + 8 + size]
+        keyword, _, rest = content[at + 8 : at + 8 + size].partition(b"\x00")
         at += 12 + size
-        keyword, _, rest = data.partition(b"\x00")
         if kind == b"tEXt":
             yield keyword, rest
         elif kind == b"zTXt":
@@ -203,44 +203,36 @@ def _inflate(packed: bytes) -> bytes:
         return b""
 
 
-def _read_charx(path: Path) -> Card | None:
+def _read_charx(stream: BinaryIO) -> Card | None:
     """Return the card of a CHARX archive, None where a zip archive holds none."""
     try:
-        with zipfile.ZipFile(path) as archive, archive.open("card.json") as stream:
-            content = stream.read(MOST_BYTES + 1)
-    except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError):
+        with zipfile.ZipFile(stream) as archive, archive.open("card.json") as packed:
+            return _read_json(packed.read(MOST_BYTES + 1))
+    except (KeyError, ValueError, *UNREADABLE):
         return None
-    return _read_json(content) if len(content) <= MOST_BYTES else None
 
 
 def _read_json(content: bytes) -> Card | None:
     try:
-        value = json.loads(content.decode("utf-8-sig"))
+        value = json.loads(content.decode("utf-8-sig")) if len(content) <= MOST_BYTES else None
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict):
         return None
     data = value["data"] if isinstance(value.get("data"), dict) else value
-    is_card = str(value.get("spec", "")).startswith("chara_card") or (
-        any(name in data for name in _FIELDS["name"]) and any(name in data for name in _FIELDS["greeting"])
-    )
-    return _make_card(data) if is_card else None
+    has_fields = all(any(name in data for name in _FIELDS[part]) for part in ("name", "greeting"))
+    return _build_card(data) if has_fields or str(value.get("spec", "")).startswith("chara_card") else None
 
 
 # The persona's text
 
 
-def _make_card(data: Mapping[str, Any]) -> Card:
-    found = {part: _field(data, names) for part, names in _FIELDS.items()}
-    name = found.pop("name") or "the character"
-    found["system"] = found["system"].replace("{{original}}", "").strip()
-    found["example"] = re.sub(r"\s*<START>\s*", "\n\n", found["example"], flags=re.IGNORECASE).strip()
-    parts = [f"{_TITLES[part]}:\n{text}" if part in _TITLES else text for part, text in found.items() if text]
-    text = re.sub(r"<(BOT|CHAR)>", "{{char}}", "\n\n".join(parts), flags=re.IGNORECASE)
+def _build_card(data: Mapping[str, Any]) -> Card:
+    parts = {part: text_at(data, *names).strip() for part, names in _FIELDS.items()}
+    name = parts.pop("name") or "the character"
+    parts["system"] = parts["system"].replace("{{original}}", "").strip()
+    parts["example"] = re.sub(r"\s*<START>\s*", "\n\n", parts["example"], flags=re.IGNORECASE).strip()
+    texts = [f"{_TITLES[part]}:\n{text}" if part in _TITLES else text for part, text in parts.items() if text]
+    text = re.sub(r"<(BOT|CHAR)>", "{{char}}", "\n\n".join(texts), flags=re.IGNORECASE)
     text = re.sub(r"<USER>", "{{user}}", text, flags=re.IGNORECASE)
     return Card(name, fill_names(text, name, "{{user}}"), find_book(data) if "character_book" in data else None)
-
-
-def _field(data: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    texts = (data.get(name) for name in names)
-    return next((clean(text).strip() for text in texts if isinstance(text, str) and text.strip()), "")

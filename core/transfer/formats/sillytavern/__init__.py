@@ -25,12 +25,7 @@ _FURTHER = "further headers, left out"
 
 def fits(value: dict[str, Any]) -> bool:
     """Return whether an object is a line of this format."""
-    return is_header(value) or "mes" in value
-
-
-def is_header(value: dict[str, Any]) -> bool:
-    """Return whether an object is the line about the chat as a whole."""
-    return "mes" not in value and bool(value.keys() & _HEADER)
+    return "mes" in value or bool(value.keys() & _HEADER)
 
 
 def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
@@ -43,10 +38,9 @@ class _Chat:
     """One chat that is being read."""
 
     def __init__(self, member: Member, reading: Reading) -> None:
-        privacy = "public" if reading.private is False else "direct"
         self._member = member
         self._reading = reading
-        self._room = Room(member.stem, privacy=privacy, keeps_order=True)  # type: ignore[arg-type]
+        self._room = Room(member.stem, privacy="public" if reading.private is False else "direct", keeps_order=True)
         self._header: Header | None = None
         self._time: datetime | None = None
         self._names = {"user": "User", "persona": "Character"}
@@ -56,17 +50,17 @@ class _Chat:
     def read(self) -> Iterator[Read]:
         """Yield the messages of the chat, and its ending."""
         for line in read_lines(self._member):
-            if isinstance(line.value, BadJson):
-                yield Fault(self._member.name, line.value.reason, line.row)
-            elif not isinstance(line.value, dict):
-                yield Fault(self._member.name, f"the row is {said_type(line.value)}, it must be an object", line.row)
-            elif is_header(line.value):
-                self._read_header(line)
-            else:
-                try:
-                    yield self._message(line)
-                except RefusedError as error:
-                    yield Fault(self._member.name, str(error), line.row)
+            try:
+                if isinstance(line.value, BadJson):
+                    raise RefusedError(line.value.reason)
+                if not isinstance(line.value, dict):
+                    raise RefusedError(f"the row is {said_type(line.value)}, it must be an object")
+                if "mes" not in line.value and line.value.keys() & _HEADER:
+                    self._read_header(line)
+                else:
+                    yield self._read_message(line)
+            except RefusedError as error:
+                yield Fault(self._member.name, str(error), line.row)
         yield Ending(self._room, self._header, list(self._before))
 
     def _read_header(self, line: JsonLine) -> None:
@@ -78,7 +72,7 @@ class _Chat:
         self._header = header.read(value, json_text.find_style(value, line.text))
         if json_text.keep(self._header.line) is None:
             self._reading.notes[_TOO_MUCH] += 1
-        self._time = read_time(value.get("create_date"), self._reading.zone) or self._time
+        self._time = read_time(value.get("create_date"), self._reading.zone)
         for role, name in (("user", "user_name"), ("persona", "character_name")):
             said = value.get(name)
             if isinstance(said, str) and said.strip() and said != "unused":  # later versions write `unused`
@@ -86,7 +80,7 @@ class _Chat:
                 if role == "persona":
                     self._room = replace(self._room, character=said)
 
-    def _message(self, line: JsonLine) -> Read:
+    def _read_message(self, line: JsonLine) -> Read:
         value = line.value
         style = json_text.find_style(value, line.text)
         text = self._text(value)
@@ -94,15 +88,13 @@ class _Chat:
             self._keep_blank(value, style)
             return Left(BLANK)
         role, is_persona, hidden = lines.read_role(value)
-        fallback = self._names["user" if role == "user" else "persona"]
-        name = key_of(value.get("name"), "name", SPEAKER_BYTES) or fallback
-        time = self._when(value.get("send_date"))
+        name = key_of(value.get("name"), "name", SPEAKER_BYTES) or self._names["user" if role == "user" else "persona"]
+        time = self._read_time(value.get("send_date"))
         taken = lines.split_line(value, text)
         return Line(
-            place=self._member.name, room=self._room, text=text, at=time,
-            speaker=Speaker(name, name, is_assistant=is_persona),
-            role=role, hidden=hidden, excluded=taken.excluded,
-            metadata=self._metadata(taken.kept) | json_text.style_facts(style), beside=taken.beside, row=line.row,
+            place=self._member.name, room=self._room, text=text, at=time, role=role, hidden=hidden,
+            speaker=Speaker(name, name, is_assistant=is_persona), excluded=taken.excluded, beside=taken.beside,
+            metadata=self._metadata(taken.kept) | json_text.style_facts(style), row=line.row,
             index=line.row - 1 - self._headers,
         )  # fmt: skip
 
@@ -114,8 +106,7 @@ class _Chat:
 
     def _keep_blank(self, value: dict[str, Any], style: int) -> None:
         line = json_text.keep(value, style)
-        room = json_text.KEPT_BYTES - sum(map(len, self._before))
-        if line is None or len(line) > room:
+        if line is None or len(line) > json_text.KEPT_BYTES - sum(map(len, self._before)):
             self._reading.notes[_TOO_MUCH] += 1
         else:
             self._before.append(line)
@@ -125,17 +116,17 @@ class _Chat:
         self._before = []
         if line is None:
             self._reading.notes[_TOO_MUCH] += 1
-        made: dict[str, Any] = {} if line is None else {json_text.KEY: line}
-        return made | ({json_text.BEFORE: before} if before else {})
+        held = {json_text.KEY: line, json_text.BEFORE: before}
+        return {name: value for name, value in held.items() if value}
 
-    def _when(self, value: Any) -> datetime:
-        if value is None or value == "":
-            if self._time is None:
-                raise RefusedError("send_date is missing, and no row before it has a time")
+    def _read_time(self, value: Any) -> datetime:
+        if value not in (None, ""):
+            time = read_time(value, self._reading.zone)
+            if time is None:
+                raise RefusedError("send_date cannot be read")
+            self._time = time
+        elif self._time is None:
+            raise RefusedError("send_date is missing, and no row before it has a time")
+        else:
             self._reading.notes[_NO_TIME] += 1
-            return self._time
-        time = read_time(value, self._reading.zone)
-        if time is None:
-            raise RefusedError("send_date cannot be read")
-        self._time = time
-        return time
+        return self._time

@@ -11,7 +11,7 @@ from typing import Any
 from ....database.dialects import EPOCH, microseconds
 from ....stories.rules_running import Version
 from ....text.folding import clean
-from ...fields import TEXT_BYTES
+from ...fields import fits_column
 from ...shapes import Header
 
 RUNNING = "auto_recap_running_scene_recaps"
@@ -82,7 +82,7 @@ def _version(entry: Any) -> Version | None:
     if number is None or number < 0 or not isinstance(content, str):
         return None
     text = clean(content)
-    if not text.strip() or len(text.encode("utf-8")) > TEXT_BYTES:
+    if not text.strip() or not fits_column(text):
         return None
     scenes, excluded, before, newest = (_whole(entry.get(name)) or 0 for name in _COUNTS)
     return Version(
