@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ..ai_diary import add_diary_entry
-from ..calls.call import GivenSettings, open_call
-from ..database.bulk import chunks
+from ..calls.call import Call, GivenSettings, open_call
 from ..database.engine import Database
 from ..database.stored_values import read_list, read_texts, read_time
 from ..scope import Scope
@@ -22,12 +22,11 @@ from ..shapes import PERSONA_SENDER
 from ..text.hits import content_digest
 from . import table_original
 from .imports import import_file
-from .items import import_items
+from .items.formats import Row
+from .items.storage import ItemWriter
 from .table_original import read_rows
 
-AT_ONCE = 10_000
-"""Memories saved as one file."""
-_MEMORY_COLUMNS = ("author", "source", "scope", "emotion", "intensity", "emotion_state")
+_MEMORY_COLUMNS = ("content", "author", "source", "scope", "emotion", "intensity", "emotion_state")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,40 +64,35 @@ def import_original(
     """
     call = open_call(db, settings, scope)
     source = table_original.open_source(url, call.settings.db_timeout_seconds)
-    own = {"db": call.db, "settings": call.settings, "scope": call.scope}
     try:
-        parts = [_memories(source, own), _diary(source, call.db, call.scope, own), _messages(source, own)]
+        counts = _import_memories(source, call) + _import_diary(source, call) + _import_messages(source, call)
     finally:
         source.close()
-    names = ("memories", "diary", "messages", "duplicates", "left_out")
-    return OriginalImport(**{name: sum(part.get(name, 0) for part in parts) for name in names})
+    return OriginalImport(**counts)
 
 
-def _memories(source: Database, own: dict[str, Any]) -> dict[str, int]:
-    counts = dict.fromkeys(("memories", "duplicates", "left_out"), 0)
-    for rows in chunks(read_rows(source, "memories"), AT_ONCE):
-        items = [_item(row) for row in rows]
-        done = import_items(json.dumps({"memories": items}).encode(), default_kind="", max_bytes=2**40, **own)
-        counts["memories"] += done.imported
-        counts["duplicates"] += done.duplicates
-        counts["left_out"] += done.skipped - done.duplicates + done.error_count
-    return counts
+def _import_memories(source: Database, call: Call) -> Counter[str]:
+    writer = ItemWriter(call, "")
+    rows = (Row(number, None, _item(row)) for number, row in enumerate(read_rows(source, "memories"), 1))
+    for batch in writer.batches(rows):
+        writer.store(batch)
+    done = writer.result("synth")
+    left = done.skipped - done.duplicates + done.error_count
+    return Counter(memories=done.imported, duplicates=done.duplicates, left_out=left)
 
 
 def _item(row: dict[str, Any]) -> dict[str, Any]:
     at = read_time(row.get("timestamp"))
     return {
         **{name: row.get(name) for name in _MEMORY_COLUMNS},
-        "id": row["id"],
-        "content": row.get("content"),
         "tags": read_texts(row.get("tags")),
         "timestamp": at.isoformat() if at else None,
     }
 
 
-def _diary(source: Database, db: Database, scope: Scope, own: dict[str, Any]) -> dict[str, int]:
-    there = table_original.list_entries(db, scope.persona)
-    counts = dict.fromkeys(("diary", "duplicates", "left_out"), 0)
+def _import_diary(source: Database, call: Call) -> Counter[str]:
+    there = table_original.list_entries(call.db, call.persona)
+    counts: Counter[str] = Counter()
     for row in read_rows(source, "ai_diary"):
         at, content = read_time(row.get("timestamp")), row.get("content") or ""
         if (at, bytes(content_digest(content))) in there:
@@ -107,16 +101,18 @@ def _diary(source: Database, db: Database, scope: Scope, own: dict[str, Any]) ->
         done = add_diary_entry(
             content, row.get("personal_thought"), read_list(row.get("emotions")), row.get("interaction_summary"),
             row.get("user_message"), read_texts(row.get("context_tags")), read_texts(row.get("involved_users")),
-            row.get("interface"), row.get("chat_id"), row.get("thread_id"), timestamp=at, **own,
+            row.get("interface"), row.get("chat_id"), row.get("thread_id"), timestamp=at,
+            db=call.db, settings=call.settings, scope=call.scope,
         )  # fmt: skip
         counts["diary" if done.stored else "left_out"] += 1
     return counts
 
 
-def _messages(source: Database, own: dict[str, Any]) -> dict[str, int]:
-    counts = dict.fromkeys(("messages", "duplicates", "left_out"), 0)
+def _import_messages(source: Database, call: Call) -> Counter[str]:
+    counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         files: dict[str, Path] = {}
+        answered: set[str] = set()
         for row in read_rows(source, "chat_history_cache"):
             interface, _, chat = str(row.get("interface_path") or "").partition("/")
             at = read_time(row.get("timestamp"))
@@ -130,12 +126,16 @@ def _messages(source: Database, own: dict[str, Any]) -> dict[str, int]:
                 "speaker": row.get("sender_id") or row.get("sender_name") or "unknown",
                 "text": row["message_text"],
             }
+            if line["speaker"] == PERSONA_SENDER:
+                answered.add(interface)
             file = files.setdefault(interface, Path(folder) / f"{len(files)}.jsonl")
             with file.open("a", encoding="utf-8") as stream:
                 stream.write(json.dumps(line) + "\n")
         for interface, file in files.items():
-            done = import_file(file, interface=interface, persona=PERSONA_SENDER, private=True, **own)
-            counts["messages"] += done.imported
-            counts["duplicates"] += done.duplicates
-            counts["left_out"] += sum(done.left_out.values()) + done.error_count + done.skipped
+            done = import_file(
+                file, interface=interface, persona=PERSONA_SENDER if interface in answered else None, private=True,
+                db=call.db, settings=call.settings, scope=call.scope,
+            )  # fmt: skip
+            left = sum(done.left_out.values()) + done.error_count + done.skipped
+            counts.update(messages=done.imported, duplicates=done.duplicates, left_out=left)
     return counts

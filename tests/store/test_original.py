@@ -32,7 +32,8 @@ INSERT INTO ai_diary (id, content, personal_thought, context_tags, timestamp, in
     VALUES (1, 'We spoke of glaciers', 'how cold', '["ice"]', '2026-03-10 10:00:00', 'telegram_bot', '42');
 INSERT INTO chat_history_cache VALUES (1, 'telegram_bot/42', 'the marmalade is ready', 'Ann', '7',
     '2026-03-10 10:00:00', NULL);
-INSERT INTO chat_history_cache VALUES (2, 'telegram_bot/42', 'how sweet', 'Iris', 'self', '2026-03-10 10:00:01', NULL)
+INSERT INTO chat_history_cache VALUES (2, 'telegram_bot/42', 'how sweet', 'Iris', 'self', '2026-03-10 10:00:01', NULL);
+INSERT INTO chat_history_cache VALUES (3, 'discord_bot/9', 'nobody answers', 'Bob', '8', '2026-03-10 10:00:02', NULL)
 """
 
 
@@ -64,9 +65,9 @@ def test_d30_the_rows_of_the_original_application_are_saved_and_the_source_is_no
     db = open_database(f"sqlite:///{tmp_path / 'own.db'}")
     scope = Scope("iris")
     assert import_original(url, db=db, scope=scope) == OriginalImport(
-        memories=2, diary=1, messages=2, duplicates=0, left_out=1
+        memories=2, diary=1, messages=3, duplicates=0, left_out=1
     )
-    assert import_original(url, db=db, scope=scope) == OriginalImport(duplicates=5, left_out=1)
+    assert import_original(url, db=db, scope=scope) == OriginalImport(duplicates=6, left_out=1)
     assert read_all(url) == before
     assert [hit["snippet"] for hit in search_memories(tags=["pets"], db=db, scope=scope)] == ["Ann keeps a xylofant"]
     direct = Scope("iris", "telegram_bot/42", "telegram_bot/7", privacy="direct")
