@@ -265,18 +265,6 @@ def test_r21_one_chat_a_line_is_read_alike(db: Database, tmp_path: Path, name: s
     assert _import(db, scope, path).imported == 0
 
 
-def test_r21_a_dry_run_tells_who_when_and_what_is_left_out(db: Database) -> None:
-    """One looks before one stores, and looking tells why there is less than one thought."""
-    looked = _import(db, own_scope(), SAMPLES / "chatgpt", dry_run=True)
-    assert looked.speakers == {"User": 3, "ChatGPT": 3}
-    assert looked.persona == ("ChatGPT",)
-    assert looked.left_out["conversations marked not to be remembered"] == 1
-    assert looked.first == "2024-05-01T17:37:11.200000+00:00"
-    assert [(e.place, e.reason) for e in looked.errors] == [
-        ("conversations.json: conversation 4", "mapping is missing or holds no message")
-    ]
-
-
 def test_r21_one_conversation_as_an_object_and_several_files(db: Database, tmp_path: Path) -> None:
     """Later exports of ChatGPT come in parts, some tools save one conversation."""
     both = json.loads((SAMPLES / "chatgpt" / "conversations.json").read_text(encoding="utf-8"))
@@ -518,15 +506,6 @@ def test_r24_the_shown_branch_is_taken_and_others_are_versions(db: Database) -> 
     ]  # fmt: skip
     assert done.left_out["further lines of branches that are not shown"] == 2
     assert done.story == {"alternatives": 2}
-
-
-def test_r24_what_nobody_said_is_nobodys_words(db: Database) -> None:
-    """Instructions of a setting, thoughts, tools and their results are not what the user said."""
-    scope = own_scope()
-    _import(db, scope, SAMPLES / "chatgpt")
-    said = " ".join(_texts(db, scope))
-    for hidden in ("Gardener", "Be brief", "blossom end rot", "result of a search", "nobody may know this"):
-        assert hidden not in said
 
 
 @pytest.mark.parametrize(

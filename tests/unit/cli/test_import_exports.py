@@ -30,13 +30,6 @@ def test_r27_an_import_says_what_is_remembered(run: Command) -> None:
     assert " days (UTC) Speakers" in shown
 
 
-def test_r21_the_same_export_again_imports_nothing(run: Command) -> None:
-    """What is there already is not counted as imported."""
-    run("import", SAMPLES / "chatgpt")
-    shown = " ".join(run("import", SAMPLES / "chatgpt", "--text").out.split())
-    assert "Imported 0 messages There already 6 Time" in shown
-
-
 def test_r27_consolidate_queues_summaries_and_memories(run: Command) -> None:
     """Of every conversation; a worker does them, and what it did is there."""
     done = run("import", SAMPLES / "claude", "--consolidate").json

@@ -16,7 +16,6 @@ from core.transfer import formats
 from core.transfer.files import Export
 from core.transfer.formats import records, sillytavern
 from core.transfer.ids import IdMaker
-from core.transfer.imports import import_file
 from core.transfer.shapes import BLANK, Ending, Fault, Left, Line, Read, Reading
 
 ROW = {
@@ -98,22 +97,6 @@ def test_rows_without_id_get_the_same_one_every_time() -> None:
     assert len(set(ids[0])) == 3
 
 
-@pytest.mark.parametrize(
-    ("changes", "role", "hidden"),
-    [
-        ({"extra": {"type": "narrator"}}, "narrator", False),
-        ({"is_system": True, "extra": {"type": "comment"}}, "system", True),
-        ({"is_system": True}, "persona", True),
-        ({"is_system": True, "is_user": True}, "user", True),
-        ({"extra": {"type": ["odd"]}}, "persona", False),
-    ],
-)
-def test_hidden_and_system_lines(changes: dict[str, Any], role: str, hidden: bool) -> None:
-    """SillyTavern hides a message by marking it as the system's."""
-    (line,) = _tavern({**LINE, **changes})
-    assert (line.role, line.hidden) == (role, hidden)
-
-
 def test_f76_bad_sillytavern_rows_are_listed() -> None:
     """Wrong types, unreadable and missing times."""
     odd: list[dict[str, Any]] = [
@@ -150,18 +133,3 @@ def test_the_format_is_recognised(tmp_path: Path) -> None:
     ):  # fmt: skip
         found = formats.find_export(_file(tmp_path, *values))
         assert found is not None and found.format == format_name
-
-
-def test_l39_a_dry_run_counts_everything_once(tmp_path: Path) -> None:
-    """What `--dry-run` shows."""
-    bob = {**ROW, "speaker": "Bob", "timestamp": "2025-01-01T00:00:00Z"}
-    path = _file(tmp_path, ROW, {**ROW, "text": ""}, [1], bob, {**ROW, "text": 7})
-    looked = import_file(path, dry_run=True)
-    assert (looked.format, looked.could_import, looked.skipped, looked.error_count) == ("records", 2, 1, 2)
-    assert [(problem.row, problem.reason) for problem in looked.errors] == [
-        (3, "the row is a list, it must be an object"),
-        (5, "text is a number, it must be a text"),
-    ]
-    assert looked.speakers == {"Ann": 1, "Bob": 1}
-    assert looked.conversations == ("import/c",) and looked.first == "2025-01-01T00:00:00+00:00"
-    assert looked.lines == {"import/c": ("[2026-03-10 12:00] Ann: hi", "[2025-01-01 00:00] Bob: hi")}

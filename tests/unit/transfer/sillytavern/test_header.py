@@ -33,17 +33,6 @@ def test_s48_a_header_that_was_not_changed_comes_back_as_it_was(found: tuple[lis
     assert tavern_json.write(made) == world.dump(line)
 
 
-def test_s27_versions_are_taken_with_their_numbers() -> None:
-    """Times are milliseconds; the texts alone leave the line."""
-    header = tavern_header.read(_line(_storage([0, 4], 4)))
-    last = header.versions[1]
-    assert (last.number, last.content, last.new_scene_index, last.provenance) == (4, "So far 4.", 4, "import")
-    assert last.created_at is not None
-    assert last.created_at.isoformat() == "2025-11-02T18:10:00.004000+00:00"
-    assert header.current == 4
-    assert "So far" not in tavern_json.write(header.line)
-
-
 @pytest.mark.parametrize(
     "entry",
     [7, {}, {"version": -1, "content": "x"}, {"version": True, "content": "x"}, {"version": 2**31, "content": "x"},
@@ -71,17 +60,3 @@ def test_s48_a_header_without_versions(metadata: Any) -> None:
     assert list(made["versions"][0]) == [
         "version", "timestamp", "content", "scene_count", "excluded_count", "prev_scene_index", "new_scene_index"
     ]  # fmt: skip
-
-
-@given(st.lists(st.integers(0, 5), max_size=8), st.integers(-1, 12))
-def test_s48_indexes_go_to_the_file_and_back(gaps: list[int], index: int) -> None:
-    """Lines that hold no message count in the file; a message's index comes back."""
-    lines, at = [], 0
-    for gap in gaps:
-        at += gap
-        lines.append(at)
-        at += 1
-    places = Places(lines, range(len(lines)))
-    if index < len(lines):
-        assert places.to_own(places.to_file(index)) == index
-    assert places.to_file(index) >= index
