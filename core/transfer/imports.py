@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from os import PathLike
@@ -25,7 +25,7 @@ from ..text.times import zone as zone_named
 from .fields import SPEAKER_BYTES
 from .files import MAX_BYTES, WHAT_TO_DO, describe_file
 from .formats import ChatFiles, find_export
-from .shapes import Fault, Reading
+from .shapes import Reading
 from .storage import ChatWriter, Progress
 from .survey import MAX_LISTED, SHOWN_LINES, Plan, Survey, count_export
 
@@ -177,15 +177,14 @@ def import_file(
     speaker = None if persona is None else _find_speaker(survey, persona, file)
     plan = Plan(survey, interface, conversation, speaker, bool(private), scope.server if scope else "")
     if dry_run or stop():
-        result = _describe(plan, files, reading, shown=dry_run)
+        result = _build_result(plan, files, reading, None, shown=dry_run)
         return replace(result, dry_run=dry_run, stopped_after_row=None if dry_run else 0)
     call = open_call(db, settings, scope)
     plan = replace(plan, server=call.scope.server)
-    result = _describe(plan, files, reading)
     own = replace(call, scope=replace(call.scope, conversation=None, participant=None))
-    writer = ChatWriter(own, files, reading, plan)
+    writer = ChatWriter(own, files, replace(reading, notes=Counter()), plan)
     writer.store(progress, stop)
-    return _add_stored(result, writer, plan, files)
+    return _build_result(plan, files, reading, writer)
 
 
 def _check_arguments(time_zone: str, interface: str | None, conversation: str | None, user: str) -> tzinfo:
@@ -218,39 +217,18 @@ def _find_speaker(survey: Survey, asked: str, file: Path) -> str:
     raise TransferError(f"Nobody called {asked!r} speaks in {str(file)!r}. Speakers are {known}.")
 
 
-def _add_stored(result: ImportResult, writer: ChatWriter, plan: Plan, files: ChatFiles) -> ImportResult:
-    """Return a result with what was stored of the export in it."""
-    counts, left = writer.counts, Counter(result.left_out)
-    left.update({name: n for name, n in counts.items() if name not in ("stored", "edited", "service", "duplicate")})
-    errors = sorted((*result.errors, *_problems(writer.refused, files)), key=lambda problem: problem.row)
-    return replace(
-        result,
-        imported=counts["stored"],
-        edited=counts["edited"],
-        duplicates=counts["duplicate"],
-        service=counts["service"],
-        memories=writer.memories,
-        story={name: count for name, count in writer.story.items() if count},
-        instructions=writer.instructions,
-        instruction_texts=tuple(writer.instruction_texts),
-        conversations=tuple(map(plain_key, plan.privacies())),
-        left_out=dict(sorted(left.items())),
-        errors=tuple(errors[:MAX_LISTED]),
-        error_count=result.error_count + writer.refused_count,
-        stopped_after_row=writer.stopped_after,
-    )
+_DONE = ("stored", "edited", "service", "duplicate")
 
 
-def _problems(faults: Sequence[Fault], files: ChatFiles) -> list[Problem]:
-    """Return faults as rows; in one file of lines the number of the row says where it is."""
-    is_one = len(files.export.members) == 1
-    return [Problem(fault.row, fault.reason, "" if fault.row and is_one else fault.place) for fault in faults]
-
-
-def _describe(plan: Plan, files: ChatFiles, reading: Reading, *, shown: bool = False) -> ImportResult:
-    """Return what an export holds; with `shown` also the first lines of its conversations."""
+def _build_result(
+    plan: Plan, files: ChatFiles, reading: Reading, writer: ChatWriter | None, *, shown: bool = False
+) -> ImportResult:
+    """Return what an export holds and what was stored of it; with `shown` also the first lines of its conversations."""
     survey, privacies = plan.survey, plan.privacies()
     public = sum(1 for privacy in privacies.values() if privacy == "public")
+    counts = Counter[str]() if writer is None else writer.counts
+    refused = [*survey.faults, *(writer.refused if writer else ())]
+    left = survey.left + Counter({name: count for name, count in counts.items() if name not in _DONE})
     speakers: Counter[str] = Counter()
     for person in survey.people.values():
         speakers[person.name] += person.lines
@@ -258,16 +236,24 @@ def _describe(plan: Plan, files: ChatFiles, reading: Reading, *, shown: bool = F
     for (program, room_id), facts in survey.rooms.items() if shown else ():
         key = plan.key_of(program, room_id)
         lines[key] = (*lines.get(key, ()), *facts.shown)[:SHOWN_LINES]
+    is_one = len(files.export.members) == 1  # in one file of lines the number of the row says where it is
+    errors = [Problem(fault.row, fault.reason, "" if fault.row and is_one else fault.place) for fault in refused]
     return ImportResult(
         format=files.format,
         could_import=survey.lines,
-        service=survey.services,
-        memories=survey.notes,
+        imported=counts["stored"],
+        edited=counts["edited"],
+        duplicates=counts["duplicate"],
+        service=counts["service"] if writer else survey.services,
+        memories=writer.memories if writer else survey.notes,
         skipped=survey.blank,
-        left_out=dict(sorted(survey.left.items())),
-        errors=tuple(_problems(survey.faults, files)),
-        error_count=survey.fault_count,
-        conversations=tuple(privacies),
+        story={name: count for name, count in writer.story.items() if count} if writer else {},
+        instructions=writer.instructions if writer else 0,
+        instruction_texts=tuple(writer.instruction_texts) if writer else (),
+        left_out=dict(sorted(left.items())),
+        errors=tuple(sorted(errors, key=lambda problem: problem.row)[:MAX_LISTED]),
+        error_count=survey.fault_count + (writer.refused_count if writer else 0),
+        conversations=tuple(map(plain_key, privacies)),
         lines=lines,
         private_count=len(privacies) - public,
         days=len(survey.days),
@@ -276,6 +262,7 @@ def _describe(plan: Plan, files: ChatFiles, reading: Reading, *, shown: bool = F
         first=survey.first.isoformat() if survey.first else "",
         last=survey.last.isoformat() if survey.last else "",
         notes=tuple(_notes(plan, reading, public, len(privacies))),
+        stopped_after_row=writer.stopped_after if writer else None,
     )
 
 
