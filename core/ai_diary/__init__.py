@@ -290,7 +290,7 @@ def edit_diary_entry(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Let an entry say this text alone: its thought, summary and message go with the former text.
+    """Let an entry say this text alone: its thought, summary and message go with the previous text.
 
     Args:
         id: of an entry the scope sees.

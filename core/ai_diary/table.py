@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import accumulate
@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Integer, bindparam, or_, select, update
 
 from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import split_key
-from ..access.view import Viewer
+from ..access.view import Viewer, is_seen
 from ..database import rows
 from ..database.bulk import chunks
 from ..database.dialects import Time, json_has_text
@@ -70,7 +70,10 @@ def insert_entry(
         place = table_conversations.ensure(connection, db, own, sender=own.participant)
         if _is_late(db, own, entry, row_id):
             raise RollbackError(None)
-        row = asdict(_place_entry(kept, own))
+        row = asdict(kept)
+        if own.conversation is not None:  # so that it is found with it
+            row["interface"], row["chat_id"], row["thread_id"] = split_key(own.conversation)
+        row["interface"] = rows.short_interface(row["interface"])
         row |= index_entries.derive_columns([row[name] for name in index_entries.DIARY_TEXTS])
         row |= {name: row[name] or None for name in (*index_entries.DIARY_TEXTS[1:], "source_message_ids")}
         row |= {name: list(value) for name, value in row.items() if isinstance(value, tuple)}
@@ -118,14 +121,6 @@ def _find_scope(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
         return replace(scope, conversation=best.conversation_key)
     key = "/".join(filter(None, (entry.interface, entry.chat_id, entry.thread_id)))
     return replace(scope, conversation=table_conversations.check_key(key))
-
-
-def _place_entry(entry: NewEntry, scope: Scope) -> NewEntry:
-    """Return the entry under the interface, chat and thread of its conversation, so that it is found with it."""
-    if scope.conversation is None:
-        return replace(entry, interface=rows.short_interface(entry.interface))
-    interface, chat, thread = split_key(scope.conversation)
-    return replace(entry, interface=rows.short_interface(interface), chat_id=chat, thread_id=thread)
 
 
 def _drop_private(
@@ -216,12 +211,9 @@ def _set_hidden(db: Database, persona: str, chosen: Any, **columns: Any) -> int:
 
 def _is_visible(connection: Connection, viewer: Viewer, row_id: int) -> bool:
     """Return whether the viewer sees an entry that is neither archived nor quarantined."""
-    row = connection.execute(
-        select(_C.audience_id, _C.local_only).where(
-            _C.persona_id == viewer.scope.persona, _C.id == row_id, _C.archived_at.is_(None), _C.quarantined == 0
-        )
-    ).one_or_none()
-    return row is not None and row.audience_id in viewer.audiences and (viewer.sees_local_only or not row.local_only)
+    mine = (_C.persona_id == viewer.scope.persona, _C.id == row_id, AI_DIARY.findable)
+    row = connection.execute(select(_C.audience_id, _C.local_only).where(*mine)).one_or_none()
+    return is_seen(row, viewer.audiences, viewer.sees_local_only)
 
 
 def edit_entry(db: Database, viewer: Viewer, row_id: int, text: str, *, quarantined: bool) -> WriteResult:
@@ -238,11 +230,8 @@ def edit_entry(db: Database, viewer: Viewer, row_id: int, text: str, *, quaranti
         old = indexed.lock(connection, AI_DIARY, persona, [row_id])
         if not old or not _is_visible(connection, viewer, row_id):
             return WriteResult(False, None, "unchanged")
-        connection.execute(
-            update(ai_diary).where(_C.persona_id == viewer.scope.persona, _C.id == row_id).values(values)
-        )
-        new = indexed.lock(connection, AI_DIARY, viewer.scope.persona, [row_id])
-        indexed.exchange(connection, db, AI_DIARY, old, new)
+        connection.execute(update(ai_diary).where(_C.persona_id == persona, _C.id == row_id).values(values))
+        indexed.exchange(connection, db, AI_DIARY, old, indexed.lock(connection, AI_DIARY, persona, [row_id]))
         return WriteResult(True, row_id)
 
     return db.idempotent_transaction(work, source="ai_diary")
@@ -260,39 +249,21 @@ def archive_entry(db: Database, viewer: Viewer, row_id: int) -> bool:
 
 # Reading
 
-_COLUMNS = (
-    _C.id,
-    _C.timestamp,
-    _C.content,
-    _C.personal_thought,
-    _C.interaction_summary,
-    _C.user_message,
-    _C.emotions,
-    _C.context_tags,
-    _C.involved_users,
-    _C.interface,
-    _C.chat_id,
-    _C.thread_id,
-    _C.local_only,
-)
+_COLUMNS = tuple(_C[column.name] for column in fields(DiaryEntry))
 
 
 @lru_cache(maxsize=128)
 def _select_newest(since: bool, local: bool, column: str, wanted: int) -> Any:
     """Entries that may be read, newest first: neither archived nor quarantined."""
-    made = select(*_COLUMNS).where(
-        _C.persona_id == bindparam("persona"),
-        _C.audience_id.in_(bindparam("audiences", expanding=True)),
-        AI_DIARY.findable,
-    )
+    visible = _C.audience_id.in_(bindparam("audiences", expanding=True))
+    chosen = select(*_COLUMNS).where(_C.persona_id == bindparam("persona"), visible, AI_DIARY.findable)
     if since:
-        made = made.where(_C.timestamp > bindparam("since", type_=Time()))
+        chosen = chosen.where(_C.timestamp > bindparam("since", type_=Time()))
     if not local:
-        made = made.where(_C.local_only == 0)
+        chosen = chosen.where(_C.local_only == 0)
     if wanted:
-        holds = [json_has_text(_C[column], bindparam(f"wanted{n}")) for n in range(wanted)]
-        made = made.where(or_(*holds))
-    return made.order_by(_C.timestamp.desc(), _C.id.desc()).limit(bindparam("most", type_=Integer()))
+        chosen = chosen.where(or_(*(json_has_text(_C[column], bindparam(f"wanted{n}")) for n in range(wanted))))
+    return chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(bindparam("most", type_=Integer()))
 
 
 def read_newest(

@@ -106,7 +106,7 @@ def forget(
     Args:
         participant: key `interface/id`: with all linked identities and direct conversations.
         conversation: key `interface/chat[/thread]`: with all that was said in it and made of it.
-        memory: id of an item: with its former texts and versions and what was made of it.
+        memory: id of an item: with its previous texts and versions and what was made of it.
         server: id of a server: all its conversations.
         dry_run: count only.
 
