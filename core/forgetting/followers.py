@@ -16,7 +16,7 @@ from ..memories import instructions, shown_texts, table_instructions
 from ..messages import table_changes, table_story_rows
 from ..shapes import WriteResult
 from ..text.folding import fold
-from . import table, table_followers, table_owners
+from . import table, table_followers
 from .table_rows import Removal
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _change(call: Call, viewer: Viewer, conversation: str, row_id: int, work: _W
 
     def run(connection: Connection) -> tuple[WriteResult, Removal]:
         removal = Removal(connection, db, persona)
-        table_owners.lock_conversations(removal, [conversation])
+        table.lock_conversations(removal, [conversation])
         row = table_changes.hold_message(connection, persona, row_id)
         if row is None or not _is_seen(connection, viewer, persona, conversation, row.audience_id):
             return NO_MESSAGE, removal

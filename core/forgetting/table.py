@@ -2,26 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, Table, bindparam, delete, select
 
-from ..access import table_participants
+from ..access import table_conversations, table_participants
+from ..database.bulk import chunks
 from ..database.engine import Database, RollbackError
-from ..database.registry import REGISTRY
-from ..database.schema import ai_diary, audiences, memories, short_term_memories
+from ..database.registry import BY_TABLE, REGISTRY, Registered
+from ..database.schema import (
+    ai_diary,
+    audiences,
+    chat_history_cache,
+    conversations,
+    memories,
+    participants,
+    short_term_memories,
+    user_relationships,
+)
 from ..database.schema_base import metadata
 from ..database.sources import AI_DIARY, ALL, CHAT, SourceTable
 from ..memories import table_sources
 from ..short_term import table as short_term_table
-from . import table_items, table_owners, table_quotes, table_stories
-from .table_owners import Owner
-from .table_rows import Removal
+from . import table_items, table_quotes, table_stories
+from .rules import Person
+from .table_rows import AT_ONCE, Removal
 
 _BY_ID = {source.table.name for source in ALL}
 """Tables whose rows are in the search index: deleted by id, with their index rows."""
 _TABLES = {entry: metadata.tables[entry.table] for entry in REGISTRY if entry.scoped != "none"}
+
+
+_P, _K, _A = participants.c, conversations.c, audiences.c
+_NAMES = (
+    (_P.display_name, _P.participant_key),
+    (chat_history_cache.c.sender_name, chat_history_cache.c.participant_key),
+    (user_relationships.c.username, user_relationships.c.user_id),
+    (user_relationships.c.realname, user_relationships.c.user_id),
+)
+"""Columns with names of people, and whose they are."""
+_TRIES = 5
+NOBODY = Person(frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose rows are forgotten: a person with their direct conversations, a conversation, or a server's."""
+
+    person: Person = NOBODY
+    conversations: frozenset[str] = frozenset()
+    audiences: frozenset[int] = frozenset()
 
 
 class Done(NamedTuple):
@@ -41,7 +73,7 @@ def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_
         if kind == "memory":
             remove_items(removal, removal.find_values(memories.c.id, memories.c.id == int(key)))
         else:
-            owner = table_owners.find_owner(removal, kind, str(key))
+            owner = find_owner(removal, kind, str(key))
             _delete_owned(removal, owner)
             finish(removal)
         done = Done({entry.table: removal.counts[entry.table] for entry in REGISTRY}, removal.operations, owner)
@@ -99,15 +131,15 @@ def finish(removal: Removal) -> None:
 
 def _delete_owned(removal: Removal, owner: Owner, before: int | None = None) -> None:
     """Delete an owner's rows as the registry finds them; what was made of them too, and what others keep of them."""
-    messages: dict[int, str] = dict(table_owners.find_rows(removal, CHAT.table, owner, before, "interface_path"))
-    items = {row for (row,) in table_owners.find_rows(removal, memories, owner, before)}
-    entries = {row for (row,) in table_owners.find_rows(removal, ai_diary, owner, before)}
+    messages: dict[int, str] = dict(find_rows(removal, CHAT.table, owner, before, "interface_path"))
+    items = {row for (row,) in find_rows(removal, memories, owner, before)}
+    entries = {row for (row,) in find_rows(removal, ai_diary, owner, before)}
     staying: dict[str, set[int]] = {}
     """Conversations that stay, and the messages in them that go."""
     for row, key in messages.items():
         if key not in owner.conversations:
             staying.setdefault(key, set()).add(row)
-    table_owners.lock_conversations(removal, staying)
+    lock_conversations(removal, staying)
     # 1. what others keep of a person
     if owner.person.keys and before is None:
         table_quotes.clean_replies(removal, owner.person, messages)
@@ -133,7 +165,7 @@ def _delete_owned(removal: Removal, owner: Owner, before: int | None = None) -> 
         return
     # 4. what is empty now
     removal.counts["privacy_levels"] += table_participants.delete_levels(removal.connection, owner.person.keys)
-    rooms = owner.audiences | table_owners.find_audiences(removal, "conversation", owner.conversations)
+    rooms = owner.audiences | find_audiences(removal, "conversation", owner.conversations)
     _delete_empty_audiences(removal, rooms)
 
 
@@ -145,10 +177,10 @@ def _delete_plain_rows(removal: Removal, owner: Owner, before: int | None) -> No
         if before is not None and ("id" not in table.c or table.name == "conversations"):
             continue  # it may have begun anew
         late = () if before is None else (table.c.id < before,)
-        for condition in table_owners.build_conditions(removal, entry, owner):
+        for condition in build_conditions(removal, entry, owner):
             removal.delete(table, condition, *late)
         if entry.row_table and entry.row_table not in _BY_ID:
-            ids = table_owners.find_rows(removal, metadata.tables[entry.row_table], owner, before)
+            ids = find_rows(removal, metadata.tables[entry.row_table], owner, before)
             removal.delete_in(table, table.c[entry.row_of], {row for (row,) in ids})
 
 
@@ -165,3 +197,107 @@ def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
             if table not in own:
                 connection.execute(delete(table).where(table.c.audience_id == room))
         removal.delete(audiences, audiences.c.audience_id == room)
+
+
+# Whose rows these are
+
+
+def find_owner(removal: Removal, kind: str, key: str) -> Owner:
+    """Return who or what a key means; what others might write into meanwhile is held."""
+    if kind == "participant":
+        return _find_person(removal, key)
+    if kind == "conversation":
+        owner = Owner(conversations=frozenset({key}))
+    else:
+        of_server = removal.find_values(_K.conversation_key, _K.server_id == key)
+        rooms = removal.find_values(_A.audience_id, _A.server_id == key)
+        owner = Owner(conversations=frozenset(of_server), audiences=frozenset(rooms))
+    lock_conversations(removal, owner.conversations)
+    return owner
+
+
+def _find_person(removal: Removal, participant: str) -> Owner:
+    """Return a person with all identities; looked up again until nothing was added while rows were waited for."""
+    locked: set[str] = set()
+    for _ in range(_TRIES):
+        keys = _find_identities(removal, participant)
+        lock_conversations(removal, more := _find_conversations(removal, keys) - locked)
+        locked |= more
+        for part in chunks(sorted(keys), AT_ONCE):
+            mine = select(_P.participant_key).where(_P.persona_id == removal.persona, _P.participant_key.in_(part))
+            removal.read_rows(mine.order_by(_P.participant_key).with_for_update())
+        if _find_identities(removal, participant) == keys and _find_conversations(removal, keys) <= locked:
+            break
+    names = {name for column, whose in _NAMES for name in _find_in(removal, column, whose, keys) if name.strip()}
+    rooms = _find_direct_audiences(removal, keys)
+    return Owner(Person(frozenset(keys), frozenset(names)), _find_direct(removal, keys, rooms), rooms)
+
+
+def _find_identities(removal: Removal, participant: str) -> set[str]:
+    who = _find_in(removal, _P.person_key, _P.participant_key, {participant}) or {participant}
+    return {participant, *who, *_find_in(removal, _P.participant_key, _P.person_key, who)}
+
+
+def _find_conversations(removal: Removal, keys: Collection[str]) -> set[str]:
+    """Return the conversations in which something of the person stands."""
+    places = set(_find_direct(removal, keys, _find_direct_audiences(removal, keys)))
+    for entry in REGISTRY:
+        if entry.table != audiences.name and len(entry.conversation) == 1:
+            c = metadata.tables[entry.table].c
+            for name in entry.participant:
+                places |= _find_in(removal, c[entry.conversation[0]], c[name], keys)
+    return places
+
+
+def _find_direct(removal: Removal, keys: Collection[str], rooms: Collection[int]) -> frozenset[str]:
+    by_person = _find_in(removal, _K.conversation_key, _K.direct_person_key, keys)
+    return frozenset(by_person | _find_in(removal, _K.conversation_key, _K.audience_id, rooms))
+
+
+def _find_direct_audiences(removal: Removal, keys: Collection[str]) -> frozenset[int]:
+    """Return the audiences of direct messages with a person, and of what they asked to remember there."""
+    return find_audiences(removal, "direct", keys) | find_audiences(removal, "saved", keys)
+
+
+def find_audiences(removal: Removal, kind: str, refs: Collection[str]) -> frozenset[int]:
+    """Return the audiences of a kind that belong to one of the keys."""
+    return frozenset(_find_in(removal, _A.audience_id, _A.ref, refs, _A.kind == bindparam("kind", kind)))
+
+
+def _find_in(removal: Removal, column: Any, by: Any, values: Collection[Any], *where: Any) -> set[Any]:
+    """Return the values of a column, of the rows that have one of some values in another."""
+    matches: set[Any] = set()
+    for part in chunks(sorted(values), AT_ONCE):
+        matches |= removal.find_values(column, by.in_(part), *where)
+    return matches - {None}
+
+
+def lock_conversations(removal: Removal, keys: Iterable[str]) -> None:
+    for part in chunks(sorted(keys), AT_ONCE):
+        mine = select(_K.id).where(_K.persona_id == removal.persona, _K.conversation_key.in_(part))
+        removal.read_rows(mine.order_by(_K.conversation_key).with_for_update())
+
+
+def find_rows(
+    removal: Removal, table: Table, owner: Owner, before: int | None = None, *more: str
+) -> set[tuple[Any, ...]]:
+    """Return ids of an owner's rows of a table and what is in more columns; with `before`, smaller ids alone."""
+    late = () if before is None else (table.c.id < before,)
+    chosen = select(table.c.id, *(table.c[name] for name in more)).where(table.c.persona_id == removal.persona, *late)
+    conditions = build_conditions(removal, BY_TABLE[table.name], owner)
+    return {tuple(row) for where in conditions for row in removal.read_rows(chosen.where(where))}
+
+
+def build_conditions(removal: Removal, entry: Registered, owner: Owner) -> Iterator[Any]:
+    """Yield the conditions under which rows of a table are the owner's."""
+    c = metadata.tables[entry.table].c
+    by_keys: list[tuple[Iterable[str], Iterable[Any]]] = [(entry.participant, owner.person.keys)]
+    by_keys.append((("audience_id",) if "audience_id" in c else (), owner.audiences))
+    if entry.table == ai_diary.name:  # it names the parts of a conversation's key, which have no server
+        rooms = (table_conversations.find(removal.connection, removal.persona, key) for key in owner.conversations)
+        yield from (table_conversations.said_in(AI_DIARY, facts) for facts in rooms if facts is not None)
+    else:
+        by_keys.append((entry.conversation, owner.conversations))
+    for names, keys in by_keys:
+        for part in chunks(sorted(keys), AT_ONCE):
+            yield from (c[name].in_(part) for name in names)
