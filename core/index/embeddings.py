@@ -6,17 +6,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, delete, func, literal_column, select, update
+from sqlalchemy import Connection, Integer, bindparam, delete, func, select, update
 
-from ..database import sources, statements
+from ..database import sources
 from ..database.bulk import chunks
-from ..database.dialects import ID, Key, Time, insert_ignore, microseconds
+from ..database.dialects import ID, Key, insert_ignore
 from ..database.engine import Database
 from ..database.schema import audiences, counters, search_vector, search_vector_gone, search_vector_version
 from ..database.sources import SourceTable
-from ..database.statements import Part
-from ..database.stored_values import from_key, read_time
-from .lookups import Limits, window_conditions
+from ..database.stored_values import from_key
 
 AT_ONCE = 500
 
@@ -62,47 +60,6 @@ _OF_ROWS = (
     )
     .order_by(_V.row_id, _V.part)
 )
-
-
-def allowed(
-    db: Database, visible: Sequence[int], limits: Limits, rows: Iterable[tuple[int, int]]
-) -> dict[tuple[int, int], int]:
-    """Return those of the rows that a search may find, each with its time: the conditions of every other reader."""
-    by_source: dict[int, list[int]] = {}
-    for number, row_id in rows:
-        by_source.setdefault(number, []).append(row_id)
-    if not by_source or not visible:
-        return {}
-    values: list[Any] = []
-    shared = {**limits.values(), "audiences": list(visible), "now": db.clock()}
-    branches = [
-        _allowed(number, limits.bounds, bool(limits.without_conversations), db.family).text(
-            {**shared, "ids": sorted(ids)}, values
-        )
-        for number, ids in sorted(by_source.items())
-    ]
-    found = db.read_driver(statements.union(branches, db.family), values, source="rows found by meaning")
-    return {(row[0], row[1]): microseconds(read_time(row[2])) for row in found}
-
-
-@lru_cache(maxsize=32)
-def _allowed(number: int, bounds: tuple[bool, bool], without: bool, family: str) -> Part:
-    source = sources.BY_NUMBER[number]
-    row = source.table.c
-    where = [
-        statements.hide_from_index(row.persona_id, family) == bindparam("persona", type_=Key(64)),
-        row.id.in_(bindparam("ids", expanding=True, type_=ID)),
-        statements.hide_from_index(row.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID)),
-        source.findable,
-        sources.open_to(source),
-        *window_conditions(row.timestamp, bounds),
-    ]
-    if "expires_at" in row:
-        kept = row.expires_at.is_(None) | (row.expires_at > bindparam("now", type_=Time()))
-        where.append(kept | (row.conversation_key == bindparam("here", type_=Key(512))))
-    if without and source is sources.CHAT:
-        where.append(row.interface_path.not_in(bindparam("without", expanding=True, type_=Key(512))))
-    return Part(select(literal_column(str(number), Integer()), row.id, row.timestamp).where(*where), family)
 
 
 # Kept in step with their rows

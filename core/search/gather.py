@@ -116,7 +116,7 @@ def gather(current: Round, db: Database) -> None:
             error = unread
     logs.warning("search_index_unread", error=type(error).__name__, number=getattr(error, "number", None))
     current.index_error = error
-    _gather_plainly(current, db)
+    add_plain_matches(current, db, MOST_COMPARED)
 
 
 def _list_excluded(search: Search) -> list[Place]:
@@ -243,64 +243,49 @@ def score_by_words(current: Round, candidates: Sequence[Candidate]) -> None:
 # By the plain predicates
 
 
-def _gather_plainly(current: Round, db: Database, most: int = MOST_COMPARED) -> None:
+def add_plain_matches(current: Round, db: Database, most: int = MOST_FALLBACK) -> None:
     """Add the newest rows that match by the plain predicates to the candidates."""
-    search = current.search
-    pool = max(search.query.pool, PLAIN_POOL) * 8**current.depth
-    found, considered = list(current.candidates), dict(current.considered)
-    known = {(c.source, c.id) for c in found}
-    for source in search.query.sources:
-        try:
-            asked = _ask_plainly(search, source, _newest_limits(search, db, source, most), pool)
-            rows = table_plain.read_newest(db, asked, search.chars, current.rows)
-        except StoreReadError as error:
-            note_unread(current, source.number, error)
-        else:
-            found += [c for c in rows if (c.source, c.id) not in known]
-            considered[source.number] = len(rows)
-            current.is_complete = current.is_complete and len(rows) < pool
-    _raise_if_none_read(current)
-    current.candidates, current.considered = found, considered
-    score_by_words(current, found)
+    pool = max(current.search.query.pool, PLAIN_POOL) * 8**current.depth
+    known = {c.key for c in current.candidates}
+    rows = _read_newest(current, db, pool, most)
+    current.considered = {**current.considered, **(counts := Counter(c.source for c in rows))}
+    current.is_complete = current.is_complete and all(count < pool for count in counts.values())
+    current.candidates = [*current.candidates, *(c for c in rows if c.key not in known)]
+    score_by_words(current, current.candidates)
     _leave_read(current)
 
 
-def add_plain_matches(current: Round, db: Database) -> None:
-    """Add the newest rows that hold a keyword by the plain predicate alone."""
-    _gather_plainly(current, db, MOST_FALLBACK)
+def _gather_newest(current: Round, db: Database) -> None:
+    """Fill a round with the newest matching rows of each source, and with the rows themselves."""
+    pool = current.search.query.pool * 4**current.depth
+    current.candidates = tier_then_newest(_read_newest(current, db, pool, MOST_COMPARED))
+    current.considered = considered = Counter(c.source for c in current.candidates)
+    current.cut = frozenset(number for number, count in considered.items() if count >= pool)
+
+
+def _read_newest(current: Round, db: Database, pool: int, most: int) -> list[Candidate]:
+    """Return the newest rows of each source that match, at most `pool` of the newest `most`; the others' where one
+    cannot be read.
+    """
+    search = current.search
+    found: list[Candidate] = []
+    for source in search.query.sources:
+        try:
+            limits = _newest_limits(search, db, source, most)
+            if limits != search.limits and most == MOST_COMPARED:
+                current.newest_only += (source.number,)
+            found += table_plain.read_newest(db, search, source, limits, pool, current.rows)
+        except StoreReadError as error:
+            note_unread(current, source.number, error)
+    if current.errors and len(current.errors) == len(search.query.sources):
+        raise next(iter(current.errors.values()))
+    return found
 
 
 def note_unread(current: Round, source: int, error: StoreReadError) -> None:
     """Note that a source could not be read; the others' hits come back."""
     logs.warning("source_unread", source=sources.BY_NUMBER[source].table.name, number=error.number)
     current.errors[source] = error
-
-
-def _raise_if_none_read(current: Round) -> None:
-    if current.errors and len(current.errors) == len(current.search.query.sources):
-        raise next(iter(current.errors.values()))
-
-
-def _gather_newest(current: Round, db: Database) -> None:
-    """Fill a round with the newest matching rows of each source, and with the rows themselves."""
-    search = current.search
-    pool = search.query.pool * 4**current.depth
-    found: list[Candidate] = []
-    for source in search.query.sources:
-        try:
-            limits = _newest_limits(search, db, source, MOST_COMPARED)
-            if limits != search.limits:
-                current.newest_only += (source.number,)
-            asked = _ask_plainly(search, source, limits, pool)
-            candidates = table_plain.read_newest(db, asked, search.chars, current.rows)
-        except StoreReadError as error:
-            note_unread(current, source.number, error)
-        else:
-            found += candidates
-    _raise_if_none_read(current)
-    current.candidates = tier_then_newest(found)
-    current.considered = considered = Counter(c.source for c in found)
-    current.cut = frozenset(number for number, count in considered.items() if count >= pool)
 
 
 def _newest_limits(search: Search, db: Database, source: SourceTable, most: int) -> Limits:
@@ -311,13 +296,6 @@ def _newest_limits(search: Search, db: Database, source: SourceTable, most: int)
     if oldest is None or oldest <= search.limits.since_us:
         return search.limits
     return replace(search.limits, since_us=oldest)
-
-
-def _ask_plainly(search: Search, source: SourceTable, limits: Limits, pool: int) -> table_plain.Question:
-    """Return what a search asks of one source by the plain predicates."""
-    without = sorted(row_id for name, row_id in search.query.exclude.rows if name == source.name)
-    asked = table_plain.question(source, search.query.tags, search.words, limits)
-    return replace(asked, audiences=search.viewer.audiences, pool=pool, without_rows=tuple(without))
 
 
 # The rows

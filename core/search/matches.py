@@ -77,6 +77,15 @@ class Matches:
     left_aside: tuple[str, ...]
     """Words that too many rows hold to be ranked by."""
 
+    def find_times(self, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
+        """Return those of the rows, named by source and id, that may be read, each with its time."""
+        found: dict[tuple[int, int], int] = {}
+        for one in self.audiences:
+            index = _keep_readable(one, one.view.find_rows(places))
+            columns = (column[index].tolist() for column in (one.view.source, one.view.row_id, one.view.at_us))
+            found |= {(source, row_id): at_us for source, row_id, at_us in zip(*columns, strict=True)}
+        return found
+
 
 def read_matches(search: Search, left_out: Sequence[tuple[int, int]], *, every: bool = False) -> Matches:
     """Return what the index holds of what is asked.

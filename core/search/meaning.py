@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -141,7 +142,7 @@ def compare_rows(current: Round, db: Database, before: Meanings | None = None) -
         )
     ]
     current.meaning = meanings = Meanings(asked, *find_usual([one.like for one in compared]), compared)
-    near = _nearest(search, db, meanings, [c for c in current.candidates if not c.context])
+    near = _list_nearest(current, meanings, [c for c in current.candidates if not c.context])
     found_near = {c.key for c in near}
     current.candidates = [*(c for c in current.candidates if c.key not in found_near), *near]
     meanings.know([c.key for c in current.candidates])
@@ -219,27 +220,19 @@ def _compare(part: Part, asked: Any, *, is_held: bool) -> _Compared:
     return _Compared(*columns, part.compare(asked), part if is_held else None)
 
 
-def _nearest(search: Search, db: Database, meanings: Meanings, candidates: Iterable[Candidate]) -> list[Candidate]:
+def _list_nearest(current: Round, meanings: Meanings, candidates: Iterable[Candidate]) -> list[Candidate]:
     """Return rows that are no candidates yet and near enough, the nearest first, as far as they may be found."""
-    known = {(c.source, c.id) for c in candidates}
+    search, known = current.search, {c.key for c in candidates}
     known |= {(sources.BY_NAME[name].number, row_id) for name, row_id in search.query.exclude.rows}
     added: list[Candidate] = []
-    asked: list[Place] = []
-    left = MOST_ASKED
-    for place in _by_nearness(search, meanings):
-        if place not in known:
-            asked.append(place)
-        if len(asked) == ASKED_AT_ONCE:
-            added += _allowed(search, db, asked)
-            asked, left = [], left - 1
-            if len(added) >= MOST_ADDED or not left:
-                break
-    return [*added, *_allowed(search, db, asked)][:MOST_ADDED]
-
-
-def _allowed(search: Search, db: Database, places: Sequence[Place]) -> list[Candidate]:
-    seen = embeddings.allowed(db, search.viewer.audiences, search.limits, places) if places else {}
-    return [Candidate(*place, seen[place], by_meaning=True) for place in places if place in seen]
+    near = (place for place in _by_nearness(search, meanings) if place not in known)
+    for _ in range(MOST_ASKED):
+        places = list(islice(near, ASKED_AT_ONCE))
+        seen = {} if current.matches is None else current.matches.find_times(places)
+        added += [Candidate(*place, seen[place], by_meaning=True) for place in places if place in seen]
+        if len(added) >= MOST_ADDED or not places:
+            break
+    return added[:MOST_ADDED]
 
 
 def _by_nearness(search: Search, meanings: Meanings) -> Iterable[Place]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -15,50 +14,11 @@ from ..database.engine import Database
 from ..database.statements import Part
 from ..database.stored_values import read_time
 from ..errors import StoreReadError
-from ..index.lookups import Limits, Wanted, window_conditions
+from ..index.lookups import Limits, window_conditions
 from ..text.words import rough_words
 from .ranking.rows import Candidate
 from .table_rows import Rows, list_columns, read_row, stays
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is looked for in one source."""
-
-    source: sources.SourceTable
-    tags: tuple[str, ...]
-    keywords: tuple[str, ...]
-    """Folded."""
-    tag_words: tuple[str, ...]
-    """Tags as words, where the source is the chat."""
-    limits: Limits
-    audiences: tuple[int, ...] = ()
-    pool: int = 50
-    without_rows: tuple[int, ...] = ()
-
-    @property
-    def is_empty(self) -> bool:
-        """Return whether nothing is looked for."""
-        return not self.audiences or not (self.keywords or self.tags or self.tag_words)
-
-    @property
-    def shape(self) -> _Shape:
-        """Return what the text of the statement depends on."""
-        is_chat = self.source is sources.CHAT
-        return _Shape(
-            self.source.number,
-            (len(self.tags), len(self.keywords), len(self.tag_words)),
-            is_chat and bool(self.limits.without_conversations),
-            bool(self.without_rows),
-            self.limits.bounds,
-        )
-
-    def values(self, now: Any) -> dict[str, Any]:
-        """Return the parameters of the statement."""
-        made = self.limits.values() | {"audiences": self.audiences, "pool": self.pool, "now": now}
-        made |= {"rows": self.without_rows} | {f"tag{i}": tag for i, tag in enumerate(self.tags)}
-        made |= {f"word{i}": like_pattern(w) for i, w in enumerate(self.keywords)}
-        return made | {f"tagword{i}": like_pattern(w) for i, w in enumerate(self.tag_words)}
+from .terms import Search
 
 
 class _Shape(NamedTuple):
@@ -68,18 +28,6 @@ class _Shape(NamedTuple):
     without_conversations: bool
     without_rows: bool
     bounds: tuple[bool, bool]
-
-
-def question(source: sources.SourceTable, tags: Sequence[str], words: Sequence[Wanted], limits: Limits) -> Question:
-    """Return what a search asks of one source: the chat has no tags, so there each is one more word."""
-    is_chat = source is sources.CHAT
-    return Question(
-        source,
-        () if is_chat else tuple(tags),
-        tuple(w.text for w in words if w.is_keyword),
-        tuple(w.text for w in words if w.is_tag) if is_chat else (),
-        limits,
-    )
 
 
 @lru_cache(maxsize=256)
@@ -112,13 +60,27 @@ def _part(shape: _Shape, family: str) -> Part:
     return Part(newest.limit(bindparam("pool", type_=Integer())), family)
 
 
-def read_newest(db: Database, asked: Question, chars: int, into: Rows) -> list[Candidate]:
+def read_newest(
+    db: Database, search: Search, source: sources.SourceTable, limits: Limits, pool: int, into: Rows
+) -> list[Candidate]:
     """Return the newest `pool` matching rows of one source, tier 1 first; the rows themselves go into `into`."""
-    if asked.is_empty:
+    # The chat has no tags, so there each is one more word.
+    is_chat = source is sources.CHAT
+    tags = () if is_chat else search.query.tags
+    keywords = [w.text for w in search.words if w.is_keyword]
+    tag_words = [w.text for w in search.words if w.is_tag] if is_chat else []
+    without = [row_id for name, row_id in search.query.exclude.rows if name == source.name]
+    if not search.viewer.audiences or not (keywords or tags or tag_words):
         return []
-    values, made = {**asked.values(db.clock()), "chars": chars}, []
-    for tier, *columns in _part(asked.shape, db.family).read(db, values, asked.source.table.name):
-        row = read_row(asked.source.number, columns, asked.limits.persona)
+    counts = (len(tags), len(keywords), len(tag_words))
+    shape = _Shape(source.number, counts, is_chat and bool(limits.without_conversations), bool(without), limits.bounds)
+    values = limits.values() | {"audiences": search.viewer.audiences, "pool": pool, "now": db.clock()}
+    values |= {"rows": sorted(without), "chars": search.chars} | {f"tag{i}": tag for i, tag in enumerate(tags)}
+    values |= {f"word{i}": like_pattern(text) for i, text in enumerate(keywords)}
+    values |= {f"tagword{i}": like_pattern(text) for i, text in enumerate(tag_words)}
+    made = []
+    for tier, *columns in _part(shape, db.family).read(db, values, source.table.name):
+        row = read_row(source.number, columns, limits.persona)
         into[row.source, row.id] = row
         made.append(Candidate(row.source, row.id, row.at_us, words=rough_words(row.folded), tier=tier))
     return made

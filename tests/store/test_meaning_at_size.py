@@ -23,7 +23,7 @@ from core.database.schema import audiences, search_vector, search_vector_gone, s
 from core.forgetting import forget
 from core.index import embeddings, held_vectors
 from core.scope import Scope
-from core.search import meaning
+from core.search import matches, meaning
 from core.search.gather import Round
 from core.search.question.question import Question
 from core.semantic import embed_rows
@@ -124,7 +124,7 @@ def _compared(db: Database, scope: Scope, text: str) -> tuple[dict[Any, float], 
     query = searching.prepare(query=text, include_chat=True, settings=settings)
     viewer = load_access(call, query.request).viewer
     search = searching.resolve(query, viewer, settings, db, Directions())
-    current = Round(search, Question())
+    current = Round(search, Question(), matches=matches.read_matches(search, (), every=True))
     meaning.compare_rows(current, db)
     found, added = current.meaning, current.candidates
     assert found is not None
