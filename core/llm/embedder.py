@@ -3,7 +3,7 @@
 | who | for | waits at most |
 |---|---|---|
 | `search.meaning` | the text of a search | SEARCH_SECONDS |
-| `semantic.batches` | the texts of rows | LLM_TIMEOUT_SECONDS a batch |
+| `semantic.handlers` | the texts of rows | LLM_TIMEOUT_SECONDS a batch |
 
 What one raises becomes an `EmbedderError` that names the class of the error and none of its text. The flag EMBEDDER
 names a server in the OpenAI dialect, `POST {EMBEDDER}/embeddings`.

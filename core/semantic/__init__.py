@@ -18,7 +18,7 @@ from ..errors import ConfigError
 from ..index import embeddings, embeddings_writing
 from ..llm.embedder import Embedder, EmbedderError, check, resolve
 from ..scope import Scope
-from . import batches
+from . import handlers
 
 __all__ = ["EmbedReport", "Embedder", "EmbedderError", "count_vectors", "drop_vectors", "embed_rows"]
 
@@ -84,9 +84,9 @@ def embed_rows(
         )
     model, rows, batch = check(known_embedder), 0, None
     while limit is None or rows < limit:
-        batch = batches.read_next(call, known_embedder, batch)
-        vectors = batches.embed(known_embedder, batch, call.settings)
-        written, batch = batches.store(call, model, batch, vectors)
+        batch = handlers.read_next(call, known_embedder, batch)
+        vectors = handlers.make_vectors(known_embedder, batch, call.settings)
+        written, batch = handlers.store(call, model, batch, vectors)
         rows += written
         if batch.done:
             return EmbedReport(model, rows, True)

@@ -169,22 +169,11 @@ class _Reader:
             back = self.known.days.get(phrase) if len(phrase) == length else None
             if back is not None:
                 self.at += length
-                yield from self._weeks_before(back) or span("day", self.today, back)
+                counted = self._read_count()  # `heute vor einer Woche`
+                weeks = counted[0] if counted is not None and counted[1] == "week" else 0
+                self.at = counted[2] if counted is not None and weeks else self.at
+                yield from span("day", self.today, back + 7 * weeks)
                 return
-
-    def _weeks_before(self, back: int) -> list[Days]:
-        """Read on, as `heute vor einer Woche` does: the day so many weeks before a named one."""
-        start, weeks = self.at, self._count_weeks()
-        self.at = self.at if weeks else start
-        return [*span("day", self.today, back + 7 * weeks)] if weeks else []
-
-    def _count_weeks(self) -> int:
-        """Return how many weeks are counted back here, 0 for none."""
-        counted = self._read_count()
-        if counted is None or counted[1] != "week":
-            return 0
-        self.at = counted[2]
-        return counted[0]
 
     def _date(self) -> Iterator[Days]:
         """Read `7 May 2023`, `7th of May`, `May 7, 2023`."""
@@ -283,18 +272,13 @@ class _Reader:
 
     def _year_of(self, first: int, months: int, steps: int) -> Iterator[Days]:
         """Yield the month or season, of `months` months, beside now: over by now, this year's, or still to come."""
-        for year in (self.today.year + 1, self.today.year, self.today.year - 1, self.today.year - 2):
-            start, end = month_span(year, first, months)
-            if steps > 0 and end > self.today:
-                continue
-            if steps == 0 and (end > date(self.today.year + 1, 4, 1) or start > date(self.today.year, 12, 31)):
-                continue
-            if steps < 0 and year == self.today.year and start <= self.today:
-                continue
-            if steps < 0 and year > self.today.year and date(self.today.year, first, 1) > self.today:
-                continue
-            yield start, end
-            return
+        year = self.today.year
+        if steps > 0:
+            while month_span(year, first, months)[1] > self.today:
+                year -= 1
+        elif steps < 0 and date(year, first, 1) <= self.today:
+            year += 1
+        yield month_span(year, first, months)
 
     def _month(self) -> Iterator[Days]:
         """Read `May 2023`, `in March`, `summer 2022`."""

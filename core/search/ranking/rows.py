@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ...shapes import SOURCES
@@ -190,27 +189,19 @@ def score_words(
     return total
 
 
-def _order(candidates: Iterable[Candidate], *names: str) -> list[Candidate]:
-    """Return the candidates by these columns; a minus sign stands before those that go down."""
-    made = list(candidates)
-    for name in reversed(names):
-        made.sort(key=attrgetter(name.lstrip("-")), reverse=name.startswith("-"))
-    return made
-
-
 def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Return the candidates by score, then tier, newest, source and id."""
-    return _order(candidates, "-score", "tier", "-at_us", "source", "-id")
+    return sorted(candidates, key=lambda c: (-c.score, c.tier, -c.at_us, c.source, -c.id))
 
 
 def newest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Return the candidates in the order hits are handed out."""
-    return _order(candidates, "-at_us", "source", "-id")
+    return sorted(candidates, key=lambda c: (-c.at_us, c.source, -c.id))
 
 
 def tier_then_newest(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Return the candidates in the order of recency mode."""
-    return _order(candidates, "tier", "-at_us", "source", "-id")
+    return sorted(candidates, key=lambda c: (c.tier, -c.at_us, c.source, -c.id))
 
 
 def without_many_contexts(ordered: Iterable[Candidate], most: int) -> list[Candidate]:
