@@ -46,16 +46,18 @@ class Packed(NamedTuple):
 
 def pack_due(connection: Connection, family: str, audience: int, most: int = MOST_IN_A_WRITE) -> int:
     """Pack what is there to pack of an audience, and return how many rows were packed or merged."""
-    done = 0
-    if fresh.count(connection, audience) >= fresh.PACK_FROM:
-        done = pack_fresh(connection, family, audience)
+    done = pack_fresh(connection, family, audience, fresh.PACK_FROM)
     while merged := merge_due(connection, family, audience, partial(choose_merge, most=most)):
         done += merged
     return done
 
 
-def pack_fresh(connection: Connection, family: str, audience: int) -> int:
-    """Pack the rows of an audience that are not packed, MOST_IN_A_STEP at most, and return how many there were."""
+def pack_fresh(connection: Connection, family: str, audience: int, least: int = 1) -> int:
+    """Pack the rows of an audience that are not packed, MOST_IN_A_STEP at most, where there are at least so many;
+    return how many there were.
+    """
+    if fresh.count(connection, audience) < least:
+        return 0
     number = next_segment(connection, family, audience)
     entries = fresh.take_all(connection, audience, MOST_IN_A_STEP)
     if entries:
@@ -211,8 +213,8 @@ def pack_all(db: Database, progress: Progress | None = None) -> int:
     audiences = {row[0] for row in db.read(select(_S.audience_id).distinct(), source="search_segment")}
     done, packed, total = 0, 0, sum(waiting.values())
     for audience in sorted(audiences.union(waiting)):
-        before = packed
-        while rows := db.transaction(partial(_pack_some, db.family, audience), source="the search index"):
+        before, own = packed, {"family": db.family, "audience": audience}
+        while rows := db.transaction(partial(pack_fresh, **own, least=fresh.PACK_FROM), source="the search index"):
             packed += rows
             if progress is not None:
                 progress("rows", packed, max(packed, total))
@@ -221,19 +223,12 @@ def pack_all(db: Database, progress: Progress | None = None) -> int:
     return done
 
 
-def _pack_some(family: str, audience: int, connection: Connection) -> int:
-    return pack_fresh(connection, family, audience) if fresh.count(connection, audience) >= fresh.PACK_FROM else 0
-
-
 def _merge_all(db: Database, audience: int, choose: Choice) -> int:
+    merge = partial(merge_due, family=db.family, audience=audience, choose=choose)
     done = 0
-    while merged := db.transaction(partial(_merge_some, db.family, audience, choose), source="the search index"):
+    while merged := db.transaction(merge, source="the search index"):
         done += merged
     return done
-
-
-def _merge_some(family: str, audience: int, choose: Choice, connection: Connection) -> int:
-    return merge_due(connection, family, audience, choose)
 
 
 def purge(connection: Connection, family: str, audiences: Iterable[int]) -> int:
@@ -256,7 +251,9 @@ def purge(connection: Connection, family: str, audiences: Iterable[int]) -> int:
 
 def rebuild_all(db: Database, progress: Progress | None = None) -> int:
     """Build the index of every audience anew, each in a transaction, and return how many rows were indexed."""
-    audiences = sorted({row[0] for query in _audience_queries() for row in db.read(query, source="the search index")})
+    indexed = [select(column).distinct() for column in (_S.audience_id, _F.audience_id)]
+    stored = [select(source.table.c.audience_id).where(source.findable).distinct() for source in sources.ALL]
+    audiences = sorted({row[0] for query in (*indexed, *stored) for row in db.read(query, source="the search index")})
     done = 0
     for number, audience in enumerate(audiences, 1):
         done += db.transaction(partial(rebuild, family=db.family, audience=audience), source="the search index")
@@ -313,9 +310,3 @@ def _count_held(connection: Connection) -> Counter[tuple[int, int]]:
             for source in sources.ALL:
                 held[audience, source.number] += int((rows.source[stays] == source.number).sum())
     return held
-
-
-def _audience_queries() -> list[object]:
-    indexed = (select(column).distinct() for column in (_S.audience_id, _F.audience_id))
-    stored = (select(source.table.c.audience_id).where(source.findable).distinct() for source in sources.ALL)
-    return [*indexed, *stored]
