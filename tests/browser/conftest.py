@@ -7,8 +7,6 @@ policy had to stop fails the test, whatever else it was about.
 from __future__ import annotations
 
 import os
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -56,26 +54,15 @@ class Site:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Serve the page over a database that looks used."""
-    uvicorn = pytest.importorskip("uvicorn", reason="the extra admin is not installed")
+    pytest.importorskip("uvicorn", reason="the extra admin is not installed")
     from core.web import create_app
+    from tests.spec.proxy_world import serving
 
     folder: Path = tmp_path_factory.mktemp("page")
     db = open_db(f"sqlite:///{folder / 'page.sqlite3'}")
     ids = stage.fill(db)
-    config = uvicorn.Config(
-        create_app(db=db, settings=stage.SETTINGS), host="127.0.0.1", port=0, log_level="warning", ws="none"
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    until = time.monotonic() + 20
-    while not server.started:
-        assert thread.is_alive() and time.monotonic() < until, "the server does not start"
-        time.sleep(0.02)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    yield Site(f"http://127.0.0.1:{port}", db, ids)
-    server.should_exit = True
-    thread.join(10)
+    with serving(create_app(db=db, settings=stage.SETTINGS)) as address:
+        yield Site(address, db, ids)
     db.close()
 
 

@@ -18,7 +18,7 @@ from core import llm
 from core.calls import defaults
 from core.config import Settings
 from core.db import configure
-from core.errors import ConfigError, CoreError, ModelError
+from core.errors import ConfigError, ModelError
 
 ASKED = [{"role": "system", "content": "Sum up."}, {"role": "user", "content": "canary"}]
 PLAIN = Settings()
@@ -153,16 +153,6 @@ def test_g21_no_answer_in_time_is_a_failure() -> None:
             llm.ask(model, ASKED, Settings(llm_timeout_seconds=0.1))
         assert raised.value.reason == "timeout"
     assert time.perf_counter() - began < 2.5
-
-
-def test_g25_a_model_error_carries_the_facts() -> None:
-    error = ModelError("error", error="HTTPStatus", status=429, retry_after_seconds=7.0)
-    assert isinstance(error, CoreError)
-    assert (error.reason, error.error, error.status, error.retry_after_seconds) == ("error", "HTTPStatus", 429, 7.0)
-    assert str(error).endswith("[HTTPStatus, status 429]")
-    assert "LLM_API_KEY" in str(ModelError(reason="auth"))
-    assert "LLM_TIMEOUT_SECONDS" in str(ModelError("timeout"))
-    assert "(unreadable)" in str(ModelError("unreadable"))
 
 
 # Which model

@@ -102,21 +102,26 @@ def test_f83_a_user_called_self_is_not_the_persona() -> None:
 
 HISTORY = [user("I have a cat."), {"role": "assistant", "content": "What is its name?"}]
 
-PERSON = [
-    [user("What's in this image?")],
-    [user("[Continue] I open the door")],
-    [user("Task: give me a title for my talk about chat history, 5 words or less, only the title.")],
-    [user("Create a concise, 3-5 word name for my bakery.")],
-    [user("Give me a JSON object with three cats. Only return JSON.")],
-    [*HISTORY, user("Summarize our conversation in 50 words or less.")],
-    [*HISTORY, user("Write a title for our story, no quotes please.")],
-    [*HISTORY, user("[Pause your roleplay] who are you really?")],
-    [
-        *HISTORY,
-        user("Tofu."),
-        system("[System note: write only Iris's next message in this roleplay, 200 words or less, without any names.]"),
-    ],
-    [*HISTORY, user("Tofu."), system("[Write the next reply only as Iris.]")],
+PERSON_ALONE = (
+    "What's in this image?",
+    "[Continue] I open the door",
+    "Task: give me a title for my talk about chat history, 5 words or less, only the title.",
+    "Create a concise, 3-5 word name for my bakery.",
+    "Give me a JSON object with three cats. Only return JSON.",
+)
+PERSON_LATER = (
+    "Summarize our conversation in 50 words or less.",
+    "Write a title for our story, no quotes please.",
+    "[Pause your roleplay] who are you really?",
+)
+PERSON_BEHIND = (
+    "[System note: write only Iris's next message in this roleplay, 200 words or less, without any names.]",
+    "[Write the next reply only as Iris.]",
+)
+PERSON: list[list[Any]] = [
+    *([user(text)] for text in PERSON_ALONE),
+    *([*HISTORY, user(text)] for text in PERSON_LATER),
+    *([*HISTORY, user("Tofu."), system(text)] for text in PERSON_BEHIND),
     [
         system("You are Iris. Answer with 50 words or less, nothing else. You love titles."),
         user("Ann: hello\nUser: hi there\nWhat do you think of this conversation?"),
@@ -169,69 +174,51 @@ def test_r40_a_note_in_a_message_of_its_own_is_not_the_persons() -> None:
     assert [each["content"] for each in messages.read_lines(said, "iris")][-1] == KEYS
 
 
-# As Open WebUI, NextChat, Chatbox, LibreChat, SillyTavern and Cherry Studio ask.
-TASKS = [
-    [
-        user(
-            "### Task:\nGenerate a concise, 3-5 word title with an emoji summarizing the chat history.\n### "
-            'Output:\nJSON format: { "title": "..." }\n### Chat History:\n<chat_history>\nUSER: hi\n</chat_history>'
-        )
-    ],
-    [
-        *HISTORY,
-        user(
-            "Please generate a four to five word title summarizing our conversation without any lead-in, "
-            "punctuation, quotation marks, periods, symbols, bold text, or additional text. Remove enclosing "
-            "quotation marks."
-        ),
-    ],
-    [*HISTORY, user("使用四到五个字直接返回这句话的简要主题，不要解释、不要标点、不要语气词、不要多余文本")],
-    [
-        *HISTORY,
-        user("Tofu."),
-        system("Summarize the discussion briefly in 200 words or less to use as a prompt for future context."),
-    ],
-    [
-        user(
-            "Based on the chat history, give this conversation a name.\nKeep it short - 10 characters max, no "
-            "quotes.\nJust provide the name, nothing else.\n\nHere's the conversation:\n\n```\nuser: hi\n```"
-        )
-    ],
-    [
-        *HISTORY,
-        user(
-            "Ignore previous instructions. Summarize the most important facts and events in the story so far. "
-            "Limit the summary to 200 words or less. Your response should include nothing but the summary."
-        ),
-    ],
-    [
-        *HISTORY,
-        user("Tofu."),
-        system("[Write your next reply from the point of view of Ann, using the chat history so far as a guideline.]"),
-    ],
+# As Open WebUI, NextChat, Chatbox, LibreChat, SillyTavern, Cherry Studio, LobeChat and TypingMind ask.
+TASKS_ALONE = (
+    (
+        "### Task:\nGenerate a concise, 3-5 word title with an emoji summarizing the chat history.\n### Output:\nJSON "
+        'format: { "title": "..." }\n### Chat History:\n<chat_history>\nUSER: hi\n</chat_history>'
+    ),
+    (
+        "Based on the chat history, give this conversation a name.\nKeep it short - 10 characters max, no "
+        "quotes.\nJust provide the name, nothing else.\n\nHere's the conversation:\n\n```\nuser: hi\n```"
+    ),
+    (
+        "Summarize the conversation by integrating new lines into the current summary.\n\nNew lines:\nHuman: hi\nAI: "
+        "hello\n\nNew summary:"
+    ),
+)
+TASKS_LATER = (
+    (
+        "Please generate a four to five word title summarizing our conversation without any lead-in, punctuation, "
+        "quotation marks, periods, symbols, bold text, or additional text. Remove enclosing quotation marks."
+    ),
+    "使用四到五个字直接返回这句话的简要主题，不要解释、不要标点、不要语气词、不要多余文本",
+    (
+        "Ignore previous instructions. Summarize the most important facts and events in the story so far. Limit the "
+        "summary to 200 words or less. Your response should include nothing but the summary."
+    ),
+    (
+        "What would be a short and relevant title for this chat? You must strictly answer with only the title, no "
+        "other text is allowed."
+    ),
+)
+TASKS_BEHIND = (
+    "Summarize the discussion briefly in 200 words or less to use as a prompt for future context.",
+    "[Write your next reply from the point of view of Ann, using the chat history so far as a guideline.]",
+)
+TASKS: list[list[Any]] = [
+    *([user(text)] for text in TASKS_ALONE),
+    *([*HISTORY, user(text)] for text in TASKS_LATER),
+    *([*HISTORY, user("Tofu."), system(text)] for text in TASKS_BEHIND),
     [
         system("Summarize the given session as a 10-word title, without any punctuation. Output only the title."),
         user('[{"role": "user", "content": "hi"}]'),
     ],
-]
-# As LobeChat, TypingMind and an older LibreChat ask.
-TASKS += [
     [
         system("You sum up conversations. Generate a concise title of the conversation.\n- Output ONLY the title."),
         user("user: hi\nassistant: hello"),
-    ],
-    [
-        *HISTORY,
-        user(
-            "What would be a short and relevant title for this chat? You must strictly answer with only the title, no "
-            "other text is allowed."
-        ),
-    ],
-    [
-        user(
-            "Summarize the conversation by integrating new lines into the current summary.\n\nNew lines:\nHuman: hi\n"
-            "AI: hello\n\nNew summary:"
-        )
     ],
 ]
 
