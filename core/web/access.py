@@ -31,7 +31,7 @@ TOKEN_SECONDS = 2.0
 MAX_REMEMBERED = 1000
 """Tokens remembered for the time that the database does not answer."""
 
-_TOKEN = "prompt_engine.token"  # noqa: S105 - a key of the request
+TOKEN_KEY = "prompt_engine.token"  # noqa: S105 - a key of the request
 
 
 class TokenReader:
@@ -61,13 +61,9 @@ class TokenReader:
         return token
 
 
-def note_token(scope: Any, token: AccessToken) -> None:
-    scope[_TOKEN] = token
-
-
 def get_token(request: HTTPConnection) -> AccessToken:
     """Return the token of a request that has passed the guard."""
-    token = request.scope.get(_TOKEN)
+    token = request.scope.get(TOKEN_KEY)
     if not isinstance(token, AccessToken):
         raise Refused(401, NO_TOKEN)
     return token

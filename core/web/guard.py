@@ -32,10 +32,10 @@ from .access import (
     COOKIE,
     FORBIDDEN,
     NO_TOKEN,
+    TOKEN_KEY,
     WRONG_TOKEN,
     TokenReader,
     is_token,
-    note_token,
 )
 from .context import ADMIN, WebContext
 
@@ -157,8 +157,6 @@ class Guard:
             raise errors.Refused(403, _OTHER_SITE, word="foreign_site")
         if area != "admin" and origin == "foreign" and headers.get("origin") not in settings.allowed_origins:
             raise errors.Refused(403, _OTHER_ORIGIN, word="foreign_site")
-        if area != "proxy":
-            _check_length(headers, _max_bytes(path))
         if area == "admin":
             await self._check_operator(scope, headers, is_unsigned_change=changes and origin == "none")
         else:
@@ -174,7 +172,7 @@ class Guard:
             raise errors.Refused(401, WRONG_TOKEN if text else NO_TOKEN)
         if token.kind == "admin":
             raise errors.Refused(403, FORBIDDEN)
-        note_token(scope, token)
+        scope[TOKEN_KEY] = token
 
     async def _check_operator(self, scope: Scope, headers: Headers, *, is_unsigned_change: bool) -> None:
         text = _read_bearer(headers)
@@ -286,12 +284,6 @@ def _max_bytes(path: str) -> int:
     if path == f"{ADMIN}/login":
         return FORM_BYTES
     return UPLOAD_BYTES if path.startswith(ADMIN) and path.endswith("/import") else BODY_BYTES
-
-
-def _check_length(headers: Headers, max_bytes: int) -> None:
-    length = headers.get("content-length", "")
-    if length.isdecimal() and (len(length) > 15 or int(length) > max_bytes):
-        raise errors.Refused(413, _TOO_LARGE.format(max_bytes))
 
 
 async def read_body(receive: Receive, max_bytes: int, seconds: float = BODY_SECONDS) -> bytes:

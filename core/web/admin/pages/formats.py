@@ -46,17 +46,12 @@ SECTION_NAMES: Mapping[str, str] = {
     "history_current_chat": "Lines of this conversation",
     "history_recent": "Lines of other conversations",
     "thoughts": "Diary and thoughts",
-    "memories": "Memories",
     "ai_diary": "Diary",
     "tags_placeholder": "Tags",
-    "relationship": "Relationship",
-    "recent_conversations": "Recent conversations",
     "standing_wishes": "Standing instructions",
-    "saved_memories": "Saved memories",
     "short_term": "Said elsewhere a moment ago",
-    "message_recaps": "Recaps of messages",
-    "running_recap": "Running recap",
 }
+"""Sections whose name says it badly."""
 
 LEFT_OUT: Mapping[str, str] = {
     "duplicate": "it says what another item in the prompt says",

@@ -23,7 +23,7 @@ from ....access import table_overview
 from ....access.rules import show_key
 from ....config import Settings
 from ....database.engine import Database
-from ....errors import CoreError, StoreError
+from ....errors import StoreError
 from ... import bodies, errors, guard
 from ...access import COOKIE
 from ...context import AdminCall, WebContext, open_admin_call
@@ -162,7 +162,7 @@ class Page:
 
     def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         usual = {"names": Names(), "is_signed_in": True, "flash": None, "screen": "memory"}
-        more = {"page": self, "groups": GROUPS, "personas": self._list_personas, "zone": _read_zone(self.context)}
+        more = {"page": self, "groups": GROUPS, "personas": self._list_personas, "zone": self.context.values().timezone}
         return HTMLResponse(environment().get_template(template).render({**usual, **more, **values}), status)
 
     def _list_personas(self) -> list[str]:
@@ -183,13 +183,6 @@ def _texts_of(value: Any) -> list[str]:
     if isinstance(value, (list, tuple)):
         return [str(each) for each in value if str(each)]
     return [] if value is None or value in ("", False) else ["1" if value is True else str(value)]
-
-
-def _read_zone(context: WebContext) -> str:
-    try:
-        return context.values().timezone
-    except CoreError:
-        return "UTC"
 
 
 Screen = Callable[[Page], Response]

@@ -114,21 +114,11 @@ PARTS: Mapping[str, str] = {
     "chat_history_cache": "Messages",
     "memories": "Memory items",
     "ai_diary": "Diary entries",
-    "conversations": "Conversations",
     "participants": "People",
     "user_relationships": "Relationships",
-    "message_recaps": "Recaps of messages",
-    "message_alternatives": "Other answers to a message",
-    "scenes": "Scenes",
-    "scene_recaps": "Recaps of scenes",
-    "running_recaps": "Running recaps",
-    "conversation_summaries": "Summaries of conversations",
-    "short_term_memories": "What was said a moment ago",
-    "item_history": "Former texts",
     "memory_jobs": "Operations waiting",
-    "tags": "Tags",
 }
-"""What people call the rows of a table; of the others the table's name is made words."""
+"""What people call the rows of a table whose name says it badly."""
 _INDEX = ("search_", "counters")
 """Begin the names of tables that are counted in no list: what the search keeps of the rows goes with them."""
 
