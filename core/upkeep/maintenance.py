@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, String, bindparam, or_, select
 
 from ..base import resources
 from ..base.hints import hint_name
+from ..base.yaml_text import read_value
 from ..database.dialects import Time
 from ..database.engine import Database
 from ..database.schema import audiences, memories
@@ -41,11 +42,6 @@ class Script:
     """Its values as the file has them."""
     statements: tuple[str, ...]
 
-    @property
-    def first_change(self) -> int:
-        """Return the place of the first statement that is no SELECT; the number of statements without one."""
-        return next((n for n, one in enumerate(self.statements) if not one.startswith("SELECT")), len(self.statements))
-
 
 @dataclass(frozen=True, slots=True)
 class Ran:
@@ -66,35 +62,27 @@ def list_scripts() -> list[str]:
 def get_script(name: str, family: str) -> Script:
     """Return a script in the spelling of a family."""
     if name not in list_scripts():
-        raise TypeError(f"{name!r} is no maintenance script.{_known(name, list_scripts())}")
-    return parse_script(
-        name, Path(resources.find("sql/maintenance") / f"{name}.{family}.sql").read_text(encoding="utf-8")
-    )
+        raise TypeError(f"{name!r} is no maintenance script.{_list_known(name, list_scripts())}")
+    text = (resources.find("sql/maintenance") / f"{name}.{family}.sql").read_text(encoding="utf-8")
+    return parse_script(name, text)
 
 
 def parse_script(name: str, text: str) -> Script:
-    """Return a script's parts."""
+    """Return a script's parts: the comment on top, the values, and from there on statements."""
     head: list[str] = []
     values: dict[str, Value] = {}
     rest: list[str] = []
     for line in text.splitlines():
-        found = _LINE.match(line)
-        if found and not rest:
-            values[found[1] or found[4]] = _value(found[2] or found[3])
-        elif line in _GIVEN and not rest:
-            continue
+        found = None if rest else _LINE.match(line)
+        if found:
+            value: Any = read_value(found[2] or found[3])  # a number or text of SQL is one of YAML
+            values[found[1] or found[4]] = value
         elif line.startswith("-- ") and not values and not rest:
             head.append(line.removeprefix("-- "))
-        elif line.strip() and not line.startswith("--"):
+        elif line.strip() and not line.startswith("--") and (rest or line not in _GIVEN):
             rest.append(line)
     statements = tuple(one for one in ddl.split_statements("\n".join(rest)) if one not in _FRAME)
     return Script(name, "\n".join(head), values, statements)
-
-
-def _value(text: str) -> Value:
-    if text.startswith("'"):
-        return text[1:-1].replace("''", "'")
-    return float(text) if "." in text else int(text)
 
 
 def run_script(
@@ -105,7 +93,7 @@ def run_script(
     given = dict(values or {}) | ({"apply": 1} if apply and "apply" in script.values else {})
     for wanted in given:
         if wanted not in script.values:
-            raise TypeError(f"{name} has no value {wanted!r}.{_known(wanted, list(script.values))}")
+            raise TypeError(f"{name} has no value {wanted!r}.{_list_known(wanted, list(script.values))}")
     bound = {key: _bound(given.get(key, value)) for key, value in script.values.items()}
 
     def work(connection: Connection) -> Ran:
@@ -113,9 +101,11 @@ def run_script(
         changed: dict[str, int] = {}
         _bind_values(connection, db.family, bound)
         is_prune = name == PRUNE and bound.get("apply") == 1
-        for number, statement in enumerate(script.statements):
-            if is_prune and number == script.first_change:
+        is_indexed = True
+        for statement in script.statements:
+            if is_prune and is_indexed and not statement.startswith("SELECT"):
                 _unindex_expired(connection, db, bound)
+                is_indexed = False
             done = connection.exec_driver_sql(statement)
             if done.returns_rows:
                 counted |= {str(row[0]): int(row[1]) for row in done.fetchall()}
@@ -161,5 +151,5 @@ def _bound(value: Value | datetime) -> Value:
     return value
 
 
-def _known(name: str, known: list[str]) -> str:
+def _list_known(name: str, known: list[str]) -> str:
     return f"{hint_name(name, known)} Known are {', '.join(known)}."

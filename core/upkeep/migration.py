@@ -64,11 +64,6 @@ def list_revisions() -> list[str]:
     return sorted(path.name.removeprefix("v").split("_", 1)[0] for path in files)
 
 
-def read_version(db: Database) -> str | None:
-    """Return the last revision that ran here, None where none has; one round trip."""
-    return _newest(read_versions(db))
-
-
 def read_versions(db: Database) -> list[str] | None:
     """Return the rows of `schema_version`, None if there is no such table; one round trip."""
     try:
@@ -80,41 +75,37 @@ def read_versions(db: Database) -> list[str] | None:
     return [str(row[0]) for row in rows]
 
 
-def _newest(versions: list[str] | None) -> str | None:
-    return max((one for one in versions or () if len(one) == len(UNFINISHED) and one.isdigit()), default=None)
+def _newest(versions: list[str] | None) -> str:
+    """Return the last revision that ran, blank where none of ours has."""
+    return max((one for one in versions or () if len(one) == len(UNFINISHED) and one.isdigit()), default="")
 
 
 def list_pending(db: Database) -> list[str]:
     """Return the revisions that have not run on this database, oldest first; one round trip."""
-    return _pending(read_version(db))
-
-
-def _pending(version: str | None) -> list[str]:
-    return [one for one in list_revisions() if version is None or one > version]
+    version = _newest(read_versions(db))
+    return [one for one in list_revisions() if one > version]
 
 
 def ensure_present(db: Database) -> None:
     """Make the database usable at its opening; one round trip when it is at the present."""
-    version = read_version(db)
-    lacking = _pending(version)
-    if version not in (None, UNFINISHED) and lacking and db.family != "sqlite":
-        raise StoreError(
-            f"The database is at version {version}, this program needs {lacking[-1]}. Run `prompt-engine db migrate` "
-            "once.",
-            source="schema_version",
-        )
-    if lacking:
-        migrate(db)
-    elif version is not None and version > list_revisions()[-1]:
+    version, newest = _newest(read_versions(db)), list_revisions()[-1]
+    if version > newest:
         raise StoreError(
             f"The database is at version {version}, which a newer program made. Update this program.",
             source="schema_version",
         )
+    if UNFINISHED < version < newest and db.family != "sqlite":
+        raise StoreError(
+            f"The database is at version {version}, this program needs {newest}. Run `prompt-engine db migrate` once.",
+            source="schema_version",
+        )
+    if version < newest:
+        migrate(db)
 
 
 def list_foreign(found: Container[str], versions: list[str] | None) -> list[str]:
     """Return the tables that have our names and belong to another program; the tables were read before the versions."""
-    if _newest(versions) is not None:
+    if _newest(versions):
         return []
     names = [name for name in ddl.list_tables() if name in found]
     # What another process makes at this moment begins with this table alone, still empty.
@@ -126,23 +117,26 @@ def migrate(db: Database) -> Migrated:
     from . import inspection  # noqa: PLC0415 - a database that is at the present needs neither
     from .leases import lease  # noqa: PLC0415
 
-    found = inspection.list_names(inspection.read_facts(db))
+    names = inspection.list_names(inspection.read_facts(db))
     versions = read_versions(db)
-    version, foreign = _newest(versions), list_foreign(found, versions)
+    foreign = list_foreign(names, versions)
     if foreign:
         raise StoreError(
             f"The database has tables of another program with names that this one needs: {', '.join(foreign)}. Nothing "
             "was changed. Use a database of its own.",
             source=foreign[0],
         )
-    if version in (None, UNFINISHED):
+    if _newest(versions) in ("", UNFINISHED):
         return _create(db)
-    if not _pending(version):
+    if not list_pending(db):
         return Migrated(messages=(NOTHING,))
-    worker = _patient(db)
+    worker = db
+    if db.family != "sqlite":  # which sets no limit to a statement
+        url = db.target.url.render_as_string(hide_password=False)
+        worker = Database(url, timeout_seconds=PATIENCE_SECONDS, clock=db.clock)
+    done: list[str] = []
     try:
         with lease(worker, LEASE) as keep_lease:
-            done = []
             for revision in list_pending(worker):
                 run_revision(worker, revision)
                 keep_lease()
@@ -195,11 +189,3 @@ def run_revision(db: Database, revision: str) -> None:
 
     db.transaction(work, source=f"the migration {revision}")
     event(20, "migrated", revision=revision)
-
-
-def _patient(db: Database) -> Database:
-    """Return a handle of the same database that waits for long statements; SQLite sets no limit to them."""
-    if db.family == "sqlite":
-        return db
-    url = db.target.url.render_as_string(hide_password=False)
-    return Database(url, timeout_seconds=PATIENCE_SECONDS, clock=db.clock)
