@@ -33,10 +33,8 @@ def _is_limit(value: object) -> bool:
 
 def _shown(value: object) -> str:
     """Return a short account of a bad value; foreign objects are named by their type alone."""
-    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 64:
+    if isinstance(value, int) and value.bit_length() > 64:
         return "a number of more than 19 digits"
-    if isinstance(value, (bool, int, float)):
+    if isinstance(value, int | float) or (isinstance(value, str) and len(value) <= 40):
         return repr(value)
-    if isinstance(value, str):
-        return repr(value) if len(value) <= 40 else f"a text of {len(value)} characters"
-    return f"of type {type(value).__name__}"
+    return f"a text of {len(value)} characters" if isinstance(value, str) else f"of type {type(value).__name__}"

@@ -132,26 +132,19 @@ def check(
     >>> [problem.flag for problem in check(environ={"CONTEXT_VERBOSITY": "ten", "TIMEZONE": "Mars"})]
     ['CONTEXT_VERBOSITY', 'TIMEZONE']
     """
+    of_variables: list[ConfigError] = []
+    variables = read_environment(environ, of_variables)
     errors: list[ConfigError] = []
-    variables = read_environment(environ, errors)
-    return [
-        *_file_problems(os.fspath(path) if path is not None else dict(variables).get(CONFIG_FILE)),
-        *map(Problem.of, errors),
-        *environment_level(variables).problems,
-    ]
-
-
-def _file_problems(named: str | None) -> list[Problem]:
-    errors: list[ConfigError] = []
+    problems: list[Problem] = []
     try:
-        found = find_file(named)
-        if found is None:
-            return []
-        name, content = found
-        level = file_level(ConfigFile(name, content, tuple(read_entries(name, content, FLAGS, errors))))
+        found = find_file(os.fspath(path) if path is not None else dict(variables).get(CONFIG_FILE))
+        if found is not None:
+            entries = tuple(read_entries(*found, FLAGS, errors))
+            problems = file_level(ConfigFile(*found, entries)).problems
     except ConfigError as error:
-        return [Problem.of(each) for each in [*errors, error]]
-    return sorted([*map(Problem.of, errors), *level.problems], key=lambda problem: problem.line or 0)
+        errors.append(error)
+    problems = sorted([*map(Problem.of, errors), *problems], key=lambda problem: problem.line or 0)
+    return [*problems, *map(Problem.of, of_variables), *environment_level(variables).problems]
 
 
 def show(settings: Settings) -> list[Row]:

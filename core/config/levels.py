@@ -53,7 +53,7 @@ class Problem:
 
 
 class Level:
-    """What one level says: good values by flag, and the problems. A flag with a bad value is in `refused`."""
+    """What one level says: good values by flag, the flags with a bad one, and what is wrong."""
 
     def __init__(self, source: ValueSource) -> None:
         self.source = source
@@ -62,16 +62,15 @@ class Level:
         self.problems: list[Problem] = []
 
     def read(self, declared: Flag, value: object, where: str, line: int | None = None) -> None:
-        """Take one value."""
+        """Take one value; a BadValueError is one that could not be read."""
         try:
             if isinstance(value, BadValueError):
                 raise value
             self.values[declared.name] = declared.read(value)
         except BadValueError as bad:
-            unreadable = "unreadable" if value is bad else value
+            seen = "unreadable" if value is bad else value
             self.refused.add(declared.name)
-            error = declared.refusal(unreadable, self.source, where, line=line, hint=bad.hint)
-            self.problems.append(Problem.of(error))
+            self.problems.append(Problem.of(declared.refusal(seen, self.source, where, line=line, hint=bad.hint)))
 
 
 def read_environment(
@@ -132,11 +131,13 @@ def file_level(file: ConfigFile) -> Level:
         name = flag_name(entry.key)
         if name in FLAGS:
             level.read(FLAGS[name], entry.value, file.name, entry.line)
-            continue
-        near = find_nearest(name, FLAGS)
-        advice = f" The nearest known one is {near}." if near else ""
-        text = f"{shown(entry.key)} is no flag ({file.name}, line {entry.line}).{advice} Correct or remove the line."
-        level.problems.append(Problem(entry.key, text, file.name, entry.line))
+        else:
+            near = find_nearest(name, FLAGS)
+            advice = f" The nearest known one is {near}." if near else ""
+            text = (
+                f"{shown(entry.key)} is no flag ({file.name}, line {entry.line}).{advice} Correct or remove the line."
+            )
+            level.problems.append(Problem(entry.key, text, file.name, entry.line))
     return level
 
 
@@ -144,8 +145,7 @@ def argument_level(overrides: Mapping[str, object]) -> Level:
     """Return what the caller says."""
     level = Level("argument")
     for key, value in overrides.items():
-        declared = known_flag(key)
-        level.read(declared, value, "argument")
+        level.read(known_flag(key), value, "argument")
     return level
 
 
