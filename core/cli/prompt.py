@@ -7,58 +7,54 @@ import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from typer import Argument, BadParameter, Option
 
 from . import output
 from .run import ConversationOption, LocalOption, Run, ServerOption, command, participant, refusals
 
-TextArgument = Annotated[
-    str | None, Argument(metavar="TEXT", help="What was said; - reads standard input.", show_default=False)
-]
-FileOption = Annotated[
-    Path | None,
-    Option(
-        "--message-file",
-        metavar="FILE",
-        help="The message as your program has it, a JSON object with message_id and date; - reads standard input.",
-    ),
-]
-UserOption = Annotated[
-    str | None, Option("--user", metavar="ID", help="Id of who says it; interface/id without --conversation.")
-]
-NameOption = Annotated[str | None, Option("--name", help="Full name of who says it.")]
-PrivateOption = Annotated[bool, Option("--private", help="The conversation is a direct message.")]
-MaxCharsOption = Annotated[
-    int | None, Option("--max-chars", min=1, help="Most characters of the prompt. Without it MAX_PROMPT_CHARS.")
-]
-LiteOption = Annotated[bool, Option("--lite", help="Few items of each kind, as PROMPT_LITE_MODE.")]
+
+class MessageOptions(NamedTuple):
+    """The message to build for, and how much of a prompt."""
+
+    text: Annotated[
+        str | None, Argument(metavar="TEXT", help="What was said; - reads standard input.", show_default=False)
+    ] = None
+    message_file: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="The message as your program has it, a JSON object with message_id and date; - reads standard input.",
+        ),
+    ] = None
+    conversation: ConversationOption = None
+    user: Annotated[
+        str | None, Option(metavar="ID", help="Id of who says it; interface/id without --conversation.")
+    ] = None
+    name: Annotated[str | None, Option(help="Full name of who says it.")] = None
+    server: ServerOption = ""
+    private: Annotated[bool, Option("--private", help="The conversation is a direct message.")] = False
+    max_chars: Annotated[
+        int | None, Option(min=1, help="Most characters of the prompt. Without it MAX_PROMPT_CHARS.")
+    ] = None
+    lite: Annotated[bool, Option("--lite", help="Few items of each kind, as PROMPT_LITE_MODE.")] = False
+    local: LocalOption = False
 
 
 @command("build")
 def build(
     run: Run,
-    text: TextArgument = None,
-    message_file: FileOption = None,
-    conversation: ConversationOption = None,
-    user: UserOption = None,
-    name: NameOption = None,
-    server: ServerOption = "",
-    private: PrivateOption = False,
-    max_chars: MaxCharsOption = None,
-    lite: LiteOption = False,
-    local: LocalOption = False,
+    options: MessageOptions,
     messages: Annotated[
         Literal["openai", "alternating", "anthropic"] | None,
         Option(help="Print chat messages of this kind of provider."),
     ] = None,
 ) -> None:
     """Print the prompt for a message."""
-    message, interface = _read_message(text, message_file, conversation, user, name, server, private)
-    asking = _gather_arguments(run, interface, max_chars, lite, local)
     from ..prompt_engine import build_json_prompt, build_messages
 
+    message, asking = _read_options(run, options)
     with refusals():
         if messages is None:
             output.print_json(build_json_prompt(message, **asking))
@@ -67,76 +63,53 @@ def build(
 
 
 @command("explain")
-def explain(
-    run: Run,
-    text: TextArgument = None,
-    message_file: FileOption = None,
-    conversation: ConversationOption = None,
-    user: UserOption = None,
-    name: NameOption = None,
-    server: ServerOption = "",
-    private: PrivateOption = False,
-    max_chars: MaxCharsOption = None,
-    lite: LiteOption = False,
-    local: LocalOption = False,
-) -> None:
+def explain(run: Run, options: MessageOptions) -> None:
     """Print what the prompt for a message holds, and why.
 
     For each section: how many items were found, kept and left out, and why; and what failed.
     """
-    message, interface = _read_message(text, message_file, conversation, user, name, server, private)
     from ..prompt_engine import explain_json_prompt
 
+    message, asking = _read_options(run, options)
     with refusals():
-        _, report = explain_json_prompt(message, **_gather_arguments(run, interface, max_chars, lite, local))
+        _, report = explain_json_prompt(message, **asking)
     run.answer(report, lambda: _print_report(report))
 
 
-def _gather_arguments(
-    run: Run, interface: str | None, max_chars: int | None, lite: bool, local: bool
-) -> dict[str, Any]:
-    return {
-        "interface_name": interface,
-        "max_chars": max_chars,
-        "destination": "local" if local else None,
-        "db": run.db,
-        "settings": {"PROMPT_LITE_MODE": True} if lite else None,
-        "scope": run.scope() if run.persona is not None else None,
-    }
-
-
-def _read_message(
-    text: str | None,
-    file: Path | None,
-    conversation: str | None,
-    user: str | None,
-    name: str | None,
-    server: str,
-    private: bool,
-) -> tuple[Any, str | None]:
-    """Return the message to build for, the file's or one made of the options, and the interface it came from."""
-    if (text is None) == (file is None):
+def _read_options(run: Run, given: MessageOptions) -> tuple[Any, dict[str, Any]]:
+    """Return the message, of the file or made of the options, and the arguments to build a prompt with."""
+    if (given.text is None) == (given.message_file is None):
         raise BadParameter("give the message either as TEXT or by --message-file")
-    if file is not None:
-        if conversation is not None or user is not None or name is not None or server or private:
+    interface = None
+    if given.message_file is not None:
+        if any((given.conversation, given.user, given.name, given.server, given.private)):
             raise BadParameter(
                 "--message-file says where and by whom it was said; leave out --conversation, --user, --name, --server "
                 "and --private"
             )
-        return _read_message_file(file), None
-    message: dict[str, Any] = {"message_id": None, "date": None, "text": sys.stdin.read() if text == "-" else text}
-    if conversation is not None:
-        message["interface_path"] = conversation
-    interface = None
-    if user is not None and conversation is None:
-        interface, _, user = (participant(None, user) or "").partition("/")
-    if user is not None or name is not None:
-        message["from_user"] = {"id": user, "full_name": name or user, "username": user}
-    if server:
-        message["server_id"] = server
-    if private:
-        message["is_private"] = True
-    return message, interface
+        message = _read_message_file(given.message_file)
+    else:
+        user = given.user
+        if user is not None and given.conversation is None:
+            interface, _, user = (participant(None, user) or "").partition("/")
+        text = sys.stdin.read() if given.text == "-" else given.text
+        message = {"message_id": None, "date": None, "text": text}
+        if given.conversation is not None:
+            message["interface_path"] = given.conversation
+        if user is not None or given.name is not None:
+            message["from_user"] = {"id": user, "full_name": given.name or user, "username": user}
+        if given.server:
+            message["server_id"] = given.server
+        if given.private:
+            message["is_private"] = True
+    return message, {
+        "interface_name": interface,
+        "max_chars": given.max_chars,
+        "destination": "local" if given.local else None,
+        "db": run.db,
+        "settings": {"PROMPT_LITE_MODE": True} if given.lite else None,
+        "scope": run.scope() if run.persona is not None else None,
+    }
 
 
 def _read_message_file(file: Path) -> Any:

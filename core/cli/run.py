@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 from typer import BadParameter, Option
@@ -164,6 +164,8 @@ class Run:
 def command(path: str, *, without: Collection[str] = (), creates: bool = False) -> Callable[[_Function], _Function]:
     """Make a function a subcommand: it gets a `Run` first, and the options of every subcommand are added to its own.
 
+    A parameter that is a NamedTuple stands for the options that its fields declare.
+
     Args:
         path: the subcommand, with its group in front, such as `db check`.
         without: options of every subcommand that mean nothing to this one.
@@ -171,13 +173,17 @@ def command(path: str, *, without: Collection[str] = (), creates: bool = False) 
     """
 
     def add(function: _Function) -> _Function:
-        own = inspect.signature(function, eval_str=True).parameters.values()
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        parameters = [p.replace(kind=keyword) for p in own if p.name != "run"]
-        parameters += [
-            inspect.Parameter(each, keyword, default=False if each == "debug" else None, annotation=annotation)
-            for each, annotation in _COMMON.items()
-            if each not in without
+        own = [p for p in inspect.signature(function, eval_str=True).parameters.values() if p.name != "run"]
+        groups = {p.name: p.annotation for p in own if hasattr(p.annotation, "_fields")}
+        listed = [(p.name, p.annotation, p.default) for p in own if p.name not in groups]
+        for group in groups.values():
+            hints = get_type_hints(group, include_extras=True)
+            listed += [(name, hints[name], group._field_defaults[name]) for name in group._fields]
+        common = [name for name in _COMMON if name not in without]
+        listed += [(name, _COMMON[name], False if name == "debug" else None) for name in common]
+        parameters = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for name, annotation, default in listed
         ]
 
         def called(**given: Any) -> None:
@@ -185,14 +191,16 @@ def command(path: str, *, without: Collection[str] = (), creates: bool = False) 
             database, persona, config, as_json, debug = (given.pop(each, None) for each in _COMMON)
             debugging = bool(debug)
             run = Run(database=database, persona=persona, as_json=as_json, creates=creates)
+            for name, group in groups.items():
+                given[name] = group(**{field: given.pop(field) for field in group._fields})
             with closing(run), _config_file(config):
                 function(run, **given)
 
         called.__doc__ = function.__doc__
         called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         called.__annotations__ = {p.name: p.annotation for p in parameters}
-        group, _, name = path.rpartition(" ")
-        _find_group(group).command(name)(called)
+        parent, _, name = path.rpartition(" ")
+        _find_group(parent).command(name)(called)
         return function
 
     return add

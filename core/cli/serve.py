@@ -10,7 +10,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -41,18 +41,6 @@ KEPT_SECONDS = 75
 """How long a connection without requests stays open: longer than clients keep theirs, or they would use closed ones."""
 HUNG_SECONDS = 20
 """How long a process may show no sign of life before it is ended and started again."""
-WIDE = (
-    "It listens on {host}: every machine that reaches this one can try the token, and nothing is encrypted on the way. "
-    "Let a server that speaks TLS stand in front of it, or use 127.0.0.1 through an SSH tunnel."
-)
-EXTRA = "This needs {what}: pip install 'prompt-engine[{extras}]' ({name} is missing)."
-PAGE = (
-    "--processes {count} does not go with the admin page, whose log-outs and wrong tokens one process counts. Add "
-    "--no-admin, and serve the page by another `prompt-engine serve` on another port."
-)
-IN_MEMORY = (
-    "--processes {count} needs a database that several processes can open. Name a file or a server by --database."
-)
 
 
 @command("serve", without={"persona_id", "as_json"}, creates=True)
@@ -96,9 +84,15 @@ def serve(
     settings = settings_for(asked)
     with_admin = bool(settings.admin_token) or not (proxy or mcp) if admin is None else admin
     if processes > 1 and with_admin:
-        _refuse(PAGE.format(count=processes))
+        _refuse(
+            f"--processes {processes} does not go with the admin page, whose log-outs and wrong tokens one process "
+            "counts. Add --no-admin, and serve the page by another `prompt-engine serve` on another port."
+        )
     if processes > 1 and run.db.target.in_memory:
-        _refuse(IN_MEMORY.format(count=processes))
+        _refuse(
+            f"--processes {processes} needs a database that several processes can open. Name a file or a server by "
+            "--database."
+        )
     served = {"admin": with_admin, "mcp": mcp, "proxy": proxy}
     app = _make_application(run, asked, allow_hosts or (), public_url=public_url, **served)
     # 2. listen
@@ -141,7 +135,7 @@ def _make_application(
         return create_app(db=run.db, settings=asked, allowed_hosts=allowed, public_url=public_url, **served)
     except ModuleNotFoundError as error:
         extras = "admin,mcp" if served["mcp"] else "admin"
-        _refuse(EXTRA.format(what=f"the extra `{extras}`", extras=extras, name=error.name))
+        _refuse_missing(extras, error)
     except ConfigError as error:
         if error.flag not in ("ADMIN_TOKEN", "LLM_BASE_URL", "public_url"):
             raise
@@ -157,6 +151,10 @@ def _freeze_loaded() -> None:
 def _refuse(sentence: str) -> NoReturn:
     output.note(sentence, style="red")
     raise typer.Exit(2)
+
+
+def _refuse_missing(extra: str, error: ModuleNotFoundError) -> NoReturn:
+    _refuse(f"This needs the extra `{extra}`: pip install 'prompt-engine[{extra}]' ({error.name} is missing).")
 
 
 def _run_server(app: Starlette, listening: socket.socket) -> None:
@@ -249,7 +247,12 @@ def _print_place(settings: Settings, *, admin: bool, mcp: bool, proxy: bool) -> 
     if proxy:
         output.note(f"The proxy answers as a model server: set {place}/v1 as base URL, and a token as API key.")
     if not is_loopback(settings.admin_host):
-        output.note(WIDE.format(host=settings.admin_host), style="yellow")
+        output.note(
+            f"It listens on {settings.admin_host}: every machine that reaches this one can try the token, and nothing "
+            "is encrypted on the way. Let a server that speaks TLS stand in front of it, or use 127.0.0.1 through an "
+            "SSH tunnel.",
+            style="yellow",
+        )
 
 
 # Health
@@ -386,30 +389,22 @@ def mcp(
     # 1. report wrong options at once; a server may come back while this waits, a folder does not
     build_scope("persona" if run.persona is None else run.persona)
     check_folder(run.url or config.load().database_url)
+    gc.disable()  # the SDK loads in four fifths of the time
     try:
-        serve = _load_stdio()
+        from ..web.mcp.stdio import serve_stdio
     except ModuleNotFoundError as error:
-        _refuse(EXTRA.format(what="the extra `mcp`", extras="mcp", name=error.name))
+        _refuse_missing("mcp", error)
+    finally:
+        gc.enable()
     # 2. serve until the other side ends; the first call opens the database, for programs wait for the first answer
     if sys.stdin.isatty():
         output.note("Waiting for messages of the Model Context Protocol on standard input; Ctrl-C ends it.")
-    serve(make_speaker)
-
-
-def _load_stdio() -> Callable[[Callable[[], Any]], None]:
-    """Return `serve_stdio`. Without garbage collection the SDK loads in four fifths of the time."""
-    gc.disable()
-    try:
-        from ..web.mcp.stdio import serve_stdio
-    finally:
-        gc.enable()
-    return serve_stdio
+    serve_stdio(make_speaker)
 
 
 # Tokens
 
 AdminTokenOption = Annotated[bool, Option("--admin", help="A token of an operator: for the admin routes alone.")]
-ONCE = "Keep it: it is shown this once. It is sent as `Authorization: Bearer TOKEN`."
 
 
 @command("token add", creates=True)
@@ -444,7 +439,7 @@ def add_token(
         raise BadParameter(str(error)) from error
     run.answer(token, token["token"])
     if not run.as_json:
-        output.note(ONCE)
+        output.note("Keep it: it is shown this once. It is sent as `Authorization: Bearer TOKEN`.")
 
 
 @command("token list")

@@ -264,7 +264,7 @@ def run(
     seconds = max(LEASE_SECONDS, 3 * call.settings.llm_timeout_seconds)
 
     def keep_lease() -> bool:
-        return leases.take(db, persona, LEASE, token, seconds)
+        return leases.acquire(db, persona, LEASE, token, seconds)
 
     if not keep_lease():
         return CycleResult(reason=BUSY)

@@ -6,7 +6,7 @@ all nodes see. A lease is kept by taking it again with the same token, and ends 
 | Called by | For |
 |---|---|
 | `upkeep.migration` | `lease`: one migrates the whole database, the others wait |
-| `lifelong.cycles` | `take`, `release`: one runs a cycle of a persona, the others do something else |
+| `lifelong.cycles` | `acquire`, `release`: one runs a cycle of a persona, the others do something else |
 | `jobs` | `is_free`: which operation a worker may take, in rows of its own |
 """
 
@@ -39,8 +39,8 @@ def is_free(columns: Any, now: Any) -> Any:
     return or_(columns.lease_until.is_(None), columns.lease_until <= now)
 
 
-def take(db: Database, persona: str, name: str, token: str, seconds: float) -> bool:
-    """Take or keep a lease of a persona and return whether it is held now by `token`."""
+def acquire(db: Database, persona: str, name: str, token: str, seconds: float) -> bool:
+    """Acquire or keep a lease of a persona, and return whether `token` holds it now."""
     now = db.clock()
     row = {"persona_id": persona, "name": name, "value": 0}
     change = (
@@ -75,7 +75,7 @@ def lease(db: Database, name: str, *, wait_seconds: float = WAIT_SECONDS) -> Ite
     """Hold the lease of a name, and yield a function that keeps it; call that between steps."""
     mine = secrets.token_hex(16)
     deadline = time.monotonic() + wait_seconds
-    while not take(db, EVERYBODY, name, mine, LEASE_SECONDS):
+    while not acquire(db, EVERYBODY, name, mine, LEASE_SECONDS):
         if time.monotonic() >= deadline:
             raise StoreError(
                 f"Another process has been at work on the database ({name}) for {wait_seconds:.0f} s. Wait until it is "
@@ -85,7 +85,7 @@ def lease(db: Database, name: str, *, wait_seconds: float = WAIT_SECONDS) -> Ite
         time.sleep(0.05)
 
     def keep() -> None:
-        take(db, EVERYBODY, name, mine, LEASE_SECONDS)
+        acquire(db, EVERYBODY, name, mine, LEASE_SECONDS)
 
     try:
         yield keep

@@ -366,12 +366,12 @@ def test_l13_a_scheduler_runs_in_a_thread_and_stops(life: Life) -> None:
 
 def test_l19_one_cycle_at_a_time(life: Life, still: Any) -> None:
     talk(life, 3)
-    assert leases.take(life.db, life.persona, LEASE, "another process", 600)
+    assert leases.acquire(life.db, life.persona, LEASE, "another process", 600)
     assert life.run_cycle(model=facts("a")).reason == "busy"
     assert life.deep_consolidation(model=facts("a")).reason == "busy" and life.runs() == []
     still.now = NOW + timedelta(seconds=600)
     assert life.run_cycle(model=facts("a")).stored == 1
-    assert leases.take(life.db, life.persona, LEASE, "another process", 600)
+    assert leases.acquire(life.db, life.persona, LEASE, "another process", 600)
     leases.release(life.db, life.persona, LEASE, "a third")
     assert life.run_cycle(model=facts("a")).reason == "busy"
     leases.release(life.db, life.persona, LEASE, "another process")
@@ -419,7 +419,7 @@ def test_l20_the_end_of_a_stream_may_be_queued(life: Life) -> None:
 
 def test_l20_an_end_while_a_cycle_runs_is_queued(life: Life) -> None:
     talk(life, 2)
-    leases.take(life.db, life.persona, LEASE, "another process", 600)
+    leases.acquire(life.db, life.persona, LEASE, "another process", 600)
     done = life.on_stream_end(HERE)
     assert done.reason == "busy" and len(done.queued) == 1 and _ends(life) == 1
 
