@@ -18,7 +18,7 @@ from ..database.readers import IDS, read_parts, reader_in
 from ..database.schema import chat_history_cache
 from ..memories.table_instructions import Holding
 from ..scope import Privacy, Scope
-from ..shapes import WriteResult
+from ..shapes import WriteReason, WriteResult
 from . import table as messages_table
 from .new_message import SAME_WITHIN, NewMessage
 
@@ -32,6 +32,8 @@ PART = 500
 """Messages stored in one transaction."""
 
 
+Ready = tuple[int, NewMessage, table_conversations.Place]
+"""A row to write: its id, message and place."""
 _SAME_US = 5_000_000
 _Said = tuple[bytes, str, str]
 _C = chat_history_cache.c
@@ -77,83 +79,73 @@ def _insert_part(
     write_beside: WriteBeside[T] | None,
     instructions: Sequence[messages_table.Instructions],
 ) -> list[WriteResult]:
-    ids = db.ids.take(len(part))
+    persona, by_id = scope.persona, dict(zip(db.ids.take(len(part)), part, strict=True))
+    lies = dict(zip(by_id, beside, strict=False))
+    stated = {row_id: some for row_id, some in zip(by_id, instructions, strict=False) if some}
     done: dict[int, WriteResult] = {}
 
     def work(connection: Connection) -> list[WriteResult] | None:
         done.clear()
-        persona = scope.persona
         names = {name for m in part for name in (m.participant, m.triggered_by) if name}
         levels = table_participants.known(connection, persona, names, privacy_default)
-        ready: list[tuple[int, NewMessage, table_conversations.Place]] = []
-        for at, message in enumerate(part):
+        for row_id, message in by_id.items():
             concerned = {name: levels[name] for name in (message.participant, message.triggered_by) if name}
-            late = messages_table.is_late(db, persona, message, ids[at])
+            late = messages_table.is_late(db, persona, message, row_id)
             if late or messages_table.is_private(message, concerned, privacy_default):
                 notes = (*message.notes, messages_table.FORGOTTEN) if late else message.notes
-                done[at] = WriteResult(False, None, "privacy", notes=notes)
-        order = sorted((m.conversation, at) for at, m in enumerate(part) if at not in done)
-        for key, group in groupby(order, key=lambda pair: pair[0]):
-            places = [at for _, at in group]
+                done[row_id] = WriteResult(False, None, "privacy", notes=notes)
+        ready: list[Ready] = []
+        kept = sorted((m.conversation, row_id) for row_id, m in by_id.items() if row_id not in done)
+        for key, group in groupby(kept, key=lambda pair: pair[0]):
             own = messages_table.build_scope(scope, key, privacy.get(key))
-            ready += _conversation_part(connection, db, own, part, ids, places, done)
+            ready += _hold_conversation(connection, db, own, {row_id: by_id[row_id] for _, row_id in group}, done)
         if any(messages_table.is_late(db, persona, message, row_id) for row_id, message, _ in ready):
             raise RollbackError(None)  # forgotten while this waited for a conversation: once more, without these
         spoke = {m.participant: m.sender_name for _, m, _ in ready if m.participant}
         table_participants.note_names(connection, db, persona, spoke, levels)
         messages_table.write_rows(connection, db, persona, sorted(ready, key=lambda each: each[0]))
         if write_beside is not None:
-            lies = dict(zip(ids, beside, strict=False))
             write_beside(connection, db, persona, [(i, m.conversation, lies[i]) for i, m, _ in ready if i in lies])
-        by_row = {row_id: some for row_id, some in zip(ids, instructions, strict=False) if some}
         holding: Holding = {}
         for row_id, message, place in ready:
-            if row_id in by_row:
+            if row_id in stated:
                 own = messages_table.build_scope(scope, message.conversation)
                 messages_table.record_instructions(
-                    connection, db, own, place, row_id, message, by_row[row_id], privacy_default, holding
+                    connection, db, own, place, row_id, message, stated[row_id], privacy_default, holding
                 )
-        return [done[at] for at in range(len(part))]
+        return [done[row_id] for row_id in by_id]
 
     def confirm(connection: Connection) -> list[WriteResult] | None:
         written = [r.id for r in done.values() if r.stored and r.id is not None]
-        is_stored = messages_table.find_stored(connection, scope.persona, written[:1]) is not None
-        return [done[at] for at in range(len(part))] if is_stored else None
+        is_stored = messages_table.find_stored(connection, persona, written[:1]) is not None
+        return [done[row_id] for row_id in by_id] if is_stored else None
 
     while (results := db.transaction(work, source="chat_history_cache", confirm=confirm)) is None:
         continue
     return results
 
 
-def _conversation_part(
-    connection: Connection,
-    db: Database,
-    scope: Scope,
-    part: Sequence[NewMessage],
-    ids: Sequence[int],
-    places: Sequence[int],
-    done: dict[int, WriteResult],
-) -> list[tuple[int, NewMessage, table_conversations.Place]]:
+def _hold_conversation(
+    connection: Connection, db: Database, scope: Scope, messages: Mapping[int, NewMessage], done: dict[int, WriteResult]
+) -> list[Ready]:
     """Return the rows to write of one conversation, which is held from here on."""
-    said = [part[at] for at in places if part[at].is_of_somebody]
-    sender = next((m.participant for m in said if m.participant), "" if said else None)
-    title = next((part[at].title for at in reversed(places) if part[at].title), "")
+    batch, persona, key = list(messages.values()), scope.persona, scope.conversation or ""
+    said = [message for message in batch if message.is_of_somebody]
+    sender = next((message.participant for message in said if message.participant), "" if said else None)
+    title = next((message.title for message in reversed(batch) if message.title), "")
     place = table_conversations.ensure(connection, db, scope, sender=sender, title=title, is_greeting=sender is None)
-    seen = Seen.read(connection, scope.persona, scope.conversation or "", [part[at] for at in places])
-    ready = []
-    for at in places:
-        double = seen.double_of(part[at])
-        if double is not None:
-            is_own = double == ids[at]  # of the same part, whose commit ended after its answer was lost
-            done[at] = WriteResult(is_own, double, "" if is_own else "duplicate", notes=part[at].notes)
-            continue
-        seen.note(part[at], ids[at])
-        done[at] = WriteResult(True, ids[at], notes=part[at].notes)
-        ready.append((ids[at], part[at], place))
+    seen = Seen.read(connection, persona, key, batch)
+    ready: list[Ready] = []
+    for row_id, message in messages.items():
+        double = seen.double_of(message)
+        is_own = double == row_id  # of the same part, whose commit ended after its answer was lost
+        if double is None:
+            seen.note(message, row_id)
+            ready.append((row_id, message, place))
+        reason: WriteReason = "" if double is None or is_own else "duplicate"
+        done[row_id] = WriteResult(not reason, row_id if double is None else double, reason, notes=message.notes)
     if ready:
-        table_conversations.touch(
-            connection, scope.persona, scope.conversation or "", max(m.at for _, m, _ in ready), title
-        )
+        table_conversations.touch(connection, persona, key, max(m.at for _, m, _ in ready), title)
     return ready
 
 
