@@ -24,7 +24,7 @@ from ..memories.shapes import Added, Item, ItemPage, ItemVersion
 from ..memories.table_reading import ItemFilter, ReadScope
 from ..scope import Scope
 from ..tags.rules import normal, tag_items
-from ..text.folding import clean
+from ..text.folding import clean, fold
 from ..text.times import read_time
 
 AUTHOR = "host"
@@ -237,16 +237,17 @@ def search_items(
     call = open_persona_call(db, settings, scope, conf_uid)
     most = rules.read_number(limit, "limit", 1, MOST_PAGE, 50)
     skip = rules.read_number(offset, "offset", 0, 2**31 - 1, 0)
+    people = [participant] if isinstance(participant, str) else () if participant is None else participant
     wanted = ItemFilter(
         words=_read_words(q),
         kinds=_read_kinds(kinds),
         tier=_read_tier(tier),
         conversation=None if conversation is None else Scope(call.persona, conversation).conversation,
-        participants=_read_participants(participant),
+        participants=tuple(map(table_participants.checked_key, _list_wanted(people, "participant"))),
         min_importance=rules.read_share(min_importance, "min_importance", None),
         since=_read_moment(since, "since"),
         until=_read_moment(until, "until"),
-        tags=_read_tags(tags),
+        tags=_list_wanted(filter(None, map(normal, () if tags is None else tag_items(tags))), "tags"),
         archived=archived,
         here=call.scope.conversation,
     )
@@ -257,23 +258,17 @@ def search_items(
 def _read_words(q: object) -> tuple[str, ...]:
     if q is not None and not isinstance(q, str):
         raise MessageError.of_type("q", q, "a text of words")
-    words = items.folded_words(clean(q or ""))
-    _check_number(words, "q", "words")
-    return words
+    return _list_wanted(fold(clean(q or "")).split(), "q", "words")
 
 
-def _read_tags(tags: Iterable[str] | str | None) -> tuple[str, ...]:
-    given = () if tags is None else tag_items(tags)
-    wanted = tuple(dict.fromkeys(tag for each in given if (tag := normal(each))))
-    _check_number(wanted, "tags", "entries")
-    return wanted
-
-
-def _check_number(wanted: tuple[str, ...], name: str, what: str) -> None:
+def _list_wanted(values: Iterable[str], name: str, what: str = "entries") -> tuple[str, ...]:
+    """Return what is looked for, each once."""
+    wanted = tuple(dict.fromkeys(values))
     if len(wanted) > MOST_WANTED:
         raise MessageError(
             f"{name} has {len(wanted)} {what}. At most {MOST_WANTED} are looked for. Leave some out.", fields=(name,)
         )
+    return wanted
 
 
 def _read_tier(tier: str | None) -> str:
@@ -287,14 +282,6 @@ def _read_kinds(kinds: object) -> tuple[str, ...]:
         return ()
     words = [kinds] if isinstance(kinds, str) or not isinstance(kinds, Iterable) else kinds
     return tuple(dict.fromkeys(rules.kind_of(each, also=(rules.INSTRUCTION,)) for each in words))
-
-
-def _read_participants(participant: Iterable[str] | str | None) -> tuple[str, ...]:
-    if participant is None:
-        return ()
-    keys = [participant] if isinstance(participant, str) else list(participant)
-    _check_number(tuple(keys), "participant", "entries")
-    return tuple(dict.fromkeys(table_participants.checked_key(each) for each in keys))
 
 
 def _read_moment(value: object, name: str) -> datetime | None:

@@ -15,7 +15,6 @@ from ..database.dialects import ID, Key, Time, has_keyword, json_has_text, like_
 from ..database.engine import Database
 from ..database.rows import read_list, read_object
 from ..database.schema import memories
-from ..text.folding import fold
 from ..text.hits import stored_tags
 from ..text.times import iso_text
 from .shapes import Item, ItemPage
@@ -191,7 +190,3 @@ def lock_items(connection: Connection, seen: ReadScope, ids: Sequence[int]) -> l
         rows = connection.execute(chosen, {"persona": seen.persona, "ids": part})
         found += [row for row in rows if is_seen(seen, row)]
     return found
-
-
-def folded_words(q: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(word for word in fold(q).split() if word))
