@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select
@@ -107,93 +106,58 @@ class Known:
         return self._seen[key]
 
 
-def same(memory: NewMemory) -> tuple[bytes, str, str]:
-    """Return what two items that are the same have in common."""
-    return memory.digest, memory.kind, memory.tier
-
-
 @retry_duplicates
 def store(
     db: Database, scope: Scope, items: Sequence[tuple[int, NewMemory]], *, privacy_default: str, dry_run: bool = False
 ) -> Done:
-    """Store what is not there yet, in one transaction: an import that was cut off goes on where it was,
-    whoever ran it.
-    """
+    """Store what is not there yet, in one transaction: an import that was cut off goes on where it was."""
     ids = db.ids.take(len(items))
 
+    def find_private(connection: Connection) -> frozenset[int]:
+        tiers = {memory.tier for _, memory in items}
+        closed = {tier for tier in tiers if memories.is_private(connection, scope, tier, privacy_default, False)}
+        return frozenset(i for i, (_, memory) in enumerate(items) if memory.tier in closed)
+
     def work(connection: Connection) -> Done:
-        private = _private(connection, scope, items, privacy_default)
+        private = find_private(connection)
         if len(private) == len(items):
             return Done(0, 0, private)
         place = conversations.ensure(connection, db, scope, sender=scope.participant)
         audiences.lock(connection, scope.persona, place.audience_id)
-        chosen = _new(_counts(connection, scope, place.audience_id, items), items, private)
-        done = Done(len(chosen), len(items) - len(private) - len(chosen), private)
+        counts = _count_stored(connection, scope, place.audience_id, {memory.digest for _, memory in items})
+        new = []
+        for i, (number, memory) in enumerate(items):
+            same = memory.digest, memory.kind, memory.tier
+            if i not in private and counts[same] < number:
+                counts[same] += 1
+                new.append((ids[i], memory))
+        done = Done(len(new), len(items) - len(private) - len(new), private)
         if dry_run:
             raise RollbackError(done)
-        memories.write(connection, db, scope, [(ids[i], items[i][1]) for i in chosen], place)
+        memories.write(connection, db, scope, new, place)
         return done
 
     def confirm(connection: Connection) -> Done | None:
-        there = connection.execute(_THERE, {"persona": scope.persona, "low": ids[0], "high": ids[-1]}).scalar() or 0
-        private = _private(connection, scope, items, privacy_default)
-        return Done(there, len(items) - len(private) - there, private) if there else None
+        stored, private = len(memories.find_stored(connection, scope.persona, ids)), find_private(connection)
+        return Done(stored, len(items) - len(private) - stored, private) if stored else None
 
     return db.transaction(work, source="memories", confirm=confirm)
 
 
-_THERE = select(func.count()).where(
-    _C.persona_id == bindparam("persona"), _C.id >= bindparam("low", type_=ID), _C.id <= bindparam("high", type_=ID)
-)
-
-
-def _private(
-    connection: Connection, scope: Scope, items: Sequence[tuple[int, NewMemory]], default: str
-) -> frozenset[int]:
-    tiers = {memory.tier for _, memory in items}
-    closed = {tier for tier in tiers if memories.is_private(connection, scope, tier, default, False)}
-    return frozenset(i for i, (_, memory) in enumerate(items) if memory.tier in closed)
-
-
-def _counts(
-    connection: Connection, scope: Scope, audience_id: int, items: Sequence[tuple[int, NewMemory]]
+def _count_stored(
+    connection: Connection, scope: Scope, audience_id: int, digests: Collection[bytes]
 ) -> Counter[tuple[bytes, str, str]]:
-    """Return how many items are stored of each that say the same, those that are archived left out."""
-    found: Counter[tuple[bytes, str, str]] = Counter()
-    shared = {"persona": scope.persona, "audience": audience_id}
-    if scope.participant:
-        shared["participant"] = scope.participant
-    for digests in chunks(sorted({memory.digest for _, memory in items}), _AT_ONCE):
-        for row in connection.execute(_same(bool(scope.participant)), {**shared, "digests": digests}):
-            found[bytes(row[0]), row[1], row[2]] += row[3]
-    return found
-
-
-@lru_cache(maxsize=2)
-def _same(of_person: bool) -> Any:
-    who = _C.participant_key == bindparam("participant") if of_person else _C.participant_key.is_(None)
-    return (
-        select(_C.content_hash, _C.kind, _C.tier, func.count())
-        .where(
-            _C.persona_id == bindparam("persona"),
-            _C.audience_id == bindparam("audience"),
-            _C.content_hash.in_(bindparam("digests", expanding=True)),
-            who,
-            _C.archived_at.is_(None),
-            _C.superseded_by.is_(None),
-        )
-        .group_by(_C.content_hash, _C.kind, _C.tier)
+    """Return how many items are stored of each text, kind and tier, those that are archived left out."""
+    counts: Counter[tuple[bytes, str, str]] = Counter()
+    same = (_C.content_hash, _C.kind, _C.tier)
+    stored = select(*same, func.count()).where(
+        _C.persona_id == scope.persona,
+        _C.audience_id == audience_id,
+        _C.participant_key == scope.participant if scope.participant else _C.participant_key.is_(None),
+        _C.archived_at.is_(None),
+        _C.superseded_by.is_(None),
     )
-
-
-def _new(
-    there: Mapping[tuple[bytes, str, str], int], items: Sequence[tuple[int, NewMemory]], private: frozenset[int]
-) -> list[int]:
-    """Return the indexes of the items that are not there yet."""
-    have = Counter(there)
-    chosen = []
-    for i, (number, memory) in enumerate(items):
-        if i not in private and have[same(memory)] < number:
-            have[same(memory)] += 1
-            chosen.append(i)
-    return chosen
+    for part in chunks(sorted(digests), _AT_ONCE):
+        for row in connection.execute(stored.where(_C.content_hash.in_(part)).group_by(*same)):
+            counts[bytes(row[0]), row[1], row[2]] += row[3]
+    return counts
