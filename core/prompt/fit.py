@@ -190,12 +190,20 @@ def _count_within(items: Sequence[Item], numbers: Sequence[int], room: int) -> i
     return len(numbers)
 
 
-def keep_within(kept: list[int], space: Space, write: Callable[[list[int]], str]) -> list[int]:
-    """Return the items that hold together: a counter may count a whole higher than its parts."""
-    if space.find_broken(write(kept)) is None:
-        return kept
-    counts = range(1, len(kept) + 1)
-    return kept[: bisect_left(counts, True, key=lambda count: space.find_broken(write(kept[:count])) is not None)]
+def keep_within(
+    kept: list[int], space: Space, write: Callable[[list[int]], tuple[Any, str]]
+) -> tuple[list[int], Any, str]:
+    """Return `(kept, prompt, text)` of the items that hold together: a counter may count a whole higher than its parts.
+
+    Args:
+        write: items to the prompt with them and its text.
+    """
+    prompt, text = write(kept)
+    if space.find_broken(text) is not None:
+        counts = range(1, len(kept) + 1)
+        kept = kept[: bisect_left(counts, True, key=lambda count: bool(space.find_broken(write(kept[:count])[1])))]
+        prompt, text = write(kept)
+    return kept, prompt, text
 
 
 # Shortening
@@ -306,7 +314,7 @@ def _fit_context(
         value = shorten(value, most, lambda part: space.measure(write_json(part)), around)
         return None if value is None else Item(section, place, value, space.measure(write_json(value)))
 
-    def build(kept: Iterable[int]) -> dict[str, Any]:
+    def write(kept: Iterable[int]) -> tuple[dict[str, Any], str]:
         there = set(kept)
         shown: dict[str, Any] = {key: [] for key in empty}
         for n, item in enumerate(items):
@@ -314,12 +322,10 @@ def _fit_context(
                 shown[item.section] = item.value
             elif n in there:
                 shown.setdefault(item.section, []).append(item.value)
-        return {**prompt, "context": {key: shown[key] for key in context if key in shown}}
+        chosen = {**prompt, "context": {key: shown[key] for key in context if key in shown}}
+        return chosen, write_json(without_base64(chosen))
 
-    def write(kept: Iterable[int]) -> str:
-        return write_json(without_base64(build(kept)))
-
-    room = (space.most or 0) - space.measure(write(()))
+    room = (space.most or 0) - space.measure(write(())[1])
     if room < 0:
         return None
     openings = {key: space.measure(write_json(key)) + _COMMA * (2 + 2 * _is_list(context[key])) for key in context}
@@ -327,9 +333,7 @@ def _fit_context(
     places = {(str(source), str(own)): at for at, (source, own) in reversed(list(enumerate(rank)))}
     best = [n for n, item in enumerate(items) if item.section == MEMORIES and item.place is not None]
     best.sort(key=lambda n: places.get(_hit_key(items[n].value), len(rank)))
-    kept = keep_within(fit_items(items, best, room, openings, _COMMA, cut), space, write)
-    chosen = build(kept)
-    text = write_json(without_base64(chosen))
+    kept, chosen, text = keep_within(fit_items(items, best, room, openings, _COMMA, cut), space, write)
     if space.find_broken(text) is not None:
         return None
     there = set(kept)

@@ -13,8 +13,8 @@ from ..access.rules import plain_key
 from ..access.view import Recent
 from ..context import context as context_rules
 from ..context import table as context_table
-from ..context.diary_lines import diary_lines, thought_lines
 from ..context.history import CURRENT, RECENT, HistoryBuilder, HistoryLists, Replaced
+from ..context.lines import diary_lines, thought_lines
 from ..context.live import read_line
 from ..context.section_base import Built
 from ..context.table import HistoryWanted, StoredLines

@@ -86,21 +86,18 @@ class MessageLines:
     def write_messages(self, dialect: str, space: Space) -> Fitted:
         """Return the messages within the limits; `broken` where those that are never cut are larger."""
 
-        def compose(lines: Iterable[Line]) -> Messages | dict[str, Any]:
-            return order_for_dialect(dialect, *self._compose(list(lines)))
+        items: list[Item] = []
 
-        least = _join_contents(compose(()))
+        def write(numbers: Iterable[int]) -> tuple[Messages | dict[str, Any], str]:
+            messages = order_for_dialect(dialect, *self._compose([items[n].value for n in sorted(numbers)]))
+            return messages, _join_contents(messages)
+
+        messages, least = write(())
         unit = space.find_broken(least)
         if unit is not None:
-            return Fitted(compose(()), least, parts={"messages": space.measure(least)}, broken=unit)
+            return Fitted(messages, least, parts={"messages": space.measure(least)}, broken=unit)
         items, kept = self._choose(self.lines, space, least + HEAD)
-
-        def write(numbers: list[int]) -> str:
-            return _join_contents(compose(items[n].value for n in sorted(numbers)))
-
-        kept = keep_within(kept, space, write)
-        messages = compose(items[n].value for n in sorted(kept))
-        return self._account(items, kept, messages, _join_contents(messages))
+        return self._account(items, *keep_within(kept, space, write))
 
     def write_records(self, most_chars: int, held: Iterable[str] = ()) -> Fitted:
         """Return everything that belongs to the message as one text of lines under one heading.

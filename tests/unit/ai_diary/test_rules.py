@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from core.context.diary_lines import diary_lines, thought_lines
+from core.context.lines import diary_lines, thought_lines
 from core.shapes import DiaryEntry, LeftOut
 
 AT = datetime(2026, 3, 10, 12, tzinfo=UTC)
