@@ -8,7 +8,7 @@ from typing import Any
 from .config import Settings
 from .context.context import read_hits
 from .database.engine import Database
-from .prompt import gather
+from .prompt import pipeline
 from .prompt.call import PromptRequest, open_call
 from .scope import Scope
 from .shapes import Hit
@@ -58,4 +58,4 @@ class HistoryEngine:
         """
         call = open_call(PromptRequest(message, context_memory, interface_name, db=db, settings=settings, scope=scope))
         with call.one_connection():
-            return gather.build_context(call, read_hits(memories)[0]).context
+            return pipeline.build_context(call, read_hits(memories)[0]).context

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +16,17 @@ from ..config import Settings
 from ..context import context as context_rules
 from ..context.history import skips_history
 from ..context.incoming import IncomingMessage, read_message_id
+from ..context.lines import NameLabels
 from ..context.live import LiveHistory, read_context_memory
 from ..database.engine import Database
 from ..scope import Scope
+from ..shapes import Hit
 from ..text import times
 from .report import Guard, Report
 
 if TYPE_CHECKING:
     from ..index.state import IndexState
+    from ..search.choice import Chosen
 
 MOST_ASKED_CHARS = 16_000
 """Most characters of a message that are searched for; to look through a megabyte took 5 to 20 s."""
@@ -203,3 +206,33 @@ class VisibleContext:
     def words(self) -> tuple[str, ...]:
         """Return what the message asks for."""
         return (*self.keywords, *self.tags)
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What the search of a prompt found."""
+
+    hits: Sequence[Hit] = ()
+    chosen: Sequence[Chosen] = ()
+    """The same hits with their rank and row; empty where a host's own search gave them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Everything a prompt is made of."""
+
+    context: dict[str, Any] = field(default_factory=lambda: context_rules.order_context({}))
+    persona: str = ""
+    """The persona's own text."""
+    recalled: Recalled = field(default_factory=Recalled)
+    names: NameLabels = field(default_factory=NameLabels)
+    ids: Mapping[str, list[str]] = field(default_factory=dict)
+    """Section to the ids of its items."""
+    words: Sequence[str] = ()
+    """What the message asks for."""
+
+    @property
+    def rank(self) -> list[tuple[str, int]]:
+        """Return source and id of the memories, best first."""
+        ranked = sorted(self.recalled.chosen, key=lambda one: one.rank)
+        return [(one.hit["source"], one.hit["id"]) for one in ranked]

@@ -13,9 +13,8 @@ from ..templates.render import Renderer
 from ..text import times
 from ..text.folding import collapsed, one_line
 from ..text.sizes import to_json
-from .call import PromptCall
+from .call import Gathered, PromptCall
 from .fit import CURRENT, LEAST_PART, MEMORIES, RECENT, Fitted, Item, Space, cut_text, fit_items, keep_within
-from .gather import Gathered
 from .messages import LEFT_OUT, Messages, Part, order_for_dialect, read_turns
 from .structure import MESSAGES, Actions, write_line, write_opening
 

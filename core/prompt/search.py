@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from .. import hooks
@@ -25,16 +24,7 @@ from ..shapes import HistoryEntry, Hit, LeftOut
 from ..text import hits as text_hits
 from ..text.folding import collapsed, fold
 from ..text.hits import compared_text, content_digest, entry_digest, known_name, snippet
-from .call import PromptCall, VisibleContext, in_zone_of_asker
-
-
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """What the search of a prompt found."""
-
-    hits: Sequence[Hit] = ()
-    chosen: Sequence[searching.Chosen] = ()
-    """The same hits with their rank and row; empty where a host's own search gave them."""
+from .call import PromptCall, Recalled, VisibleContext, in_zone_of_asker
 
 
 def start_search(call: PromptCall, visible: VisibleContext) -> searching.Round | None:

@@ -17,8 +17,7 @@ from ..text.host_values import get
 from ..text.sizes import size
 from ..text.strict_json import make_strict
 from ..text.times import local_time
-from .call import PromptCall
-from .gather import Gathered
+from .call import Gathered, PromptCall
 
 AnswerForm = Literal["actions", "text"]
 """How the model is asked to answer: by actions, or in words."""

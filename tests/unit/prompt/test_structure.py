@@ -14,8 +14,8 @@ from core.context.context import OWN_KEYS
 from core.context.incoming import IncomingMessage
 from core.context.live import LiveHistory
 from core.hooks import set_hook
-from core.prompt.call import PromptCall, PromptRequest
-from core.prompt.gather import DROPPED_KEYS, Gathered, merge_host_context
+from core.prompt.call import Gathered, PromptCall, PromptRequest
+from core.prompt.pipeline import DROPPED_KEYS, merge_host_context
 from core.prompt.report import Guard, Report
 from core.prompt.structure import ask_actions, assemble
 from core.scope import Scope
