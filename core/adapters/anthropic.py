@@ -8,6 +8,7 @@ of the scope, and goes when its person or conversation is forgotten.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -55,12 +56,9 @@ class _Files:
 
     def view(self, command: Any) -> str:
         path = _read_path(command.path)
-        value = None
-        if path:
-            found = find_values([_name(path)], "file", **self._by)
-            value = found.get(_name(path))
-            if value is None:
-                raise ToolError(f"The path {command.path} does not exist. Please provide a valid path.")
+        value = find_values([_name(path)], "file", **self._by).get(_name(path)) if path else None
+        if path and value is None:
+            raise ToolError(f"The path {command.path} does not exist. Please provide a valid path.")
         if value is None or value.value is None:
             return self._view_folder(command.path, path)
         return _view_file(command.path, value.value, command.view_range)
@@ -90,8 +88,7 @@ class _Files:
         path = _read_path(command.path)
 
         def work(change: Change) -> str:
-            change.lock()
-            if not path or change.find([_name(path)]):
+            if not path or _find(change, path):
                 raise ToolError(f"File {command.path} already exists")
             change.write([*_new_folders(change, path[:-1]), _new_file(path, command.file_text)])
             return f"File created successfully at: {command.path}"
@@ -103,23 +100,23 @@ class _Files:
 
         def work(change: Change) -> str:
             text = _find_text(change, command.path, path)
-            count = text.count(old)
-            if count == 0:
+            places = [match.start() for match in re.finditer(f"(?={re.escape(old)})", text)]
+            if not places:
                 raise ToolError(
                     f"No replacement was performed, old_str `{old}` did not appear verbatim in {command.path}."
                 )
-            if count > 1:
+            numbers = [text[:at].count("\n") for at in places]
+            if text.count(old) > 1:
                 raise ToolError(
                     f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
-                    f"{', '.join(map(str, _lines_with(text, old)))}. Please ensure it is unique"
+                    f"{', '.join(str(number + 1) for number in numbers)}. Please ensure it is unique"
                 )
-            made = text.replace(old, command.new_str)
-            change.write([_new_file(path, made)], archive=True)
-            changed, lines = text[: text.find(old)].count("\n"), made.split("\n")
-            first = max(0, changed - 2)
+            text = text.replace(old, command.new_str)
+            change.write([_new_file(path, text)], archive=True)
+            first = max(0, numbers[0] - 2)
             return (
                 "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
-                + _number(lines[first : changed + 3], first + 1)
+                + _number(text.split("\n")[first : numbers[0] + 3], first + 1)
             )
 
         return self._change(work)
@@ -137,8 +134,7 @@ class _Files:
                     f"It should be within the range [0, {len(lines)}]."
                 )
             lines.insert(command.insert_line, command.insert_text.rstrip("\n"))
-            made = "\n".join(lines)
-            change.write([_new_file(path, made if made.endswith("\n") else made + "\n")], archive=True)
+            change.write([_new_file(path, "\n".join(lines).removesuffix("\n") + "\n")], archive=True)
             return f"The file {command.path} has been edited."
 
         return self._change(work)
@@ -149,11 +145,10 @@ class _Files:
             raise ToolError(f"Cannot delete the {ROOT} directory itself")
 
         def work(change: Change) -> str:
-            change.lock()
-            gone = list(change.find([_name(path)]).values())
-            if not gone:
+            value = _find(change, path)
+            if value is None:
                 raise ToolError(f"The path {command.path} does not exist")
-            change.delete([*gone, *change.list_below(path)], archive=True)
+            change.delete([value, *change.list_below(path)], archive=True)
             return f"Successfully deleted {command.path}"
 
         return self._change(work)
@@ -164,34 +159,38 @@ class _Files:
             raise ToolError(f"Cannot rename the {ROOT} directory itself")
 
         def work(change: Change) -> str:
-            change.lock()
-            if not new or change.find([_name(new)]):
+            if not new or _find(change, new):
                 raise ToolError(f"The destination {command.new_path} already exists")
             if new[: len(old)] == old:
                 raise ToolError(f"Cannot move {command.old_path} into itself")
-            moved = list(change.find([_name(old)]).values())
-            if not moved:
+            value = _find(change, old)
+            if value is None:
                 raise ToolError(f"The path {command.old_path} does not exist")
             change.write(_new_folders(change, new[:-1]))
-            inside = [(value, (*new, *value.namespace[len(old) :])) for value in change.list_below(old)]
-            change.rename([(moved[0], _name(new)), *((value, ValueName(at, value.name)) for value, at in inside)])
+            inside = [
+                (each, ValueName((*new, *each.namespace[len(old) :]), each.name)) for each in change.list_below(old)
+            ]
+            change.rename([(value, _name(new)), *inside])
             return f"Successfully renamed {command.old_path} to {command.new_path}"
 
         return self._change(work)
 
     def clear_all_memory(self) -> str:
         def work(change: Change) -> str:
-            change.lock()
             change.delete(change.list_below(), archive=True)
             return "All memory cleared"
 
         return self._change(work)
 
     def _change(self, work: Callable[[Change], str]) -> str:
-        done = change_values(work, "file", **self._by)
-        if isinstance(done, WriteResult):
+        def locked(change: Change) -> str:
+            change.lock()
+            return work(change)
+
+        answer = change_values(locked, "file", **self._by)
+        if isinstance(answer, WriteResult):
             raise ToolError("Nothing was stored: this person's privacy setting forbids keeping anything of them.")
-        return done
+        return answer
 
 
 class MemoryTool(_Files, BetaAbstractMemoryTool):
@@ -260,28 +259,29 @@ def _new_folders(change: Change, path: _Path) -> list[NewValue]:
         ToolError: one of them is a file.
     """
     above = [path[: depth + 1] for depth in range(len(path))]
-    there = change.find(_name(each) for each in above)
+    values = change.find(_name(each) for each in above)
     for each in above:
-        value = there.get(_name(each))
-        if value is not None and value.value is not None:
+        if _name(each) in values and values[_name(each)].value is not None:
             raise ToolError(f"The path {ROOT}/{'/'.join(each)} is not a directory")
-    return [NewValue(*_name(each), None) for each in above if _name(each) not in there]
+    return [NewValue(*_name(each), None) for each in above if _name(each) not in values]
+
+
+def _find(change: Change, path: _Path) -> StoredValue | None:
+    return change.find([_name(path)]).get(_name(path))
 
 
 def _find_text(change: Change, shown: str, path: _Path) -> str:
-    """Return the text of a file that is to be changed, held until the end.
+    """Return the text of a file that is to be changed.
 
     Raises:
         ToolError: there is none.
     """
-    change.lock()
-    found = change.find([_name(path)]) if path else {}
-    if path and not found:
+    value = _find(change, path) if path else None
+    if path and value is None:
         raise ToolError(f"The path {shown} does not exist. Please provide a valid path.")
-    text = found[_name(path)].value if path else None
-    if text is None:
+    if value is None or value.value is None:
         raise ToolError(f"The path {shown} is not a file.")
-    return text
+    return value.value
 
 
 # Texts
@@ -299,15 +299,6 @@ def _view_file(shown: str, text: str, view_range: list[int] | None) -> str:
 
 def _number(lines: Iterable[str], first: int) -> str:
     return "\n".join(f"{number:>{_NUMBER_WIDTH}}\t{line}" for number, line in enumerate(lines, first))
-
-
-def _lines_with(text: str, wanted: str) -> list[int]:
-    """Return the numbers of the lines in which a text begins, one for each place."""
-    found, at = [], text.find(wanted)
-    while at != -1:
-        found.append(text[:at].count("\n") + 1)
-        at = text.find(wanted, at + 1)
-    return found
 
 
 def _format_size(size: int) -> str:

@@ -16,7 +16,6 @@ from ..base import logs
 from ..calls.call import Call, GivenSettings, open_call, with_viewer
 from ..chat_history_cache import clear_chat_history
 from ..database.engine import Database
-from ..database.readers import reader_for
 from ..forgetting import followers
 from ..memories import instructions as standing
 from ..messages import new_message, table_batches, table_reading
@@ -36,7 +35,7 @@ __all__ = ["Session"]
 ITEM = "agents_item"
 """Key of a line's metadata that holds the item, as JSON text: servers write numbers of their JSON their own way."""
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "persona", "system": "system", "developer": "system"}
-_TRIES = 100
+_TRIES, _ALL = 100, 2**31 - 1
 _T = TypeVar("_T")
 
 
@@ -149,20 +148,17 @@ class Session:
     def _get_items(self, call: Call, most: int | None) -> list[Any]:
         if most is not None and most <= 0:
             return []
-        seen = with_viewer(call)
-        viewer, path = seen.viewer, call.scope.conversation or ""
+        lines = self._read_newest(call, _ALL if most is None else most)
+        return [_read_item(line.role, line.text, line.metadata) for line in lines]
+
+    def _read_newest(self, call: Call, most: int) -> Sequence[Any]:
+        """Return the newest lines of the session, oldest first."""
+        viewer = with_viewer(call).viewer
         assert viewer is not None
-        if most is not None:
-            lines: Sequence[Any] = table_reading.read_newest(
-                call.db, call.persona, viewer.audiences, most, conversation=path, local=viewer.sees_local_only
-            )
-            return [_read_item(line.role, line.text, line.metadata) for line in lines]
-        facts = viewer.conversations.get(path)
-        if facts is not None and facts.local_only and not viewer.sees_local_only:
-            return []
-        read = reader_for(call.db, "chat_history_cache")
-        pages = table_reading.read_pages(read, call.persona, path, viewer.audiences)
-        return [_read_item(line.role, line.text, line.metadata) for page in pages for line in page]
+        return table_reading.read_newest(
+            call.db, call.persona, viewer.audiences, most, conversation=call.scope.conversation,
+            local=viewer.sees_local_only,
+        )  # fmt: skip
 
     def _add_items(self, call: Call, items: Sequence[Any]) -> None:
         kept = [item for item in items if _read_text(item) not in self._recalled]
@@ -201,17 +197,14 @@ class Session:
             logs.warning("session_items_refused", reason="privacy", items=refused)
 
     def _pop_item(self, call: Call) -> Any | None:
-        viewer, path = with_viewer(call).viewer, call.scope.conversation or ""
-        assert viewer is not None
+        call = with_viewer(call)
+        assert call.viewer is not None
         for _ in range(_TRIES):
-            lines = table_reading.read_newest(
-                call.db, call.persona, viewer.audiences, 1, conversation=path, local=viewer.sees_local_only
-            )
+            lines = self._read_newest(call, 1)
             if not lines:
-                return None
+                break
             line = lines[0]
-            done = followers.delete_message(call, viewer, path, line.id)
-            if done.stored:
+            if followers.delete_message(call, call.viewer, call.scope.conversation or "", line.id).stored:
                 return _read_item(line.role, line.text, line.metadata)
         return None
 
