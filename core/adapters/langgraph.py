@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import operator
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..base import logs
@@ -178,33 +179,30 @@ class Store(BaseStore):
         return [_hit(value, score) for value, score in page_of]
 
     def _list(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        found = [
-            namespace
-            for namespace in list_value_namespaces(**self._by)
-            if all(_matches(condition, namespace) for condition in op.match_conditions or ())
-        ]
+        conditions = op.match_conditions or ()
+        namespaces = [each for each in list_value_namespaces(**self._by) if all(_matches(c, each) for c in conditions)]
         if op.max_depth is not None:
-            found = sorted({namespace[: op.max_depth] for namespace in found})
-        return found[op.offset : op.offset + op.limit]
+            namespaces = sorted({namespace[: op.max_depth] for namespace in namespaces})
+        return namespaces[op.offset : op.offset + op.limit]
 
     # Writing
 
     def _write(self, puts: Mapping[ValueName, PutOp]) -> None:
         new = [self._new_value(name, op) for name, op in puts.items() if op.value is not None]
-        gone = [name for name, op in puts.items() if op.value is None]
+        deleted = [name for name, op in puts.items() if op.value is None]
 
         def work(change: Change) -> None:
             if self.ttl_config:
                 change.delete_expired()
-            if gone:
+            if deleted:
                 change.lock()
-                change.delete(change.find(gone).values())
+                change.delete(change.find(deleted).values())
             if new:
                 change.write(new)
 
-        done = change_values(work, **self._by)
-        if isinstance(done, WriteResult):
-            logs.warning("value_refused", reason=done.reason, values=len(new))
+        result = change_values(work, **self._by)
+        if isinstance(result, WriteResult):
+            logs.warning("value_refused", reason=result.reason, values=len(new))
 
     def _new_value(self, name: ValueName, op: PutOp) -> NewValue:
         try:
@@ -287,7 +285,7 @@ def _find(value: Any, key: str) -> Any:
 def _equals(value: Any, asked: Any) -> bool:
     if isinstance(asked, Mapping):
         if any(str(key).startswith("$") for key in asked):
-            return all(_compares(value, operator, other) for operator, other in asked.items())
+            return all(_compares(value, name, other) for name, other in asked.items())
         return isinstance(value, Mapping) and all(_equals(value.get(key), other) for key, other in asked.items())
     if isinstance(asked, (list, tuple)):
         return (
@@ -298,25 +296,19 @@ def _equals(value: Any, asked: Any) -> bool:
     return type(value) is type(asked) and value == asked if isinstance(asked, bool) else bool(value == asked)
 
 
-def _compares(value: Any, operator: str, other: Any) -> bool:
-    if operator == "$eq":
-        return _equals(value, other)
-    if operator == "$ne":
-        return not _equals(value, other)
-    compare = _ORDER.get(operator)
-    if compare is None:
-        raise ValueError(f"Unsupported operator: {operator}. Use $eq, $ne, $gt, $gte, $lt or $lte.")
+_ORDER: dict[str, Callable[[Any, Any], Any]] = {
+    "$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le,
+}  # fmt: skip
+
+
+def _compares(value: Any, name: str, other: Any) -> bool:
+    if name in ("$eq", "$ne"):
+        return _equals(value, other) == (name == "$eq")
+    if name not in _ORDER:
+        raise ValueError(f"Unsupported operator: {name}. Use $eq, $ne, $gt, $gte, $lt or $lte.")
     if isinstance(value, str) and isinstance(other, str):
-        return bool(compare(value, other))
+        return bool(_ORDER[name](value, other))
     try:
-        return bool(compare(float(value), float(other)))
+        return bool(_ORDER[name](float(value), float(other)))
     except (TypeError, ValueError, OverflowError):  # neither is greater
         return False
-
-
-_ORDER: dict[str, Any] = {
-    "$gt": lambda one, other: one > other,
-    "$gte": lambda one, other: one >= other,
-    "$lt": lambda one, other: one < other,
-    "$lte": lambda one, other: one <= other,
-}
