@@ -219,11 +219,9 @@ def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
     if asked:
         reply = task.ask("scene_detection.txt.j2", messages=shown, first=min(asked), last=max(asked))
         answer = read_object(reply, (KEY,))
-        index, verdict = (
-            (None, "no_number") if answer is None else rules_scenes.read_break(answer.get(KEY), limits, asked)
-        )
-        if verdict not in ("", "none"):
-            logs.warning("scene_answer_not_used", id=task.operation.id, reason=verdict)
+        index, is_usable = (None, False) if answer is None else rules_scenes.read_break(answer.get(KEY), limits, asked)
+        if not is_usable:
+            logs.warning("scene_answer_not_used", id=task.operation.id)
     if index is None:
         return _Detection(checked=seen, goes_on=seen != waiting)
     return _Detection((index,), tuple(at for at in seen if at <= index), goes_on=True)

@@ -6,12 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Literal
-
-Verdict = Literal["", "none", "no_number", "outside", "not_shown", "too_short", "offset"]
-"""Why an answer proposes no break; blank when it does. none: it says so itself. no_number: something else than a whole
-number. outside: of the range asked about. not_shown: no message the model saw. too_short: the scene would have fewer
-than SCENE_MIN_LENGTH messages. offset: among the newest 8 messages."""
 
 BEFORE_ALL = -1
 """Index before the first message: that of the newest break where there is none."""
@@ -46,27 +40,22 @@ class BreakLimits:
         """Return the highest index a break may have; below `first` where none may."""
         return self.newest - self.offset
 
-
-def judge(index: int, limits: BreakLimits) -> Verdict:
-    """Return why no scene may end with this message; blank when it may."""
-    if not limits.earlier < index <= limits.newest:
-        return "outside"
-    if index < limits.first:
-        return "too_short"
-    return "offset" if index > limits.last else ""
+    def allow(self, index: int) -> bool:
+        """Return whether a scene may end with this message."""
+        return self.first <= index <= self.last
 
 
-def read_break(answer: object, limits: BreakLimits, shown: Collection[int]) -> tuple[int | None, Verdict]:
-    """Return the index that a model's `sceneBreakAt` proposes, else None and why it proposes none."""
+def read_break(answer: object, limits: BreakLimits, shown: Collection[int]) -> tuple[int | None, bool]:
+    """Return the index that a model's `sceneBreakAt` proposes, None for none, and whether the answer can be used.
+
+    It must be a whole number, the index of a message that the model saw, and keep to the limits.
+    """
     if answer is None or answer is False or (isinstance(answer, str) and answer.strip().lower() in _NO_BREAK):
-        return None, "none"
+        return None, True
     index = _whole(answer)
-    if index is None:
-        return None, "no_number"
-    verdict = judge(index, limits)
-    if not verdict and index not in shown:
-        verdict = "not_shown"
-    return (None, verdict) if verdict else (index, "")
+    if index is None or index not in shown or not limits.allow(index):
+        return None, False
+    return index, True
 
 
 def _whole(value: object) -> int | None:
@@ -88,6 +77,6 @@ def find_gap(
 ) -> int | None:
     """Return the index of the oldest message after which more time than `gap` passes and a scene may end."""
     for at, (one, other) in enumerate(pairwise(times), first):
-        if one is not None and other is not None and other - one > gap and at in shown and not judge(at, limits):
+        if one is not None and other is not None and other - one > gap and at in shown and limits.allow(at):
             return at
     return None
