@@ -23,11 +23,11 @@ from .recent import read_recent
 from .rules_summaries import format_time
 from .saved import read_saved
 from .section_recent import RECENT_IN_PROMPT
-from .section_saved import Saved, choose_saved, most_saved, name_texts
+from .section_saved import choose_saved, name_texts
+from .table_saved import SavedText
 
 TEMPLATE = "memory.txt.j2"
-Rows = TypeVar("Rows")
-Default = TypeVar("Default")
+T = TypeVar("T")
 
 
 def get_user_memory_prompt(
@@ -114,7 +114,8 @@ def _build_prompt(call: Call) -> str | None:
     has_recent, has_saved = _switches(settings)
     if not has_recent and not has_saved:
         return None
-    viewer = _read_part("conversations", lambda: load_access(call).viewer, None)
+    nobody: Viewer | None = None
+    viewer = _read_part("conversations", lambda: load_access(call).viewer, nobody)
     if viewer is None:
         return None
     recent: list[RecentConversation] = []
@@ -141,27 +142,19 @@ def _escape(text: str) -> str:
 
 def _read_named(call: Call, viewer: Viewer) -> list[str]:
     """Return the saved memories that a JSON prompt would show, named if they are of several people."""
-    stored = table_saved.read_items(call.db, viewer)
-    places = choose_saved(
-        [item.text for item in stored],
-        [bool(item.pinned) for item in stored],
-        (),
-        most=most_saved(call.settings),
-        most_chars=call.settings.saved_chars,
-    )
-    items = [stored[at] for at in places]
-    keys = {item.participant for item in items if item.participant}
+    items = table_saved.read_items(call.db, viewer)
+    stored = [SavedText(item.id, item.text, item.pinned, None, item.participant, item.at) for item in items]
+    rows = choose_saved(stored, (), call.settings)
+    keys = {row.participant for row in rows if row.participant}
     own = (viewer.scope.participant, viewer.person)
-    names: dict[str, str] = {}
     if not keys.issubset(own):
         with call.db.connection(source="participants") as connection:
             known = table_participants.known(connection, call.persona, keys, call.settings.privacy_default)
-        names = {key: person.display_name or "" for key, person in known.items()}
-    shown = [Saved(item.text, item.participant, names.get(item.participant or "", "")) for item in items]
-    return name_texts(shown, own, NameLabels())
+        rows = [row._replace(person=known[row.participant].display_name) if row.participant else row for row in rows]
+    return name_texts(rows, own, NameLabels())
 
 
-def _read_part(source: str, read: Callable[[], Rows], otherwise: Default) -> Rows | Default:
+def _read_part(source: str, read: Callable[[], T], otherwise: T) -> T:
     """Return what is read; log a failure and return `otherwise`."""
     try:
         return read()

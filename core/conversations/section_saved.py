@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from ..config import Settings
 from ..context.context import LITE_SAVED
@@ -18,6 +17,7 @@ from ..shapes import LeftOut
 from ..text.folding import collapsed, fold, one_line
 from ..text.hits import known_name
 from . import table_saved as saved
+from .table_saved import SavedText
 
 KEY = "saved_memories"
 CUT, SAID_TWICE = "cut", "duplicate"
@@ -36,71 +36,45 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     instructions = {collapsed(text) for text in section_instructions.build(asked, rows, lists).value}
     stored = sorted(saved.SHOWN.rows_in(rows), key=lambda row: (row.at is not None, row.at, row.id))
     new = [row for row in stored if collapsed(row.content or "") not in instructions]
-    places = choose_saved(
-        [row.content or "" for row in new],
-        [bool(row.pinned) for row in new],
-        asked.words,
-        most=most_saved(asked.settings),
-        most_chars=asked.settings.saved_chars,
-    )
-    shown = [new[at] for at in places]
+    shown = choose_saved(new, asked.words, asked.settings)
     kept, doubled = {row.id for row in shown}, {row.id for row in stored} - {row.id for row in new}
     left_out = (
         *(LeftOut(KEY, SAID_TWICE, str(row.id)) for row in stored if row.id in doubled),
         *(LeftOut(KEY, CUT, str(row.id)) for row in new if row.id not in kept),
     )
-    named = [Saved(row.content or "", row.participant, row.person or "") for row in shown]
-    texts = name_texts(named, (asked.viewer.scope.participant, asked.viewer.person), lists.names)
+    texts = name_texts(shown, (asked.viewer.scope.participant, asked.viewer.person), lists.names)
     return Built(texts, left_out, tuple(str(row.id) for row in shown))
-
-
-def most_saved(settings: Settings) -> int:
-    """Return the most memories shown, where SAVED_CHARS leaves room for them."""
-    return LITE_SAVED if settings.prompt_lite_mode else saved.MOST_READ
 
 
 # Which are shown, and with whose name
 
 
-class Saved(NamedTuple):
-    """A saved memory, and whose it is."""
-
-    text: str
-    participant: str | None = None
-    """Key of who asked for it; None for the persona's own."""
-    person: str = ""
-    """That person's name; blank if it is not known."""
-
-
-def name_texts(saved: Sequence[Saved], own: Collection[str | None], labels: NameLabels) -> list[str]:
+def name_texts(rows: Sequence[SavedText], own: Collection[str | None], labels: NameLabels) -> list[str]:
     """Return the texts; if any is of somebody else than the asker, each begins with its person's label."""
-    if all(not one.participant or one.participant in own for one in saved):
-        return [one.text for one in saved]
-    names = [known_name(one.person, (one.participant or "").partition("/")[2]) for one in saved]
-    return [
-        f"{labels.participant(one.participant or '', name)}: {one_line(one.text)}" if name else one.text
-        for name, one in zip(names, saved, strict=True)
-    ]
+    if all(not row.participant or row.participant in own for row in rows):
+        return [row.content or "" for row in rows]
+    texts = []
+    for row in rows:
+        participant, text = row.participant or "", row.content or ""
+        name = known_name(row.person or "", participant.partition("/")[2])
+        texts.append(f"{labels.participant(participant, name)}: {one_line(text)}" if name else text)
+    return texts
 
 
-def choose_saved(
-    texts: Sequence[str], pinned: Sequence[bool], words: Sequence[str], *, most: int, most_chars: int
-) -> list[int]:
-    """Return the positions of the memories that are shown, in the order given."""
-    if len(texts) <= most and sum(map(len, texts)) <= most_chars:
-        return list(range(len(texts)))
+def choose_saved(rows: Sequence[SavedText], words: Sequence[str], settings: Settings) -> list[SavedText]:
+    """Return the memories that SAVED_CHARS holds, in the order given: pinned ones, those with the words, the newest."""
+    most, room = LITE_SAVED if settings.prompt_lite_mode else saved.MOST_READ, settings.saved_chars
+    sizes = [len(row.content or "") for row in rows]
+    if len(rows) <= most and sum(sizes) <= room:
+        return list(rows)
     wanted = [word for word in dict.fromkeys(map(fold, words)) if word]
-    matches = [_count_words(text, wanted) for text in texts]
-    order = sorted(range(len(texts)), key=lambda at: (not pinned[at], -matches[at], -at))
+    matches = [_count_words(row.content or "", wanted) for row in rows]
     chosen: list[int] = []
-    room = most_chars
-    for at in order:
-        if len(chosen) == most:
-            break
-        if len(texts[at]) <= room:
+    for at in sorted(range(len(rows)), key=lambda at: (not rows[at].pinned, -matches[at], -at)):
+        if sizes[at] <= room and len(chosen) < most:
             chosen.append(at)
-            room -= len(texts[at])
-    return sorted(chosen)
+            room -= sizes[at]
+    return [rows[at] for at in sorted(chosen)]
 
 
 def _count_words(text: str, words: Sequence[str]) -> int:

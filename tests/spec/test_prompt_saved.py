@@ -8,6 +8,7 @@ from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.conversations import add_recent_conversation, add_saved_memory
 from core.conversations.section_saved import choose_saved
+from core.conversations.table_saved import SavedText
 from tests.spec.stage import ELSEWHERE, HERE, Stage, reasons
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -26,14 +27,14 @@ def end(stage: Stage, path: str) -> None:
 
 def test_c23_pinned_ones_come_first_then_those_that_match_then_the_newest() -> None:
     texts = ["old pinned", "old tofu", "tofu with rice", "new", "newest"]
-    pinned = [True, False, False, False, False]
-    assert choose_saved(texts, pinned, ["tofu", "rice"], most=1, most_chars=99) == [0]
-    assert choose_saved(texts, pinned, ["tofu", "rice"], most=2, most_chars=99) == [0, 2]
-    assert choose_saved(texts, pinned, ["tofu", "rice"], most=3, most_chars=99) == [0, 1, 2]
-    assert choose_saved(texts, pinned, ["tofu", "rice"], most=4, most_chars=99) == [0, 1, 2, 4]
-    assert choose_saved(texts, pinned, [], most=9, most_chars=12) == [0]
-    assert choose_saved(texts, [False] * 5, [], most=9, most_chars=9) == [3, 4]
-    assert choose_saved([], [], ["x"], most=9, most_chars=9) == []
+    rows = [SavedText(n, text, int(n == 0), None, None, None) for n, text in enumerate(texts)]
+
+    def chosen(chars: int, *words: str) -> list[int]:
+        return [row.id for row in choose_saved(rows, words, Settings(saved_chars=chars))]
+
+    assert [chosen(chars, "tofu", "rice") for chars in (10, 24, 32, 38)] == [[0], [0, 2], [0, 1, 2], [0, 1, 2, 4]]
+    assert chosen(12) == [0], "a longer one makes room for none"
+    assert [row.id for row in choose_saved(rows[1:], (), Settings(saved_chars=9))] == [3, 4]
 
 
 def test_p40_lite_mode_keeps_ten_saved_memories_and_two_conversations(stage: Stage) -> None:
