@@ -142,7 +142,6 @@ def _note_namesakes(call: Call) -> Iterator[str]:
 
 
 def read_card(path: Path) -> Card | None:
-    """Return the card that a file holds, None where it holds none."""
     try:
         if not path.is_file():
             return None

@@ -206,7 +206,6 @@ def _header(call: StoryCall) -> tuple[dict[str, Any], list[str], int]:
 
 
 def _places(call: StoryCall) -> Places:
-    """Return where messages will stand in the file."""
     lines: list[int] = []
     line = 0
     read = call.reader("chat_history_cache")

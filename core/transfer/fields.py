@@ -123,7 +123,6 @@ def list_at(value: Any, name: str) -> list[Any]:
 
 
 def time_at(value: Any, *names: str, zone: tzinfo = UTC) -> datetime | None:
-    """Return the first of the named times that can be read."""
     times = (read_time(field, zone) for field in _each_field(value, names))
     return next((time for time in times if time is not None), None)
 
@@ -170,7 +169,6 @@ class RefusedError(ValueError):
 
 
 def text_of(value: Any, name: str) -> str:
-    """Return a message's text."""
     if not isinstance(value, str):
         raise RefusedError(f"{name} is {said_type(value)}, it must be a text")
     text = clean(value)
@@ -180,7 +178,6 @@ def text_of(value: Any, name: str) -> str:
 
 
 def fits_column(text: str) -> bool:
-    """Return whether a text is not too large to be stored."""
     return len(text) * 4 <= TEXT_BYTES or len(text.encode("utf-8")) <= TEXT_BYTES
 
 

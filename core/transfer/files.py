@@ -52,12 +52,10 @@ class Member:
 
     @property
     def stem(self) -> str:
-        """Return the name without folder and ending."""
         return PurePosixPath(self.name.removesuffix(".gz")).stem
 
     @property
     def folder(self) -> str:
-        """Return the name of the folder it lies in, blank for none."""
         return PurePosixPath(self.name).parent.name
 
     @contextmanager
@@ -98,7 +96,6 @@ def _why(error: Exception) -> str:
 
 
 def check_bytes(most: object) -> int:
-    """Return the most bytes of a file."""
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
         said = repr(most)[:40] if isinstance(most, (str, int, float)) else f"of type {type(most).__name__}"
         raise ValueError(f"max_bytes is {said}. It must be a whole number of at least 1.")
@@ -183,7 +180,6 @@ def _name(entry: zipfile.ZipInfo) -> str:
 
 
 def _refusal(entry: zipfile.ZipInfo, name: str) -> str:
-    """Return why a member is not looked at, blank where it may be."""
     is_out = name.startswith("/") or ".." in name.split("/") or ":" in name.split("/", maxsplit=1)[0] or "\x00" in name
     if is_out or stat.S_ISLNK(entry.external_attr >> 16):
         return "its path leads out of the archive"

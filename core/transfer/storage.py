@@ -30,11 +30,10 @@ from .fields import MESSAGE_ID_BYTES, SPEAKER_BYTES, RefusedError, key_of, said_
 from .formats import ChatFiles
 from .formats.sillytavern import json_text
 from .formats.sillytavern.header import Places
-from .ids import IdMaker, MadeId, is_of_family, number_of, text_digest
 from .items.formats import Row
 from .items.storage import ItemWriter
 from .shapes import Ending, Fault, Header, Line, Note, Reading
-from .survey import MAX_LISTED, Plan, RoomFacts
+from .survey import MAX_LISTED, IdMaker, MadeId, Plan, RoomFacts, is_of_family, number_of, text_digest
 
 BATCH = 500
 """Lines stored in one transaction."""
@@ -93,7 +92,6 @@ class ChatWriter:
         """Row of the last message that was stored, or how many lines were, before the import was stopped."""
 
     def store(self, progress: Progress | None, should_stop: Callable[[], bool]) -> None:
-        """Store everything that the export holds and that is not stored yet."""
         done, row, total = 0, 0, self._plan.survey.lines + self._plan.survey.services
         self._find_known_rooms()
         self._privacies = self._plan.privacies()
@@ -155,7 +153,6 @@ class ChatWriter:
     # From lines to messages
 
     def _read_messages(self) -> Iterator[_Ready]:
-        """Yield every line that can be stored; note what is refused or no message."""
         maker, plan = IdMaker(), self._plan
         answering: dict[str, str] = {}
         times = {room: iter(facts.times) for room, facts in plan.survey.rooms.items()}
@@ -404,8 +401,6 @@ class ChatWriter:
             )
 
     def _store_notes(self) -> None:
-        """Store the notes of an export as memories, each once."""
-
         def owner(pair: tuple[str, Note]) -> tuple[str, str]:
             return pair[0], pair[1].owner.id
 

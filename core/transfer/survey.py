@@ -1,18 +1,19 @@
-"""The first reading of an export: what it holds, who speaks where, and how its lines become messages."""
+"""The first reading of an export: what it holds, who speaks where, and how its lines become messages with an id."""
 
 from __future__ import annotations
 
+import hashlib
 from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from typing import NamedTuple
 
 from ..database.dialects import from_microseconds, microseconds
 from ..scope import Privacy
 from .formats import OWN, ChatFiles
-from .ids import IdMaker, number_of
 from .shapes import BLANK, Ending, Fault, Left, Line, Note, Read, Reading, Room
 
 MAX_LISTED = 1000
@@ -23,6 +24,60 @@ _FIRST_LINES = 40
 SHOWN_LINES = 10
 """Lines of each conversation that a dry run shows."""
 _SHOWN_CHARS = 120
+
+
+_PREFIX = "at-"
+_FAMILY_CHARS = len(_PREFIX) + 16
+
+
+# Ids of messages that have none in their file: the same message gets the same one every time
+
+
+class MadeId(NamedTuple):
+    """An id that was made."""
+
+    id: str
+    family: str
+    """Its beginning, the same for all lines of one time: one of them that is not in a later export, and a new one of
+    the same speaker in its place, are one line that was edited. Blank where each line of the file is a message."""
+
+
+class IdMaker:
+    """Makes ids of time and text, which stay the same when a chat or contact gets another name.
+
+    Lines of one file that are alike in everything are numbered; those of two files of a chat are the same.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[int, int] = {}
+
+    def make_id(self, line: Line) -> MadeId:
+        made = f"{_PREFIX}{_digest(line.made_of or line.at.isoformat())[:16]}-{_digest(line.text)[:12]}"
+        file = line.place.rpartition(": ")[0] or line.place
+        known = number_of(f"{file}\x1f{line.room.id}\x1f{made}")
+        count = self._seen[known] = self._seen.get(known, 0) + 1
+        return MadeId(made if count == 1 else f"{made}-{count}", "" if line.row else made[:_FAMILY_CHARS])
+
+
+def number_of(made: str) -> int:
+    """Return a number in place of an id that was made, to hold many of them in little."""
+    return int.from_bytes(hashlib.blake2b(made.encode("utf-8"), digest_size=7).digest(), "big")
+
+
+def is_of_family(message_id: str | None, family: str) -> bool:
+    return message_id is not None and message_id.startswith(f"{family}-")
+
+
+def text_digest(text: str) -> str:
+    """Return what tells one text from another in the facts that are kept of an import."""
+    return _digest(text)[:12]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# What an export holds
 
 
 @dataclass(slots=True)
@@ -154,7 +209,6 @@ def count_export(
     progress: Callable[[str, int, int], None] | None = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Survey:
-    """Return what a whole export holds."""
     survey, maker = Survey(), IdMaker()
     for number, (program, read) in enumerate(files.read(reading)):
         survey.add(program, read, maker)
@@ -200,7 +254,6 @@ def _longest_rising(times: Sequence[int]) -> list[int]:
 
 
 def _shown(line: Line) -> str:
-    """Return a line as a dry run shows it."""
     name = line.speaker.name if line.speaker else ""
     text = " ".join(line.text[: 2 * _SHOWN_CHARS].split())
     text = f"{text[:_SHOWN_CHARS].rstrip()}…" if len(text) > _SHOWN_CHARS else text
@@ -225,11 +278,9 @@ class Plan:
     """(program, room, speaker) to the id of a speaker who is stored under another one."""
 
     def interface_of(self, program: str) -> str:
-        """Return the first part of the keys of a program's conversations."""
         return self.interface or ("import" if program in OWN else program)
 
     def key_of(self, program: str, room_id: str) -> str:
-        """Return the key of a conversation."""
         known = self.keys.get((program, room_id))
         return self.conversation or known or f"{self.interface_of(program)}/{room_id}"
 
@@ -243,7 +294,6 @@ class Plan:
         return facts.own() if self.persona is None else {self.persona}
 
     def is_persona(self, program: str, line: Line) -> bool:
-        """Return whether the persona said a line."""
         if line.speaker is None or line.is_service:
             return False
         facts = self.survey.rooms[program, line.room.id]

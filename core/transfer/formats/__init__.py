@@ -90,7 +90,6 @@ class ChatFiles:
 
     @property
     def format(self) -> str:
-        """Return the names of the programs, blank where none is known."""
         return "+".join(self.members)
 
     def read(self, reading: Reading) -> Iterator[tuple[str, Read]]:

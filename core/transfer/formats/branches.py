@@ -77,7 +77,6 @@ def choose_branch(nodes: Iterable[Node], current: str, begun: datetime | None, f
 
 
 def _walk(by_id: Mapping[str, Node], last: str) -> list[Node]:
-    """Return the messages from the root to this one."""
     path: dict[str, Node] = {}
     while last in by_id and last not in path:
         path[last] = by_id[last]
@@ -233,7 +232,6 @@ def _chatgpt(place: str, value: Any, member: Member, reading: Reading) -> Iterat
 
 
 def _chatgpt_nodes(mapping: Any) -> Iterator[Node]:
-    """Yield the messages of a conversation, whatever they hold."""
     pairs = mapping.items() if isinstance(mapping, Mapping) else enumerate(mapping if isinstance(mapping, list) else ())
     for name, value in pairs:
         if not isinstance(value, Mapping):

@@ -106,7 +106,6 @@ def _unfold_activity(entry: Any) -> Any:
 
 
 def _plain(text: Any) -> str:
-    """Return the words of a piece of HTML."""
     broken = re.sub(r"<(?:br|/p|/li|/h\d|/div)\b[^<>]{0,200}>", "\n", str(text), flags=re.IGNORECASE)
     return html.unescape(re.sub(r"<[^<>]{0,2000}>", "", broken)).strip()
 
@@ -254,7 +253,6 @@ FORMATS: dict[str, Format] = {
 
 
 def find_format(member: Member) -> str:
-    """Return the name of the format a file is of, blank where it is none."""
     document = _read_document(member, [])
     return next((name for name, form in FORMATS.items() if _find_chats(form, document)), "")
 
@@ -331,12 +329,10 @@ def _first(value: Any, paths: Paths) -> Any:
 
 
 def readers() -> dict[str, Callable[[Sequence[Member], Reading], Iterator[Read]]]:
-    """Return what reads each format."""
     return {name: partial(read, name) for name in FORMATS}
 
 
 def read(name: str, members: Sequence[Member], reading: Reading) -> Iterator[Read]:
-    """Yield the lines of every file of a format."""
     for member in members:
         yield from _File(FORMATS[name], member, reading).read()
 
@@ -352,7 +348,6 @@ class _File:
         self._form, self._member, self._reading = form, member, reading
 
     def read(self) -> Iterator[Read]:
-        """Yield the lines of every chat, and what is memories."""
         form, name = self._form, self._member.name
         faults: list[Fault] = []
         document = _read_document(self._member, faults)

@@ -37,7 +37,6 @@ class _Messenger:
         self._first_names: dict[str, str] = {}
 
     def read(self, members: Sequence[Member]) -> Iterator[Read]:
-        """Yield the lines of every file."""
         for member in members:
             self.head, room = {}, None
             for message in each_message(member):
@@ -53,11 +52,9 @@ class _Messenger:
                     yield Fault(message.place, "it is no object")
 
     def _read_room(self, member: Member) -> Room:
-        """Return the conversation that a chat is."""
         raise NotImplementedError
 
     def _read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
-        """Return the line that a message is."""
         raise NotImplementedError
 
     def id_of_character(self, key: str, name: str, *, is_webhook: bool = False) -> str:
@@ -117,7 +114,6 @@ class Discord(_Messenger):
         return Room(f"{parent}/{key}" if kind.endswith("Thread") and parent else key, title, privacy, server)
 
     def _read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
-        """Return the line of a message, mentions as names."""
         at = time_at(value, "timestamp", zone=self.reading.zone)
         if at is None:
             return Fault(place, "timestamp is missing or cannot be read")
@@ -186,7 +182,6 @@ class Telegram(_Messenger):
         return Room(key, title or ("Saved Messages" if kind == "saved_messages" else ""), privacy)
 
     def _read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
-        """Return the line of a message; a poll is its question and answers."""
         at = time_at(value, "date_unixtime") or time_at(value, "date", zone=self.reading.zone)
         if at is None:
             return Fault(place, "date_unixtime and date are missing or cannot be read")
@@ -275,7 +270,6 @@ class Slack(_Messenger):
         self._team = ""
 
     def read(self, members: Sequence[Member]) -> Iterator[Read]:
-        """Yield the lines of every channel, day by day."""
         for member in members:
             for part in each_part(member) if member.stem in _BESIDE else ():
                 if isinstance(part, Fault):

@@ -138,7 +138,6 @@ class _Head(NamedTuple):
     """None where there is no such time."""
 
     def is_alike(self, other: _Head) -> bool:
-        """Return whether another line is written in the same style."""
         return self[:2] == other[:2]
 
 
@@ -156,12 +155,10 @@ class UnclearError(Exception):
 
 
 def fits(text: str) -> bool:
-    """Return whether a text begins as a chat of this format."""
     return any(_parse(line) is not None for line in text.splitlines()[:_LOOKED_AT])
 
 
 def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
-    """Yield the lines of every file."""
     for member in members:
         try:
             yield from _read_chat(member, reading)
@@ -247,7 +244,6 @@ def read_clock(hour: str, minute: str, second: str | None, half: str | None) -> 
 
 
 def _read_messages(stream: TextIO, style: _Head) -> Iterator[_Message]:
-    """Yield messages with the lines that go on."""
     begun: _Message | None = None
     further: list[str] = []
     chars = 0

@@ -113,7 +113,6 @@ def _build_item(row: Any) -> dict[str, Any]:
 
 
 def write_items(items: Iterable[dict[str, Any]], syntax: Syntax) -> Iterator[str]:
-    """Yield the text of a file of items, one item at a time."""
     if syntax == "yaml":
         yield from _write_yaml(items)
         return
@@ -191,8 +190,8 @@ def export_items(
     [('Ann likes tea', ['tea'])]
     """
     _check_syntax(fmt)
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_ITEMS:
-        raise ValueError(f"limit is {str(limit)[:40]!r}. It must be a whole number, 1 to {MAX_ITEMS}.")
+    if not 1 <= limit <= MAX_ITEMS:
+        raise ValueError(f"limit is {limit}. It must be a whole number, 1 to {MAX_ITEMS}.")
     wanted = None if kind is None else [read_kind(each) for each in ([kind] if isinstance(kind, str) else kind)]
     place = None if after is None else _read_place(after)
     call = open_call(db, settings, scope)

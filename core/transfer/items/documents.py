@@ -65,7 +65,6 @@ def read_text(source: Source, max_bytes: int = MAX_BYTES) -> str:
 
 
 def too_large(max_bytes: int) -> TransferError:
-    """Return the error for a file of too many bytes."""
     return TransferError(f"The file is larger than {max_bytes:,} bytes. Split it into smaller files.")
 
 
@@ -113,7 +112,6 @@ def parse(text: str, syntax: Syntax) -> Any:
 
 
 def name_of(source: Any) -> str:
-    """Return the name of a source, blank where it has none."""
     if isinstance(source, (str, os.PathLike)):
         return Path(source).name
     return str(getattr(source, "filename", None) or getattr(source, "name", None) or "")

@@ -111,7 +111,6 @@ def _read_document(value: Any) -> Items | None:
 
 
 def _read_item(number: int, value: Any) -> Row:
-    """Return the row of an item, in the words of whatever program."""
     if isinstance(value, BadJson):
         return Row(number, None, None, value.reason)
     if _is_vtuber(value):
@@ -191,7 +190,6 @@ def _read_mem0(number: int, entry: dict[str, Any]) -> Row:
 
 
 def _is_graph(entry: Any) -> bool:
-    """Return whether a value is an entity or a relation."""
     return isinstance(entry, dict) and ("observations" in entry or {"from", "to", "relationType"} <= entry.keys())
 
 
@@ -271,12 +269,10 @@ _UNUSED_COLUMNS = frozenset({"id", "content_hash", "text_folded", "audience_id",
 
 
 def _is_synth(entry: Any) -> bool:
-    """Return whether a value is a row of the table `memories`."""
     return isinstance(entry, dict) and "content" in entry and bool(entry.keys() & {"author", "scope", "emotion_state"})
 
 
 def _is_part(value: Any) -> bool:
-    """Return whether a value is a part of a dump by phpMyAdmin."""
     return isinstance(value, dict) and value.get("type") in ("header", "database", "table")
 
 
@@ -288,7 +284,6 @@ def _read_synth(number: int, entry: dict[str, Any]) -> Row:
 
 
 def _read_tables(tables: dict[str, Any]) -> Items | None:
-    """Return the rows of {memories: [...]} and the other tables."""
     rows: list[Row] = []
     for table, entries in tables.items():
         if table == "memories" and any(map(_is_synth, _list(entries))):
@@ -309,7 +304,6 @@ _NOT_KEPT = ("content", "disable", "enabled", "uid", "id")
 
 
 def is_world_info(entries: Any) -> bool:
-    """Return whether a value is the entries of a World Info file."""
     return isinstance(entries, dict) and (not entries or any(isinstance(entry, dict) for entry in entries.values()))
 
 
@@ -333,7 +327,6 @@ def _read_books(value: dict[str, Any]) -> Items | None:
 
 
 def _read_book(book: Mapping[str, Any], character: str) -> Iterator[Row]:
-    """Yield a row for each entry of a book, in their order."""
     entries, title = book["entries"], book.get("name")
     named = entries.items() if isinstance(entries, dict) else enumerate(entries, 1)
     for number, (name, entry) in enumerate(named, 1):

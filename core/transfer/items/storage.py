@@ -171,7 +171,6 @@ class ItemWriter:
         return replace(memory, quarantined=1) if flagged and not memory.quarantined else memory
 
     def result(self, format_name: str) -> ItemImport:
-        """Return what was done so far."""
         return ItemImport(
             format=format_name,
             imported=self._counts["stored"],

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from core.transfer import formats
 from core.transfer.files import Export
 from core.transfer.formats import records, sillytavern
-from core.transfer.ids import IdMaker
 from core.transfer.shapes import BLANK, Ending, Fault, Left, Line, Read, Reading
+from core.transfer.survey import IdMaker
 
 ROW = {
     "conversation": "c", "session": 3, "id": "m1", "timestamp": "2026-03-10T12:00:00Z", "speaker": "Ann", "text": "hi"

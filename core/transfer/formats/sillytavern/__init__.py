@@ -24,7 +24,6 @@ _FURTHER = "further headers, left out"
 
 
 def fits(value: dict[str, Any]) -> bool:
-    """Return whether an object is a line of this format."""
     return "mes" in value or bool(value.keys() & _HEADER)
 
 
@@ -48,7 +47,6 @@ class _Chat:
         self._before: list[str] = []
 
     def read(self) -> Iterator[Read]:
-        """Yield the messages of the chat, and its ending."""
         for line in read_lines(self._member):
             try:
                 if isinstance(line.value, BadJson):

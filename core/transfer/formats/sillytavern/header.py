@@ -103,7 +103,6 @@ def _time(value: Any) -> datetime | None:
 def write(
     line: Mapping[str, Any], versions: Sequence[Version], current: int | None, chat_id: str, places: Places
 ) -> dict[str, Any]:
-    """Return a header with the running recap in it."""
     metadata = line.get("chat_metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     storage = metadata.get(RUNNING)

@@ -49,12 +49,10 @@ def find_style(value: Any, text: str) -> int:
 
 
 def style_facts(style: int) -> dict[str, Any]:
-    """Return what is kept of a style in a metadata column."""
     return {STYLE: style} if style else {}
 
 
 def kept_style(metadata: Mapping[str, Any] | None) -> int:
-    """Return the style that is kept in a metadata column."""
     style = (metadata or {}).get(STYLE)
     return style if isinstance(style, int) and 0 <= style < len(STYLES) else 0
 
@@ -72,7 +70,6 @@ def keep(value: Any, style: int = 0) -> str | None:
 
 
 def _depth(value: Any) -> int:
-    """Return how many containers stand inside one another."""
     level, depth = [value], 0
     while level := [item for item in level if isinstance(item, (dict, list))]:
         depth += 1

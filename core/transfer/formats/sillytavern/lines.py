@@ -70,7 +70,6 @@ def read_role(value: Mapping[str, Any]) -> tuple[Role, bool, bool]:
 
 
 def split_line(value: Mapping[str, Any], text: str) -> Taken:
-    """Return what a line comes to."""
     is_whole = isinstance(value.get("mes"), str) and clean(value["mes"]) == text
     line = {**value, "mes": None} if is_whole else dict(value)
     extra, own = _split_extra(value.get("extra"), _OF_MESSAGE)
@@ -132,7 +131,6 @@ def _current(chosen: Any, texts: list[str | None], text: str) -> int | None:
 
 
 def build_line(said: Said) -> dict[str, Any]:
-    """Return the line of a stored message."""
     held = kept(said.metadata)
     line = _new(said) if held is None else held
     line["mes"] = _shown(line.get("mes"), said.text, line)
@@ -154,7 +152,6 @@ def _shown(held: Any, text: str, line: Mapping[str, Any]) -> str:
 
 
 def _new(said: Said) -> dict[str, Any]:
-    """Return a line for a message that was in no such file."""
     kind = next((kind for kind, role in _OWN_TYPES.items() if role == said.role), None)
     line: dict[str, Any] = {
         "name": said.name.encode("utf-8")[:SPEAKER_BYTES].decode("utf-8", "ignore"),
@@ -324,7 +321,6 @@ def _merge_extra(extra: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _read_recap(taken: Mapping[str, Any]) -> Recap | None:
-    """Return the recap that values taken make, None where they make none."""
     if not any(key in taken for key in (*_OF_RECAP, "include")):
         return None
     data = {key: taken[key] for key in rules_recaps.IN_DATA if key in taken}
@@ -334,7 +330,6 @@ def _read_recap(taken: Mapping[str, Any]) -> Recap | None:
 
 
 def _recap_values(recap: Recap | None) -> dict[str, Any]:
-    """Return the values of a recap as the extension keeps them."""
     if recap is None:
         return {}
     flags = {"edited": recap.edited or None, "stale": recap.stale or None}
@@ -342,7 +337,6 @@ def _recap_values(recap: Recap | None) -> dict[str, Any]:
 
 
 def _read_scene(taken: Mapping[str, Any]) -> Scene | None:
-    """Return the scene that values taken make, None where there is no break."""
     if not taken.get("scene_break"):
         return None
     versions = list(taken.get("scene_recap_versions", ()))
@@ -359,7 +353,6 @@ def _read_scene(taken: Mapping[str, Any]) -> Scene | None:
 
 
 def _scene_values(scene: Scene | None) -> dict[str, Any]:
-    """Return the values of a scene as the extension keeps them."""
     if scene is None:
         return {}
     return {
