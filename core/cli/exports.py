@@ -90,8 +90,6 @@ def export(
         shown = ("format", "conversation", "path", "messages", "bytes")
         facts = [(name.capitalize(), getattr(result, name)) for name in shown]
         run.answer(result.as_dict(), lambda: output.facts(facts))
-    for note in result.notes:
-        output.note(output.sentence(f"Note: {note}"), style="yellow")
 
 
 def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:

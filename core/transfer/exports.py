@@ -12,7 +12,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from itertools import chain
 from os import PathLike
@@ -56,11 +56,10 @@ class ExportResult:
     """Blank for a stream."""
     messages: int = 0
     bytes: int = 0
-    notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON values, fields in their order."""
-        return {**{name: getattr(self, name) for name in self.__dataclass_fields__}, "notes": list(self.notes)}
+        return asdict(self)
 
 
 def export_chat(
@@ -90,7 +89,7 @@ def export_chat(
         scope: who asks; the conversation must be one it sees. None is the current scope.
 
     Returns:
-        How many messages and bytes were written and where; `notes` names what is not in the file.
+        How many messages and bytes were written and where.
 
     Raises:
         TransferError: there is no such conversation that the scope sees; the file is there, or cannot be written.

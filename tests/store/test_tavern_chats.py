@@ -32,7 +32,7 @@ from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.stories import table_imported as beside
 from core.transfer import import_items
-from core.transfer.exports import ExportResult, export_chat
+from core.transfer.exports import export_chat
 from core.transfer.imports import ImportResult, import_file
 from tests.store.world import count, index_differences, own_scope, rows_of
 from tests.unit.transfer import tavern_world as world
@@ -356,8 +356,6 @@ def test_s48_a_scope_that_does_not_see_a_conversation_exports_nothing(db: Databa
     with pytest.raises(TransferError, match=r"that this scope sees.*--persona-id, --server"):
         _export(db, scope, "import/c")
     assert len(_lines(_export(db, replace(scope, destination="local"), "import/c"))) == 4
-    noted = ExportResult("sillytavern", "c", "", notes=("n",)).as_dict()
-    assert noted["notes"] == ["n"]
 
 
 @pytest.mark.engines("sqlite")
