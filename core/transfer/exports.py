@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -35,12 +35,10 @@ from .formats.sillytavern import json_text
 from .formats.sillytavern import lines as tavern_lines
 from .formats.sillytavern.header import Places
 from .formats.sillytavern.lines import Said
+from .shapes import Progress
 
 Format = Literal["sillytavern"]
 """sillytavern: a chat as SillyTavern keeps it in its folder `chats`."""
-
-Progress = Callable[[str, int, int], None]
-"""Called with `writing`, the messages written, and 0: how many there are is not counted."""
 
 _NAMES = {"user": "User", "persona": "Character"}
 """Where nobody with a name spoke."""

@@ -25,8 +25,8 @@ from ..text.times import zone as zone_named
 from .fields import SPEAKER_BYTES
 from .files import MAX_BYTES, WHAT_TO_DO, describe_file
 from .formats import ChatFiles, find_export
-from .shapes import Reading
-from .storage import ChatWriter, Progress
+from .shapes import Progress, Reading
+from .storage import ChatWriter
 from .survey import MAX_LISTED, SHOWN_LINES, Plan, Survey, count_export
 
 

@@ -43,6 +43,17 @@ def read_value(text: str) -> Any:
         return BadJson("not usable: a number is too long")
 
 
+def is_deeper(value: Any, levels: int) -> bool:
+    """Return whether more lists and objects than that stand inside one another, the outermost counted."""
+    inside = [value]
+    for _ in range(levels + 1):
+        inside = [item for item in inside if isinstance(item, (dict, list))]
+        if not inside:
+            return False
+        inside = [each for item in inside for each in (item.values() if isinstance(item, dict) else item)]
+    return True
+
+
 # Lines
 
 

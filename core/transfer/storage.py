@@ -32,7 +32,7 @@ from .formats.sillytavern import json_text
 from .formats.sillytavern.header import Places
 from .items.formats import Row
 from .items.storage import ItemWriter
-from .shapes import Ending, Fault, Header, Line, Note, Reading
+from .shapes import Ending, Fault, Header, Line, Note, Progress, Reading
 from .survey import MAX_LISTED, IdMaker, MadeId, Plan, RoomFacts, is_of_family, number_of, text_digest
 
 BATCH = 500
@@ -43,9 +43,6 @@ _MOST_INSTRUCTIONS = 50
 _QUOTE_CHARS = 2000
 _FEWEST_RENAMED = 2
 """Lines of two chats that are the same by chance are fewer."""
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, the lines done, and how many there are; 0 for not known."""
 
 
 class _Ready(NamedTuple):

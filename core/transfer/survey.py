@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..database.dialects import from_microseconds, microseconds
 from ..scope import Privacy
 from .formats import OWN, ChatFiles
-from .shapes import BLANK, Ending, Fault, Left, Line, Note, Read, Reading, Room
+from .shapes import BLANK, Ending, Fault, Left, Line, Note, Progress, Read, Reading, Room
 
 MAX_LISTED = 1000
 """Faults that are listed; further ones are counted. Likewise people."""
@@ -206,7 +206,7 @@ class Survey:
 def count_export(
     files: ChatFiles,
     reading: Reading,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Survey:
     survey, maker = Survey(), IdMaker()

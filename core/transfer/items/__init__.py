@@ -21,6 +21,7 @@ from ...text.hits import stored_tags
 from ...text.strict_json import make_strict
 from ...text.times import parse_time
 from ..files import check_bytes
+from ..shapes import Progress
 from .documents import MAX_BYTES, MAX_ITEMS, SYNTAXES, Source, Syntax
 from .formats import read_items
 from .storage import ItemImport, ItemProblem, ItemWriter, read_kind
@@ -33,9 +34,6 @@ MEDIA_TYPES: dict[Syntax, str] = {
     "json": "application/json", "yaml": "application/yaml", "jsonl": "application/x-ndjson",
 }  # fmt: skip
 _PLACE = re.compile(r"(?P<at>[^/]{0,40})/(?P<id>\d{1,19})\Z")
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done (`looking` or `storing`), the rows done, and how many there are; 0 for not known."""
 
 
 # Export

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Literal
 from ...base.yaml_text import YamlError, compose
 from ...errors import TransferError
 from ..files import GZIP, check_bytes
-from ..json_values import MAX_BLANK_LINES, BadJson, JsonLine, read_value
+from ..json_values import MAX_BLANK_LINES, BadJson, JsonLine, is_deeper, read_value
 
 Source = str | os.PathLike[str] | bytes | BinaryIO
 Syntax = Literal["json", "yaml", "jsonl"]
@@ -104,7 +104,8 @@ def parse(text: str, syntax: Syntax) -> Any:
         lists = [value]
     else:
         value = _read_json(text) if syntax == "json" else _read_yaml(text)
-        _check_depth(value)
+        if is_deeper(value, MAX_DEPTH):
+            raise _too_deep()
         lists = [value, *(value.values() if isinstance(value, dict) else ())]
     if any(isinstance(each, list) and len(each) > MAX_ITEMS for each in lists):
         raise TransferError(f"The file holds more than {MAX_ITEMS:,} items. Split it into smaller files.")
@@ -157,9 +158,8 @@ def _read_lines(text: str) -> list[JsonLine]:
     for row, line in enumerate(io.StringIO(text), 1):
         if line.strip():
             value = read_value(line)
-            if isinstance(value, BadJson) and value.is_deep:
+            if is_deeper(value, MAX_DEPTH) or (isinstance(value, BadJson) and value.is_deep):
                 raise _too_deep(row)
-            _check_depth(value, row)
             lines.append(JsonLine(row, value))
             continue
         blank += 1
@@ -199,16 +199,6 @@ def _construct(loader: Any, node: Any) -> Any:
         return loader.construct_object(node, deep=True)
     except Exception:  # noqa: BLE001 - a number or date that cannot be one is the text it is written as
         return node.value
-
-
-def _check_depth(value: Any, line: int | None = None) -> None:
-    level = [value]
-    for _ in range(MAX_DEPTH + 1):
-        level = [item for item in level if isinstance(item, (dict, list))]
-        if not level:
-            return
-        level = [inner for item in level for inner in (item.values() if isinstance(item, dict) else item)]
-    raise _too_deep(line)
 
 
 def _too_deep(line: int | None = None) -> TransferError:

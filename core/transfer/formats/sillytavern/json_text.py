@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ...json_values import is_deeper
+
 KEY, BEFORE, AFTER, STYLE = "sillytavern", "sillytavern_before", "sillytavern_after", "sillytavern_style"
 """Keys of a metadata column: a message's or header's own fields; lines of the file that are no messages here, before a
 message and behind the last."""
@@ -66,17 +68,7 @@ def keep(value: Any, style: int = 0) -> str | None:
     if len(text) * 4 > KEPT_BYTES and len(text.encode("utf-8")) > KEPT_BYTES:
         return None
     is_flat = text.count("[") + text.count("{") <= KEPT_DEPTH
-    return text if is_flat or _depth(value) <= KEPT_DEPTH else None
-
-
-def _depth(value: Any) -> int:
-    level, depth = [value], 0
-    while level := [item for item in level if isinstance(item, (dict, list))]:
-        depth += 1
-        if depth > KEPT_DEPTH:
-            return depth
-        level = [inner for item in level for inner in (item.values() if isinstance(item, dict) else item)]
-    return depth
+    return text if is_flat or not is_deeper(value, KEPT_DEPTH) else None
 
 
 def kept(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
