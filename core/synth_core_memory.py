@@ -17,7 +17,6 @@ from .calls import defaults
 from .calls.call import open_call
 from .calls.defaults import check_handle
 from .config import Settings
-from .database import sources
 from .database.engine import Database
 from .errors import StoreReadError
 from .memories.capture import should_remember, silently_record_memory
@@ -145,13 +144,13 @@ def explain_search(
 
 def _raise_if_unread(result: searching.Result, db: Database) -> None:
     """Raise where no source can be read. One without candidates has not been asked for rows yet."""
-    errors = [told.error for told in result.reports.values() if told.error]
+    errors = result.round.errors
     if not errors:
         return
-    for number, told in result.reports.items():
-        if not told.error and table_plain.is_readable(db, sources.BY_NUMBER[number]):
+    for source in result.round.search.query.sources:
+        if source.number not in errors and table_plain.is_readable(db, source):
             return
-    raise StoreReadError(errors[0], source="search_memories")
+    raise StoreReadError(str(next(iter(errors.values()))), source="search_memories")
 
 
 def free_memory_search(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -143,34 +143,51 @@ def move(
     local_only: bool = False,
 ) -> int:
     """Give rows another audience, index rows too, and return how many there were."""
-    table, moved = source.table, 0
-    change = (
-        update(table)
-        .where(table.c.persona_id == bindparam("persona"), table.c.id.in_(bindparam("ids", expanding=True)))
-        .values(audience_id=bindparam("new_audience"))
-    )
-    for part in chunks(sorted(ids), AT_ONCE):
-        rows = lock(connection, source, persona, part, local_only=local_only)
-        values = {"persona": persona, "ids": [row.id for row in rows], "new_audience": audience_id}
-        connection.execute(change, values)
-        exchange(connection, db, source, rows, [replace(row, audience_id=audience_id) for row in rows])
-        moved += len(rows)
-    return moved
+    return _change(connection, db, source, persona, ids, {"audience_id": audience_id}, local_only=local_only)
 
 
 def mark_local(
     connection: Connection, db: Database, source: SourceTable, persona: str, ids: Iterable[int], local: bool
 ) -> int:
     """Let rows stay on this machine, or open them again, index rows too, and return how many there were."""
-    table, marked = source.table, 0
+    columns = {"local_only": int(local)} if "local_only" in source.table.c else {}
+    return _change(connection, db, source, persona, ids, columns, local_only=local)
+
+
+def set_hidden(
+    connection: Connection, db: Database, source: SourceTable, persona: str, ids: Iterable[int], **columns: Any
+) -> int:
+    """Set columns that decide whether rows can be found (archived_at, quarantined), and keep the index in step."""
+    return _change(connection, db, source, persona, ids, columns)
+
+
+def _change(
+    connection: Connection,
+    db: Database,
+    source: SourceTable,
+    persona: str,
+    ids: Iterable[int],
+    columns: Mapping[str, Any],
+    *,
+    local_only: bool = False,
+) -> int:
+    """Set columns of rows, index them as they are then, and return how many there were."""
+    table, changed = source.table, 0
+    ready = {
+        name: bindparam(f"new_{name}", value, type_=Time() if isinstance(value, datetime) else table.c[name].type)
+        for name, value in columns.items()
+    }
     for part in chunks(sorted(ids), AT_ONCE):
-        rows = lock(connection, source, persona, part)
-        if "local_only" in table.c:
-            where = (table.c.persona_id == persona, table.c.id.in_([row.id for row in rows]))
-            connection.execute(update(table).where(*where).values(local_only=int(local)))
-        exchange(connection, db, source, rows, [replace(row, local_only=int(local)) for row in rows])
-        marked += len(rows)
-    return marked
+        old = lock(connection, source, persona, part)
+        numbers = [row.id for row in old]
+        if numbers and ready:
+            where = (table.c.persona_id == persona, table.c.id.in_(numbers))
+            connection.execute(update(table).where(*where).values(ready))
+        if numbers:
+            new = lock(connection, source, persona, numbers, local_only=local_only)
+            exchange(connection, db, source, old, new)
+        changed += len(old)
+    return changed
 
 
 def remove(connection: Connection, db: Database, source: SourceTable, persona: str, ids: Iterable[int]) -> int:
@@ -189,29 +206,3 @@ def remove(connection: Connection, db: Database, source: SourceTable, persona: s
         tags.lower(connection, persona, Counter(tag for row in rows for tag in row.tags))
         gone += len(rows)
     return gone
-
-
-def set_hidden(
-    connection: Connection,
-    db: Database,
-    source: SourceTable,
-    persona: str,
-    ids: Iterable[int],
-    **columns: Any,
-) -> int:
-    """Set columns that decide whether rows can be found (archived_at, quarantined), and keep the index in step."""
-    table, changed = source.table, 0
-    ready = {
-        name: bindparam(f"new_{name}", value, type_=Time() if isinstance(value, datetime) else table.c[name].type)
-        for name, value in columns.items()
-    }
-    for part in chunks(sorted(ids), AT_ONCE):
-        old = lock(connection, source, persona, part)
-        numbers = [row.id for row in old]
-        if not numbers:
-            continue
-        where = (table.c.persona_id == persona, table.c.id.in_(numbers))
-        connection.execute(update(table).where(*where).values(ready))
-        exchange(connection, db, source, old, lock(connection, source, persona, numbers))
-        changed += len(old)
-    return changed

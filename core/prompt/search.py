@@ -77,10 +77,9 @@ def finish_search(
         report.fail("embedder", result.round.meaning_error)
     if result.round.index_error is not None:
         report.fail("search_index", result.round.index_error)
-    for number, source_report in result.reports.items():
-        if source_report.error:
-            table = sources.BY_NUMBER[number].table.name
-            report.fail(table, StoreError(source_report.error, source=table))
+    for number, error in result.round.errors.items():
+        table = sources.BY_NUMBER[number].table.name
+        report.fail(table, StoreError(str(error), source=table))
     # Rows come in no order of their own, and servers differ in it.
     report.leave_out(sorted(result.left_out, key=lambda one: (one.reason, one.id)))
     return Recalled([one.hit for one in result.chosen], result.chosen)

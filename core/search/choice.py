@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..base import logs
@@ -48,15 +48,6 @@ class Chosen(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SourceReport:
-    """What happened in one source."""
-
-    considered: int = 0
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Result:
     """What a search found, and what it left out."""
 
@@ -71,15 +62,6 @@ class Result:
     newest of each source are all there is to choose from."""
     repeated: Sequence[Repeated] = ()
     """Texts that many of the rows read are copies of."""
-
-    @property
-    def reports(self) -> dict[int, SourceReport]:
-        """Return what happened in each source asked, by its number."""
-        dropped = {s.number: Counter[str]() for s in self.round.search.query.sources}
-        for candidate, reason in self.left:
-            dropped[candidate.source][reason] += 1
-        considered, errors = self.round.considered, self.round.errors
-        return {n: SourceReport(considered.get(n, 0), count, str(errors.get(n, ""))) for n, count in dropped.items()}
 
     @property
     def left_out(self) -> list[LeftOut]:

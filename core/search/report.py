@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from ..database import sources
@@ -32,12 +33,12 @@ def build_report(result: Result) -> dict[str, Any]:
             for one in result.chosen
         ],
         "sources": {
-            sources.BY_NUMBER[number].name: {
-                "considered": told.considered,
-                "dropped": dict(told.dropped),
-                "error": told.error,
+            source.name: {
+                "considered": result.round.considered.get(source.number, 0),
+                "dropped": dict(Counter(reason for c, reason in result.left if c.source == source.number)),
+                "error": str(result.round.errors.get(source.number, "")),
             }
-            for number, told in result.reports.items()
+            for source in query.sources
         },
         "notes": [
             *query.notes,
