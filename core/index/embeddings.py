@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, delete, func, select, update
@@ -150,21 +150,18 @@ def drop_model(db: Database, persona: str, model: str) -> int:
     )
     gone = 0
     for audience in sorted(row[0] for row in own):
-        while ids := _some(db, audience, model):
-            values = {"audience": audience, "model": model, "ids": ids}
-            gone += db.transaction(lambda c, v=values: _drop_some(c, v), source="search_vector")  # type: ignore[misc]
+        while count := db.transaction(partial(_drop_some, audience, model), source="search_vector"):
+            gone += count
     return gone
 
 
-def _drop_some(connection: Connection, values: Mapping[str, Any]) -> int:
-    gone = connection.execute(_DROP_MODEL, values).rowcount
-    raise_versions(connection, [values["audience"]], by=KEPT + 1)
-    return gone
-
-
-def _some(db: Database, audience: int, model: str) -> list[int]:
-    found = db.read(_SOME, {"audience": audience, "model": model, "most": AT_ONCE}, source="search_vector")
-    return sorted({row[0] for row in found})
+def _drop_some(audience: int, model: str, connection: Connection) -> int:
+    values = {"audience": audience, "model": model, "most": AT_ONCE}
+    ids = sorted({row[0] for row in connection.execute(_SOME, values)})
+    if not ids:
+        return 0
+    raise_versions(connection, [audience], by=KEPT + 1)
+    return connection.execute(_DROP_MODEL, {**values, "ids": ids}).rowcount
 
 
 _OWN = (_V.audience_id == bindparam("audience"), _V.model == bindparam("model"))

@@ -28,6 +28,7 @@ COMPARED = 1024
 _FIRST = (-(2**63), -1, -1)
 
 _V = search_vector.c
+_ARRAYS = ("row_id", "source", "at_us", "stamp", "matrix", "lengths")
 Place = tuple[int, int]
 """Source and id of a row."""
 
@@ -50,8 +51,7 @@ class Part:
     @property
     def size(self) -> int:
         """Return how many bytes it takes."""
-        arrays = (self.row_id, self.source, self.at_us, self.stamp, self.matrix, self.lengths)
-        return int(sum(array.nbytes for array in arrays))
+        return int(sum(getattr(self, name).nbytes for name in _ARRAYS))
 
     @cached_property
     def starts(self) -> Any:
@@ -96,8 +96,7 @@ class Part:
 
     def chosen(self, index: Any) -> Part:
         """Return some of the vectors."""
-        arrays = (self.row_id, self.source, self.at_us, self.stamp, self.matrix, self.lengths)
-        return Part(*(array[index] for array in arrays))
+        return Part(*(getattr(self, name)[index] for name in _ARRAYS))
 
 
 def find_rows(row_id: Any, source: Any, places: Sequence[Place]) -> list[tuple[Place, int]]:
@@ -250,8 +249,7 @@ def _merged(parts: Iterable[Part]) -> list[Part]:
     for part in parts:
         while made and len(made[-1]) + len(part) <= CHUNK:
             before = made.pop()
-            names = ("row_id", "source", "at_us", "stamp", "matrix", "lengths")
-            joined = Part(*(np.concatenate([getattr(before, name), getattr(part, name)]) for name in names))
+            joined = Part(*(np.concatenate([getattr(before, name), getattr(part, name)]) for name in _ARRAYS))
             part = sort_part(joined)  # noqa: PLW2901 - grows until it is large enough
         made.append(part)
     return made

@@ -21,7 +21,7 @@ from core.index.fresh import PACK_FROM
 from core.index.table import MANY_WRITTEN
 from core.scope import Scope
 from core.search import matches
-from core.search.ranking import all_rows, weights
+from core.search.ranking import weights
 from core.text.words import index_terms
 from tests.store.search_world import RECENCY, ago, edited, explain, find, ids, memory, open_quick, ranked, said
 from tests.store.search_world import all_rows as stored_rows
@@ -151,19 +151,6 @@ def test_t27_nobody_can_tell_what_is_packed(db: Database, scope: Scope, seed: in
     assert found() == again and verify_index(db) == []
     merge(db, scope)
     assert found() == again and verify_index(db) == [] and fresh(db, scope) == 0
-
-
-@pytest.mark.parametrize("rows", [400])
-def test_t27_what_is_looked_at_closely_is_what_is_best(
-    db: Database, scope: Scope, rows: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What reads the best rows alone gives what reading all of them gives."""
-    rng = random.Random(rows)
-    said(db, scope, talk(rng, rows))
-    queries = [f"{rng.choice(WORDS)} {rng.choice(WORDS)} {rng.choice(WORDS)}" for _ in range(12)]
-    bounded = [ranked(db, scope, query=text, limit=10) for text in queries]
-    monkeypatch.setattr(all_rows, "BEST", 10**6)
-    assert bounded == [ranked(db, scope, query=text, limit=10) for text in queries]
 
 
 @pytest.mark.parametrize("rows", [10, 600])

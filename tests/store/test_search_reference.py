@@ -31,6 +31,8 @@ ASKED = (
     "Did I like {0}, {1} or {2}?",
     "What do you think of {0} and {1}?",
     "What happened with {0} two weeks ago?",
+    "What did I say two days ago about {0}?",
+    "What happened with {0} last month?",
     "{0} {1} {2}",
 )
 

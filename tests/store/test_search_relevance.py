@@ -104,25 +104,6 @@ def test_t29_a_whole_word_comes_before_its_letters_inside_another(db: Database, 
     assert ranked(db, scope, keywords=["宿題"], limit=1) == [pair]
 
 
-def test_t29_a_rarer_word_outscores_a_commoner(db: Database, scope: Scope) -> None:
-    """(b)."""
-    remember(db, scope, *({"content": f"common {n}", "timestamp": ago(minutes=n)} for n in range(30)))
-    rare = memory(db, scope, "rareword 1", ago(days=9))
-    assert ranked(db, scope, keywords=["common", "rareword"], limit=5)[0] == rare
-
-
-def test_t29_one_word_more_outscores(db: Database, scope: Scope) -> None:
-    """(c)."""
-    two = memory(db, scope, "apple pear x", ago(days=9))
-    remember(
-        db, scope, {"content": "apple y z"}, {"content": "pear y z"}, {"content": "apple b c"}, {"content": "pear b c"}
-    )
-    assert ranked(db, scope, keywords=["apple", "pear"], limit=5)[0] == two
-    common = [{"content": f"apple pie {n}", "timestamp": ago(minutes=n)} for n in range(700)]
-    remember(db, scope, *common)
-    assert ranked(db, scope, keywords=["apple", "pear"], limit=5)[0] == two
-
-
 def test_t29_a_tag_counts_as_a_word_of_its_rarity(db: Database, scope: Scope) -> None:
     """(d)."""
     filler = [{"content": f"word {n}", "timestamp": ago(minutes=n), "tags": ["often"]} for n in range(20)]
@@ -132,14 +113,6 @@ def test_t29_a_tag_counts_as_a_word_of_its_rarity(db: Database, scope: Scope) ->
     assert ranked(db, scope, tags=["seldom"], keywords=["word"], limit=5)[0] == rare
     both = memory(db, scope, "word nothing", ago(days=9), tags=["seldom"])
     assert ranked(db, scope, tags=["seldom"], keywords=["word"], limit=5)[0] == both
-
-
-def test_t29_length_is_no_merit(db: Database, scope: Scope) -> None:
-    """(e): once in ten words outscores once in a thousand."""
-    short = memory(db, scope, "tofu " + "b " * 9, ago(days=1))
-    long = memory(db, scope, "tofu " + " ".join(f"c{n}" for n in range(999)))
-    found = scores(db, scope, keywords=["tofu"])
-    assert found[short] > found[long]
 
 
 def test_t29_equal_scores_go_by_tier_then_newest(db: Database, scope: Scope) -> None:

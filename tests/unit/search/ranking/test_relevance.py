@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
-import numpy as np
 import pytest
 
-from core.search.question.question import Question
 from core.search.ranking import relevance, weights
-from core.search.ranking.all_rows import find_days, find_persons
-from core.search.ranking.rows import PERSONA, Asked, Candidate, FoundRow, Term, choose, without_many_contexts
+from core.search.ranking.rows import Candidate, choose, without_many_contexts
 from core.text.question_words import is_question
 
 DAY = 86_400_000_000
@@ -34,41 +29,6 @@ def test_t29_other_reasons_never_decide_alone() -> None:
 def test_t16_a_row_of_the_day_asked_for_fits_by_its_day() -> None:
     """A question that names a day may share no other word with what was said then."""
     assert scored({"context": 1.0}, {"context": 0.0, "day": 1.0, "person": 1.0})[1] > 0
-
-
-def test_t16_whose_row_it_is_decides_who_is_meant() -> None:
-    """A name the question gives outweighs `I`, and `I` outweighs `you`."""
-    names, keys, roles = ["Ada", "Ben", "Iris"], ["tg/1", "tg/2", ""], ["", "", PERSONA]
-    view = SimpleNamespace(speakers=names, names=np.array(names), keys=np.array(keys), roles=np.array(roles))
-    about = Question(people=frozenset({"Ada"}), self_person=True)
-    assert find_persons(about, "tg/2", view).tolist() == [1.0, -1.0, -1.0]
-    assert find_persons(Question(self_person=True, other=True), "tg/2", view).tolist() == [-1.0, 1.0, -1.0]
-    assert find_persons(Question(self_person=True), "", view).tolist() == [0.0, 0.0, -1.0]
-    assert find_persons(Question(other=True), "tg/2", view).tolist() == [-1.0, -1.0, 1.0]
-    assert find_persons(Question(), "tg/2", view) is None
-
-
-def test_t16_days_near_the_one_asked_for_count_less() -> None:
-    """People tell of a day on the days after it."""
-    at_us = np.array([-2, -1, 0, 3, 12]) * DAY
-    found = find_days([(0, DAY)], at_us)
-    assert found["day"].tolist() == [0, 0, 1, 0, 0] and found["days_after"].tolist() == [0, 1, 0, 1, 0]
-    found = find_days([(0, 31 * DAY)], np.array([-5, 5, 35, 60]) * DAY)
-    assert found["month"].tolist() == [0, 1, 0.5, 0] and not found["day"].any()
-
-
-def test_t28_the_best_passage_of_a_long_text_tells_how_well_it_fits() -> None:
-    """A long text that holds the words asked for far apart fits less than one that holds them together."""
-    asked = Asked([2.0, 2.0], 4.0, 60.0, words={"tea": [Term(0)], "cup": [Term(1)]}, groups=[0, 1])
-
-    def own_of(text: str) -> tuple[float, float]:
-        row = Candidate(2, 1, 0, 300, reasons={"own": 9.0, "share": 1.0}, row=FoundRow(2, 1, 0, (text,), text, None))
-        relevance.read_passages(row, asked)
-        return row.reasons["own"], row.reasons["share"]
-
-    filler = " ".join(["word"] * 149)
-    apart, together = own_of(f"tea {filler} {filler} cup"), own_of(f"tea cup {filler} {filler}")
-    assert apart[0] < together[0] and (apart[1], together[1]) == (0.5, 1.0)
 
 
 def test_t27_another_session_goes_before_the_next_row_of_one_already_chosen() -> None:
