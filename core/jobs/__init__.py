@@ -84,10 +84,12 @@ def enqueue_operation(
             + hint_name(type, types)
         )
     rules.number_of(priority)
-    payload, changed = make_strict(dict(metadata or {}))
-    if changed:
+    payload, changed = make_strict(metadata or {})
+    if changed or not isinstance(payload, dict):
         raise MessageError(
-            f"metadata is no plain JSON ({changed[0]}). Use texts, numbers, lists and mappings.", fields=("metadata",)
+            f"metadata is no mapping of plain JSON ({changed[0] if changed else repr(payload)[:40]}). "
+            "Use texts, numbers, lists and mappings.",
+            fields=("metadata",),
         )
     others = _read_ids(depends_on, "depends_on")
     call = open_call(db, settings, scope)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
@@ -91,7 +90,7 @@ def read_entry(given: object, default_kind: str) -> dict[str, Any] | None:
 
 def importance_of(value: object, missing: float = DEFAULT_IMPORTANCE) -> float:
     """Return an importance from 0 to 1: beyond that the nearest, `missing` for what is no number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
         return missing
     return float(min(max(value, 0.0), 1.0))
 

@@ -92,7 +92,7 @@ def _known() -> tuple[Any, Any]:
 
 @lru_cache(maxsize=1)
 def _vocabulary() -> Vocabulary:
-    return Vocabulary(tags=frozenset({"cat", "rome", "homework", "数学", "new york", "😀"}), aliases={"kitty": "cat"})
+    return Vocabulary(dict.fromkeys(("cat", "rome", "homework", "数学", "new york", "😀"), 1), {"kitty": "cat"})
 
 
 def _patterns() -> tuple[str, ...]:

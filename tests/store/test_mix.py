@@ -53,9 +53,10 @@ def do(db: Database, scope: Scope, action: str, path: str, text: str, number: in
     elif action == "fail":
         made = db.ids.take
         try:
-            db.ids.take = lambda count=1: [r.id for r in said[:1]] * count  # type: ignore[method-assign]
+            used = [row.id for row in said[:1]]
+            db.ids.take = lambda count=1: [used.pop()] if used else made(count)  # type: ignore[method-assign]
             if said:  # the id another process used: stored with another one
-                assert save_chat_message(path, f"{text} doubled", sender_id="77", timestamp=NOW, **given).stored
+                assert save_chat_message(path, f"{text} {len(said)}", sender_id="77", timestamp=NOW, **given).stored
         finally:
             db.ids.take = made  # type: ignore[method-assign]
     elif action in ("edit", "drop") and said:
