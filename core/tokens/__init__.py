@@ -75,22 +75,23 @@ def add_token(
             fields=("personas",),
         )
     call = open_call(db, settings, scope)
-    token_id, asking = call.db.ids.one(), call.scope
+    asking = call.scope
+    if kind == "scope" and not (asking.participant or "").strip():
+        raise MessageError(
+            "participant is missing. A scope token is of one participant; a host token is of a whole persona.",
+            fields=("participant",),
+        )
+    token = AccessToken(0, kind, table.OPERATOR if kind == "admin" else asking.persona, label=label, personas=personas)
     if kind == "scope":
-        if not (asking.participant or "").strip():
-            raise MessageError(
-                "participant is missing. A scope token is of one participant; a host token is of a whole persona.",
-                fields=("participant",),
-            )
-        token = AccessToken(
-            token_id, kind, asking.persona, asking.participant, asking.conversation, asking.server, label
-        )
-    else:
-        token = AccessToken(
-            token_id, kind, table.OPERATOR if kind == "admin" else asking.persona, label=label, personas=personas
-        )
+        token = replace(token, participant=asking.participant, conversation=asking.conversation, server=asking.server)
+    return issue_token(call.db, token)
+
+
+def issue_token(db: Database, token: AccessToken) -> NewToken:
+    """Store a token under an id of its own, and return it with its text."""
+    token_id = db.ids.one()
     text = shapes.write_token(token_id, secrets.token_urlsafe(32))
-    listed = table.insert_token(call.db, token, shapes.hash_token(text))
+    listed = table.insert_token(db, replace(token, id=token_id), shapes.hash_token(text))
     return {**listed, "token": text}
 
 

@@ -18,6 +18,7 @@ import secrets
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -40,7 +41,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
 from ...errors import ConfigError
-from ...tokens import shapes, table
+from ...tokens import issue_token, shapes, table
 from ..context import ADMIN, WebContext
 from ..guard import MCP, is_loopback
 
@@ -192,13 +193,8 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
 
     def _add_token(self, client: OAuthClientInformationFull, token: shapes.AccessToken) -> OAuthToken:
         db = self._context.database()
-        token_id = db.ids.one()
-        text = shapes.write_token(token_id, secrets.token_urlsafe(32))
-        own = shapes.AccessToken(
-            token_id, token.kind, token.persona, token.participant, label=token.label, expires_at=db.clock() + ACCESS
-        )
-        table.insert_token(db, own, shapes.hash_token(text))
-        return self._build_answer(client, token_id, text)
+        new = issue_token(db, replace(token, expires_at=db.clock() + ACCESS))
+        return self._build_answer(client, new["id"], new["token"])
 
     async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> RefreshToken | None:
         """Return a refresh token that holds."""

@@ -36,7 +36,7 @@ def serve_stdio(make_speaker: Callable[[], Speaker]) -> None:
 
     async def serve() -> None:
         async with stdio_server() as (reading, writing):
-            await Relay(reading, writing).run(create_server(find_speaker))
+            await run_until_answered(reading, writing, create_server(find_speaker))
 
     try:
         anyio.run(serve)
@@ -49,57 +49,45 @@ def _first_of(error: BaseException) -> BaseException:
     return _first_of(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
-class Relay:
-    """Passes messages on between the streams of a transport and a server.
+async def run_until_answered(reading: Any, writing: Any, server: Server[Any]) -> None:
+    """Serve until the input has ended and all requests are answered.
 
-    The SDK's server cancels what it is doing when its input ends. This stands before it, and ends the server's input
-    after the last answer.
+    The SDK's server cancels what it is doing when its input ends: here its input ends after the last answer.
     """
+    to_server, server_reading = anyio.create_memory_object_stream[Any](0)
+    server_writing, from_server = anyio.create_memory_object_stream[Any](0)
+    pending: set[str] = set()
+    changed = anyio.Condition()
 
-    def __init__(self, reading: Any, writing: Any) -> None:
-        self._reading, self._writing = reading, writing
-        self._pending: set[str] = set()
-        self._idle: anyio.Event | None = None
-        """Set by the last answer after the end of the input."""
+    async def settle(request_id: object) -> None:
+        async with changed:
+            pending.discard(str(request_id))
+            changed.notify_all()
 
-    async def run(self, server: Server[Any]) -> None:
-        """Serve until the input has ended and all requests are answered."""
-        to_server, server_reading = anyio.create_memory_object_stream[Any](0)
-        server_writing, from_server = anyio.create_memory_object_stream[Any](0)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._pass_in, to_server)
-            tasks.start_soon(self._pass_out, from_server)
-            await server.run(server_reading, server_writing, server.create_initialization_options())
-
-    async def _pass_in(self, to_server: Any) -> None:
+    async def pass_in() -> None:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async with to_server:
-                async for item in self._reading:
-                    if not isinstance(item, Exception):  # a line that is no message of the protocol has no answer
-                        self._note_request(item.message)
-                        await to_server.send(item)
-                await self._finish()
+                async for item in reading:
+                    if isinstance(item, Exception):  # a line that is no message of the protocol has no answer
+                        continue
+                    if isinstance(item.message, types.JSONRPCRequest):
+                        pending.add(str(item.message.id))
+                    elif getattr(item.message, "method", "") == "notifications/cancelled":
+                        await settle((item.message.params or {}).get("requestId"))  # it gets no answer
+                    await to_server.send(item)
+                with anyio.move_on_after(FINISH_SECONDS):
+                    async with changed:
+                        while pending:
+                            await changed.wait()
 
-    async def _finish(self) -> None:
-        if self._pending:
-            self._idle = anyio.Event()
-            with anyio.move_on_after(FINISH_SECONDS):
-                await self._idle.wait()
-
-    async def _pass_out(self, from_server: Any) -> None:
-        async with self._writing:
+    async def pass_out() -> None:
+        async with writing:
             async for item in from_server:
-                await self._writing.send(item)
+                await writing.send(item)
                 if isinstance(item.message, (types.JSONRPCResponse, types.JSONRPCError)):
-                    self._settle(item.message.id)
+                    await settle(item.message.id)
 
-    def _note_request(self, message: types.JSONRPCMessage) -> None:
-        if isinstance(message, types.JSONRPCRequest):
-            self._pending.add(str(message.id))
-        elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._settle((message.params or {}).get("requestId"))  # a cancelled request gets no answer
-
-    def _settle(self, request_id: object) -> None:
-        self._pending.discard(str(request_id))
-        if self._idle is not None and not self._pending:
-            self._idle.set()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(pass_in)
+        tasks.start_soon(pass_out)
+        await server.run(server_reading, server_writing, server.create_initialization_options())
