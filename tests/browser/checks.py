@@ -1,84 +1,15 @@
-"""What is measured in the browser: contrast of every text, names of controls, overflow, visible focus."""
+"""What is measured in the browser: what axe finds, nothing inline or from elsewhere, overflow, visible focus."""
 
 from __future__ import annotations
 
 from typing import Any
 
-# Every visible text with the colour behind it, layer by layer; large text needs 3, other text 4.5.
-CONTRAST = """
-() => {
-  const read = (value) => {
-    const numbers = (value.match(/-?[\\d.]+(e-?\\d+)?/g) || []).map(Number);
-    if (!numbers.length) return [0, 0, 0, 0];
-    const unit = value.startsWith("color(") ? 255 : 1; // `color(srgb 0.1 0.2 0.3)`
-    const [r, g, b, a = 1] = numbers;
-    return [r * unit, g * unit, b * unit, a];
-  };
-  const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
-  const behind = (element) => {
-    const layers = [];
-    for (let each = element; each; each = each.parentElement) {
-      const colour = read(getComputedStyle(each).backgroundColor);
-      layers.push(colour);
-      if (colour[3] === 1) break;
-    }
-    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    return layers.reverse().reduce((below, top) => over(top, below), dark ? [0, 0, 0, 1] : [255, 255, 255, 1]);
-  };
-  const light = (colour) => {
-    const part = (value) => { const v = value / 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
-    return 0.2126 * part(colour[0]) + 0.7152 * part(colour[1]) + 0.0722 * part(colour[2]);
-  };
-  const ratio = (a, b) => {
-    const [x, y] = [light(a), light(b)].sort((p, q) => q - p);
-    return (x + 0.05) / (y + 0.05);
-  };
-  const bad = [];
-  let texts = 0;
-  const look = (element, style, text) => {
-    const back = behind(element);
-    const ink = over(read(element instanceof SVGElement ? style.fill : style.color), back);
-    const size = parseFloat(style.fontSize), bold = Number(style.fontWeight) >= 700;
-    const least = size >= 24 || (bold && size >= 18.66) ? 3 : 4.5;
-    const found = ratio(ink, back);
-    texts += 1;
-    if (found < least) bad.push(`${found.toFixed(2)} ${style.color}: ${text.slice(0, 40)}`);
-  };
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const text = walker.currentNode.textContent.trim(), element = walker.currentNode.parentElement;
-    if (!text || !element.getClientRects().length || element.closest(".hidden-label, .skip, title, thead")) continue;
-    const style = getComputedStyle(element);
-    if (style.visibility !== "hidden") look(element, style, text);
-  }
-  for (const box of document.querySelectorAll("[placeholder]")) {
-    if (box.getClientRects().length) look(box, getComputedStyle(box, "::placeholder"), box.placeholder);
-  }
-  return { texts, bad };
-}
-"""
+from tests.browser import axe
 
-# What a person who cannot see the screen would miss.
-STRUCTURE = """
+FOREIGN = """
 () => {
   const bad = [];
   const say = (element, what) => bad.push(`${what}: ${element.outerHTML.slice(0, 110)}`);
-  for (const box of document.querySelectorAll("input:not([type=hidden]), select, textarea")) {
-    const named = [...(box.labels ?? [])].some((label) => label.textContent.trim());
-    if (!named && !box.getAttribute("aria-label")) say(box, "no label");
-  }
-  for (const link of document.querySelectorAll("a, button, summary")) {
-    if (!link.textContent.trim() && !link.getAttribute("aria-label")) say(link, "no name");
-  }
-  for (const image of document.querySelectorAll("svg")) {
-    if (!image.getAttribute("aria-label") && image.getAttribute("aria-hidden") !== "true") say(image, "no name");
-  }
-  const ids = [...document.querySelectorAll("[id]")].map((each) => each.id);
-  for (const id of ids.filter((each, place) => ids.indexOf(each) !== place)) bad.push(`id twice: ${id}`);
-  for (const [selector, count] of [["h1", 1], ["main", 1], ["header", 1], ["html[lang]", 1], ["[aria-live]", null]]) {
-    const found = document.querySelectorAll(selector).length;
-    if (count === null ? !found : found !== count) bad.push(`${found} of ${selector}`);
-  }
   for (const each of document.querySelectorAll("[style], [onclick], style, script:not([src])")) say(each, "inline");
   for (const each of document.querySelectorAll("[src], link[href]")) {
     const address = new URL(each.src || each.href, location.href);
@@ -113,15 +44,13 @@ FOCUS = """
 
 
 def look_at(page: Any) -> None:
-    """Fail where a text is too faint, a control has no name, or the screen is wider than the window."""
+    """Fail where axe finds a text too faint or a control without a name, or the screen is wider than the window."""
     page.wait_for_load_state()
-    found = page.evaluate(CONTRAST)
-    assert found["texts"] > 5, "no texts were measured"
-    assert not found["bad"], found["bad"]
-    problems = page.evaluate(STRUCTURE)
+    problems = axe.find_problems(page) if axe.FILE.exists() else []
     assert not problems, problems
-    wide = page.evaluate(OVERFLOW)
-    assert not wide, wide
+    for script in (FOREIGN, OVERFLOW):
+        problems = page.evaluate(script)
+        assert not problems, problems
 
 
 def tab_through(page: Any, stops: int) -> int:
