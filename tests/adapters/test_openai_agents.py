@@ -69,14 +69,6 @@ def test_r29_items_stay_in_order_and_whole_whatever_they_are(session: Session) -
     found = run(session.get_items())
     assert found == items
     assert repr(found[7]) == repr(strange)
-
-
-def test_r29_a_limit_takes_the_newest_oldest_first(db: Database, scope: Scope) -> None:
-    """That of the call counts before that of the settings; 0 takes none."""
-    session = Session("chat", db=db, scope=scope, session_settings={"limit": 3})
-    items = [said("user", f"m{n}") for n in range(8)]
-    run(session.add_items(items))
-    assert run(session.get_items()) == items[-3:]
     assert [run(session.get_items(limit)) for limit in (0, 2, 100)] == [[], items[-2:], items]
 
 
