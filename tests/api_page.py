@@ -67,7 +67,8 @@ Every public name, with its arguments, what it gives, what it raises and an exam
 docs`, as `help(build_json_prompt)` says it. `db=`, `settings=` and `scope=` are always the handle, the settings and who
 is asking; left out, those of the process count ([hosting.md](hosting.md)). The names used most are in the
 package itself: NAMES. `prompt_engine.aio` has every function as an awaitable under the same name, and `build_context`.
-Exceptions stand in `prompt_engine.errors`, the shapes of results in `prompt_engine.shapes`.
+Exceptions stand in `prompt_engine.errors`, the shapes of results in `prompt_engine.shapes`. A function may also raise
+StoreReadError if nothing could be read, or StoreWriteError if nothing was changed.
 """
 
 

@@ -217,13 +217,10 @@ def build_definition(form: str) -> dict[str, Any]:
 # Calls in a text
 
 
-def _tag(word: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what opens and what closes an element; models put spaces into tags."""
-    return re.compile(rf"<[ \t]{{0,8}}{word}[ \t]{{0,8}}>"), re.compile(rf"</[ \t]{{0,8}}{word}[ \t]{{0,8}}>")
-
-
-_CALL, _NAME = _tag("use_tool"), _tag("name")
-_CONTENT = {word: _tag(word) for word in (ARGUMENT, ALIAS)}
+def _find_tag(part: str, word: str, at: int = 0, *, closes: bool = False) -> re.Match[str] | None:
+    """Return the first tag that opens or closes an element; models put spaces into tags."""
+    slash = "/" if closes else ""
+    return re.compile(rf"<{slash}[ \t]{{0,8}}{word}[ \t]{{0,8}}>").search(part, at)
 
 
 def read_text_calls(text: str) -> list[ToolCall]:
@@ -234,34 +231,36 @@ def read_text_calls(text: str) -> list[ToolCall]:
 
 def _iter_parts(text: str) -> Iterator[str]:
     """Yield the text after each opening tag, up to the next one or the end."""
-    openings = [match.span() for match in islice(_CALL[0].finditer(text), MOST_CALLS + 1)]
-    for (_, start), (end, _) in zip(openings[:MOST_CALLS], [*openings[1:], (len(text), 0)], strict=False):
-        yield text[start:end]
+    opening = _find_tag(text, "use_tool")
+    for _ in range(MOST_CALLS):
+        if opening is None:
+            return
+        start, opening = opening.end(), _find_tag(text, "use_tool", opening.end())
+        yield text[start : opening.start() if opening else len(text)]
 
 
-def _read_element(part: str, tag: tuple[re.Pattern[str], re.Pattern[str]], at: int = 0) -> tuple[str | None, int]:
+def _read_element(part: str, word: str, at: int = 0) -> tuple[str | None, int]:
     """Return (content of the first such element, where it ends); None if a tag of it is missing."""
-    first = tag[0].search(part, at)
-    last = tag[1].search(part, first.end()) if first else None
+    first = _find_tag(part, word, at)
+    last = _find_tag(part, word, first.end(), closes=True) if first else None
     return (part[first.end() : last.start()], last.end()) if first and last else (None, at)
 
 
 def _read_call(part: str) -> ToolCall | None:
-    name, after = _read_element(part, _NAME)
+    name, after = _read_element(part, "name")
     if name is not None and name.strip() != NAME:
         return None
     if name is None:
         return _broken("xml", "the call names no tool: <name> is missing or not closed")
-    for word, tag in _CONTENT.items():
-        if not tag[0].search(part, after):
-            continue
-        content, end = _read_element(part, tag, after)
-        if content is None:
-            return _broken("xml", f"</{word}> is missing")
-        if not _CALL[1].search(part, end):
-            return _broken("xml", "</use_tool> is missing")
-        return ToolCall(NAME, clean(html.unescape(content)).strip())
-    return _broken("xml", f"<{ARGUMENT}> is missing")
+    word = next((word for word in (ARGUMENT, ALIAS) if _find_tag(part, word, after)), None)
+    if word is None:
+        return _broken("xml", f"<{ARGUMENT}> is missing")
+    content, end = _read_element(part, word, after)
+    if content is None:
+        return _broken("xml", f"</{word}> is missing")
+    if not _find_tag(part, "use_tool", end, closes=True):
+        return _broken("xml", "</use_tool> is missing")
+    return ToolCall(NAME, clean(html.unescape(content)).strip())
 
 
 def _broken(form: ToolForm, reason: str, call_id: str = "") -> ToolCall:

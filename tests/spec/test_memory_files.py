@@ -25,7 +25,7 @@ from core.conversations import (
     table_summaries,
 )
 from core.database.engine import Database
-from core.errors import TransferError
+from core.errors import MessageError, TransferError
 from core.forgetting import forget
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
@@ -225,6 +225,12 @@ def test_c19_a_file_whose_switch_is_off_is_left_alone(mirror: Mirror) -> None:
     mirror.known["settings"] = Settings()
     assert mirror.saved == ["I like tea"]
     delete_saved_memory(row, **mirror.known)
+
+
+@pytest.mark.parametrize("folder", ["a\x00b", "\ud800", "  "])
+def test_f72_a_folder_that_can_be_none_is_refused(mirror: Mirror, folder: str) -> None:
+    with pytest.raises(MessageError, match="folder"):
+        export_markdown(folder, **mirror.known)
 
 
 # The folder of MEMORY_FOLDER_NAME keeps step by itself

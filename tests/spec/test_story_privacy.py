@@ -288,19 +288,6 @@ def test_g22_an_answer_that_is_no_text_is_no_recap(story: Story, kind: str, repl
     assert stories.get_running_recap(conversation=HERE, **story.given) is None
 
 
-def _export(story: Story, folder: Any) -> Any:
-    from core.conversations import export_markdown
-
-    return export_markdown(folder, **story.given)
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
-@pytest.mark.parametrize("folder", ["a\x00b", "\ud800", "  "])
-def test_f72_a_folder_that_can_be_none_is_refused(story: Story, folder: str) -> None:
-    with pytest.raises(MessageError, match="folder"):
-        _export(story, folder)
-
-
 @pytest.mark.engines("sqlite")  # no server does it differently
 def test_g11_names_of_short_term_entries_are_cleaned(story: Story) -> None:
     names = dict.fromkeys(("user_name", "server_name", "channel_name"), "A\x00nn\ud800")
