@@ -1,14 +1,12 @@
 """A host as a process: it writes through every kind of door until it is told to stop, and tells what was acknowledged.
 
-`Host` starts one; what it prints is read into `Told`, one for each call. The process runs this file as a script and
-imports nothing but the package, so that it can be a host of another version of it. It goes on after every failure, as
-hosts do; only this package's own exceptions are expected.
+`Host` starts one; what it prints is read into `Told`, one for each call. It goes on after every failure, as hosts do;
+only this package's own exceptions are expected.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 import sys
@@ -16,9 +14,26 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from core.ai_diary import add_diary_entry
+from core.chat_history_cache import save_chat_message
+from core.config import Settings
+from core.conversations import add_recent_conversation, add_saved_memory
+from core.database.engine import Database
+from core.db import insert_memory
+from core.errors import CoreError, StoreWriteError
+from core.jobs import enqueue_operation
+from core.lifelong import consolidate_history, on_stream_end
+from core.prompt_engine import explain_json_prompt
+from core.relationships import adjust
+from core.scope import Scope
+from core.short_term import write_turn
+from core.stories import add_running_recap_version, add_scene_break
+from core.transfer.imports import import_file
 
 ROOT = Path(__file__).resolve().parents[2]
 CONVERSATIONS = 2
@@ -46,20 +61,11 @@ class Told:
 class Host:
     """A host in a process of its own."""
 
-    def __init__(
-        self, url: str, persona: str, name: str, *, timeout_seconds: float = 2.0, pause: float = 0.0, root: Path = ROOT
-    ) -> None:
-        """Start it with the package that lies in `root`, which may be another version's."""
+    def __init__(self, url: str, persona: str, name: str, *, timeout_seconds: float = 2.0) -> None:
         self.told: list[Told] = []
-        self._process = subprocess.Popen(
-            [sys.executable, __file__, url, persona, name, str(timeout_seconds), str(pause)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=root,
-            env={**os.environ, "PYTHONPATH": str(root)},
-        )
+        words = [sys.executable, "-m", "tests.faults.host", url, persona, name, str(timeout_seconds)]
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -99,10 +105,6 @@ class _Program:
     """That process."""
 
     def __init__(self, url: str, persona: str, name: str, timeout_seconds: float) -> None:
-        from core.config import Settings
-        from core.database.engine import Database
-        from core.scope import Scope
-
         self.db = Database(url, timeout_seconds=timeout_seconds)
         self.name, self.persona = name, persona
         self.settings = Settings(memory_mode="agent", db_timeout_seconds=timeout_seconds)
@@ -111,7 +113,7 @@ class _Program:
         self.scope_of = lambda path: Scope(persona, path, f"tg/{name}")
         self.folder = Path(tempfile.mkdtemp(prefix="test-host-"))
 
-    def run(self, stopped: threading.Event, pause: float) -> None:
+    def run(self, stopped: threading.Event) -> None:
         """Do one thing after the other."""
         kinds = list(KINDS)
         chosen = random.Random(self.name)
@@ -119,13 +121,9 @@ class _Program:
             self.number += 1
             kind = kinds[self.number - 1] if self.number <= len(kinds) else chosen.choice(kinds)
             self._do(kind)
-            if pause:
-                time.sleep(pause)
         self.db.close()
 
     def _do(self, kind: str) -> None:
-        from core.errors import CoreError
-
         path = f"tg/{self.name}{self.number % CONVERSATIONS}"
         text = f"I love tofu number {self.number} of {self.name} x{self.number}q{self.name}"
         more = {"db": self.db, "settings": self.settings, "scope": self.scope_of(path)}
@@ -140,16 +138,9 @@ class _Program:
             unsure = "answer was lost" in str(failure) or kind in UNTOLD
             state, error = "unsure" if unsure else "failed", _named(failure)
             time.sleep(0.02)
-        told = Told(
-            kind,
-            state,
-            failed if kind == "prompt" else text,
-            row_id,
-            round(time.monotonic() - began, 3),
-            time.time(),
-            error,
-        )
-        print(json.dumps({name: getattr(told, name) for name in Told.__dataclass_fields__}), flush=True)
+        seconds = round(time.monotonic() - began, 3)
+        told = Told(kind, state, failed if kind == "prompt" else text, row_id, seconds, time.time(), error)
+        print(json.dumps(asdict(told)), flush=True)
 
 
 def _named(failure: BaseException) -> str:
@@ -157,30 +148,17 @@ def _named(failure: BaseException) -> str:
 
 
 def _message(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
-    from core.chat_history_cache import save_chat_message
-
     made = save_chat_message(path, text, "Ann", "ann", **more)
     host.rows = [*host.rows[-20:], made.id or 0]
     return made.id if made.stored else None
 
 
 def _item(host: _Program, path: str, text: str, more: dict[str, Any]) -> int:
-    from core.db import insert_memory
-
     given = {name: more[name] for name in ("db", "settings")}
     return insert_memory(text, "synth", "chat", ["tofu", f"t{host.number % 5}"], more["scope"], **given)
 
 
-def _entry(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
-    from core.ai_diary import add_diary_entry
-
-    return add_diary_entry(text, context_tags=["tofu"], involved_users=["ann"], **more).id
-
-
 def _turn(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
-    from core.errors import StoreWriteError
-    from core.short_term import write_turn
-
     said = {"messages": [{"role": "user", "content": text}]}
     channel = f"{path}-{host.number}"
     made = write_turn(said, [{"text": "oh"}], user=f"tg/{host.name}", channel=channel, **more)
@@ -189,41 +167,20 @@ def _turn(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | N
     return made[0] or None
 
 
-def _job(host: _Program, path: str, text: str, more: dict[str, Any]) -> int:
-    from core.jobs import enqueue_operation
-
-    return enqueue_operation("RECAP", "LOW", {"text": text}, **more)
-
-
-def _end(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
-    from core.conversations import add_recent_conversation
-
-    return add_recent_conversation(**more).id
-
-
 def _person(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
-    from core.relationships import adjust
-
-    made = adjust(PERSON, 1 if host.number % 2 else -1, 0, **more)
-    return 1 if made.stored else None
+    return 1 if adjust(PERSON, 1 if host.number % 2 else -1, 0, **more).stored else None
 
 
 def _stream(host: _Program, path: str, text: str, more: dict[str, Any]) -> int:
-    from core.lifelong import on_stream_end
-
     on_stream_end(wait=False, **more)  # one transaction; run in the call, what follows the count may fail alone
     return 1
 
 
 def _cycle(host: _Program, path: str, text: str, more: dict[str, Any]) -> None:
-    from core.lifelong import consolidate_history
-
     consolidate_history(path, **more)
 
 
 def _import(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
-    from core.transfer.imports import import_file
-
     file = host.folder / "chat.jsonl"
     line = {"conversation": "old", "session": 1, "id": f"{host.name}-{host.number}", "speaker": "Ann", "text": text}
     file.write_text(json.dumps({**line, "timestamp": "2025-01-02T03:04:05Z"}) + "\n")
@@ -232,31 +189,16 @@ def _import(host: _Program, path: str, text: str, more: dict[str, Any]) -> int |
 
 
 def _break(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
-    from core.stories import add_scene_break
-
     row = _message(host, path, text, more)
     return add_scene_break(row, **more).id if row else None
 
 
 def _version(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
-    from core.stories import add_running_recap_version
-
     made = add_running_recap_version(text, provenance="manual", **more)
     return None if made is None else made + 1
 
 
-def _saved(host: _Program, path: str, text: str, more: dict[str, Any]) -> int | None:
-    from core.conversations import add_saved_memory
-
-    return add_saved_memory(text, **more).id
-
-
 def _prompt(host: _Program, path: str, text: str, more: dict[str, Any]) -> str:
-    from datetime import UTC, datetime
-
-    from core.prompt_engine import explain_json_prompt
-    from core.scope import Scope
-
     asked = {
         "message_id": f"p{host.number}", "date": datetime.now(UTC), "text": text, "interface_path": path,
         "from_user": {"id": host.name, "full_name": "Ann", "username": "ann"},
@@ -267,15 +209,28 @@ def _prompt(host: _Program, path: str, text: str, more: dict[str, Any]) -> str:
 
 
 KINDS: dict[str, Callable[[_Program, str, str, dict[str, Any]], Any]] = {
-    "message": _message, "item": _item, "entry": _entry, "turn": _turn, "job": _job, "end": _end, "person": _person,
-    "stream": _stream, "cycle": _cycle, "import": _import, "break": _break, "version": _version, "saved": _saved,
+    "message": _message,
+    "item": _item,
+    "entry": lambda host, path, text, more: (
+        add_diary_entry(text, context_tags=["tofu"], involved_users=["ann"], **more).id
+    ),
+    "turn": _turn,
+    "job": lambda host, path, text, more: enqueue_operation("RECAP", "LOW", {"text": text}, **more),
+    "end": lambda host, path, text, more: add_recent_conversation(**more).id,
+    "person": _person,
+    "stream": _stream,
+    "cycle": _cycle,
+    "import": _import,
+    "break": _break,
+    "version": _version,
+    "saved": lambda host, path, text, more: add_saved_memory(text, **more).id,
     "prompt": _prompt,
-}  # fmt: skip
+}
 UNTOLD = ("import", "break", "cycle")
 """Made of several transactions: of what failed a part may be stored."""
 
 
-def main(url: str, persona: str, name: str, timeout_seconds: str, pause: str) -> None:
+def main(url: str, persona: str, name: str, timeout_seconds: str) -> None:
     """Be a host until the input ends."""
     stopped = threading.Event()
 
@@ -284,7 +239,7 @@ def main(url: str, persona: str, name: str, timeout_seconds: str, pause: str) ->
         stopped.set()
 
     threading.Thread(target=wait, daemon=True).start()
-    _Program(url, persona, name, float(timeout_seconds)).run(stopped, float(pause))
+    _Program(url, persona, name, float(timeout_seconds)).run(stopped)
 
 
 if __name__ == "__main__":

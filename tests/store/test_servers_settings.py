@@ -78,29 +78,14 @@ def _session(db: Database) -> tuple[str, str, bool]:
     return zone, letters, bool(strict)
 
 
-def test_d5_every_connection_is_set_up(server_name: str, request: pytest.FixtureRequest) -> None:
+@pytest.mark.engines("mariadb", "mysql", "seekdb")
+def test_d5_every_connection_is_set_up(db: Database) -> None:
     """Time zone, letters, strictness and isolation of both kinds of connection, on every server of the suite."""
-    from tests.conftest import SESSION
+    assert _session(db) == ("+00:00", "utf8mb4", True)
 
-    server = request.config.stash[SESSION].server(server_name)
-    db = Database(
-        server.create_database(
-            f"d5_session_{request.config.workerinput['workerid'] if hasattr(request.config, 'workerinput') else 'main'}"
-        )
-    )
-    isolation = "SELECT @@transaction_isolation"
-    try:
-        assert _session(db) == ("+00:00", "utf8mb4", True)
+    def work(connection: Any) -> tuple[Any, ...]:
+        zone, mode = connection.exec_driver_sql("SELECT @@time_zone, @@sql_mode").one()
+        level = connection.exec_driver_sql("SHOW VARIABLES LIKE 't%%_isolation'").all()[0][1]
+        return zone, "STRICT_TRANS_TABLES" in mode, level
 
-        def work(connection: Any) -> tuple[Any, ...]:
-            zone, mode = connection.exec_driver_sql("SELECT @@time_zone, @@sql_mode").one()
-            try:
-                level = connection.exec_driver_sql(isolation).scalar()
-            except Exception:  # noqa: BLE001 - the older name
-                level = connection.exec_driver_sql("SELECT @@tx_isolation").scalar()
-            return zone, "STRICT_TRANS_TABLES" in mode, level
-
-        assert db.transaction(work, source="test") == ("+00:00", True, "READ-COMMITTED")
-    finally:
-        db.close()
-        server.drop_database(db.target.url.database or "")
+    assert db.transaction(work, source="test") == ("+00:00", True, "READ-COMMITTED")

@@ -97,28 +97,22 @@ def test_config_preset_writes_a_file_that_is_in_order(run: Command, tmp_path: Pa
     assert run("config", "preset", "nothing").code == 2
 
 
-def test_db_backup_is_a_whole_database(run: Command, call: dict[str, Any], tmp_path: Path) -> None:
-    _say(call, "discord/c1", "hello")
-    assert run("db", "backup", "copy.db").json["bytes"] > 0
-    copy = {**call, "db": open_database(f"sqlite:///{tmp_path / 'copy.db'}")}
-    scope = Scope("default", "discord/c1", "discord/u1")
-    assert [line["text"] for line in load_chat_history("discord/c1", scope=scope, **copy)] == ["hello"]
-    assert run("db", "backup", "copy.db").code == 1 and run("db", "backup", "copy.db", "--force").code == 0
-    assert run("db", "backup", "missing/copy.db").code == 1
-
-
-def test_db_backup_is_private_and_says_where_it_is(run: Command, call: dict[str, Any], tmp_path: Path) -> None:
-    """It holds all that everybody said; a copy that every account can read gives it away."""
+def test_db_backup_is_a_whole_private_database(run: Command, call: dict[str, Any], tmp_path: Path) -> None:
+    """It holds all that everybody said; a copy that every account can read gives it away. It says where it is."""
     _say(call, "discord/c1", "hello")
     before = os.umask(0)
     try:
-        ran = run("db", "backup")
+        file = Path(run("db", "backup").json["file"])
     finally:
         os.umask(before)
-    file = Path(ran.json["file"])
     assert file.parent == tmp_path and file.name.startswith("prompt-engine-") and file.suffix == ".sqlite3"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert str(file) in run("db", "backup", "b.db", "--text").out.replace(str(tmp_path / "b.db"), str(file))
+    copy = {**call, "db": open_database(f"sqlite:///{file}")}
+    scope = Scope("default", "discord/c1", "discord/u1")
+    assert [line["text"] for line in load_chat_history("discord/c1", scope=scope, **copy)] == ["hello"]
+    assert str(tmp_path / "copy.db") in run("db", "backup", "copy.db", "--text").out
+    assert run("db", "backup", "copy.db").code == 1 and run("db", "backup", "copy.db", "--force").code == 0
+    assert run("db", "backup", "missing/copy.db").code == 1
 
 
 DUMP = """#!/bin/sh
