@@ -68,7 +68,9 @@ docs`, as `help(build_json_prompt)` says it. `db=`, `settings=` and `scope=` are
 is asking; left out, those of the process count ([hosting.md](hosting.md)). The names used most are in the
 package itself: NAMES. `prompt_engine.aio` has every function as an awaitable under the same name, and `build_context`.
 Exceptions stand in `prompt_engine.errors`, the shapes of results in `prompt_engine.shapes`. A function may also raise
-StoreReadError if nothing could be read, or StoreWriteError if nothing was changed.
+MessageError if a value cannot be used, StoreReadError if nothing could be read, or StoreWriteError if nothing was
+changed. In `stories` a message is named by the row id that saving returned, or by the platform's id together with
+`interface_path`, a conversation by its key, where None is the scope's.
 """
 
 

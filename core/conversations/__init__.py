@@ -1,8 +1,8 @@
 """Recent conversations, saved memories, the memory tool, and the memory prompt.
 
 Two memories: a rolling list of summaries of conversations, made by itself when one ends, and a list of facts, made only
-when a person asks. Both are held to what the scope may see. A function raises StoreReadError if nothing could be read,
-and StoreWriteError if nothing was changed.
+when a person asks. Both are held to what the scope may see. A function raises MessageError if a value cannot be used,
+StoreReadError if nothing could be read, and StoreWriteError if nothing was changed.
 """
 
 from __future__ import annotations

@@ -62,12 +62,6 @@ def get_system_prompt_with_memory(
     Args:
         base: the host's own system prompt.
 
-    Returns:
-        A text for the system message, which begins with `base`.
-
-    Raises:
-        MessageError: `base` is no text.
-
     >>> from prompt_engine import Scope, conversations, open_database
     >>> db = open_database("sqlite://")
     >>> conversations.get_system_prompt_with_memory("Be kind.", db=db, scope=Scope("iris", "tg/42"))

@@ -98,9 +98,6 @@ def parse_tool_call(
     Returns:
         A call that is broken or incomplete has no content, and the reason as `error`.
 
-    Raises:
-        MessageError: neither a text, a mapping nor a list.
-
     >>> from prompt_engine.conversations import parse_tool_call
     >>> reply = "<use_tool><name>memoryTool</name><memoryContent>Ann likes tea</memoryContent></use_tool>"
     >>> [call.content for call in parse_tool_call(reply)]
@@ -136,9 +133,6 @@ def run_tool_call(
 
     Returns:
         `success` is False if nothing was stored; `message` then begins with the reason of `add_saved_memory`.
-
-    Raises:
-        MessageError: `call` is of another type.
 
     >>> from prompt_engine import Scope, conversations, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")

@@ -145,9 +145,6 @@ def close_conversation(
         `(True, id of the summary, "")`, the id None if there is nothing to summarise, with a note why; `unchanged`
         where it is not known or closed already.
 
-    Raises:
-        MessageError: no conversation is named, or its key does not fit.
-
     >>> from prompt_engine import Scope, conversations, open_database
     >>> db = open_database("sqlite://")
     >>> conversations.close_conversation("tg/42", db=db, scope=Scope("iris")).notes
@@ -400,10 +397,8 @@ def follow_summary(operation: Operation, tools: Tools) -> None:
 def list_recent_conversations(
     *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[RecentConversation]:
-    """Return the conversations on the list that the scope may see, oldest first, ties by id.
-
-    Returns:
-        At most MAX_RECENT_CONVERSATIONS of each audience.
+    """Return the conversations on the list that the scope may see, oldest first, ties by id: at most
+    MAX_RECENT_CONVERSATIONS of each audience.
 
     >>> from prompt_engine import Scope, conversations, open_database
     >>> db = open_database("sqlite://")

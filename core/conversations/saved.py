@@ -59,9 +59,6 @@ def add_saved_memory(
         `(True, id, "")`; else `disabled`, `empty`, `too_long`, `not_explicit`, `privacy`, or `duplicate` with the id of
         the equal one.
 
-    Raises:
-        MessageError: a value that is no text.
-
     >>> from prompt_engine import Scope, conversations, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
     >>> conversations.add_saved_memory("Ann likes tea", db=db, scope=scope).stored
@@ -146,9 +143,6 @@ def delete_saved_memory(
         `(True, id, "")`; `unchanged` if the scope sees no such memory; `duplicate` with the id of the equal one if that
         is on the list.
 
-    Raises:
-        MessageError: `id` is no whole number.
-
     >>> from prompt_engine import Scope, conversations, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
     >>> memory = conversations.add_saved_memory("Ann likes tea", db=db, scope=scope)
@@ -188,9 +182,6 @@ def list_saved_memories(
     Args:
         kind: `saved`, or `instruction` for the standing instructions of the scope's person.
         archived: include those that were deleted or replaced.
-
-    Returns:
-        One entry per memory; [] without any.
 
     >>> from prompt_engine import Scope, conversations, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")

@@ -36,12 +36,6 @@ def list_alternatives(
 ) -> list[AlternativeShown]:
     """Return the alternatives of a message by number; [] for one that has none but itself.
 
-    Args:
-        message, interface_path: as for `add_alternative`.
-
-    Returns:
-        Number, text, and whether it is the current one, each.
-
     >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
     >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
@@ -71,8 +65,6 @@ def add_alternative(
     With the first one the message's text becomes number 0, which is current.
 
     Args:
-        message: the row id that saving returned; with `interface_path`, its conversation, the platform's
-            message id.
         text: what it says instead.
 
     Returns:
@@ -131,7 +123,6 @@ def choose_alternative(
     A fresh alternative has no recap; with RECAP_ON_MESSAGE one is queued. Inclusion is refreshed.
 
     Args:
-        message, interface_path: as for `add_alternative`.
         number: 0 is the text the message had first.
 
     Returns:

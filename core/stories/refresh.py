@@ -141,7 +141,6 @@ def check_message_exclusion(
     """Return why a message takes no part in recaps: the first rule that holds, blank when it takes part.
 
     Args:
-        message: the row id that saving returned; with `interface_path` the platform's message id.
         disabled: sender ids or names of characters that are disabled in the group.
         counter: `text -> int`; by default that of LLM_MODEL.
 
@@ -211,11 +210,7 @@ def update_message_inclusion_flags(
     """Work out which recaps are included, and return their messages' row ids, oldest first.
 
     Args:
-        conversation: its key; None is the scope's.
         disabled, counter: as for `check_message_exclusion`.
-
-    Returns:
-        Row ids of the messages whose recaps are included now; () without any.
 
     >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
@@ -244,10 +239,7 @@ def get_recap_text(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str:
-    """Return the included recaps of a conversation, oldest first, one a line; blank without any.
-
-    Returns:
-        Lines of text, as of the last refresh.
+    """Return the included recaps of a conversation as of the last refresh, oldest first, one a line.
 
     >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
@@ -275,14 +267,10 @@ def concatenate_recap(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str:
-    """Return a text of recaps that begins with the recap of an older message, if that has one.
+    """Return recaps, one a line, that begin with the recap of an older message, if that has one.
 
     Args:
         recap: what there is so far, oldest first, one a line; the walk goes from newest to oldest.
-        message: as for `check_message_exclusion`.
-
-    Returns:
-        One recap a line, oldest first.
 
     >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
@@ -311,7 +299,6 @@ def auto_hide_plan(
     Args:
         count: newest scenes that stay, the current one included: 1 and 0 hide through the last break, below 0 changes
             nothing; None is AUTO_HIDE_SCENE_COUNT.
-        conversation: its key; None is the scope's.
 
     Returns:
         `hide` and `show`, each a list of `(first, last)`; both empty if nothing would change.

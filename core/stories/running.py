@@ -184,10 +184,7 @@ def get_running_recap_versions(
 ) -> list[RunningRecapVersion]:
     """Return the versions of a running recap that were not deleted, lowest number first.
 
-    Args and Raises: as for `get_running_recap_storage`.
-
-    Returns:
-        As `versions` of `get_running_recap_storage`; [] without any.
+    Args: as for `get_running_recap_storage`.
 
     >>> from prompt_engine import open_database, stories
     >>> db = open_database("sqlite://")
@@ -213,12 +210,6 @@ def get_running_recap(
     Args:
         version: its number; None is the current one.
         conversation, storage: as for `get_running_recap_storage`.
-
-    Returns:
-        Its number, text, counts of scenes, and where it is from.
-
-    Raises:
-        MessageError: the number is none.
 
     >>> from prompt_engine import open_database, stories
     >>> db = open_database("sqlite://")
@@ -251,13 +242,9 @@ def set_current_running_recap(
 
     Args:
         version: its number.
-        conversation: its key; None is the scope's.
 
     Returns:
         `(True, number, "")`; `refused` if there is no such version.
-
-    Raises:
-        MessageError: the number is none.
 
     >>> from prompt_engine import open_database, stories
     >>> db = open_database("sqlite://")
@@ -297,13 +284,9 @@ def delete_running_recap_version(
 
     Args:
         version: its number.
-        conversation: its key; None is the scope's.
 
     Returns:
         `(True, number, "")`; `unchanged` if there is no such version.
-
-    Raises:
-        MessageError: the number is none.
 
     >>> from prompt_engine import open_database, stories
     >>> db = open_database("sqlite://")
@@ -389,7 +372,6 @@ def get_running_recap_injection(
     """Return what is to be put into a prompt for the running recap, and where.
 
     Args:
-        conversation: its key; None is the scope's.
         position: before_prompt, in_prompt, in_chat or after_prompt; None is SCENE_RECAP_POSITION.
         depth: how many chat messages, the new one counted, come after it; None is SCENE_RECAP_DEPTH.
         role: system, user or assistant; None is SCENE_RECAP_ROLE.
@@ -463,9 +445,6 @@ def switch_stories(
     Returns:
         `(True, None, "")`, or `unchanged`: it is so already, or there is no such conversation.
 
-    Raises:
-        MessageError: `on` is neither True nor False.
-
     >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
     >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
@@ -519,12 +498,8 @@ def refresh_memory(
     call changes nothing.
 
     Args:
-        conversation: its key; None is the scope's.
         disabled: sender ids or names of characters that are disabled in the group.
         counter: `text -> int`; by default that of LLM_MODEL.
-
-    Returns:
-        What was hidden and shown, what is included, how much of it changed, and what is injected.
 
     >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")

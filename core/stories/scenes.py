@@ -57,7 +57,6 @@ def add_scene_break(
     """End a scene with a message, and queue the scene's recap.
 
     Args:
-        message: the row id that saving returned; with `interface_path` the platform's message id.
         name: of the scene, at most 200 characters.
         visible: whether the break counts for what is hidden (AUTO_HIDE_SCENE_COUNT).
         recap: queue the recap of the scene.
@@ -65,9 +64,6 @@ def add_scene_break(
     Returns:
         `(True, scene id, "")`; `duplicate` with the id of the scene that ends there already; `unchanged` if there is
         no such message.
-
-    Raises:
-        MessageError: a value of a wrong type.
 
     >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
@@ -147,14 +143,10 @@ def edit_scene_break(
     """Rename a scene break, or change whether it counts for what is hidden.
 
     Args:
-        message: the one with the break, as for `add_scene_break`.
         name, visible: None leaves it unchanged.
 
     Returns:
         `(True, scene id, "")`, or `unchanged`: there is no break, or it is so already.
-
-    Raises:
-        MessageError: a value of a wrong type.
 
     >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
@@ -190,9 +182,6 @@ def remove_scene_break(
 ) -> WriteResult:
     """Remove the break of a message with its scene's recaps; the next scene then begins earlier.
 
-    Args:
-        message, interface_path: as for `add_scene_break`.
-
     Returns:
         `(True, scene id, "")`, or `unchanged` if there is none. A running recap keeps its text about the scene until
         it is made anew.
@@ -221,9 +210,6 @@ def list_scenes(
     scope: Scope | None = None,
 ) -> list[SceneInfo]:
     """Return the scenes of a conversation, oldest first; [] without any.
-
-    Returns:
-        One entry a scene that has ended: its name, first and last message, and current recap.
 
     >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
@@ -264,9 +250,6 @@ def get_scene_range(
     """Return the indexes of the first and last message of the scene that ends with a message.
 
     It begins after the nearest earlier break whose scene has a recap.
-
-    Args:
-        message, interface_path: as for `add_scene_break`.
 
     Returns:
         `(first, last)`; the first message of a conversation has the index 0.
@@ -314,12 +297,6 @@ def get_scene_recaps(
 ) -> list[SceneRecap]:
     """Return every version of the recap of the scene that ends with a message, the first one first.
 
-    Args:
-        message, interface_path: the message with the break, as for `add_scene_break`.
-
-    Returns:
-        One entry per version; [] if there is no break or no recap.
-
     >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
     >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
@@ -356,15 +333,11 @@ def set_scene_recap(
     """Store a scene's recap written by hand as a new, current version.
 
     Args:
-        message, interface_path: the message with the break, as for `add_scene_break`.
         content: the text, at most 16 MB.
 
     Returns:
         `(True, number of the version, "")`; `empty` for a blank text, `unchanged` if there is no break or the
         current version says that already.
-
-    Raises:
-        MessageError: a text of a wrong type or over 16 MB.
 
     >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
@@ -403,7 +376,6 @@ def choose_scene_recap(
     """Make a version of a scene's recap current.
 
     Args:
-        message, interface_path: the message with the break, as for `add_scene_break`.
         version: its number, from `get_scene_recaps`.
 
     Returns:

@@ -41,7 +41,6 @@ def set_data(
     """Keep a value beside a message, apart from the message's own fields, on its current alternative too.
 
     Args:
-        message: the row id that saving returned; with `interface_path` the platform's message id.
         key: such as `memory`, `exclude` or `scene_break_name`; an unknown one is refused with a list of all.
         value: a text, switch, list, number or object by the key; None removes it.
         provenance: where a memory is from.
@@ -53,7 +52,6 @@ def set_data(
 
     Raises:
         ValueError: an unknown key, naming the nearest; a provenance that does not exist.
-        MessageError: a value of another kind, a text over 16 MB.
 
     >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
@@ -153,14 +151,11 @@ def edit_memory(
     A blank text removes the recap.
 
     Args:
-        message, interface_path, counter: as for `set_data`.
+        counter: as for `set_data`.
         memory: the text; at most 16 MB.
 
     Returns:
         As `set_data`.
-
-    Raises:
-        MessageError: a text of another type or over 16 MB.
 
     >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
@@ -193,7 +188,6 @@ def get_data(
     """Return what is kept beside a message under a key, None if nothing is.
 
     Args:
-        message: as for `set_data`.
         key: as for `set_data`, or `stale` or `provenance`; None gives all that is set as a dict, in that order.
 
     Returns:
@@ -240,12 +234,6 @@ def get_memory(
     scope: Scope | None = None,
 ) -> str | None:
     """Return the recap of a message, of its current alternative, stale or not; None if there is none.
-
-    Args:
-        message, interface_path: as for `set_data`.
-
-    Returns:
-        The text as it was stored.
 
     >>> from prompt_engine import chat_history_cache, open_database, stories
     >>> db = open_database("sqlite://")
