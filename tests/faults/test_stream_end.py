@@ -44,7 +44,7 @@ def test_l20_an_end_whose_cycle_cannot_begin_is_queued_and_counted_once(
         raise StoreWriteError("injected", source="counters")
 
     with monkeypatch.context() as patch:
-        patch.setattr(leases, "take", refused)
+        patch.setattr(leases, "acquire", refused)
         done = _end(stage)
         assert (done.reason, done.deep, len(done.queued), _counted(stage)) == ("StoreWriteError", False, 1, 1)
         done = _end(stage)
