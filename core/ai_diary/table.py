@@ -115,9 +115,9 @@ def _find_scope(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
         c.persona_id == scope.persona, c.chat_id == entry.chat_id, c.thread_id == entry.thread_id
     )
     short = rows.short_interface(entry.interface)
-    found = [r for r in connection.execute(fitting) if rows.short_interface(r.interface) == short]
-    if found:
-        best = min(found, key=lambda r: (not r.is_private, r.interface != entry.interface, r.conversation_key))
+    matches = [r for r in connection.execute(fitting) if rows.short_interface(r.interface) == short]
+    if matches:
+        best = min(matches, key=lambda r: (not r.is_private, r.interface != entry.interface, r.conversation_key))
         return replace(scope, conversation=best.conversation_key)
     key = "/".join(filter(None, (entry.interface, entry.chat_id, entry.thread_id)))
     return replace(scope, conversation=table_conversations.check_key(key))
@@ -130,7 +130,7 @@ def _drop_private(
     speaks (by which forgetting finds the entry), and notes on what was left out.
     """
     closed = _find_closed_names(connection, scope, entry, default)
-    keys = sorted({*(key for found in closed.values() for key in found), *filter(None, [scope.participant])})
+    keys = sorted({*(key for matches in closed.values() for key in matches), *filter(None, [scope.participant])})
     if not closed:
         return entry, keys, []
     left = tuple(name for name in entry.involved_users if name not in closed)
@@ -151,16 +151,18 @@ def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, de
         for name, key in _read_names(connection, scope.persona, part):
             if name in keys:  # servers compare names without the blanks at their end; here they are compared as bytes
                 keys[name].add(key)
-    wanted = {key for found in keys.values() for key in found} | ({scope.participant} if scope.participant else set())
+    wanted = {key for matches in keys.values() for key in matches} | (
+        {scope.participant} if scope.participant else set()
+    )
     fitting = [key for key in wanted if len(key.encode("utf-8")) <= _NAME_BYTES]
     known = table_participants.known(connection, scope.persona, fitting, default)
     speaker = bool(scope.participant) and known[scope.participant or ""].level != "none"
     closed: dict[str, list[str]] = {"": []} if speaker else {}
-    for name, found in keys.items():
-        stored = [key for key in found if key in known and known[key].display_name is not None]
+    for name, matches in keys.items():
+        stored = [key for key in matches if key in known and known[key].display_name is not None]
         unknown = not stored and (speaker or default != "none")
         if unknown or any(known[key].level != "none" for key in stored):
-            closed[name] = stored or [key for key in found if key == name and "/" in name]
+            closed[name] = stored or [key for key in matches if key == name and "/" in name]
     return closed
 
 

@@ -67,8 +67,8 @@ def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, tex
 
 def _recognise_instructions(call: Call, removal: Removal, row: Any, text: str) -> None:
     """Store the instructions of the message as it reads now, as if it had been said so when it was."""
-    found = instructions.read_instructions(text, call.settings, role=row.role, excluded=bool(row.excluded))
-    if not found:
+    recognised = instructions.read_instructions(text, call.settings, role=row.role, excluded=bool(row.excluded))
+    if not recognised:
         return
     facts = table_conversations.find(removal.connection, removal.persona, row.interface_path)
     place = table_conversations.Place(row.audience_id, facts is not None and facts.local_only)
@@ -80,7 +80,7 @@ def _recognise_instructions(call: Call, removal: Removal, row: Any, text: str) -
         place,
         [
             table_instructions.build_instruction(instruction, at=row.timestamp, sources=[row.id], quarantined=flagged)
-            for instruction, flagged in found
+            for instruction, flagged in recognised
         ],
         privacy_default=call.settings.privacy_default,
     )

@@ -79,47 +79,47 @@ def without_reply(
     return {key: value for key, value in metadata.items() if key not in answers} if answers else None
 
 
-def _is_of(told: Any, interface: str, person: Person, message_ids: Collection[str], texts: Collection[str]) -> bool:
-    if not isinstance(told, Mapping):
-        return isinstance(told, (str, int)) and not isinstance(told, bool) and str(told) in message_ids
-    user = told.get("from_user")
-    who: list[Mapping[str, Any]] = [told, *([user] if isinstance(user, Mapping) else [])]
+def _is_of(note: Any, interface: str, person: Person, message_ids: Collection[str], texts: Collection[str]) -> bool:
+    if not isinstance(note, Mapping):
+        return isinstance(note, (str, int)) and not isinstance(note, bool) and str(note) in message_ids
+    user = note.get("from_user")
+    who: list[Mapping[str, Any]] = [note, *([user] if isinstance(user, Mapping) else [])]
     # The `id` of the message that is answered is no person's.
-    ids = [each[name] for each in who for name in _IDS if name in each and not (each is told and name == "id")]
+    ids = [each[name] for each in who for name in _IDS if name in each and not (each is note and name == "id")]
     names = [each[name] for each in who for name in _NAMES if each.get(name)]
     if any(person.is_id(value, interface) for value in ids) or any(person.is_name(value) for value in names):
         return True
-    if any(str(told[name]) in message_ids for name in _MESSAGE_IDS if isinstance(told.get(name), (str, int))):
+    if any(str(note[name]) in message_ids for name in _MESSAGE_IDS if isinstance(note.get(name), (str, int))):
         return True
     if ids or names:
         return False
-    return any(told.get(name) in texts for name in _QUOTES if isinstance(told.get(name), str) and told[name].strip())
+    return any(note.get(name) in texts for name in _QUOTES if isinstance(note.get(name), str) and note[name].strip())
 
 
 def change_quote(
     metadata: Mapping[str, Any], message_id: str | None, old: str, new: str | None
 ) -> dict[str, Any] | None:
     """Return a message's metadata where it quotes another that was changed; None where it does not."""
-    made = dict(metadata)
+    changed = dict(metadata)
     for name in REPLIES:
-        told = metadata.get(name)
-        if not _quotes(told, message_id, old):
+        note = metadata.get(name)
+        if not _quotes(note, message_id, old):
             continue
         if new is None:
-            made.pop(name)
-        elif isinstance(told, Mapping):
-            quoted = {key: new for key in _QUOTES if isinstance(told.get(key), str) and told[key].strip()}
-            made[name] = {**told, **quoted}
-    return made if made != metadata else None
+            changed.pop(name)
+        elif isinstance(note, Mapping):
+            quoted = {key: new for key in _QUOTES if isinstance(note.get(key), str) and note[key].strip()}
+            changed[name] = {**note, **quoted}
+    return changed if changed != metadata else None
 
 
-def _quotes(told: Any, message_id: str | None, text: str) -> bool:
-    if not isinstance(told, Mapping):
-        return isinstance(told, (str, int)) and not isinstance(told, bool) and str(told) == message_id
-    named = [str(told[name]) for name in _MESSAGE_IDS if isinstance(told.get(name), (str, int))]
+def _quotes(note: Any, message_id: str | None, text: str) -> bool:
+    if not isinstance(note, Mapping):
+        return isinstance(note, (str, int)) and not isinstance(note, bool) and str(note) == message_id
+    named = [str(note[name]) for name in _MESSAGE_IDS if isinstance(note.get(name), (str, int))]
     if named and message_id is not None:
         return message_id in named
-    said = [told[name].strip() for name in _QUOTES if isinstance(told.get(name), str)]
+    said = [note[name].strip() for name in _QUOTES if isinstance(note.get(name), str)]
     whole = text.strip()
     cut = [quote.rstrip(".…") for quote in said if len(quote) >= _CUT_QUOTE]
     return whole in filter(None, said) or any(whole.startswith(quote) for quote in cut if quote)
@@ -136,24 +136,24 @@ def without_lines(payload: Mapping[str, Any], keys: Collection[str], rows: Colle
     order = listed if isinstance(listed, list) else []
     if not any(theirs) and not any(isinstance(row, int) and row in rows for row in order):
         return None
-    made = dict(payload)
+    changed = dict(payload)
     if isinstance(texts, list):
-        made["texts"] = [each for each, gone in zip(held, theirs, strict=True) if not gone]
+        changed["texts"] = [each for each, deleted in zip(held, theirs, strict=True) if not deleted]
     if isinstance(listed, list):
         waiting = iter(theirs)
-        made["rows"] = [row for row in order if not (next(waiting, False) if row is None else row in rows)]
-    return made
+        changed["rows"] = [row for row in order if not (next(waiting, False) if row is None else row in rows)]
+    return changed
 
 
-def moved_breaks(order: Sequence[int], breaks: Mapping[int, int], gone: Collection[int]) -> dict[int, int | None]:
+def moved_breaks(order: Sequence[int], breaks: Mapping[int, int], deleted: Collection[int]) -> dict[int, int | None]:
     """Return scene id to the message its break moves to, where the one it lies on goes; None where none is left."""
     moved: dict[int, int | None] = {}
     last: int | None = None
     for row in order:
-        if row not in gone:
+        if row not in deleted:
             last = row
         if row in breaks:
-            if row in gone:
+            if row in deleted:
                 moved[breaks[row]] = last
             last = None
     return moved

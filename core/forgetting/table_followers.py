@@ -131,28 +131,28 @@ def _find_said(removal: Removal, message: Any, digest: bytes) -> list[_Standing]
 
 
 def _change_items(removal: Removal, message: Any, text: str | None) -> None:
-    gone: list[_Standing] = []
+    deleted: list[_Standing] = []
     away: list[_Standing] = []
     for each in _find_items(removal, message):
         if not each.others and each.is_said and text is not None and each.kind != INSTRUCTION:
             _reword(removal, each.id, text)
         elif not each.others or (each.is_made and text is None):
-            gone.append(each)
+            deleted.append(each)
         elif each.is_made:
             away.append(each)
         elif text is None or each.kind == INSTRUCTION:
             _leave_source(removal, each)
-    if gone:
-        withdrawn = {each.id for each in gone if each.kind in _TAKES_PLACE}
-        table_items.remove_items(removal, {each.id for each in gone}, withdrawn=withdrawn)
+    if deleted:
+        withdrawn = {each.id for each in deleted if each.kind in _TAKES_PLACE}
+        table_items.remove_items(removal, {each.id for each in deleted}, withdrawn=withdrawn)
     # They are found no more until they are made anew; an operator still sees them among the archived ones.
     now, ids = removal.db.clock(), [each.id for each in away]
     removal.counts[memories.name] += indexed.set_hidden(
         removal.connection, removal.db, MEMORIES, removal.persona, ids, archived_at=now, updated_at=now
     )
-    made = [each for each in (*gone, *away) if each.is_made]
-    rows = {other for each in made for other in each.others if isinstance(other, int)}
-    itself = {message.id} if made and text is not None else set()
+    remade = [each for each in (*deleted, *away) if each.is_made]
+    rows = {other for each in remade for other in each.others if isinstance(other, int)}
+    itself = {message.id} if remade and text is not None else set()
     table_items.consolidate_anew(removal, rows | itself, CHANGED)
 
 

@@ -39,7 +39,7 @@ def remove_items(
     """Delete items, those made of messages that go, and everything noted about them; what `withdrawn` ones took the
     place of holds again.
     """
-    gone = removal.find_values(_M.id, _M.id.in_(ids)) if len(ids) <= AT_ONCE else set(ids)
+    deleted = removal.find_values(_M.id, _M.id.in_(ids)) if len(ids) <= AT_ONCE else set(ids)
     going = frozenset(messages)
     left: set[int] = set()
     """Messages that stay, of which items that go were made."""
@@ -48,21 +48,21 @@ def remove_items(
             _M.persona_id == removal.persona, _M.source_message_ids.is_not(None)
         )
         for row in removal.connection.execute(chosen):
-            sources = {found for each in read_list(row.source_message_ids) if (found := find_id(each)) is not None}
-            if row.id in gone or not sources.isdisjoint(going):
-                gone.add(row.id)
+            sources = {source for each in read_list(row.source_message_ids) if (source := find_id(each)) is not None}
+            if row.id in deleted or not sources.isdisjoint(going):
+                deleted.add(row.id)
                 left |= sources if row.provenance in _MADE else set()
-    _release_replaced(removal, gone, withdrawn)
-    removal.delete_rows(MEMORIES, gone)
+    _release_replaced(removal, deleted, withdrawn)
+    removal.delete_rows(MEMORIES, deleted)
     consolidate_anew(removal, left - going, REASON)
 
 
-def _release_replaced(removal: Removal, gone: Collection[int], withdrawn: Collection[int]) -> None:
+def _release_replaced(removal: Removal, deleted: Collection[int], withdrawn: Collection[int]) -> None:
     """Let what withdrawn items took the place of hold again, and archive what the others took the place of."""
     now = removal.db.clock()
-    for part in chunks(sorted(gone), AT_ONCE):
+    for part in chunks(sorted(deleted), AT_ONCE):
         replaced = select(_M.id, _M.superseded_by).where(_M.persona_id == removal.persona, _M.superseded_by.in_(part))
-        staying = [row for row in removal.read_rows(replaced) if row.id not in gone]
+        staying = [row for row in removal.read_rows(replaced) if row.id not in deleted]
         for is_back, archived_at in ((True, None), (False, now)):
             ids = [row.id for row in staying if (row.superseded_by in withdrawn) is is_back]
             values = {"superseded_by": None, "archived_at": archived_at, "updated_at": now}

@@ -47,7 +47,7 @@ def clean_diary(removal: Removal, person: Person) -> None:
     chosen = select(_D.id, _D.interface, _D.involved_users, _D.participant_keys, *texts).where(
         _D.persona_id == removal.persona, or_(_D.involved_users.is_not(None), _D.participant_keys.is_not(None))
     )
-    gone: set[int] = set()
+    deleted: set[int] = set()
     changed: dict[int, dict[str, Any]] = {}
     for row in _pages(removal, chosen, _D.id):
         involved = read_list(row.involved_users)
@@ -56,14 +56,14 @@ def clean_diary(removal: Removal, person: Person) -> None:
         if len(left) == len(involved) and len(keys) == len(read_list(row.participant_keys)):
             continue
         if not left:
-            gone.add(row.id)
+            deleted.add(row.id)
             continue
         values: dict[str, Any] = {"involved_users": left, "participant_keys": keys or null(), "user_message": null()}
         for name in ("personal_thought", "interaction_summary"):
             if person.is_in(getattr(row, name)):
                 values[name] = null()
         changed[row.id] = values
-    removal.delete_rows(AI_DIARY, gone)
+    removal.delete_rows(AI_DIARY, deleted)
     change_entries(removal, changed)
 
 
@@ -100,13 +100,13 @@ def change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -
 # Whom a message answers
 
 
-def clean_replies(removal: Removal, person: Person, gone: Collection[int]) -> None:
+def clean_replies(removal: Removal, person: Person, deleted: Collection[int]) -> None:
     """Take the notes of answering the person out of the messages of others."""
-    ids, texts = _quotable(removal, gone)
+    ids, texts = _quotable(removal, deleted)
 
     def drop_reply(row: Any, metadata: dict[str, Any]) -> dict[str, Any] | None:
         here = row.interface_path
-        if row.id in gone:
+        if row.id in deleted:
             return None
         return rules.without_reply(metadata, here, person, ids.get(here, ()), texts.get(here, ()))
 
@@ -136,11 +136,11 @@ def _change_metadata(
             removal.counts[chat_history_cache.name] += int(removal.connection.execute(written).rowcount)
 
 
-def _quotable(removal: Removal, gone: Collection[int]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+def _quotable(removal: Removal, deleted: Collection[int]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     """Return conversation to the platform's ids of messages that go, and to their texts."""
     ids: dict[str, set[str]] = {}
     texts: dict[str, set[str]] = {}
-    for part in chunks(sorted(gone), AT_ONCE):
+    for part in chunks(sorted(deleted), AT_ONCE):
         chosen = select(_C.interface_path, _C.message_id, func.substr(_C.message_text, 1, 1000).label("said")).where(
             _C.persona_id == removal.persona, _C.id.in_(part)
         )
@@ -156,7 +156,7 @@ def _quotable(removal: Removal, gone: Collection[int]) -> tuple[dict[str, set[st
 
 
 def clean_operations(
-    removal: Removal, keys: Collection[str], conversations: Collection[str], gone: Collection[int]
+    removal: Removal, keys: Collection[str], conversations: Collection[str], deleted: Collection[int]
 ) -> None:
     """Delete the operations about messages that go, and take a person's lines out of the others; what is under way
     begins anew, without them.
@@ -167,10 +167,10 @@ def clean_operations(
     )
     for row in list(_pages(removal, chosen.with_for_update(), _J.id)):
         payload = read_object(row.payload) or {}
-        left = rules.without_lines(payload, keys, gone) if row.status in _OPEN else None
+        left = rules.without_lines(payload, keys, deleted) if row.status in _OPEN else None
         mine = (_J.persona_id == removal.persona, _J.id == row.id)
         about = payload.get("message_id")
-        is_about_gone = isinstance(about, int) and about in gone
+        is_about_gone = isinstance(about, int) and about in deleted
         if is_about_gone or (left is not None and not (left.get("rows") or left.get("texts"))):
             removal.delete(memory_jobs, _J.id == row.id)
         elif left is not None or (row.status == "in_progress" and row.conversation_key in conversations):

@@ -49,9 +49,9 @@ class Removal:
         return sum(self.delete(table, column.in_(part), *where) for part in chunks(sorted(set(values)), AT_ONCE))
 
     def _count(self, table: Table, statement: Any) -> int:
-        gone = int(self.connection.execute(statement).rowcount)
-        self.counts[table.name] += gone
-        return gone
+        deleted = int(self.connection.execute(statement).rowcount)
+        self.counts[table.name] += deleted
+        return deleted
 
     def read_rows(self, statement: Any) -> Sequence[Any]:
         return self.connection.execute(statement).all()
@@ -71,7 +71,7 @@ class Removal:
 
     def delete_rows(self, source: SourceTable, ids: Iterable[int]) -> int:
         """Delete rows with their index rows and vectors, and return how many there were."""
-        table, gone = source.table, 0
+        table, deleted = source.table, 0
         for part in chunks(sorted(set(ids)), AT_ONCE):
             held = indexed.lock(self.connection, source, self.persona, part)
             if not held:
@@ -85,8 +85,8 @@ class Removal:
             self._drop_vectors(source, held)
             self._drop_entries(source, held)
             self._tags.update(tag for row in held for tag in row.tags)
-            gone += len(held)
-        return gone
+            deleted += len(held)
+        return deleted
 
     def _drop_entries(self, source: SourceTable, rows: Sequence[Stored]) -> None:
         places = [(row.audience_id, row.id) for row in rows if row.findable]
@@ -121,32 +121,32 @@ class Removal:
             return
         t, persona = tag_table.c, self.persona
         tags_table.lower(self.connection, persona, self._tags)
-        gone: list[str] = []
+        deleted: list[str] = []
         for part in chunks(sorted(self._tags), AT_ONCE):
             held = select(t.tag, t.uses).where(t.persona_id == persona, t.tag.in_(part)).order_by(t.tag)
-            found = self.read_rows(held.with_for_update())
-            self.counts[tag_table.name] += len(found)
-            unused = [row.tag for row in found if row.uses <= 0]
+            rows = self.read_rows(held.with_for_update())
+            self.counts[tag_table.name] += len(rows)
+            unused = [row.tag for row in rows if row.uses <= 0]
             self.connection.execute(delete(tag_table).where(t.persona_id == persona, t.tag.in_(unused)))
-            gone += unused
-        if not gone:
+            deleted += unused
+        if not deleted:
             return
-        while gone:
-            gone = self._drop_tags(gone)
+        while deleted:
+            deleted = self._drop_tags(deleted)
         tags_table.raise_version(self.connection, self.db, persona)
         self.counts[counters.name] += 1
 
-    def _drop_tags(self, gone: Collection[str]) -> list[str]:
+    def _drop_tags(self, deleted: Collection[str]) -> list[str]:
         """Delete aliases and links of tags that are gone; return, deleted too, those that were known by these alone."""
         t, a, n, persona = tag_table.c, tag_aliases.c, tag_links.c, self.persona
-        self.delete_in(tag_aliases, a.tag, gone)
+        self.delete_in(tag_aliases, a.tag, deleted)
         near: set[str] = set()
         for one, other in ((n.tag, n.related_tag), (n.related_tag, n.tag)):
-            for part in chunks(sorted(gone), AT_ONCE):
+            for part in chunks(sorted(deleted), AT_ONCE):
                 near |= {row[0] for row in self.read_rows(select(other).where(n.persona_id == persona, one.in_(part)))}
-            self.delete_in(tag_links, one, gone)
+            self.delete_in(tag_links, one, deleted)
         alone: list[str] = []
-        for tag in sorted(near - set(gone)):
+        for tag in sorted(near - set(deleted)):
             linked = select(n.tag).where(n.persona_id == persona, or_(n.tag == tag, n.related_tag == tag)).limit(1)
             named = select(a.alias).where(a.persona_id == persona, a.tag == tag).limit(1)
             unused = not self.read_rows(linked) and not self.read_rows(named)

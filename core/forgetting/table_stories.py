@@ -22,16 +22,18 @@ SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
 _S, _R, _V, _K = scene_table.c, scene_recaps.c, running_recaps.c, conversations.c
 
 
-def delete_parts(removal: Removal, conversation: str, gone: Collection[int]) -> None:
+def delete_parts(removal: Removal, conversation: str, deleted: Collection[int]) -> None:
     """Delete what a conversation's story was made of, as far as messages that go are in it, and queue it anew."""
     story = _read_story(removal, conversation)
-    first = next((index for index, row in enumerate(story.rows) if row in gone), None)
+    first = next((index for index, row in enumerate(story.rows) if row in deleted), None)
     if first is None:
         return
-    changed = _scenes_with(story, gone)
-    _change_scenes(removal, story, changed, gone)
+    changed = _scenes_with(story, deleted)
+    _change_scenes(removal, story, changed, deleted)
     ended = _drop_versions(removal, conversation, first)
-    left = [[row for row in story.rows_of(each) if row not in gone] for each in changed if each.recap_index is not None]
+    left = [
+        [row for row in story.rows_of(each) if row not in deleted] for each in changed if each.recap_index is not None
+    ]
     _queue(removal, conversation, [rows[-1] for rows in left if rows], running=ended)
 
 
@@ -60,7 +62,7 @@ def _scenes_with(story: Layout, messages: Collection[int]) -> list[Scene]:
     return [each for each in story.scenes if any(row in messages for row in story.rows_of(each))]
 
 
-def _change_scenes(removal: Removal, story: Layout, changed: Sequence[Scene], gone: Collection[int]) -> None:
+def _change_scenes(removal: Removal, story: Layout, changed: Sequence[Scene], deleted: Collection[int]) -> None:
     """Delete the recaps of changed scenes, and their names, which may tell what was said; move the breaks that lie on
     messages that go.
     """
@@ -69,7 +71,7 @@ def _change_scenes(removal: Removal, story: Layout, changed: Sequence[Scene], go
     for part in chunks(sorted(ids), AT_ONCE):
         mine = (_S.persona_id == removal.persona, _S.id.in_(part))
         removal.connection.execute(update(scene_table).where(*mine).values(current_recap_index=None, name=""))
-    moved = rules.moved_breaks(story.rows, {scene.break_row: scene.id for scene in story.scenes}, gone)
+    moved = rules.moved_breaks(story.rows, {scene.break_row: scene.id for scene in story.scenes}, deleted)
     for scene_id, row in moved.items():
         if row is None:
             removal.delete(scene_table, _S.id == scene_id)
@@ -77,8 +79,8 @@ def _change_scenes(removal: Removal, story: Layout, changed: Sequence[Scene], go
             change = update(scene_table).where(_S.persona_id == removal.persona, _S.id == scene_id)
             removal.connection.execute(change.values(break_row=row))
     said_something = {scene.id for scene in changed if scene.recap_index is not None or scene.name}
-    deleted = {scene_id for scene_id, row in moved.items() if row is None}
-    removal.counts[scene_table.name] += len((said_something | set(moved)) - deleted)
+    dropped = {scene_id for scene_id, row in moved.items() if row is None}
+    removal.counts[scene_table.name] += len((said_something | set(moved)) - dropped)
 
 
 def _drop_versions(removal: Removal, conversation: str, first: int) -> bool:

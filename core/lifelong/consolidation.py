@@ -113,11 +113,11 @@ def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = F
         ]  # fmt: skip
         prompt = renderer.text(DEEP_TEMPLATE if deep else TEMPLATE, messages=shown)
         reply = llm.ask(model, [{"role": "user", "content": prompt}], settings)
-        found = rules.read_reply(reply, patterns=patterns, deep=deep)
-        if found is None:
+        new_facts = rules.read_reply(reply, patterns=patterns, deep=deep)
+        if new_facts is None:
             return None
         who, sources = rules.only_participant(piece), tuple(one.row_id for one in piece if one.row_id is not None)
-        facts += [replace(fact, participant=who, sources=sources) for fact in found]
+        facts += [replace(fact, participant=who, sources=sources) for fact in new_facts]
     return facts
 
 

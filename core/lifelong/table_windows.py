@@ -87,11 +87,11 @@ def read_newest(db: Database, persona: str, conversation: str | None, most: int)
     """Return the newest messages of a conversation, or of all of a persona, consolidated or not, by conversation."""
     values: dict[str, Any] = {"persona": persona, "most": most}
     if conversation is None:
-        found = db.read(_NEWEST_OF_ALL, values, source="chat_history_cache")
+        rows = db.read(_NEWEST_OF_ALL, values, source="chat_history_cache")
     else:
-        found = db.read(_NEWEST_HERE, {**values, "conversation": conversation}, source="chat_history_cache")
+        rows = db.read(_NEWEST_HERE, {**values, "conversation": conversation}, source="chat_history_cache")
     by_key: dict[str, list[Any]] = {}
-    for row in found:
+    for row in rows:
         by_key.setdefault(row.interface_path, []).append(row)
     return [Window(key, 0, _in_order(rows)) for key, rows in sorted(by_key.items())]
 
@@ -119,15 +119,15 @@ _MOST_LOOKED_AT = 10_000
 
 def read_waiting(db: Database, persona: str) -> list[str]:
     """Return the conversations with messages that were not consolidated yet, the quietest first."""
-    found = db.read(_WAITING, {"persona": persona}, source="conversations")
-    return [row.conversation_key for row in found]
+    rows = db.read(_WAITING, {"persona": persona}, source="conversations")
+    return [row.conversation_key for row in rows]
 
 
 def read_active(db: Database, persona: str, above: int) -> tuple[list[str], int]:
     """Return the conversations something was stored in after a row, and the newest row seen."""
     values = {"persona": persona, "above": above, "most": _MOST_LOOKED_AT}
-    found = db.read(_AFTER, values, source="chat_history_cache")
-    return sorted({row.interface_path for row in found}), int(found[-1].id) if found else above
+    rows = db.read(_AFTER, values, source="chat_history_cache")
+    return sorted({row.interface_path for row in rows}), int(rows[-1].id) if rows else above
 
 
 _NEWER = (

@@ -34,9 +34,9 @@ def read_instructions(
     except (OSError, ValueError) as error:
         logs.warning("instructions_not_read", error=type(error).__name__)
         return ()
-    found = [
+    recognised = [
         Instruction(each.text, each.topics, begins="wishes" in each.groups, ends="endings" in each.groups)
         for each in statements
         if each.groups.intersection(_GROUPS)
     ]
-    return tuple((each, screening.is_flagged(each.text, "memory")[0]) for each in found[:MOST_INSTRUCTIONS])
+    return tuple((each, screening.is_flagged(each.text, "memory")[0]) for each in recognised[:MOST_INSTRUCTIONS])

@@ -43,10 +43,10 @@ _CALL = re.compile(r"(?<![\w@./+-])@memory(?![\w@-]|\.\w)[ \t]*[:,]?", re.IGNORE
 
 def asked_before(text: str, known: Sequence[Phrases]) -> tuple[str, Literal["@memory", "phrase"]] | None:
     """Return what a message asks to save and by which means, None where it asks for nothing."""
-    found = _CALL.search(text)
-    if found is not None:
-        after = text[found.end() :].strip()
-        return after or text[: found.start()].strip(), "@memory"
+    call = _CALL.search(text)
+    if call is not None:
+        after = text[call.end() :].strip()
+        return after or text[: call.start()].strip(), "@memory"
     from ..text.remember_phrases import is_request  # noqa: PLC0415 - its patterns are for mode plus alone
 
     return (text, "phrase") if is_request(text, known) else None

@@ -93,12 +93,12 @@ class Added(int):
         notes: Iterable[str] = (),
         reason: str = "",
     ) -> Added:
-        made = super().__new__(cls, count)
-        made.ids = tuple(ids)
-        made.merged = merged
-        made.notes = tuple(notes)
-        made.reason = reason
-        return made
+        result = super().__new__(cls, count)
+        result.ids = tuple(ids)
+        result.merged = merged
+        result.notes = tuple(notes)
+        result.reason = reason
+        return result
 
 
 class Pruned(int):
@@ -117,10 +117,10 @@ class Pruned(int):
     def __new__(
         cls, count: int = 0, items: Iterable[tuple[int, tuple[str, ...]]] = (), *, notes: Iterable[str] = ()
     ) -> Pruned:
-        made = super().__new__(cls, count)
-        made.items = tuple(items)
-        made.notes = tuple(notes)
-        return made
+        result = super().__new__(cls, count)
+        result.items = tuple(items)
+        result.notes = tuple(notes)
+        return result
 
 
 @dataclass(frozen=True, slots=True)

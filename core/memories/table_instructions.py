@@ -285,14 +285,14 @@ SHOWN = Shape(FIRST + 24, StoredInstruction, content=TEXT, metadata=OBJECT, at=T
 @lru_cache(maxsize=4)
 def _part(known: bool, of_servers: bool, family: str) -> Part:
     seen = _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID))
-    made = select(*SHOWN.columns(id=_C.id, content=_C.content, metadata=_C.metadata, at=_C.timestamp)).where(
+    chosen = select(*SHOWN.columns(id=_C.id, content=_C.content, metadata=_C.metadata, at=_C.timestamp)).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
         or_(seen, cross_channel.said_by_person(memories)) if of_servers else seen,
         _C.local_only <= bindparam("local_only", type_=Integer()),
         _match_person(known),
         *_match_in_force(),
     )
-    return Part(made.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
+    return Part(chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
 
 
 def section_part(viewer: Viewer, *, server_in_direct: bool = False) -> Branch:

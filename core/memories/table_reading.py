@@ -35,12 +35,12 @@ class ReadScope:
     """Items marked local_only too."""
 
     def conditions(self) -> list[Any]:
-        made: list[Any] = [_C.persona_id == bindparam("persona", self.persona, type_=Key(64))]
+        where: list[Any] = [_C.persona_id == bindparam("persona", self.persona, type_=Key(64))]
         if self.audiences is not None:
-            made.append(_C.audience_id.in_(bindparam("audiences", list(self.audiences), expanding=True, type_=ID)))
+            where.append(_C.audience_id.in_(bindparam("audiences", list(self.audiences), expanding=True, type_=ID)))
         if not self.local:
-            made.append(_C.local_only == 0)
-        return made
+            where.append(_C.local_only == 0)
+        return where
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +184,9 @@ def find(db: Database, seen: ReadScope, row_id: int) -> Item | None:
 
 def lock_items(connection: Connection, seen: ReadScope, ids: Sequence[int]) -> list[Any]:
     """Return the rows of these ids that are seen, by id, held until the transaction ends."""
-    found: list[Any] = []
+    locked: list[Any] = []
     for part in chunks(sorted(set(ids)), 500):
         chosen = _by_id().order_by(_C.id).with_for_update()
         rows = connection.execute(chosen, {"persona": seen.persona, "ids": part})
-        found += [row for row in rows if is_seen(seen, row)]
-    return found
+        locked += [row for row in rows if is_seen(seen, row)]
+    return locked

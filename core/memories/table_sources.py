@@ -49,8 +49,8 @@ def find_sources(db: Database, scope: Scope, message_id: object) -> list[int | s
     named = key_text(message_id, "message_id", MESSAGE_ID_BYTES, required=True)
     if scope.conversation is not None:
         values: dict[str, Any] = {"persona": scope.persona, "conversation": scope.conversation, "message": named}
-        if found := db.read(_BY_MESSAGE, values, source="chat_history_cache"):
-            return [int(found[0].id)]
+        if lines := db.read(_BY_MESSAGE, values, source="chat_history_cache"):
+            return [int(lines[0].id)]
     if isinstance(message_id, int) and 0 <= message_id < MOST_ID:
         values = {"persona": scope.persona, "row": message_id}
         if db.read(_BY_ROW, values, source="chat_history_cache"):
@@ -91,7 +91,7 @@ def read_sources(db: Database, persona: str, ids: Iterable[object]) -> list[Sour
     wanted = [row_id for each in ids if (row_id := find_id(each)) is not None and 0 < row_id < MOST_ID]
     if not wanted:
         return []
-    found = db.read(_LINES, {"persona": persona, "ids": wanted[:MOST_SOURCES]}, source="chat_history_cache")
+    lines = db.read(_LINES, {"persona": persona, "ids": wanted[:MOST_SOURCES]}, source="chat_history_cache")
     return [
         SourceLine(
             int(row.id),
@@ -100,7 +100,7 @@ def read_sources(db: Database, persona: str, ids: Iterable[object]) -> list[Sour
             row.message_text,
             row.timestamp,
         )
-        for row in found
+        for row in lines
     ]
 
 

@@ -53,8 +53,8 @@ def _find_person(connection: Connection, scope: Scope, facts: ConversationFacts)
     spoke = select(c.participant_key).where(
         c.persona_id == scope.persona, c.interface_path == facts.key, c.participant_key.is_not(None)
     )
-    found = connection.execute(spoke.distinct().limit(2)).scalars().all()
-    return table_participants.person_of(connection, scope.persona, found[0]) if len(found) == 1 else None
+    matches = connection.execute(spoke.distinct().limit(2)).scalars().all()
+    return table_participants.person_of(connection, scope.persona, matches[0]) if len(matches) == 1 else None
 
 
 def set_local_only(db: Database, scope: Scope, conversation: object, local: bool, *, items: bool) -> dict[str, int]:
@@ -82,10 +82,10 @@ def _read_threads(
     """Return the threads that follow, held; what is somebody else's direct message is none, whatever its key says."""
     if parent_key(parent.key) is not None:
         return ()
-    found = table_conversations.hold_threads(connection, persona, parent.key)
+    matches = table_conversations.hold_threads(connection, persona, parent.key)
     if local:
-        return [t for t in found if not table_conversations.is_of_another(parent.direct_person, t.direct_person)]
-    return [t for t in found if not t.direct_person or t.direct_person == parent.direct_person]
+        return [t for t in matches if not table_conversations.is_of_another(parent.direct_person, t.direct_person)]
+    return [t for t in matches if not t.direct_person or t.direct_person == parent.direct_person]
 
 
 def _mark_conversation(

@@ -160,13 +160,13 @@ def _find_identity(connection: Connection, persona: str, facts: ConversationFact
     spoke = select(c.participant_key).where(
         c.persona_id == persona, c.interface_path == facts.key, c.participant_key.in_(group)
     )
-    found = list(connection.execute(spoke.distinct().limit(2)).scalars())
-    if len(found) != 1:
+    matches = list(connection.execute(spoke.distinct().limit(2)).scalars())
+    if len(matches) != 1:
         interface, chat, _ = split_key(facts.key)
-        found = [key for key in group if key == f"{interface}/{chat}"] or [
+        matches = [key for key in group if key == f"{interface}/{chat}"] or [
             key for key in group if split_key(key)[0] == interface
         ]
-    return found[0] if len(found) == 1 else None
+    return matches[0] if len(matches) == 1 else None
 
 
 # What is handed over to a person
@@ -181,7 +181,7 @@ def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[di
     me = select(_P.person_key).where(_P.persona_id == persona, _P.participant_key == key)
     linked = select(_P.participant_key).where(_P.persona_id == persona, _P.person_key.in_(me))
     keys = sorted({key, *(str(row[0]) for row in db.read(linked, source="participants"))})
-    found: dict[str, list[dict[str, Any]]] = {}
+    matches: dict[str, list[dict[str, Any]]] = {}
     for entry in REGISTRY:
         if not entry.participant:
             continue
@@ -191,8 +191,8 @@ def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[di
             theirs = theirs.where(table.c[entry.persona] == persona)
         rows = db.read(theirs.order_by(*table.primary_key.columns), source=entry.table)
         if rows:
-            found[entry.table] = [_build_row(row) for row in rows]
-    return found
+            matches[entry.table] = [_build_row(row) for row in rows]
+    return matches
 
 
 def _build_row(row: Any) -> dict[str, Any]:

@@ -61,9 +61,9 @@ class RelationshipResult(WriteResult):
         relationship: Relationship,
         notes: tuple[str, ...] = (),
     ) -> Self:
-        made = cast("Self", super().__new__(cls, stored, id, reason, notes=notes))
-        made.relationship = relationship
-        return made
+        result = cast("Self", super().__new__(cls, stored, id, reason, notes=notes))
+        result.relationship = relationship
+        return result
 
 
 # Values

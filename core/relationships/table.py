@@ -70,16 +70,16 @@ ROWS = (
 HELD = ROWS.with_for_update()
 
 
-def identities(found: Sequence[Any], key: str) -> tuple[str, list[str]]:
+def identities(people: Sequence[Any], key: str) -> tuple[str, list[str]]:
     """Return the key of the person and all keys of theirs; of a person nobody knows the key alone."""
-    person = found[0].person_key if found else key
-    return person, sorted({key, person, *(row.participant_key for row in found)})
+    person = people[0].person_key if people else key
+    return person, sorted({key, person, *(row.participant_key for row in people)})
 
 
 def find(db: Database, persona: str, key: str) -> Row | None:
     with db.request_connection():
-        found = db.read(IDENTITIES, {"persona": persona, "user": key}, source=participants.name)
-        _, keys = identities(found, key)
+        people = db.read(IDENTITIES, {"persona": persona, "user": key}, source=participants.name)
+        _, keys = identities(people, key)
         rows = db.read(ROWS, {"persona": persona, "keys": keys}, source=SOURCE)
     return Row(*rows[0]) if rows else None
 
@@ -147,17 +147,17 @@ def _part(shape: Shape[StoredRelationship], family: str) -> Part:
         at=_U.last_interaction,
     )
     if shape is OWN:
-        made = select(*row).where(_U.persona_id == PERSONA, _U.user_id == USER)
+        chosen = select(*row).where(_U.persona_id == PERSONA, _U.user_id == USER)
     else:
         joined = participants.join(
             user_relationships, (_U.persona_id == p.persona_id) & (_U.user_id == p.participant_key)
         )
-        made = (
+        chosen = (
             select(*row)
             .select_from(joined)
             .where(p.persona_id == PERSONA, p.person_key == bindparam("person", type_=Key(255)))
         )
-    return Part(made, family, in_order=True)
+    return Part(chosen, family, in_order=True)
 
 
 def build_branches(key: str, person: str) -> tuple[Branch, ...]:
