@@ -92,8 +92,7 @@ def describe_age(moment: datetime, now: datetime) -> str:
 
 def newest_first(entries: Iterable[Entry]) -> list[Entry]:
     """Return the entries by time, newest first, ties by channel."""
-    by_channel = sorted(entries, key=lambda e: (e.channel, e.id))
-    return sorted(by_channel, key=lambda e: e.updated.timestamp() if e.updated else 0.0, reverse=True)
+    return sorted(entries, key=lambda e: (-e.updated.timestamp() if e.updated else 0.0, e.channel, -e.id))
 
 
 def choose_entries(
@@ -106,11 +105,11 @@ def choose_entries(
     """
     # A host that names no interface stores a turn under the channel's id alone.
     own_names = {channel, plain_key(channel).partition("/")[2]} - {""} if channel else set()
-    own: list[Entry] = []
-    others: list[Entry] = []
+    chosen: list[Entry] = []
     left_out: dict[int, str] = {}
     channels: set[str] = set()
-    for entry in sorted(entries, key=lambda e: (e.updated.timestamp() if e.updated else 0.0, e.id), reverse=True):
+    others = 0
+    for entry in newest_first(entries):
         is_own = entry.channel in own_names
         name = "" if is_own else entry.channel
         if name in channels or (is_own and entry.summary_at is None):
@@ -120,11 +119,12 @@ def choose_entries(
         fresh = () if is_own else tuple(i for i in entry.items if not _is_shown(entry.channel, i.content, shown))
         if not entry.summary and not fresh:
             left_out[entry.id] = "visible"
-            continue
-        (own if is_own else others).append(replace(entry, items=fresh))
-    others = newest_first(others)
-    left_out |= {entry.id: "limit" for entry in others[max(most, 0) :]}
-    return newest_first([*own, *others[: max(most, 0)]]), left_out
+        elif not is_own and others >= most:
+            left_out[entry.id] = "limit"
+        else:
+            others += not is_own
+            chosen.append(replace(entry, items=fresh))
+    return chosen, left_out
 
 
 def _is_shown(channel: str, content: str, shown: Collection[tuple[str, str]]) -> bool:
