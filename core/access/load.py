@@ -39,8 +39,6 @@ from ..index.lookups import NO_MATCH
 from ..scope import Privacy, Scope
 from ..shapes import Vocabulary
 from .rules import (
-    SEPARATE,
-    UNSTATED,
     AudienceKey,
     choose_threads,
     own_audience,
@@ -48,7 +46,7 @@ from .rules import (
     plain_key,
     seen_audiences,
 )
-from .view import AccessSnapshot, ConversationFacts, Recent, Request, Viewer
+from .view import AccessSnapshot, ConversationFacts, Recent, Request, Viewer, facts_of
 
 LIVE_KEYS = 400
 
@@ -131,7 +129,12 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
     by_part: dict[int, list[Any]] = {}
     for row in rows:
         by_part.setdefault(row[0], []).append(row)
-    facts = {f.key: f for f in map(_facts, by_part.get(CONVERSATION, ()))}
+    # Numbers: audience, privacy, local only, id; keys: conversation, person of a direct message, server.
+    stored = (
+        facts_of((r[4], from_key(r[5]), r[1], from_key(r[7]), r[2], r[3], None if r[6] is None else from_key(r[6])))
+        for r in by_part.get(CONVERSATION, ())
+    )
+    facts = {each.key: each for each in stored}
     people = {from_key(r[5]): from_key(r[6]) for r in by_part.get(PARTICIPANT, ())}
     audience_ids = {
         AudienceKey(from_key(r[5]), from_key(r[6]), from_key(r[7])): r[1]  # type: ignore[arg-type]
@@ -169,15 +172,6 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
 def _recent(rows: Sequence[Any], visible: set[int]) -> tuple[Recent, ...]:
     newest = sorted({(from_key(r[6]), from_key(r[5]), r[2], r[8]) for r in rows if r[1] in visible}, reverse=True)
     return tuple(Recent(key, "" if title is None else from_key(title), bool(local)) for _, key, local, title in newest)
-
-
-def _facts(row: Any) -> ConversationFacts:
-    person = None if row[6] is None else from_key(row[6])
-    private, local = row[2], bool(row[3])
-    return ConversationFacts(
-        row[4], from_key(row[5]), row[1], from_key(row[7]), bool(private), local, person, private == SEPARATE,
-        private == UNSTATED,
-    )  # fmt: skip
 
 
 def _place(

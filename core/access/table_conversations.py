@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
@@ -36,7 +35,7 @@ from .rules import (
     plain_key,
     split_key,
 )  # fmt: skip
-from .view import ConversationFacts
+from .view import ConversationFacts, facts_of
 
 TITLE_CHARS = 200
 SHARED_KINDS = ("saved", "instruction")
@@ -83,14 +82,6 @@ _ONE = and_(
 )
 _FIND = select(*FACTS).where(_ONE)
 _LOCK = _FIND.with_for_update()
-
-
-def facts_of(row: Sequence[Any]) -> ConversationFacts:
-    """Return the row of `conversations` as far as visibility needs it, of a row that begins with FACTS."""
-    row_id, key, audience, server, private, local_only, person = row[: len(FACTS)]
-    return ConversationFacts(
-        row_id, key, audience, server, bool(private), bool(local_only), person, private == SEPARATE, private == UNSTATED
-    )
 
 
 def find(connection: Connection, persona: str, conversation: str, *, lock: bool = False) -> ConversationFacts | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..scope import Privacy, Scope
 from ..shapes import Vocabulary
-from .rules import AudienceKey
+from .rules import SEPARATE, UNSTATED, AudienceKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,14 @@ class ConversationFacts:
     is_separate: bool = False
     is_unstated: bool = False
     """Restricted until somebody speaks there or the host says how private it is."""
+
+
+def facts_of(row: Sequence[Any]) -> ConversationFacts:
+    """Return the facts of a row that begins with the columns `table_conversations.FACTS`."""
+    row_id, key, audience, server, private, local_only, person = row[:7]
+    return ConversationFacts(
+        row_id, key, audience, server, bool(private), bool(local_only), person, private == SEPARATE, private == UNSTATED
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from sqlalchemy import Connection, func, or_, select, update
 from ..access import table as audience_table
 from ..access import table_participants
 from ..access.rules import AudienceKey, split_key
-from ..access.table_conversations import FACTS, facts_of, relocate
+from ..access.table_conversations import FACTS, relocate
 from ..access.table_participants import checked_key, hold
-from ..access.view import ConversationFacts
+from ..access.view import ConversationFacts, facts_of
 from ..database import followers
 from ..database.engine import Database
 from ..database.registry import REGISTRY
