@@ -37,16 +37,16 @@ Progress = Callable[[str, int, int], None]
 
 def index_rows(db: Database, persona: str, most: int | None = None, progress: Progress | None = None) -> int:
     """Index the rows that others inserted into a persona, and return how many there were."""
-    done = 0
+    total = 0
     for source in sources.ALL:
-        while (size := RANGE if most is None else min(RANGE, most - done)) > 0:
+        while (size := RANGE if most is None else min(RANGE, most - total)) > 0:
             count = db.transaction(partial(_index_range, db, source, persona, size), source=source.table.name)
-            done += count
+            total += count
             if progress is not None and count:
-                progress(source.table.name, done, 0)
+                progress(source.table.name, total, 0)
             if count < size:
                 break
-    return done
+    return total
 
 
 def index_all_rows(db: Database, progress: Progress | None = None) -> int:
@@ -80,9 +80,11 @@ def _index_range(db: Database, source: SourceTable, persona: str, most: int, con
     uses = Counter[str]()
     for row in rows:
         audience = row["audience_id"] or audiences[_conversation_of(source, row)]
-        made = _complete(db, source, row) | {"audience_id": audience, "indexed": 1}
-        connection.execute(change_row(source, tuple(sorted(made))), {"whose": persona, "which": row["id"], **made})
-        uses.update(made.get(source.tags.name, []) if source.tags is not None else [])
+        columns = _complete(db, source, row) | {"audience_id": audience, "indexed": 1}
+        connection.execute(
+            change_row(source, tuple(sorted(columns))), {"whose": persona, "which": row["id"], **columns}
+        )
+        uses.update(columns.get(source.tags.name, []) if source.tags is not None else [])
     entries = index_entries.read_entries(connection, source, [row["id"] for row in rows])
     search_index.add(connection, db.family, entries)
     tags.raise_uses(connection, db, persona, uses)
@@ -110,15 +112,15 @@ _FACTS = (
 def _complete(db: Database, source: SourceTable, row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns that follow from the row."""
     at = read_time(row["timestamp"]) or db.clock()
-    made = {"timestamp": at, **derive_columns([row[text.name] for text in list_texts(source)])}
+    columns = {"timestamp": at, **derive_columns([row[text.name] for text in list_texts(source)])}
     if source.tags is not None:
-        made[source.tags.name] = stored_form(stored_tags(row["found_tags"]))[0]
+        columns[source.tags.name] = stored_form(stored_tags(row["found_tags"]))[0]
     if "created_at" in row and row["created_at"] is None:
-        made["created_at"] = at
+        columns["created_at"] = at
     if source is sources.CHAT:
-        made["role"] = "persona" if row["sender_id"] == PERSONA_SENDER else row["role"]
-        made["participant_key"] = participant_of(row["interface_path"], row["sender_id"])
-    return made
+        columns["role"] = "persona" if row["sender_id"] == PERSONA_SENDER else row["role"]
+        columns["participant_key"] = participant_of(row["interface_path"], row["sender_id"])
+    return columns
 
 
 def _conversation_of(source: SourceTable, row: Mapping[str, Any]) -> str:

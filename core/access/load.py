@@ -68,8 +68,8 @@ def load_snapshot(
         rows = _ask(db, scope, request, not private_stays_private)
     left = 0
     if any(row[0] == INSERTED for row in rows):
-        done, left = _index_external_rows(db, scope.persona)
-        rows = _ask(db, scope, request, not private_stays_private) if done else rows
+        indexed, left = _index_external_rows(db, scope.persona)
+        rows = _ask(db, scope, request, not private_stays_private) if indexed else rows
     snapshot = _read(rows, scope, request, destination, private_stays_private)
     return snapshot if not left else replace(snapshot, viewer=replace(snapshot.viewer, unindexed=left))
 
@@ -85,14 +85,14 @@ def _index_external_rows(db: Database, persona: str) -> tuple[int, int]:
     from . import external_rows  # noqa: PLC0415 - it writes, and few databases have such rows
 
     try:
-        done = external_rows.index_rows(db, persona, external_rows.MOST_AT_A_READ)
-        left = external_rows.count_waiting(db, persona) if done >= external_rows.MOST_AT_A_READ else 0
+        indexed = external_rows.index_rows(db, persona, external_rows.MOST_AT_A_READ)
+        left = external_rows.count_waiting(db, persona) if indexed >= external_rows.MOST_AT_A_READ else 0
     except StoreError as error:
         logs.warning("inserted_rows_left", error=type(error).__name__, number=error.number)
         return 0, 0
     if left:
         logs.warning("rows_not_indexed", rows=left)
-    return done, left
+    return indexed, left
 
 
 def _values(scope: Scope, request: Request) -> dict[str, Any]:
@@ -238,9 +238,9 @@ def _row(part: int, *, n: Sequence[Any] = (), k: Sequence[Any] = (), x: Any = No
     ]
 
 
-def _raw(found: Any) -> Any:
+def _raw(key: Any) -> Any:
     """A key column without its type, so that a union mixes it with others; the reader decodes."""
-    return type_coerce(found, NullType())
+    return type_coerce(key, NullType())
 
 
 def _as_text(moment: Any, family: str) -> Any:
@@ -316,12 +316,12 @@ def _select_always(family: str) -> tuple[Part, ...]:
     person = _row(PARTICIPANT, k=[_raw(p.participant_key), _raw(p.person_key)])
     keys = [_raw(k) for k in (_SEEN.c.kind, _SEEN.c.server_id, _SEEN.c.ref)]
     audience = select(*_row(AUDIENCE, n=[_SEEN.c.audience_id], k=keys))
-    made = [
+    parts = [
         select(*facts).where(c.persona_id == _P, c.conversation_key.in_(_many("keys", 512))),
         select(*person).where(p.persona_id == _P, p.participant_key == _WHO),
         audience,
     ]
-    return tuple(Part(each, family) for each in made)
+    return tuple(Part(each, family) for each in parts)
 
 
 @lru_cache(maxsize=16)
@@ -342,7 +342,7 @@ def _select_vocabulary(family: str) -> tuple[Part, ...]:
     )
     stale = func.coalesce(version.scalar_subquery(), 0) != bindparam("version", type_=Integer())
     links = [_raw(tag_links.c.tag), _raw(tag_links.c.related_tag)]
-    made = (
+    parts = (
         select(*_row(VERSION, n=[counters.c.value])).where(
             counters.c.persona_id == _P, counters.c.name == literal("tag_vocabulary", Key(64))
         ),
@@ -354,7 +354,7 @@ def _select_vocabulary(family: str) -> tuple[Part, ...]:
             tag_links.c.persona_id == _P, stale
         ),
     )
-    return tuple(Part(each, family) for each in made)
+    return tuple(Part(each, family) for each in parts)
 
 
 @lru_cache(maxsize=4)
@@ -370,7 +370,7 @@ def _select_recent(all_of_server: bool, family: str) -> tuple[Part, ...]:
     )
     person_or_self = func.coalesce(person.scalar_subquery(), _WHO)
     here, nowhere, blank = func.coalesce(known, _SERVER), literal("", Key(191)), literal("", Key(512))
-    made = []
+    parts = []
     for kind, server, ref, unless_same in (
         ("server", here, blank, ()),
         ("server", nowhere, blank, (here != nowhere,)),
@@ -379,15 +379,15 @@ def _select_recent(all_of_server: bool, family: str) -> tuple[Part, ...]:
         audience = select(a.audience_id).where(
             a.persona_id == _P, a.kind == literal(kind, Key(12)), a.server_id == server, a.ref == ref, *unless_same
         )
-        made.append(Part(_newest_of(c.audience_id == audience.scalar_subquery(), family), family))
-    return tuple(made)
+        parts.append(Part(_newest_of(c.audience_id == audience.scalar_subquery(), family), family))
+    return tuple(parts)
 
 
 def _newest_of(which: Any, family: str) -> Any:
     c = conversations.c
     keys = [_raw(c.conversation_key), _as_text(c.last_message_at, family)]
-    found = select(*_row(RECENT, n=[c.audience_id, c.local_only], k=keys, x=c.title))
-    found = found.where(c.persona_id == _P, which, c.conversation_key != _KEY, c.last_message_at.is_not(None))
+    statement = select(*_row(RECENT, n=[c.audience_id, c.local_only], k=keys, x=c.title))
+    statement = statement.where(c.persona_id == _P, which, c.conversation_key != _KEY, c.last_message_at.is_not(None))
     # As the index has them, the id last: in any other order servers read and sort all conversations of the audience.
-    newest = found.order_by(c.last_message_at.desc(), c.id.desc())
+    newest = statement.order_by(c.last_message_at.desc(), c.id.desc())
     return newest.limit(bindparam("recent", type_=Integer()))

@@ -27,15 +27,15 @@ FORGOTTEN_KINDS = ("direct", "saved", "conversation")
 def find_or_make(connection: Connection, db: Database, persona: str, key: AudienceKey) -> int:
     """Return the id of an audience; the first row of an audience makes it."""
     values = {"persona": persona, "kind": key.kind, "server": key.server, "ref": key.ref}
-    found = connection.execute(_HOLD if key.kind in FORGOTTEN_KINDS else _FIND, values).scalar()
-    if found is not None:
-        return int(found)
+    audience_id = connection.execute(_HOLD if key.kind in FORGOTTEN_KINDS else _FIND, values).scalar()
+    if audience_id is not None:
+        return int(audience_id)
     row: dict[str, Any] = {"audience_id": db.ids.one(), "persona_id": persona, "kind": key.kind}
     connection.execute(insert_ignore(audiences, db.family), row | {"server_id": key.server, "ref": key.ref})
-    made = connection.execute(_FIND, values).scalar()
-    if made is None:
+    inserted = connection.execute(_FIND, values).scalar()
+    if inserted is None:
         raise DuplicateKeyError(DUPLICATE_KEY, source="audiences")
-    return int(made)
+    return int(inserted)
 
 
 def find(connection: Connection, persona: str, key: AudienceKey) -> int | None:

@@ -176,11 +176,11 @@ def make(
         "title": title[:TITLE_CHARS],
         "created_at": now,
     }
-    made = connection.execute(insert_ignore(conversations, db.family), row).rowcount
+    inserted = connection.execute(insert_ignore(conversations, db.family), row).rowcount
     facts = find(connection, scope.persona, key, lock=True)
     if facts is None:
         raise DuplicateKeyError(DUPLICATE_KEY, source="conversations")
-    if made and facts.is_private and not is_unstated:
+    if inserted and facts.is_private and not is_unstated:
         _take_along(connection, db, scope.persona, facts, privacy, direct, None)
     return facts
 

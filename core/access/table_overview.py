@@ -207,13 +207,13 @@ def count_places(db: Database, persona: str) -> list[PlaceCount]:
             for table in (chat_history_cache, memories, ai_diary)
         )
     ).subquery()
-    found = (
+    statement = (
         select(a.kind, a.server_id, func.sum(counted.c.held).label("held"))
         .select_from(audiences.join(counted, counted.c.audience_id == a.audience_id))
         .where(a.persona_id == persona)
         .group_by(a.kind, a.server_id)
     )
-    rows = db.read(found, source="audiences")
+    rows = db.read(statement, source="audiences")
     return sorted((PlaceCount(row.kind, row.server_id, int(row.held)) for row in rows), key=lambda one: -one.rows)
 
 

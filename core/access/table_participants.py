@@ -83,16 +83,16 @@ def delete_levels(connection: Connection, keys: Iterable[str]) -> int:
     """Delete the levels of participants whom no persona knows any more, and return how many there were."""
     v = privacy_levels.c
     nobody = ~select(_P.participant_key).where(_P.participant_key == v.participant_key).exists()
-    gone = delete(privacy_levels).where(v.participant_key.in_(sorted(keys)), nobody)
-    return int(connection.execute(gone).rowcount)
+    statement = delete(privacy_levels).where(v.participant_key.in_(sorted(keys)), nobody)
+    return int(connection.execute(statement).rowcount)
 
 
 def person_of(connection: Connection, persona: str, participant: str | None) -> str | None:
     """Return the key of the person behind a participant: of the identity it is linked to, else its own."""
     if not participant:
         return None
-    found = connection.execute(_PERSON, {"persona": persona, "key": participant}).scalar()
-    return found or participant
+    person = connection.execute(_PERSON, {"persona": persona, "key": participant}).scalar()
+    return person or participant
 
 
 _PERSON = select(_P.person_key).where(_P.persona_id == bindparam("persona"), _P.participant_key == bindparam("key"))
@@ -104,10 +104,10 @@ def note_names(
     """Make people whose lines are stored known, and keep the name they go by now."""
     now = db.clock()
     for key, shown in sorted(names.items()):
-        held = stored.get(key)
-        if held is None or held.display_name is None:
+        known_person = stored.get(key)
+        if known_person is None or known_person.display_name is None:
             connection.execute(insert_ignore(participants, db.family), _row(persona, key, shown, now))
-        elif shown and shown != held.display_name:
+        elif shown and shown != known_person.display_name:
             change = update(participants).where(_P.persona_id == persona, _P.participant_key == key)
             connection.execute(change.values(display_name=shown[:NAME_CHARS], updated_at=now))
 
@@ -136,5 +136,5 @@ def hold(connection: Connection, db: Database, persona: str, keys: Iterable[str]
     people = select(_P.person_key).where(_P.persona_id == persona, _P.participant_key.in_(wanted))
     persons = sorted(set(connection.execute(people).scalars()))
     group = select(_P.participant_key, _P.person_key).where(_P.persona_id == persona, _P.person_key.in_(persons))
-    found = connection.execute(group.order_by(_P.participant_key).with_for_update()).all()
-    return {row.participant_key: row.person_key for row in found}
+    rows = connection.execute(group.order_by(_P.participant_key).with_for_update()).all()
+    return {row.participant_key: row.person_key for row in rows}

@@ -39,12 +39,12 @@ def is_late(
     db: Database, persona: str, row_id: int, *, people: Iterable[str | None] = (), conversation: str | None = None
 ) -> bool:
     """Return whether a row was begun before one of its people, or its conversation, was forgotten."""
-    held: _Marks | None = db.caches.get(_NAME)
-    if held is None:
+    marks: _Marks | None = db.caches.get(_NAME)
+    if marks is None:
         return False
     wanted = _digests(persona, filter(None, people), filter(None, (conversation,)))
-    with held.lock:
-        return any(row_id < held.before.get(digest, 0) for digest in wanted)
+    with marks.lock:
+        return any(row_id < marks.before.get(digest, 0) for digest in wanted)
 
 
 def _digests(persona: str, people: Iterable[str], conversations: Iterable[str]) -> list[bytes]:

@@ -149,8 +149,8 @@ def _participant(scope: Scope, conversation: str, sender: str, role: Role) -> tu
 
 
 def _optional_key(value: object, name: str, limit: int) -> str | None:
-    made = None if value is None else key_text(value, name, limit)
-    return made if made and made.strip() else None
+    text = None if value is None else key_text(value, name, limit)
+    return text if text and text.strip() else None
 
 
 def _time(value: object, now: datetime, notes: list[str]) -> datetime:

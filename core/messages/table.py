@@ -154,8 +154,8 @@ def _hold_place(
         "by_id": int(bool(message.sender_id)),
         "has_id": int(message.message_id is not None),
     }
-    (found,), _ = _facts(connection.dialect.name).run(connection, values)
-    row = decode_row(found)
+    (fetched,), _ = _facts(connection.dialect.name).run(connection, values)
+    row = decode_row(fetched)
     facts = facts_of(row)
     rank, trigger_rank, name, same_id, same_text = row[len(table_conversations.FACTS) :]
     levels = {

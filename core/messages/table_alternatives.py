@@ -32,11 +32,11 @@ _ALL = select(_A.alternative, _A.text, _A.is_current, _A.metadata).where(*_ONE).
 
 def read_alternatives(reader: Reader, persona: str, row_id: int) -> list[Alternative]:
     """Return the alternatives of a message by number; none for a message that was said once."""
-    found = reader(_ALL, {"persona": persona, "row": row_id})
-    return [Alternative(r.alternative, r.text, bool(r.is_current), values.read_object(r.metadata) or {}) for r in found]
+    rows = reader(_ALL, {"persona": persona, "row": row_id})
+    return [Alternative(r.alternative, r.text, bool(r.is_current), values.read_object(r.metadata) or {}) for r in rows]
 
 
-def insert_alternatives(connection: Connection, persona: str, row_id: int, made: Sequence[Alternative]) -> None:
+def insert_alternatives(connection: Connection, persona: str, row_id: int, alternatives: Sequence[Alternative]) -> None:
     """Store alternatives of a message; those numbers must be free."""
     ready = [
         {
@@ -47,7 +47,7 @@ def insert_alternatives(connection: Connection, persona: str, row_id: int, made:
             "is_current": int(each.is_current),
             "metadata": dict(each.metadata) or None,
         }
-        for each in made
+        for each in alternatives
     ]
     values.insert_rows(connection, message_alternatives, ready)
 

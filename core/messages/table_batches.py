@@ -82,10 +82,10 @@ def _insert_part(
     persona, by_id = scope.persona, dict(zip(db.ids.take(len(part)), part, strict=True))
     lies = dict(zip(by_id, beside, strict=False))
     stated = {row_id: some for row_id, some in zip(by_id, instructions, strict=False) if some}
-    done: dict[int, WriteResult] = {}
+    outcomes: dict[int, WriteResult] = {}
 
     def work(connection: Connection) -> list[WriteResult] | None:
-        done.clear()
+        outcomes.clear()
         names = {name for m in part for name in (m.participant, m.triggered_by) if name}
         levels = table_participants.known(connection, persona, names, privacy_default)
         for row_id, message in by_id.items():
@@ -93,12 +93,12 @@ def _insert_part(
             late = messages_table.is_late(db, persona, message, row_id)
             if late or messages_table.is_private(message, concerned, privacy_default):
                 notes = (*message.notes, messages_table.FORGOTTEN) if late else message.notes
-                done[row_id] = WriteResult(False, None, "privacy", notes=notes)
+                outcomes[row_id] = WriteResult(False, None, "privacy", notes=notes)
         ready: list[Ready] = []
-        kept = sorted((m.conversation, row_id) for row_id, m in by_id.items() if row_id not in done)
+        kept = sorted((m.conversation, row_id) for row_id, m in by_id.items() if row_id not in outcomes)
         for key, group in groupby(kept, key=lambda pair: pair[0]):
             own = messages_table.build_scope(scope, key, privacy.get(key))
-            ready += _hold_conversation(connection, db, own, {row_id: by_id[row_id] for _, row_id in group}, done)
+            ready += _hold_conversation(connection, db, own, {row_id: by_id[row_id] for _, row_id in group}, outcomes)
         if any(messages_table.is_late(db, persona, message, row_id) for row_id, message, _ in ready):
             raise RollbackError(None)  # forgotten while this waited for a conversation: once more, without these
         spoke = {m.participant: m.sender_name for _, m, _ in ready if m.participant}
@@ -113,12 +113,12 @@ def _insert_part(
                 messages_table.record_instructions(
                     connection, db, own, place, row_id, message, stated[row_id], privacy_default, holding
                 )
-        return [done[row_id] for row_id in by_id]
+        return [outcomes[row_id] for row_id in by_id]
 
     def confirm(connection: Connection) -> list[WriteResult] | None:
-        written = [r.id for r in done.values() if r.stored and r.id is not None]
+        written = [r.id for r in outcomes.values() if r.stored and r.id is not None]
         is_stored = messages_table.find_stored(connection, persona, written[:1]) is not None
-        return [done[row_id] for row_id in by_id] if is_stored else None
+        return [outcomes[row_id] for row_id in by_id] if is_stored else None
 
     while (results := db.transaction(work, source="chat_history_cache", confirm=confirm)) is None:
         continue
@@ -126,7 +126,11 @@ def _insert_part(
 
 
 def _hold_conversation(
-    connection: Connection, db: Database, scope: Scope, messages: Mapping[int, NewMessage], done: dict[int, WriteResult]
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    messages: Mapping[int, NewMessage],
+    results: dict[int, WriteResult],
 ) -> list[Ready]:
     """Return the rows to write of one conversation, which is held from here on."""
     batch, persona, key = list(messages.values()), scope.persona, scope.conversation or ""
@@ -143,7 +147,7 @@ def _hold_conversation(
             seen.note(message, row_id)
             ready.append((row_id, message, place))
         reason: WriteReason = "" if double is None or is_own else "duplicate"
-        done[row_id] = WriteResult(not reason, row_id if double is None else double, reason, notes=message.notes)
+        results[row_id] = WriteResult(not reason, row_id if double is None else double, reason, notes=message.notes)
     if ready:
         table_conversations.touch(connection, persona, key, max(m.at for _, m, _ in ready), title)
     return ready

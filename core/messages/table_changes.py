@@ -83,9 +83,9 @@ def clear_conversation(db: Database, scope: Scope, conversation: str, *, audienc
         )
         ids = connection.execute(mine).scalars().all()
         table_story_rows.delete_rows(connection, scope.persona, ids)
-        gone = indexed.remove(connection, db, CHAT, scope.persona, ids)
+        deleted = indexed.remove(connection, db, CHAT, scope.persona, ids)
         short_term_table.remove_channel(connection, scope.persona, conversation, audiences)
         table_story_rows.delete_conversation(connection, scope.persona, conversation)
-        return gone
+        return deleted
 
     return db.idempotent_transaction(work, source="chat_history_cache")

@@ -51,8 +51,8 @@ def read_breaks(read: Reader, persona: str, conversation: str) -> list[Place]:
 
 def read_newest_breaks(read: Reader, persona: str, conversation: str, count: int) -> list[Place]:
     """Return where the newest visible scene breaks lie, oldest of them first."""
-    found = read(_NEWEST_BREAKS, {"persona": persona, "conversation": conversation, "most": count})
-    return [Place(r.timestamp, r.id) for r in reversed(found)]
+    rows = read(_NEWEST_BREAKS, {"persona": persona, "conversation": conversation, "most": count})
+    return [Place(r.timestamp, r.id) for r in reversed(rows)]
 
 
 _ORDER = select(_C.id, _C.timestamp, _C.hidden).where(*_HERE).order_by(_C.timestamp, _C.id)
@@ -60,8 +60,8 @@ _ORDER = select(_C.id, _C.timestamp, _C.hidden).where(*_HERE).order_by(_C.timest
 
 def read_rows(read: Reader, persona: str, conversation: str) -> list[Row]:
     """Return every message of a conversation, oldest first: its index is its position."""
-    found = read(_ORDER, {"persona": persona, "conversation": conversation})
-    return [Row(r.id, Place(r.timestamp, r.id), None if r.hidden == AT_SOURCE else bool(r.hidden)) for r in found]
+    rows = read(_ORDER, {"persona": persona, "conversation": conversation})
+    return [Row(r.id, Place(r.timestamp, r.id), None if r.hidden == AT_SOURCE else bool(r.hidden)) for r in rows]
 
 
 def _up_to() -> Any:

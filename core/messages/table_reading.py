@@ -252,10 +252,10 @@ def read_log(db: Database, persona: str, conversation: str, limit: int, before: 
     mine = (_C.persona_id == persona, _C.interface_path == conversation)
     chosen = _LOG.where(*mine).order_by(_C.timestamp.desc(), _C.id.desc()).limit(limit)
     if before is not None:
-        found = db.read(select(_C.timestamp).where(*mine, _C.id == before), source=chat_history_cache.name)
-        if not found:
+        rows = db.read(select(_C.timestamp).where(*mine, _C.id == before), source=chat_history_cache.name)
+        if not rows:
             return []
-        at = found[0][0]
+        at = rows[0][0]
         chosen = chosen.where(or_(_C.timestamp < at, and_(_C.timestamp == at, _C.id < before)))
     return [_log_line(row) for row in reversed(db.read(chosen, source=chat_history_cache.name))]
 

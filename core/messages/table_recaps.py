@@ -153,7 +153,7 @@ def section(family: str) -> Part:
         conversations.c.conversation_key == bindparam("conversation", type_=Key(512)),
     )
     joined = message_recaps.join(chat_history_cache, and_(_C.persona_id == _R.persona_id, _C.id == _R.message_row))
-    made = (
+    statement = (
         select(*INCLUDED.columns(id=_C.id, memory=_R.memory, digest=_C.content_hash, at=_C.timestamp))
         .select_from(joined)
         .where(
@@ -169,7 +169,7 @@ def section(family: str) -> Part:
         .order_by(_C.timestamp.desc(), _C.id.desc())
         .limit(bindparam("most", type_=Integer()))
     )
-    return Part(made.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
+    return Part(statement.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
 
 
 def section_part(conversation: str) -> Branch:
@@ -249,8 +249,8 @@ def clear_conversation(connection: Connection, persona: str, conversation: str) 
         func.sum(case((_R.edited == 1, 1), else_=0)).label("edited"),
     ).where(*here, _R.alternative == OWN)
     counts = {name: int(n or 0) for name, n in connection.execute(chosen).mappings().one().items()}
-    held = select(_R.data).where(*here, _R.alternative == OWN, _R.data.is_not(None))
-    for text in connection.execute(held).scalars():
+    query = select(_R.data).where(*here, _R.alternative == OWN, _R.data.is_not(None))
+    for text in connection.execute(query).scalars():
         for name in read_object(text) or ():
             counts[name] = counts.get(name, 0) + 1
     connection.execute(delete(message_recaps).where(*here))
@@ -281,5 +281,5 @@ _DATA = select(_R.message_row, _R.data).where(
 
 def read_checked(read: Reader, persona: str, conversation: str) -> set[int]:
     """Return the messages of a conversation that are marked `auto_scene_break_checked`."""
-    found = read(_DATA, {"persona": persona, "conversation": conversation})
-    return {r.message_row for r in found if (read_object(r.data) or {}).get(_CHECKED)}
+    rows = read(_DATA, {"persona": persona, "conversation": conversation})
+    return {r.message_row for r in rows if (read_object(r.data) or {}).get(_CHECKED)}

@@ -95,10 +95,9 @@ _RECAPS = (
 
 def read_versions(read: Reader, persona: str, scene_id: int) -> list[Recap]:
     """Return every version of a scene's recap, the first one first."""
-    found = read(_RECAPS, {"persona": persona, "id": scene_id})
+    rows = read(_RECAPS, {"persona": persona, "id": scene_id})
     return [
-        Recap(r.version_index, r.content, r.provenance or "", r.created_at, read_object(r.metadata) or {})
-        for r in found
+        Recap(r.version_index, r.content, r.provenance or "", r.created_at, read_object(r.metadata) or {}) for r in rows
     ]
 
 
@@ -136,8 +135,8 @@ def update_scene(connection: Connection, persona: str, break_row: int, values: M
 
 def delete_scene(connection: Connection, persona: str, break_row: int) -> bool:
     """Delete the break that lies on a message with the recaps of its scene, and return whether there was one."""
-    held = select(_S.id).where(_S.persona_id == persona, _S.break_row == break_row).with_for_update()
-    scene_id = connection.execute(held).scalar()
+    query = select(_S.id).where(_S.persona_id == persona, _S.break_row == break_row).with_for_update()
+    scene_id = connection.execute(query).scalar()
     if scene_id is None:
         return False
     return delete_scenes(connection, persona, [scene_id]) == 1
@@ -151,8 +150,8 @@ def delete_scenes(connection: Connection, persona: str, ids: Collection[int]) ->
 
 def hold_scene(connection: Connection, persona: str, scene_id: int) -> bool:
     """Hold a scene until the transaction ends, and return whether it is there."""
-    held = select(_S.id).where(_S.persona_id == persona, _S.id == scene_id).with_for_update()
-    return connection.execute(held).scalar() is not None
+    query = select(_S.id).where(_S.persona_id == persona, _S.id == scene_id).with_for_update()
+    return connection.execute(query).scalar() is not None
 
 
 def insert_version(
@@ -199,11 +198,11 @@ def delete_versions(connection: Connection, persona: str, scene_id: int) -> int:
     """Delete all versions of a scene's recap, and return how many there were; the break stays."""
     if not hold_scene(connection, persona, scene_id):
         return 0
-    gone = connection.execute(delete(scene_recaps).where(_R.persona_id == persona, _R.scene_id == scene_id)).rowcount
+    deleted = connection.execute(delete(scene_recaps).where(_R.persona_id == persona, _R.scene_id == scene_id)).rowcount
     connection.execute(
         update(scenes).where(_S.persona_id == persona, _S.id == scene_id).values(current_recap_index=None)
     )
-    return gone
+    return deleted
 
 
 def set_metadata(
@@ -231,5 +230,5 @@ _UNDER_WAY = (
 def find_newest_operation(connection: Connection, persona: str, conversation: str, kind: str) -> int | None:
     """Return the newest operation of a kind that has not ended, None where there is none."""
     values = {"persona": persona, "conversation": conversation, "type": kind}
-    found = connection.execute(_UNDER_WAY, values).scalar()
-    return None if found is None else int(found)
+    operation = connection.execute(_UNDER_WAY, values).scalar()
+    return None if operation is None else int(operation)
