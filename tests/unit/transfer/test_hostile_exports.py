@@ -26,24 +26,8 @@ SAMPLES = Path(__file__).parents[2] / "samples" / "exports"
 FILES = sorted(path for path in SAMPLES.rglob("*") if path.suffix in (".json", ".txt"))
 BROKEN = BadJson("from here on the file is broken or cut off")
 ODD = (
-    None,
-    [],
-    {},
-    "",
-    "x",
-    0,
-    -1,
-    1e308,
-    float("nan"),
-    True,
-    [None],
-    {"a": None},
-    [[]],
-    "\ud800",
-    "\x00",
-    10**40,
-    [{}],
-)
+    None, [], {}, "", "x", 0, -1, 1e308, float("nan"), True, [None], {"a": None}, [[]], "\ud800", "\x00", 10**40, [{}],
+)  # fmt: skip
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
