@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..access.rules import plain_key
 from ..calls.call import GivenSettings, open_call
@@ -25,19 +25,9 @@ from ..text.times import zone as zone_named
 from .fields import SPEAKER_BYTES
 from .files import MAX_BYTES, WHAT_TO_DO, describe_file
 from .formats import ChatFiles, find_export
-from .shapes import Progress, Reading
+from .shapes import Fault, Progress, Reading
 from .storage import ChatWriter
 from .survey import MAX_LISTED, SHOWN_LINES, Plan, Survey, count_export
-
-
-class Problem(NamedTuple):
-    """A row that is not taken. The reason names fields and types, never what was said."""
-
-    row: int
-    """Number of its line; 0 where the file does not have a message a line."""
-    reason: str
-    place: str = ""
-    """Where it stands in an export; blank where the row says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +56,8 @@ class ImportResult:
     """The first 50 of them: who gives them, and the texts."""
     left_out: dict[str, int] = field(default_factory=dict)
     """Why else messages were not stored, such as `privacy`, with how many."""
-    errors: tuple[Problem, ...] = ()
-    """Rows that cannot be taken; the first 1,000."""
+    errors: tuple[Fault, ...] = ()
+    """What cannot be taken, the first 1,000; in one file of lines the row says where, and the place is blank."""
     error_count: int = 0
     conversations: tuple[str, ...] = ()
     """Conversation keys."""
@@ -93,7 +83,8 @@ class ImportResult:
         """Return the result as plain JSON values, fields in their order."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         values["errors"] = [
-            {name: value for name, value in each._asdict().items() if value or name != "place"} for each in self.errors
+            {"row": each.row, "reason": each.reason} | ({"place": each.place} if each.place else {})
+            for each in self.errors
         ]
         values["conversations"] = self.conversations[:MAX_LISTED]
         values["lines"] = {key: list(shown) for key, shown in self.lines.items()}
@@ -237,7 +228,7 @@ def _build_result(
         key = plan.key_of(program, room_id)
         lines[key] = (*lines.get(key, ()), *facts.shown)[:SHOWN_LINES]
     is_one = len(files.export.members) == 1  # in one file of lines the number of the row says where it is
-    errors = [Problem(fault.row, fault.reason, "" if fault.row and is_one else fault.place) for fault in refused]
+    errors = [fault._replace(place="") if fault.row and is_one else fault for fault in refused]
     return ImportResult(
         format=files.format,
         could_import=survey.lines,
@@ -251,7 +242,7 @@ def _build_result(
         instructions=writer.instructions if writer else 0,
         instruction_texts=tuple(writer.instruction_texts) if writer else (),
         left_out=dict(sorted(left.items())),
-        errors=tuple(sorted(errors, key=lambda problem: problem.row)[:MAX_LISTED]),
+        errors=tuple(sorted(errors, key=lambda fault: fault.row)[:MAX_LISTED]),
         error_count=survey.fault_count + (writer.refused_count if writer else 0),
         conversations=tuple(map(plain_key, privacies)),
         lines=lines,

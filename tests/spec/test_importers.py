@@ -14,7 +14,6 @@ import pytest
 
 from core.chat_history_cache import edit_chat_message
 from core.config import Settings
-from core.conversations import list_saved_memories
 from core.database.engine import Database
 from core.database.rows import read_object
 from core.database.schema import audiences, chat_history_cache, conversations, memories, message_alternatives
@@ -482,14 +481,6 @@ def test_r23_an_archive_that_holds_no_chat_is_refused_by_name(db: Database, tmp_
         _import(db, own_scope(), path)
 
 
-def test_r23_an_export_that_is_too_large_as_a_whole_is_refused(db: Database) -> None:
-    """Before anything is stored."""
-    scope = own_scope()
-    with pytest.raises(TransferError, match="larger than 100 bytes"):
-        _import(db, scope, SAMPLES / "discord", max_bytes=100)
-    assert count(db, chat_history_cache, scope.persona) == 0
-
-
 # ChatGPT
 
 
@@ -618,21 +609,6 @@ def test_r25_the_one_who_exports_can_be_the_person_known_here(db: Database) -> N
     _import(db, scope, SAMPLES / "chatgpt", interface="web", user="ann")
     assert {row.participant_key for row in _rows(db, scope) if row.role == "user"} == {"web/ann"}
     assert _audience(db, scope, "web/conv-1") == ("direct", "", "web/ann")
-
-
-# After an import
-
-
-def test_r27_wishes_of_people_are_found_and_told(db: Database) -> None:
-    """What somebody asked for once and for all holds here too; what a program wrote is no wish."""
-    scope = own_scope()
-    done = _import(db, scope, SAMPLES / "chatgpt")
-    assert done.instruction_texts == (("User", "Please always answer in metric units."),)
-    assert done.instructions == 1
-    own = Scope(scope.persona, "chatgpt/conv-2", "chatgpt/user", privacy="direct")
-    assert [wish["text"] for wish in list_saved_memories(kind="instruction", db=db, settings=DEFAULTS, scope=own)] == [
-        "Please always answer in metric units."
-    ]
 
 
 # Who spoke, where and when

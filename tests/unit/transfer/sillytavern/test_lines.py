@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from core.stories.table_imported import Alternative, Beside, Recap
+from core.stories.table_imported import Alternative, Beside
 from core.text.folding import clean
 from core.transfer.formats.sillytavern import json_text as tavern_json
 from core.transfer.formats.sillytavern import lines as tavern_lines
@@ -45,20 +45,6 @@ def _again(line: dict[str, Any]) -> str:
 def test_s48_a_line_that_was_not_changed_comes_back_as_it_was(line: dict[str, Any]) -> None:
     """Every byte: order of keys, unknown fields, numbers of any size."""
     assert _again(line) == world.dump(line)
-
-
-def test_s48_an_alternative_has_the_recap_of_its_own() -> None:
-    """S4, S5: the current one has that of the message, index 0 too; an alternative without one has none."""
-    infos = [{"extra": {"auto_recap": {"memory": "old"}}}, {"extra": {"auto_recap": {"memory": "b"}}}, {}]
-    line = {"mes": "2", "swipe_id": 1, "swipes": ["1", "2", "3"], "swipe_info": infos}
-    line["extra"] = {"auto_recap": {"memory": "mine"}}
-    found = tavern_lines.split_line(line, "2").beside
-    assert found.recap == Recap("mine")
-    assert [(a.number, a.is_current, a.recap) for a in found.alternatives] == [
-        (0, False, Recap("old")), (1, True, Recap("b")), (2, False, None)
-    ]  # fmt: skip
-    made = json.loads(_again(line))["swipe_info"]
-    assert made == [infos[0], {"extra": {"auto_recap": {"memory": "mine"}}}, {}]
 
 
 @pytest.mark.parametrize(
