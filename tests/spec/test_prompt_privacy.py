@@ -12,7 +12,7 @@ from core.privacy import link_participants, scope_of
 from core.prompt.call import PromptRequest, open_call
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
-from tests.spec.stage import HERE, NOW, Stage, message, reasons
+from tests.spec.stage import HERE, NOW, Stage, message, reasons, said
 
 ROWS = {
     "r1": {"path": "discord/c1", "server": "s1", "who": "Cid"},
@@ -128,6 +128,16 @@ def test_f13_live_lines_of_a_direct_message_stay_there(stage: Stage) -> None:
     assert "canary" not in str(prompt["context"])
     assert "fine" in str(prompt["context"]["history_recent"])
     assert reasons(report, "history_recent") == ["private"] * 5
+
+
+def test_f81_a_room_of_two_servers_shows_its_own_lines_stored_and_live(stage: Stage) -> None:
+    room = "irc/general"
+    for server in ("alpha", "beta"):
+        stage.say(f"canary of {server}", room, "Bob", minutes=9, server=server)
+    asked = {"path": room, "server_id": "beta", "is_private": False}
+    context = stage.context("what", {room: [live("live", "Bob")]}, **asked)
+    assert said(context["history_current_chat"]) == ["canary of beta", "live"]
+    assert context["history_recent"] == []
 
 
 def test_f18_local_only_rows_enter_local_prompts_alone(stage: Stage) -> None:
