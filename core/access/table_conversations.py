@@ -10,11 +10,11 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, case, or_, select, update
 
-from ..database import followers as following
 from ..database.dialects import Key, Time, insert_ignore
 from ..database.engine import Database
 from ..database.failures import DUPLICATE_KEY
 from ..database.readers import Reader, reader_for
+from ..database.registry import FOLLOWING, move_followers
 from ..database.rows import short_interface
 from ..database.schema import ai_diary, chat_history_cache, conversations, memories
 from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
@@ -43,7 +43,7 @@ SHARED_KINDS = ("saved", "instruction")
 UNKNOWN_PERSON = ""
 """direct_person_key of a direct message whose person has not spoken yet; NULL is no direct message."""
 
-MOVED = ("conversations", "chat_history_cache", "memories", "ai_diary", *following.NAMES)
+MOVED = ("conversations", "chat_history_cache", "memories", "ai_diary", *(table.name for table, _ in FOLLOWING))
 """Tables whose rows go where their conversation goes."""
 
 _PARTS = (("interface", 64), ("chat_id", 255), ("thread_id", 255))
@@ -343,7 +343,7 @@ def relocate(
         ids = connection.execute(here).scalars().all()
         moved = indexed.move(connection, db, source, persona, ids, new.audience_id, local_only=new.local_only)
         counts[source.table.name] = moved
-    counts.update(following.move_followers(connection, persona, new.key, new.audience_id))
+    counts.update(move_followers(connection, persona, new.key, new.audience_id))
     return counts
 
 

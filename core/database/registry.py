@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import Table
+from sqlalchemy import Column, Connection, Table, update
 
 from .dialects import JsonText, StoredText
 from .schema import TABLES
+from .sources import ALL
 
 Scoped = Literal["persona", "audience", "none"]
 """persona: has a persona_id of its own. audience: part of the search index, made of other rows, by audience_id. none:
@@ -76,3 +77,22 @@ def _register(table: Table) -> Registered:
 REGISTRY: tuple[Registered, ...] = tuple(map(_register, TABLES.values()))
 
 BY_TABLE: dict[str, Registered] = {entry.table: entry for entry in REGISTRY}
+
+FOLLOWING: tuple[tuple[Table, Column[str]], ...] = tuple(
+    (TABLES[entry.table], TABLES[entry.table].c[entry.conversation[0]])
+    for entry in REGISTRY
+    if entry.table not in ("audiences", "conversations", *(source.table.name for source in ALL))
+    and entry.conversation
+    and "audience_id" in TABLES[entry.table].c
+)
+"""Tables whose rows are in the audience of their conversation and in no search table, with the column of its key."""
+
+
+def move_followers(connection: Connection, persona: str, conversation: str, audience_id: int) -> dict[str, int]:
+    """Give what was made of a conversation its new audience, and return the counts per table."""
+    counts = {}
+    for table, key in FOLLOWING:
+        c = table.c
+        change = update(table).where(c.persona_id == persona, key == conversation, c.audience_id != audience_id)
+        counts[table.name] = connection.execute(change.values(audience_id=audience_id)).rowcount
+    return counts

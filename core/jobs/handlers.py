@@ -6,7 +6,6 @@ operation of its type runs.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -56,7 +55,6 @@ _handlers: dict[str, str | Handler] = {
 }
 _after = {"CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.recent:follow_summary"}
 """Type to what is done once the effect of such an operation is stored; what it writes is outside the database."""
-_changing = threading.Lock()
 
 
 def operation_scope(operation: Operation) -> Scope:
@@ -104,11 +102,10 @@ def register_handler(type: str, handler: str | Handler | None) -> None:  # noqa:
     name = key_text(type, "type", TYPE_BYTES, required=True)
     if handler is not None and not callable(handler) and (not isinstance(handler, str) or ":" not in handler):
         raise ValueError(f"handler of {name!r} is no function and no text 'module:function'.")
-    with _changing:
-        if handler is None:
-            _handlers.pop(name, None)
-        else:
-            _handlers[name] = handler
+    if handler is None:
+        _handlers.pop(name, None)
+    else:
+        _handlers[name] = handler
 
 
 def list_types(settings: Settings | None = None) -> tuple[str, ...]:
@@ -121,14 +118,12 @@ def list_types(settings: Settings | None = None) -> tuple[str, ...]:
 
 def list_all_types() -> tuple[str, ...]:
     """Return the types that have a handler here."""
-    with _changing:
-        return tuple(_handlers)
+    return tuple(_handlers)
 
 
 def find(type: str) -> Handler:  # noqa: A002 - as above
     """Return the function that does operations of a type."""
-    with _changing:
-        handler = _handlers[type]
+    handler = _handlers[type]
     return _load(handler) if isinstance(handler, str) else handler
 
 

@@ -35,7 +35,7 @@ from ..llm import embedder as embedders
 from ..scope import use_scope
 from ..shapes import OperationRun, RunState
 from . import handlers, rules, table, table_claiming
-from .handlers import Effect, Tools, operation_scope
+from .handlers import Tools, operation_scope
 from .table_claiming import Claim
 
 POLL_SECONDS = 1.0
@@ -242,7 +242,9 @@ def run_operation(db: Database, claimed: Claim, *, settings: Settings, model: An
     error = ""
     try:
         tools = Tools(db, settings, model, db.clock())
-        effect = _handle(claimed, tools)
+        handle = handlers.find(operation.type)
+        with use_scope(operation_scope(operation)), keep_lease(db, claimed, LEASE_SECONDS):
+            effect = handle(operation, tools)
         state = "completed" if table_claiming.complete(db, claimed, effect) else "dropped"
     except Exception as failure:  # noqa: BLE001 - whatever a handler does, the queue goes on and the reason is kept
         state, error = _note_failure(db, claimed, failure)
@@ -257,14 +259,6 @@ def run_operation(db: Database, claimed: Claim, *, settings: Settings, model: An
     level = logging.INFO if state in ("completed", "dropped") else logging.WARNING
     logs.event(level, "operation", id=operation.id, type=operation.type, state=state, seconds=seconds, error=error)
     return OperationRun(operation.id, operation.type, operation.persona, operation.conversation, state, seconds, error)
-
-
-def _handle(claimed: Claim, tools: Tools) -> Effect | None:
-    """Return the effect of an operation's handler, which runs in the operation's own scope."""
-    operation = claimed.operation
-    handle = handlers.find(operation.type)
-    with use_scope(operation_scope(operation)), keep_lease(tools.db, claimed, LEASE_SECONDS):
-        return handle(operation, tools)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from ..access.rules import parent_key
 from ..access.table_conversations import MOVED
 from ..access.view import ConversationFacts
 from ..database.engine import Database
-from ..database.followers import FOLLOWING
+from ..database.registry import FOLLOWING
 from ..database.schema import chat_history_cache, conversations
 from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
 from ..errors import MessageError

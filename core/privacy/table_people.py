@@ -16,9 +16,8 @@ from ..access.rules import AudienceKey, split_key
 from ..access.table_conversations import FACTS, relocate
 from ..access.table_participants import checked_key, hold
 from ..access.view import ConversationFacts, facts_of
-from ..database import followers
 from ..database.engine import Database
-from ..database.registry import REGISTRY
+from ..database.registry import FOLLOWING, REGISTRY
 from ..database.schema import chat_history_cache, conversations, memories, participants, user_relationships
 from ..database.schema_base import metadata
 from ..database.sources import ALL, MEMORIES
@@ -104,7 +103,12 @@ def unlink_person(db: Database, persona: str, participant: object) -> dict[str, 
 
 
 def _fill_counts(changed: Mapping[str, int]) -> dict[str, int]:
-    names = ("participants", "conversations", *(source.table.name for source in ALL), *followers.NAMES)
+    names = (
+        "participants",
+        "conversations",
+        *(source.table.name for source in ALL),
+        *(table.name for table, _ in FOLLOWING),
+    )
     return {name: changed.get(name, 0) for name in names}
 
 
