@@ -126,13 +126,11 @@ def explain_search(
     (1, ['cat'], ['tofu'])
     """
     check_handle(db)
-    known = settings if isinstance(settings, Settings) else defaults.settings_for(settings)
+    known = defaults.settings_for(settings)
     query = searching.prepare(**arguments, settings=known)
     if query.is_empty:
         return [], {"hits": [], "sources": {}, "notes": list(query.notes)}
-    call = open_call(db, settings, scope)
-    if call.settings is not known:
-        query = searching.prepare(**arguments, settings=call.settings)
+    call = open_call(db, known, scope)
     with call.db.request_connection():  # three reads on one connection, asked once whether it still stands
         query, viewer = searching.load_viewer(call, query)
         search = searching.resolve(query, viewer, call.settings, call.db, embedder)
