@@ -40,44 +40,31 @@ def is_unreadable(text: str) -> bool:
 
 
 def read_object(reply: str, keys: Collection[str], *, fits: Fits | None = None) -> dict[str, Any] | None:
-    """Return the object that a reply holds, wherever and however it stands there; None where it holds none."""
+    """Return the first object of a reply that has one of the keys, wherever and however it stands there; None where it
+    holds none.
+    """
     if not isinstance(reply, str) or len(reply) > MAX_CHARS:
         return None
-    wanted = _Wanted((keys,) if isinstance(keys, str) else tuple(keys), fits)
+    names = (keys,) if isinstance(keys, str) else tuple(keys)
     text = strip_thoughts(reply)
     try:
-        objects = (each for part in (_first_fence(text), text) for each in iter_objects(part))
-        return next((found for each in objects if (found := wanted.first_in(each)) is not None), None)
-    except (TooDeepError, RecursionError):
-        return None
+        for part in (_first_fence(text), text):
+            for value in (inner for each in iter_objects(part) for inner in _iter_inside(each)):
+                if not names or any(name in value for name in names):
+                    plain: dict[str, Any] = make_strict(value)[0]
+                    if fits is None or fits(plain):
+                        return plain
+    except TooDeepError:
+        pass
+    return None
 
 
-class _Wanted:
-    def __init__(self, keys: tuple[str, ...], fits: Fits | None) -> None:
-        self.keys = keys
-        self.fits = fits
-
-    def first_in(self, value: Any) -> dict[str, Any] | None:
-        """Return the first object that fits: the value itself, else one inside, in the order they are written in."""
-        waiting: list[tuple[Any, int]] = [(value, 1)]
-        found = None
-        while waiting:
-            item, depth = waiting.pop()
-            if not isinstance(item, (dict, list)):
-                continue
-            if depth > MAX_DEPTH:
-                raise TooDeepError
-            if isinstance(item, dict) and found is None:
-                found = self.judge(item)
-            inside = list(item.values()) if isinstance(item, dict) else item
-            waiting.extend((value, depth + 1) for value in reversed(inside))
-        return found
-
-    def judge(self, value: dict[str, Any]) -> dict[str, Any] | None:
-        if self.keys and not any(key in value for key in self.keys):
-            return None
-        plain: dict[str, Any] = make_strict(value)[0]
-        return plain if self.fits is None or self.fits(plain) else None
+def _iter_inside(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a value, itself first, in the order they are written in."""
+    if isinstance(value, dict):
+        yield value
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _iter_inside(each)
 
 
 def _first_fence(text: str) -> str:
