@@ -12,8 +12,7 @@ from ..database.schema import conversations, running_recaps, scene_recaps
 from ..database.schema import scenes as scene_table
 from ..messages import table_scenes
 from ..messages.table_scenes import Scene
-from ..stories import layout
-from ..stories.layout import Layout
+from ..stories.scenes import Layout, read_layout
 from . import rules
 from .table_rows import AT_ONCE, Removal
 
@@ -55,7 +54,7 @@ def _read_story(removal: Removal, conversation: str) -> Layout:
     version = select(_V.version).where(_V.persona_id == removal.persona, _V.conversation_key == conversation).limit(1)
     if not removal.read_rows(scene) and not removal.read_rows(version):
         return Layout()
-    return layout.read_layout(reader_in(removal.connection), removal.persona, conversation)
+    return read_layout(reader_in(removal.connection), removal.persona, conversation)
 
 
 def _scenes_with(story: Layout, messages: Collection[int]) -> list[Scene]:

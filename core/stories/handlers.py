@@ -33,13 +33,12 @@ from ..shapes import Operation
 from ..text.extracts import build_extract
 from ..text.replies import read_object
 from ..text.sizes import to_json
-from . import layout, rules_running, rules_scenes, table_running
-from .layout import Layout
+from . import rules_running, rules_scenes, table_running
 from .model_calls import FLAGGED, OVERHEAD_TOKENS, Task, cut_pieces, cut_text, open_task
 from .refresh import refresh_within
 from .rules_running import CoveredScene, RecapPlan, Version
 from .rules_scenes import OFFSET, BreakLimits
-from .scenes import make_break, queue_recap, queue_running
+from .scenes import Layout, make_break, queue_recap, queue_running, read_layout
 from .values import CLEARED, build_columns
 
 # RECAP
@@ -159,7 +158,7 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
     task = open_task(operation, tools)
     if task is None:
         return None
-    story = layout.read_layout(task.read, task.persona, task.conversation)
+    story = read_layout(task.read, task.persona, task.conversation)
     limits = BreakLimits(len(story.rows) - 1, story.last_break, task.settings.scene_min_length, OFFSET)
     if limits.last < limits.first:
         return None
@@ -271,7 +270,7 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     if task is None or not isinstance(row_id, int):
         return None
     persona, conversation = task.persona, task.conversation
-    story = layout.read_layout(task.read, persona, conversation)
+    story = read_layout(task.read, persona, conversation)
     scene = story.find(row_id)
     if scene is None:
         return None
@@ -334,7 +333,7 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     if task is None:
         return None
     persona, conversation = task.persona, task.conversation
-    story = layout.read_layout(task.read, persona, conversation)
+    story = read_layout(task.read, persona, conversation)
     versions = table_running.read_versions(task.read, persona, conversation)
     number = table_running.find_current_number(task.read, persona, conversation)
     current = next((version for version in versions if version.number == number), None)

@@ -1,26 +1,71 @@
-"""Scene breaks and the recaps of scenes: public functions."""
+"""Scene breaks, where the scenes of a conversation lie, and their recaps."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypedDict
 
 from ..calls.call import GivenSettings, open_call
 from ..database import rows
 from ..database.engine import Connection, Database
+from ..database.readers import Reader
 from ..errors import MessageError
 from ..jobs import table as jobs_table
-from ..messages import table_changes, table_scenes
+from ..messages import table_changes, table_lines, table_scenes
 from ..messages.table_scenes import Scene
 from ..scope import Scope
 from ..shapes import WriteResult
-from . import layout
 from .calls import NO_MESSAGE, StoryCall, no_such_message, open_conversation, open_message
 from .refresh import refresh
+from .rules_scenes import BEFORE_ALL
 
 SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
 NO_BREAK = WriteResult(False, None, "unchanged", notes=("this message has no scene break",))
 NO_VERSION = WriteResult(False, None, "refused", notes=("the scene has no recap of this number",))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A conversation as its scenes divide it."""
+
+    rows: tuple[int, ...] = ()
+    """Messages, oldest first: a message's index is its position."""
+    scenes: tuple[Scene, ...] = ()
+    """Oldest first."""
+    ends: tuple[int, ...] = ()
+    """Index of the message that each scene ends with."""
+
+    def find(self, break_row: int) -> Scene | None:
+        """Return the scene that ends with a message, None without a break."""
+        return next((scene for scene in self.scenes if scene.break_row == break_row), None)
+
+    def range_of(self, scene: Scene) -> tuple[int, int]:
+        """Return the indexes of a scene's first and last message; it begins after the nearest earlier recap."""
+        last = self.ends[self.scenes.index(scene)]
+        earlier = (
+            end for each, end in zip(self.scenes, self.ends, strict=True) if each.recap_index is not None and end < last
+        )
+        return max(earlier, default=BEFORE_ALL) + 1, last
+
+    def rows_of(self, scene: Scene) -> tuple[int, ...]:
+        """Return the messages of a scene, oldest first."""
+        first, last = self.range_of(scene)
+        return self.rows[first : last + 1]
+
+    @property
+    def last_break(self) -> int:
+        """Return the index of the newest break, BEFORE_ALL without one."""
+        return max(self.ends, default=BEFORE_ALL)
+
+
+def read_layout(reader: Reader, persona: str, conversation: str) -> Layout:
+    """Return a conversation's messages and scenes in order."""
+    rows = table_lines.read_order(reader, persona, conversation)
+    at = {row_id: index for index, row_id in enumerate(rows)}
+    scenes = [scene for scene in table_scenes.read_scenes(reader, persona, conversation) if scene.break_row in at]
+    scenes.sort(key=lambda scene: (at[scene.break_row], scene.id))
+    return Layout(rows, tuple(scenes), tuple(at[scene.break_row] for scene in scenes))
 
 
 class SceneInfo(TypedDict):
@@ -222,7 +267,7 @@ def list_scenes(
     call = open_conversation(open_call(db, settings, scope), conversation).redacted()
     if call.place is None:
         return []
-    story = layout.read_layout(call.reader("scenes"), call.persona, call.conversation)
+    story = read_layout(call.reader("scenes"), call.persona, call.conversation)
     return [
         {
             "id": scene.id,
@@ -266,7 +311,7 @@ def get_scene_range(
     call = open_message(open_call(db, settings, scope), message, interface_path)
     if call.row_id is None:
         raise no_such_message()
-    story = layout.read_layout(call.reader("scenes"), call.persona, call.conversation)
+    story = read_layout(call.reader("scenes"), call.persona, call.conversation)
     scene = story.find(call.row_id)
     if scene is None:
         raise MessageError("No scene break is on this message. Make one with add_scene_break.", fields=("message",))
