@@ -36,7 +36,7 @@ from ..text.sizes import to_json
 from . import rules_running, rules_scenes, table_running
 from .model_calls import FLAGGED, OVERHEAD_TOKENS, Task, cut_pieces, cut_text, open_task
 from .refresh import refresh_within
-from .rules_running import CoveredScene, RecapPlan, Version
+from .rules_running import CoveredScene, RecapPlan
 from .rules_scenes import OFFSET, BreakLimits
 from .scenes import Layout, make_break, queue_recap, queue_running, read_layout
 from .values import CLEARED, build_columns
@@ -353,10 +353,7 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     text = task.check(text, current.content if current is not None else "")
     if not text:
         return None
-    new = Version(
-        text, plan.scene_count, plan.excluded_count, plan.prev_scene_index, plan.new_scene_index,
-        provenance=task.provenance, scenes=plan.covered,
-    )  # fmt: skip
+    new = plan.build_version(text, task.provenance)
 
     def effect(connection: Connection) -> None:
         current_now = table_running.hold_current_number(connection, persona, conversation)

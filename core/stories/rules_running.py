@@ -56,27 +56,19 @@ class RecapPlan:
     excluded_count: int = 0
     """Newest scenes left out."""
 
-    @property
-    def scene_count(self) -> int:
-        """Return how many scenes the new text covers."""
-        return len(self.scenes) + (self.base.scene_count if self.base else 0)
-
-    @property
-    def prev_scene_index(self) -> int:
-        """Return the index of the newest scene in the text that is carried on; 0 where none is."""
-        return self.base.new_scene_index if self.base else 0
-
-    @property
-    def new_scene_index(self) -> int:
-        """Return the index of the newest scene in the new text."""
-        return self.scenes[-1].last_index if self.scenes else self.prev_scene_index
-
-    @property
-    def covered(self) -> tuple[CoveredScene, ...] | None:
-        """Return the scenes in the new text; None if the text of a host is carried on, whose scenes are unknown."""
-        if self.base is None:
-            return self.scenes
-        return None if self.base.scenes is None else (*self.base.scenes, *self.scenes)
+    def build_version(self, text: str, provenance: str) -> Version:
+        """Return the new version with its text; its scenes are unknown if the text of a host is carried on."""
+        base, scenes = self.base, self.scenes
+        previous = base.new_scene_index if base else 0
+        return Version(
+            text,
+            scene_count=len(scenes) + (base.scene_count if base else 0),
+            excluded_count=self.excluded_count,
+            prev_scene_index=previous,
+            new_scene_index=scenes[-1].last_index if scenes else previous,
+            provenance=provenance,
+            scenes=scenes if base is None else None if base.scenes is None else (*base.scenes, *scenes),
+        )
 
 
 def read_scenes(data: Mapping[str, Any] | None) -> tuple[CoveredScene, ...] | None:
