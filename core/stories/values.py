@@ -23,7 +23,7 @@ from .rules_recaps import Provenance
 _INCLUDE_CHARS = 40
 _SWITCHES = frozenset(key for key, kind in rules_recaps.KINDS.items() if kind == "switch")
 CLEARED = dict.fromkeys(("error", "reasoning", "prefill"))
-"""What goes when a recap gets a new text."""
+"""Values beside a message that are removed when its recap gets a new text."""
 
 
 def set_data(
