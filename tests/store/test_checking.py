@@ -69,6 +69,10 @@ def test_d29_what_was_dropped_by_hand_is_named_with_the_remedy(db: Database) -> 
     assert inspection.read_facts(db) == before
     run(db, *(found[where].remedy.rstrip(";") for where in ("memories.pinned", "ai_diary.ix_diary_chat")))
     assert [one.where for one in findings(db)] == ["tag_links"]
+    other_key = {**before, ("memories", "primary key", ""): "persona_id, id"}
+    assert ("error", "memories.PRIMARY") in {
+        (one.severity, one.where) for one in inspection.list_differences(other_key, db.family)
+    }
 
 
 @pytest.mark.engines("mariadb", "mysql")
