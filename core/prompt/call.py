@@ -69,8 +69,6 @@ class PromptCall:
     """Id of the stored message that the message takes the place of."""
     most_memories: int | None = None
     """Hits that are looked for where MEMORY_ITEMS says nothing; None for CONTEXT_VERBOSITY."""
-    limit_chars: int = 0
-    """Most characters of the prompt, as far as it is known before the hook `engine_limit` is asked; 0 for none."""
 
     @property
     def report(self) -> Report:

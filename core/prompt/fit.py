@@ -288,8 +288,9 @@ def fit(
         fitted = _fit_context(whole, space, rank, ids or {}, words) if isinstance(context, dict) else None
         fitted = fitted or _drop_context(whole, space, ids or {})
         return replace(fitted, notes=(*notes, *fitted.notes))
-    kept = {section: count_items(value) for section, value in context.items()} if isinstance(context, dict) else {}
-    return Fitted(whole, text, kept, context.get(MEMORIES) or () if kept else (), notes=tuple(notes))  # type: ignore[union-attr]
+    sections = context if isinstance(context, dict) else {}
+    kept = {section: count_items(value) for section, value in sections.items()}
+    return Fitted(whole, text, kept, sections.get(MEMORIES) or (), notes=tuple(notes))
 
 
 def _fit_context(

@@ -82,9 +82,9 @@ LONGEST_RECORDS = 1_000_000
 def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
     """Return prompt and report; see `prompt_engine.explain_json_prompt`."""
     space, counter = _read_space(request)
-    call = _open(request, space)
+    call = open_call(request)
     with _note_repairs(call):
-        gathered = _gather_within(call)
+        gathered = _gather_within(call, space)
         prompt = assemble(call, gathered, ask_actions(call))
         parts: dict[str, Any] = {"rank": gathered.rank, "ids": gathered.ids, "words": gathered.words}
         fitted = _fit(call, space, counter, lambda limits: fit(prompt, limits, **parts))
@@ -96,9 +96,9 @@ def build_messages(request: PromptRequest, dialect: str) -> tuple[Messages | dic
     """Return chat messages and report; see `prompt_engine.explain_messages`."""
     check_dialect(dialect)
     space, counter = _read_space(request)
-    call = _for_lines(_open(request, space))
+    call = _for_lines(open_call(request))
     with _note_repairs(call):
-        gathered = _gather_within(call)
+        gathered = _gather_within(call, space)
         lines = MessageLines(call, gathered, ask_actions(call))
         fitted = _fit(call, space, counter, lambda limits: lines.write_messages(dialect, limits))
     _note_shown(call, gathered, fitted.memories)
@@ -112,7 +112,7 @@ def build_records(request: PromptRequest, held: Sequence[str] = ()) -> Fitted:
         held: texts that the request has already.
     """
     limit_chars = read_limit_argument("max_chars", request.max_chars)
-    call = _for_lines(_open(request, Space(limit_chars)))
+    call = _for_lines(open_call(request))
     gathered = _gather(call)
     lines = MessageLines(call, gathered, ask_actions(call), as_turns=False)
     records = lines.write_records(limit_chars or call.settings.max_prompt_chars or LONGEST_RECORDS, held)
@@ -129,19 +129,14 @@ def _read_space(request: PromptRequest) -> tuple[Space, str | None]:
     return Space(limit_chars, request.limit_tokens, count), name
 
 
-def _open(request: PromptRequest, space: Space) -> PromptCall:
-    call = open_call(request)
-    limit_chars = space.limit_chars or (0 if hooks.get_hook("engine_limit") else call.settings.max_prompt_chars)
-    return replace(call, limit_chars=limit_chars)
-
-
 def _for_lines(call: PromptCall) -> PromptCall:
     """Return the call with as many memories as fit where nobody says how many, and times in the asker's zone."""
     return replace(in_zone_of_asker(call), most_memories=MOST_MEMORIES)
 
 
-def _gather_within(call: PromptCall) -> Gathered:
-    if call.limit_chars and len(call.message.text) > call.limit_chars:
+def _gather_within(call: PromptCall, space: Space) -> Gathered:
+    limit = space.limit_chars or (0 if hooks.get_hook("engine_limit") else call.settings.max_prompt_chars)
+    if limit and len(call.message.text) > limit:
         call.report.note("text alone is over the limit; nothing was searched or read for it")
         return Gathered()
     return _gather(call)
