@@ -215,13 +215,13 @@ class NameLabels:
         """Return the label of who sent a message."""
         if is_persona(entry):
             return self.persona or NAMELESS_PERSONA
-        name = known_name(entry.sender_name, entry.username, entry.sender_id) or UNKNOWN
+        name = sender(entry)
         return self.label(identity_of(entry.conversation, entry.sender_id, name), name)
 
     def asker(self, message: IncomingMessage) -> str:
         """Return the label of who sent the message being answered."""
         who = message.sender
-        name = known_name(who.name, who.username, who.id) or UNKNOWN
+        name = shown_name(who.name, who.username, who.id)
         return self.label(identity_of(message.interface_path or message.interface, who.id, name), name)
 
     def participant(self, key: str, name: str) -> str:
@@ -298,25 +298,18 @@ def diary_lines(entries: Iterable[DiaryEntry], chars: int, zone: tzinfo) -> tupl
     left_out: list[LeftOut] = []
     room, is_full = chars, False
     for entry in reversed(_by_age(entries)):
-        shown = diary_line(entry, zone)
-        if not shown:
-            left_out.append(LeftOut("ai_diary", "blank", str(entry.id)))
+        line = diary_line(entry, zone)
+        is_full = is_full or len(line) > room
+        if not line or is_full:
+            left_out.append(LeftOut("ai_diary", "limit" if line else "blank", str(entry.id)))
             continue
-        is_full = is_full or len(shown) > room
-        if is_full:
-            left_out.append(LeftOut("ai_diary", "limit", str(entry.id)))
-            continue
-        room -= len(shown)
-        lines.append(shown)
+        room -= len(line)
+        lines.append(line)
     return lines[::-1], left_out
 
 
 def thought_lines(
-    entries: Iterable[DiaryEntry],
-    limit: int,
-    zone: tzinfo,
-    *,
-    shown: Iterable[str] = (),
+    entries: Iterable[DiaryEntry], limit: int, zone: tzinfo, *, shown: Iterable[str] = ()
 ) -> tuple[list[str], list[LeftOut]]:
     """Return the last thoughts as lines, oldest first, and what was left out."""
     lines: list[str] = []
