@@ -128,12 +128,12 @@ def rows_of(entries: Sequence[Entry]) -> Rows:
     return as_rows(columns, list(threads), list(speakers))
 
 
-def _pack_terms(kind: int, held: Sequence[Mapping[str, int]]) -> Blocks:
+def _pack_terms(kind: int, rows_terms: Sequence[Mapping[str, int]]) -> Blocks:
     """Return the postings of all words, or tags, of some rows, each given with what it holds."""
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
-    of = np.array([numbers[term] for terms in held for term in terms], np.int64)
-    places = np.repeat(np.arange(len(held)), np.array([len(terms) for terms in held], np.int64))
-    times = np.array([n for terms in held for n in terms.values()], np.int64)
+    of = np.array([numbers[term] for terms in rows_terms for term in terms], np.int64)
+    places = np.repeat(np.arange(len(rows_terms)), np.array([len(terms) for terms in rows_terms], np.int64))
+    times = np.array([n for terms in rows_terms for n in terms.values()], np.int64)
     return _blocks_of([(kind, term) for term in numbers], of, places, np.minimum(times, MOST_TIMES).astype(np.uint8))
 
 
@@ -176,16 +176,18 @@ def _blocks_of(terms: Sequence[Term], of: Any, places: Any, times: Any) -> Block
 
 def write_head(rows: Rows) -> bytes:
     """Return the rows of a segment as they are stored."""
-    told = {"rows": len(rows), "threads": list(rows.threads), "speakers": [list(one) for one in rows.speakers]}
+    facts = {"rows": len(rows), "threads": list(rows.threads), "speakers": [list(one) for one in rows.speakers]}
     arrays = b"".join(array.tobytes() for array in rows.columns.values())
-    return zlib.compress(json.dumps(told, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n" + arrays, _LEVEL)
+    return zlib.compress(
+        json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n" + arrays, _LEVEL
+    )
 
 
 def read_head(stored: bytes) -> Rows:
     """Return the rows of a segment."""
     try:
-        told, _, data = zlib.decompress(stored).partition(b"\n")
-        facts = json.loads(told.decode("utf-8", "surrogatepass"))
+        header, _, data = zlib.decompress(stored).partition(b"\n")
+        facts = json.loads(header.decode("utf-8", "surrogatepass"))
         at, columns = 0, dict[str, Any]()
         for name, kind in COLUMNS:
             columns[name] = np.frombuffer(data, kind, int(facts["rows"]), at)

@@ -144,12 +144,12 @@ class IndexState:
             every: of each audience, whatever stands there.
         """
         blocks = _retry(lambda: _read_blocks(self._db, self.audiences, numbers), self._load)
-        made = []
+        matches = []
         for audience, one in self.audiences.items():
             fresh = [(number, *row) for term, number in numbers.items() for row in one.fresh.rows(term)]
             if every or fresh or audience in blocks:
-                made.append((one.view, one.view.read_postings(fresh, blocks.get(audience, ()), count)))
-        return made
+                matches.append((one.view, one.view.read_postings(fresh, blocks.get(audience, ()), count)))
+        return matches
 
 
 def _retry(read: Callable[[], T], reload: Callable[[], None] = lambda: None) -> T:
@@ -181,7 +181,7 @@ def _load_changed(
     contents = {tuple(row[:3]): decode(*row) for row in _read_fresh(db, unread)}
     if len(contents) < len(unread):
         raise ChangedError("The search index changed while it was read.")
-    made = {}
+    loaded = {}
     for state in changed:
         before = kept.get(state.audience)
         if before is not None and before.state.segments == state.segments:
@@ -193,8 +193,8 @@ def _load_changed(
         readable = {place: one for place, one in own.items() if one is not None}
         view = add_fresh(state.audience, table, tuple(readable.values()), state.gone)
         of_segments = {one: words[one] for one in state.segments}
-        made[state.audience] = AudienceIndex(state, of_segments, readable, FreshWords(readable.values()), view)
-    return made
+        loaded[state.audience] = AudienceIndex(state, of_segments, readable, FreshWords(readable.values()), view)
+    return loaded
 
 
 # Statements
@@ -268,14 +268,14 @@ def _column_part(name: str, family: str) -> Part:
 
 def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> list[Any]:
     """Return audience, source, id, digest and content of the fresh rows with these audiences, sources and ids."""
-    found: list[Any] = []
+    contents: list[Any] = []
     for part in chunks(places, _AT_ONCE):
         audiences, numbers, ids = (sorted(set(column)) for column in zip(*part, strict=True))
         wanted = {"audiences": audiences, "sources": numbers, "ids": ids}
         asked = set(part)
         rows = _fresh_part(db.family).read(db, wanted, "search_fresh")
-        found += [row for row in rows if (row[0], row[1], row[2]) in asked]
-    return found
+        contents += [row for row in rows if (row[0], row[1], row[2]) in asked]
+    return contents
 
 
 @lru_cache(maxsize=2)
@@ -293,25 +293,25 @@ def _read_blocks(
     db: Database, audiences: Mapping[int, AudienceIndex], numbers: Mapping[Term, int]
 ) -> dict[int, list[Block]]:
     """Return where words and tags stand in the segments of audiences."""
-    made: dict[int, list[Block]] = {}
-    known = {
+    blocks: dict[int, list[Block]] = {}
+    segments = {
         audience: {one.segment_id for one in index.state.segments}
         for audience, index in audiences.items()
         if index.state.segments
     }
     for kind in (WORD, TAG):
         terms = sorted(term for of, term in numbers if of == kind)
-        for some in chunks(known, _AT_ONCE) if terms else ():
+        for some in chunks(segments, _AT_ONCE) if terms else ():
             for keys in chunks(terms, _AT_ONCE):
                 wanted = {"audiences": some, "keys": keys, "kind": kind}
                 for audience, segment, term, postings in _blocks_part(db.family).read(db, wanted, "search_block"):
-                    if segment not in known[audience]:  # it holds rows of segments that are no more
+                    if segment not in segments[audience]:  # it holds rows of segments that are no more
                         raise ChangedError("The search index changed while it was read.")
                     name = term if type(term) is str else from_key(term)
                     number = numbers.get((kind, name))
                     if number is not None:
-                        made.setdefault(audience, []).append((number, segment, postings))
-    return made
+                        blocks.setdefault(audience, []).append((number, segment, postings))
+    return blocks
 
 
 @lru_cache(maxsize=2)
@@ -327,7 +327,7 @@ def _blocks_part(family: str) -> Part:
         rows = select(null().label("term")).union_all(select(keys)).subquery("asked")
         joined, asked = joined.join(rows, literal_column("1") == literal_column("1")), b.term == rows.c.term
     columns = (b.audience_id, b.segment_id, type_coerce(b.term, NullType()), type_coerce(b.postings, NullType()))
-    found = select(*columns).select_from(joined.join(search_block, and_(of_segment, asked)))
+    chosen = select(*columns).select_from(joined.join(search_block, and_(of_segment, asked)))
     # Of the segments' numbers nothing is asked: SQLite would walk all blocks from there on. The first has no blocks.
-    found = found.where(s.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)))
-    return Part(found.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)
+    chosen = chosen.where(s.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)))
+    return Part(chosen.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)

@@ -81,11 +81,11 @@ class Table(Rows):
     @cached_property
     def names_by_beginning(self) -> dict[str, set[str]]:
         """Return names by how their words begin; under a blank those with letters beyond ASCII, told by other rules."""
-        made: dict[str, set[str]] = {}
+        names: dict[str, set[str]] = {}
         for name in {who.name for who in self.speakers}:
             for begins in {word[:NAME_BEGINS] for word in words(name, 1)} if name.isascii() else ("",):
-                made.setdefault(begins, set()).add(name)
-        return made
+                names.setdefault(begins, set()).add(name)
+        return names
 
     @cached_property
     def thread_start(self) -> Any:
@@ -160,11 +160,11 @@ class Postings(NamedTuple):
         wanted[rows] = True
         mine = wanted[self.index].nonzero()[0]
         numbers = self.starts.searchsorted(mine, "right") - 1
-        made: dict[int, dict[int, int]] = {row: {} for row in rows}
+        held_by_row: dict[int, dict[int, int]] = {row: {} for row in rows}
         columns = self.index[mine].tolist(), numbers.tolist(), self.times[mine].tolist()
         for row, number, times in zip(*columns, strict=True):
-            made[row][number] = times
-        return made
+            held_by_row[row][number] = times
+        return held_by_row
 
 
 @dataclass(eq=False)
@@ -291,10 +291,10 @@ class Visible(Rows):
         """Return the names of those whom a text may name: all, of very many those with a word that begins alike."""
         if len(self.speakers) <= MOST_SPEAKERS:
             return {who.name for who in self.speakers}
-        known = self.table.names_by_beginning
+        by_beginning = self.table.names_by_beginning
         begins = {"", *(word[:NAME_BEGINS] for word in words(fold(text[:4000]), 1))}
         new = {who.name for who in self.speakers[len(self.table.speakers) :]}
-        return new.union(*(known.get(one, ()) for one in begins))
+        return new.union(*(by_beginning.get(one, ()) for one in begins))
 
     def nearness(self, here: str, person: str) -> Any:
         """Return for each conversation how near it is to who asks: 1 the one asked in, less where the person spoke."""

@@ -70,11 +70,11 @@ def question_of(search: Search, now: datetime) -> Question:
     if not search.query.text or search.query.ranking != "relevance":
         return Question()
     zone, languages = times.zone(search.settings.timezone) or UTC, search.settings.languages
-    made = read_question(search.query.text, now=now, zone=zone, speaker_names=(), languages=languages)
-    if is_question(search.query.text, made.languages):
-        return made
+    question = read_question(search.query.text, now=now, zone=zone, speaker_names=(), languages=languages)
+    if is_question(search.query.text, question.languages):
+        return question
     # `I meet Ann on Monday` names people and a day, and does not ask for what they said, or for what was said then.
-    return Question(languages=made.languages)
+    return Question(languages=question.languages)
 
 
 def count_docs(search: Search, docs: Mapping[_Key, int]) -> list[int]:
@@ -93,16 +93,16 @@ def with_people(question: Question, text: str, speakers: Iterable[str]) -> Quest
 
 def _list_terms(search: Search, groups: Sequence[int]) -> dict[_Key, Sequence[Term]]:
     """Return what each word and phrase counts: once for every group of texts that it belongs to."""
-    made: dict[_Key, dict[int, Term]] = {}
+    by_key: dict[_Key, dict[int, Term]] = {}
     for group, word in zip(groups, search.words, strict=True):
         chat_only = not (word.is_keyword or word.is_minor)
         keys = [((WORD, term), 1.0 if is_whole else INSIDE) for term, is_whole in word.terms.items()]
         keys += [((PHRASE, word.text), 1.0)] if word.pieces else []
         for key, factor in keys:
-            same = made.setdefault(key, {}).get(group)
+            same = by_key.setdefault(key, {}).get(group)
             if same is None or factor > same.factor or same.chat_only > chat_only:
-                made[key][group] = Term(group, factor, chat_only=chat_only)
-    return {key: list(terms.values()) for key, terms in made.items()}
+                by_key[key][group] = Term(group, factor, chat_only=chat_only)
+    return {key: list(terms.values()) for key, terms in by_key.items()}
 
 
 def _count_groups(

@@ -123,7 +123,7 @@ class Ranking:
 
 
 def rank_all(
-    found: Sequence[AudienceMatches],
+    matches: Sequence[AudienceMatches],
     terms: Sequence[Sequence[Term]],
     asked: Asked,
     *,
@@ -142,7 +142,7 @@ def rank_all(
         by_words: what the rows hold decides alone.
         offered: of each audience rows that are ranked though they match nothing, in order.
     """
-    audiences = [_match_rows(one, terms, asked, offered[n] if offered else None) for n, one in enumerate(found)]
+    audiences = [_match_rows(one, terms, asked, offered[n] if offered else None) for n, one in enumerate(matches)]
     matching: Counter[int] = Counter()
     left_out = 0
     for one in audiences:
@@ -151,15 +151,16 @@ def rank_all(
             left_out += int(np.count_nonzero(is_among(one.rows, one.matches.left_out)))
     if not by_words:
         _add_places(audiences, asked, here)
-    made: list[Ranked] = []
+    best_rows: list[Ranked] = []
     for one in audiences:
         leads = _choose_leads(one, asked, max(best, LEADING), by_words=by_words)
         if len(leads):
-            made += (_list_words(one, leads) if by_words else look_around(one, leads, asked, reach)).list_best(best)
-    made.sort(key=itemgetter(1), reverse=True)
-    made.sort(key=itemgetter(0), reverse=True)  # of one score the newest first
+            local = _list_words(one, leads) if by_words else look_around(one, leads, asked, reach)
+            best_rows += local.list_best(best)
+    best_rows.sort(key=itemgetter(1), reverse=True)
+    best_rows.sort(key=itemgetter(0), reverse=True)  # of one score the newest first
     counts = {source: n for source, n in matching.items() if n}
-    return Ranking(made[:best], counts, matching.total() - left_out, audiences)
+    return Ranking(best_rows[:best], counts, matching.total() - left_out, audiences)
 
 
 def build_candidates(chosen: Sequence[Ranked], note: Callable[[Candidate, Mapping[int, int]], None]) -> list[Candidate]:
@@ -168,7 +169,7 @@ def build_candidates(chosen: Sequence[Ranked], note: Callable[[Candidate, Mappin
     Args:
         note: called with each, and with how often it holds each number of the postings.
     """
-    made: dict[int, Candidate] = {}
+    by_number: dict[int, Candidate] = {}
     by_local: dict[int, list[int]] = {}
     for n, each in enumerate(chosen):
         by_local.setdefault(id(each.local), []).append(n)
@@ -176,16 +177,16 @@ def build_candidates(chosen: Sequence[Ranked], note: Callable[[Candidate, Mappin
         local, places = chosen[numbers[0]].local, [chosen[n].i for n in numbers]
         matches, index = local.audience.matches, local.index[places].tolist()
         candidates = local.build(places)
-        made |= zip(numbers, candidates, strict=True)
-        held = matches.postings.held_by(index, len(matches.view))
+        by_number |= zip(numbers, candidates, strict=True)
+        numbers_held = matches.postings.held_by(index, len(matches.view))
         for candidate, row in zip(candidates, index, strict=True):
-            note(candidate, held[row])
-    return [made[n] for n in range(len(chosen))]
+            note(candidate, numbers_held[row])
+    return [by_number[n] for n in range(len(chosen))]
 
 
 def find_around(ranking: Ranking, asked: Asked, wanted: Sequence[Place], reach: int) -> list[Candidate]:
     """Return rows found otherwise, and those within so many rows of them in their conversations, with their reasons."""
-    made: list[Candidate] = []
+    candidates: list[Candidate] = []
     for one in ranking.audiences:
         leads = one.matches.view.find_rows(wanted)
         if not len(leads):
@@ -194,8 +195,8 @@ def find_around(ranking: Ranking, asked: Asked, wanted: Sequence[Place], reach: 
         steps = np.abs(np.subtract.outer(local.index, leads))
         same_run = np.equal.outer(local.run, local.run[local.index.searchsorted(leads)])
         close = ((steps <= reach) & same_run).any(axis=1) & local.visible
-        made += local.build(close.nonzero()[0].tolist())
-    return made
+        candidates += local.build(close.nonzero()[0].tolist())
+    return candidates
 
 
 def _first(score: Any, at_us: Any, most: int) -> Any:
@@ -260,11 +261,11 @@ def _match_rows(
             groups.append(None)
             continue
         # A row holds a word once, and may hold several words of a group.
-        held = [(place[rows], times.astype(np.float32) * np.float32(factor)) for rows, times, factor in part]
-        at, times = held[0]
-        if len(held) > 1:
+        postings = [(place[rows], times.astype(np.float32) * np.float32(factor)) for rows, times, factor in part]
+        at, times = postings[0]
+        if len(postings) > 1:
             together = np.zeros(len(every), np.float32)
-            for at, times in held:
+            for at, times in postings:
                 together[at] += times
             at = together.nonzero()[0]
             times = together[at]
@@ -302,13 +303,13 @@ def _add_places(audiences: Sequence[AudienceRows], asked: Asked, here: str) -> N
     times: list[list[Any]] = []
     worth: list[float] = []
     for number in range(len(asked.worth)):
-        held = [
+        times_in_session = [
             None if (group := one.groups[number]) is None
             else np.bincount(one.session_of[group[1]], weights=group[2], minlength=len(one.sessions))
             for one in audiences
         ]  # fmt: skip
-        docs = sum(int(np.count_nonzero(each)) for each in held if each is not None)
-        times.append(held)
+        docs = sum(int(np.count_nonzero(each)) for each in times_in_session if each is not None)
+        times.append(times_in_session)
         worth.append(rarity_weight(docs, every) if docs else 0.0)
     total = sum(worth) or 1.0
     for n, one in enumerate(audiences):
@@ -358,13 +359,13 @@ def _list_reasons(one: AudienceRows, index: Any, asked: Asked, own: Any, share: 
     """Return the reasons of rows as far as no text is read and nothing around them is looked at."""
     view = one.matches.view
     is_chat, words = view.is_chat[index], np.clip(view.words[index], 1, MOST_LENGTH)
-    made = {"context": own, "own": own, "turn": own, "share": share, "session": session}
-    made |= {"length": np.where(is_chat, _LENGTHS[words], np.float32(0)), "near": one.near[view.thread[index]]}
+    reasons = {"context": own, "own": own, "turn": own, "share": share, "session": session}
+    reasons |= {"length": np.where(is_chat, _LENGTHS[words], np.float32(0)), "near": one.near[view.thread[index]]}
     if one.persons is not None:
-        made["person"] = np.where(is_chat, one.persons[view.speaker[index]], np.float32(0))
+        reasons["person"] = np.where(is_chat, one.persons[view.speaker[index]], np.float32(0))
     if asked.days:
-        made |= find_days(asked.days, view.at_us[index])
-    return made
+        reasons |= find_days(asked.days, view.at_us[index])
+    return reasons
 
 
 def _choose_leads(one: AudienceRows, asked: Asked, most: int, *, by_words: bool) -> Any:
@@ -474,12 +475,12 @@ def _fill(values: Any, at: Any, there: Any) -> Any:
 
 def _stands_near(is_match: Any, run: Any, reach: int) -> Any:
     """Return which rows stand within so many rows of one that matches."""
-    made = is_match.copy()
+    near = is_match.copy()
     for step in range(1, min(reach, len(run) - 1) + 1):
         same = run[step:] == run[:-step]
-        made[step:] |= is_match[:-step] & same
-        made[:-step] |= is_match[step:] & same
-    return made
+        near[step:] |= is_match[:-step] & same
+        near[:-step] |= is_match[step:] & same
+    return near
 
 
 def _find_contexts(one: AudienceRows, at: Any, is_row: Any, words: Any, is_near: Any, asked: Asked, steps: int) -> Any:
@@ -490,18 +491,18 @@ def _find_contexts(one: AudienceRows, at: Any, is_row: Any, words: Any, is_near:
     middle = words.cumsum() - words / 2
     run = (~is_near).cumsum()
     groups = [group for group in one.groups if group is not None]
-    held = np.zeros((len(groups), count), np.float32)
-    for line, (_, rows, times) in zip(held, groups, strict=True):
+    own = np.zeros((len(groups), count), np.float32)
+    for line, (_, rows, times) in zip(own, groups, strict=True):
         to = place[rows]
         here = to >= 0
         line[to[here]] = _saturate(times[here], words[to[here]], asked.mean_words)
-    reached = held.copy()
+    reached = own.copy()
     for step in range(1, min(steps, count - 1) + 1):
         same = run[step:] == run[:-step]
         between = middle[step:] - middle[:-step]
         on, back = reached[:, step:], reached[:, :-step]
-        np.maximum(on, held[:, :-step] * (same * np.exp(-between / FADE_BACK)), out=on)
-        np.maximum(back, held[:, step:] * (same * np.exp(-between / FADE_ON)), out=back)
+        np.maximum(on, own[:, :-step] * (same * np.exp(-between / FADE_BACK)), out=on)
+        np.maximum(back, own[:, step:] * (same * np.exp(-between / FADE_ON)), out=back)
     total = np.zeros(count, np.float32)
     for (worth, _, _), line in zip(groups, reached, strict=True):
         total += worth * line

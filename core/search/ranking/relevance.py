@@ -58,12 +58,12 @@ def weigh(reasons: Mapping[str, Any], long: Any, by_meaning: float = 0.0) -> dic
         if name in reasons:
             fitting = np.where(reasons[name] > 0, 1.0, fitting)
     long = float(long[0]) if (long == long[0]).all() else long
-    made = {}
+    parts = {}
     for name, value in reasons.items():
         weight = weight_of(name, long, by_meaning)
         if not isinstance(weight, float) or weight:
-            made[name] = weight * value if name in OF_WORDS else weight * value * fitting
-    return made
+            parts[name] = weight * value if name in OF_WORDS else weight * value * fitting
+    return parts
 
 
 def rank_rows(
@@ -110,17 +110,17 @@ def read_passages(row: Candidate, asked: Asked) -> None:
     for at, word in enumerate(terms):
         for term in asked.words.get(word, ()):
             if row.source == CHAT or not term.chat_only:
-                held = passages[min(parts - 1, at * parts // len(terms))]
-                held[term.group] = held.get(term.group, 0.0) + term.factor
+                passage = passages[min(parts - 1, at * parts // len(terms))]
+                passage[term.group] = passage.get(term.group, 0.0) + term.factor
     for i, (times, _) in row.matched.items():  # a text of several words, or one that stands further in
         group = asked.groups[i]
-        if not any(group in held for held in passages):
+        if not any(group in passage for passage in passages):
             at = folded.find(asked.texts[i])
             passages[at * parts // len(folded) if at >= 0 else -1][group] = times
     mean = min(float(PASSAGE), asked.mean_words)
     size = row.words / parts
-    own = max(sum(asked.worth[g] * saturation(n, size, mean) for g, n in held.items()) for held in passages)
-    share = max(sum(asked.worth[g] * min(1.0, n) for g, n in held.items()) for held in passages)
+    own = max(sum(asked.worth[g] * saturation(n, size, mean) for g, n in passage.items()) for passage in passages)
+    share = max(sum(asked.worth[g] * min(1.0, n) for g, n in passage.items()) for passage in passages)
     row.reasons["own"], row.reasons["share"] = own / asked.total, share / asked.total
 
 
@@ -176,11 +176,11 @@ def score_rows(rows: Sequence[Candidate], by_meaning: float = 0.0) -> None:
     if not names or not rows:
         return
     values = np.array([[row.reasons.get(name, 0.0) for name in names] for row in rows]).T
-    made = weigh(dict(zip(names, values, strict=True)), np.array([row.long for row in rows]), by_meaning)
-    scores = np.round(sum(made.values(), np.zeros(len(rows))), 6).tolist()
-    columns = zip(*(column.tolist() for column in made.values()), strict=True)
+    weighed = weigh(dict(zip(names, values, strict=True)), np.array([row.long for row in rows]), by_meaning)
+    scores = np.round(sum(weighed.values(), np.zeros(len(rows))), 6).tolist()
+    columns = zip(*(column.tolist() for column in weighed.values()), strict=True)
     for row, score, parts in zip(rows, scores, columns, strict=True):
-        row.score, row.parts = score, {name: part for name, part in zip(made, parts, strict=True) if part}
+        row.score, row.parts = score, {name: part for name, part in zip(weighed, parts, strict=True) if part}
 
 
 def space_rows(ordered: Sequence[Candidate]) -> list[Candidate]:
