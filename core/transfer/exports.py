@@ -163,11 +163,11 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
     for page in table_reading.read_pages(
         call.reader("chat_history_cache"), call.persona, call.conversation, call.audiences
     ):
-        told = table_imported.read_beside(call.reader(), call.persona, [row.id for row in page])
+        beside = table_imported.read_beside(call.reader(), call.persona, [row.id for row in page])
         for row in page:
             for line in json_text.kept_lines(row.metadata, json_text.BEFORE):
                 write(line)
-            value = tavern_lines.build_line(_said(row, told.get(row.id, NOTHING), header))
+            value = tavern_lines.build_line(_said(row, beside.get(row.id, NOTHING), header))
             write(json_text.write(value, json_text.kept_style(row.metadata)))
         count += len(page)
         if progress:
@@ -179,10 +179,10 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
 
 def _said(row: Line, lies_beside: Beside, header: dict[str, Any]) -> Said:
     """Return a stored message with a name: SillyTavern shows none without."""
-    known = row.sender_id if row.role == "user" else header.get("character_name")
+    fallback = row.sender_id if row.role == "user" else header.get("character_name")
     name = (
         row.sender_name
-        or (known if isinstance(known, str) else "")
+        or (fallback if isinstance(fallback, str) else "")
         or _NAMES["user" if row.role == "user" else "persona"]
     )
     return Said(row.text, row.role, name, row.at, row.hidden, row.excluded, row.metadata, lies_beside)

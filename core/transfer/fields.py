@@ -151,8 +151,8 @@ def build_metadata(
     for sign, count in reactions:
         counts[sign[:64] or "?"] += count
     signs = [{"emoji": sign, "count": count} for sign, count in counts.items()]
-    held = {"attachments": files[:50], "reactions": signs[:50], **more}
-    return {name: value for name, value in held.items() if value}
+    values = {"attachments": files[:50], "reactions": signs[:50], **more}
+    return {name: value for name, value in values.items() if value}
 
 
 # Fields that are needed
@@ -160,8 +160,8 @@ def build_metadata(
 
 def said_without_thoughts(text: str) -> str:
     """Return a text of the persona without its thoughts; one without any as it is, white space around it too."""
-    said = strip_thoughts(text)
-    return text if said == text.strip() else said
+    spoken = strip_thoughts(text)
+    return text if spoken == text.strip() else spoken
 
 
 class RefusedError(ValueError):

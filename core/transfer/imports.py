@@ -204,8 +204,8 @@ def _find_speaker(survey: Survey, asked: str, file: Path) -> str:
         raise TransferError(f"{len(same)} people are called {asked!r}. Name one by id: {', '.join(same[:8])}.")
     if len(people) >= MAX_LISTED:
         return asked
-    known = ", ".join(repr(each.name) for each in sorted(people.values(), key=lambda one: -one.lines)[:8])
-    raise TransferError(f"Nobody called {asked!r} speaks in {str(file)!r}. Speakers are {known}.")
+    names = ", ".join(repr(each.name) for each in sorted(people.values(), key=lambda one: -one.lines)[:8])
+    raise TransferError(f"Nobody called {asked!r} speaks in {str(file)!r}. Speakers are {names}.")
 
 
 _DONE = ("stored", "edited", "service", "duplicate")

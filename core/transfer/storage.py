@@ -160,16 +160,16 @@ class ChatWriter:
                 self._endings.append((plan.key_of(program, read.room.id), read))
             if not isinstance(read, Line):
                 continue
-            made = MadeId(read.id, "") if read.id else maker.make_id(read)
+            made_id = MadeId(read.id, "") if read.id else maker.make_id(read)
             settled = next(times[program, read.room.id], None)
             line = read if settled is None else replace(read, at=from_microseconds(settled) or read.at)
             try:
-                message = self._read_message(program, line, made.id, answering)
+                message = self._read_message(program, line, made_id.id, answering)
             except (MessageError, RefusedError) as error:
                 self._refuse(Fault(line.place, str(error).rstrip("."), line.row))
                 continue
             if message is not None:
-                yield _Ready(line, message, made.family)
+                yield _Ready(line, message, made_id.family)
 
     def _read_message(self, program: str, line: Line, message_id: str, answering: dict[str, str]) -> NewMessage | None:
         """Return the message of a line. A line of the persona answers whoever spoke before it."""
@@ -243,18 +243,18 @@ class ChatWriter:
             servers.setdefault(self._plan.server_of(ready.line.room), []).append(ready)
         for server in sorted(servers):
             self._insert(server, servers[server])
-        for known, ready in edits:
-            self._change(known, ready)
+        for stored, ready in edits:
+            self._change(stored, ready)
 
     def _sort_lines(self, key: str, lines: Sequence[_Ready]) -> tuple[list[_Ready], list[tuple[KnownMessage, _Ready]]]:
         """Return what is new of one conversation, and what was edited; what is there as it is counts as there."""
         id_of, persona = self._plan.id_of, self._call.persona
         names = [(ready.id, *(id_of(ready.line, each.id) for each in ready.line.versions)) for ready in lines]
-        known = table_known.read_by_ids(self._reader, persona, key, {name for each in names for name in each})
+        stored = table_known.read_by_ids(self._reader, persona, key, {name for each in names for name in each})
         new: list[_Ready] = []
         edits: list[tuple[KnownMessage, _Ready]] = []
         for ready, own_names in zip(lines, names, strict=True):
-            there = next((known[name] for name in own_names if name in known), None)
+            there = next((stored[name] for name in own_names if name in stored), None)
             ready = self._in_order(ready, there)  # noqa: PLW2901 - the same line, at the time it gets
             if there is None:
                 new.append(ready)
@@ -266,8 +266,8 @@ class ChatWriter:
                 self.counts["duplicate"] += 1
         replaced = self._find_replaced(key, [ready for ready in new if ready.family])
         edits += replaced
-        gone = {id(ready) for _, ready in replaced}
-        return [ready for ready in new if id(ready) not in gone], edits
+        replacing = {id(ready) for _, ready in replaced}
+        return [ready for ready in new if id(ready) not in replacing], edits
 
     def _in_order(self, ready: _Ready, there: KnownMessage | None) -> _Ready:
         """Return a message no older than the one before it, where the order of the file is kept."""
@@ -282,20 +282,20 @@ class ChatWriter:
         if ready.line.room.keeps_order and row_id is not None:
             self._places.setdefault(ready.message.conversation, []).append((ready.line.index, row_id))
 
-    def _find_replaced(self, key: str, made: Sequence[_Ready]) -> list[tuple[KnownMessage, _Ready]]:
+    def _find_replaced(self, key: str, lines: Sequence[_Ready]) -> list[tuple[KnownMessage, _Ready]]:
         """Return lines without an id of their own that stand where another stood that is in the export no more."""
-        if not made:
+        if not lines:
             return []
-        times = {ready.message.at for ready in made}
+        times = {ready.message.at for ready in lines}
         there = table_known.read_by_times(self._reader, self._call.persona, key, times)
         replaced = []
-        for ready in made:
-            for known in there:
-                plain = (known.message_id or "").removeprefix(f"{ready.line.room.id}:")
-                is_same = is_of_family(plain, ready.family) and known.sender_id == ready.message.sender_id
-                if is_same and number_of(plain) not in self._plan.survey.made:
-                    replaced.append((known, ready))
-                    there.remove(known)
+        for ready in lines:
+            for stored in there:
+                plain = (stored.message_id or "").removeprefix(f"{ready.line.room.id}:")
+                is_same = is_of_family(plain, ready.family) and stored.sender_id == ready.message.sender_id
+                if is_same and number_of(plain) not in self._plan.survey.id_numbers:
+                    replaced.append((stored, ready))
+                    there.remove(stored)
                     break
         return replaced
 
@@ -319,7 +319,7 @@ class ChatWriter:
             privacy_default=call.settings.privacy_default, privacy=self._privacies, beside=beside,
             write_beside=table_imported.insert_beside, instructions=instructions,
         )  # fmt: skip
-        for ready, result, own, told in zip(new, written, beside, instructions, strict=True):
+        for ready, result, own, wishes in zip(new, written, beside, instructions, strict=True):
             self._add_place(ready, result.id)
             if not result.stored:
                 self.counts[result.reason] += 1
@@ -328,28 +328,28 @@ class ChatWriter:
             self.story["alternatives"] += len(own.alternatives)
             self.story["recaps"] += own.recap is not None and own.recap.memory is not None
             self.story["scenes"] += own.scene is not None
-            self.instructions += len(told)
-            for instruction, _ in told[: max(0, _MOST_INSTRUCTIONS - len(self.instruction_texts))]:
+            self.instructions += len(wishes)
+            for instruction, _ in wishes[: max(0, _MOST_INSTRUCTIONS - len(self.instruction_texts))]:
                 self.instruction_texts.append((ready.message.sender_name, instruction.text))
 
-    def _change(self, known: KnownMessage, ready: _Ready) -> None:
+    def _change(self, stored: KnownMessage, ready: _Ready) -> None:
         """Give a stored message the text it has in the export now, and its other versions."""
         call, message = self._call, ready.message
         if ready.line.versions:
-            _add_versions(call, known.id, ready.line)
+            _add_versions(call, stored.id, ready.line)
         viewer = with_viewer(call).viewer
         assert viewer is not None
         # What stands in the file was read by who may write there, whatever else that scope sees.
-        viewer = replace(viewer, audiences=(known.audience_id,))
-        result = followers.edit_message(call, viewer, message.conversation, known.id, message.text)
+        viewer = replace(viewer, audiences=(stored.audience_id,))
+        result = followers.edit_message(call, viewer, message.conversation, stored.id, message.text)
         if result.reason == "privacy":
             self.counts["privacy"] += 1
             return
-        kept = {**known.metadata, **message.metadata}
-        if "reply_to" in known.metadata:
-            kept["reply_to"] = known.metadata["reply_to"]
+        kept = {**stored.metadata, **message.metadata}
+        if "reply_to" in stored.metadata:
+            kept["reply_to"] = stored.metadata["reply_to"]
         call.db.idempotent_transaction(
-            lambda connection: table_known.update_facts(connection, call.persona, known.id, ready.id, kept),
+            lambda connection: table_known.update_facts(connection, call.persona, stored.id, ready.id, kept),
             source="chat_history_cache",
         )
         self.counts["edited"] += 1

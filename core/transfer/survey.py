@@ -52,16 +52,16 @@ class IdMaker:
         self._seen: dict[int, int] = {}
 
     def make_id(self, line: Line) -> MadeId:
-        made = f"{_PREFIX}{_digest(line.made_of or line.at.isoformat())[:16]}-{_digest(line.text)[:12]}"
+        made_id = f"{_PREFIX}{_digest(line.made_of or line.at.isoformat())[:16]}-{_digest(line.text)[:12]}"
         file = line.place.rpartition(": ")[0] or line.place
-        known = number_of(f"{file}\x1f{line.room.id}\x1f{made}")
-        count = self._seen[known] = self._seen.get(known, 0) + 1
-        return MadeId(made if count == 1 else f"{made}-{count}", "" if line.row else made[:_FAMILY_CHARS])
+        number = number_of(f"{file}\x1f{line.room.id}\x1f{made_id}")
+        count = self._seen[number] = self._seen.get(number, 0) + 1
+        return MadeId(made_id if count == 1 else f"{made_id}-{count}", "" if line.row else made_id[:_FAMILY_CHARS])
 
 
-def number_of(made: str) -> int:
+def number_of(made_id: str) -> int:
     """Return a number in place of an id that was made, to hold many of them in little."""
-    return int.from_bytes(hashlib.blake2b(made.encode("utf-8"), digest_size=7).digest(), "big")
+    return int.from_bytes(hashlib.blake2b(made_id.encode("utf-8"), digest_size=7).digest(), "big")
 
 
 def is_of_family(message_id: str | None, family: str) -> bool:
@@ -135,7 +135,7 @@ class Survey:
     first: datetime | None = None
     last: datetime | None = None
     days: set[date] = field(default_factory=set)
-    made: set[int] = field(default_factory=set)
+    id_numbers: set[int] = field(default_factory=set)
     """Numbers of the ids that were made."""
 
     def add(self, program: str, read: Read, maker: IdMaker) -> None:
@@ -171,10 +171,10 @@ class Survey:
             self._add_time(line.at)
         self.days.add(line.at.date())
         if not line.id and not line.row:
-            made = maker.make_id(line).id
-            self.made.add(number_of(made))
+            made_id = maker.make_id(line).id
+            self.id_numbers.add(number_of(made_id))
             if line.speaker is not None and len(facts.first_lines) < _FIRST_LINES:
-                facts.first_lines.append((made, line.speaker.id))
+                facts.first_lines.append((made_id, line.speaker.id))
 
     def _add_time(self, at: datetime) -> None:
         self.first = min(at, self.first or at)
@@ -184,9 +184,9 @@ class Survey:
         who = line.speaker
         if who is None:
             return
-        held = facts.assistants if who.is_assistant else facts.people
-        if len(held) < _FEW and line.role in (None, "user", "persona"):
-            held.add(who.id)
+        ids = facts.assistants if who.is_assistant else facts.people
+        if len(ids) < _FEW and line.role in (None, "user", "persona"):
+            ids.add(who.id)
         if who.id in self.people or len(self.people) < MAX_LISTED:
             person = self.people.setdefault(who.id, Person(who.name, who.handle))
             person.lines += 1
@@ -197,7 +197,7 @@ class Survey:
         for facts in self.rooms.values():
             if facts.times:
                 settled = array("q", settle_times(facts.times))
-                self.moved += sum(1 for said, kept in zip(facts.times, settled, strict=True) if said != kept)
+                self.moved += sum(1 for given, kept in zip(facts.times, settled, strict=True) if given != kept)
                 facts.times = settled
                 for moment in filter(None, map(from_microseconds, (settled[0], settled[-1]))):
                     self._add_time(moment)
@@ -281,8 +281,8 @@ class Plan:
         return self.interface or ("import" if program in OWN else program)
 
     def key_of(self, program: str, room_id: str) -> str:
-        known = self.keys.get((program, room_id))
-        return self.conversation or known or f"{self.interface_of(program)}/{room_id}"
+        key = self.keys.get((program, room_id))
+        return self.conversation or key or f"{self.interface_of(program)}/{room_id}"
 
     def id_of(self, line: Line, message_id: str) -> str:
         """Return the id of a message; where several chats become one they are told apart."""

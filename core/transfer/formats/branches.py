@@ -111,8 +111,8 @@ def _shown_above(by_id: Mapping[str, Node], node: Node) -> str:
 def _settle(shown: list[Node], begun: datetime | None, fallback: datetime) -> Iterator[datetime]:
     """Yield a time for each line: its own, never before that of the line above it."""
     first = next((node.at for node in shown if node.at is not None), None)
-    known = [moment for moment in (begun, first) if moment is not None]
-    now = (shown[0].at if shown else None) or min(known, default=fallback)
+    moments = [moment for moment in (begun, first) if moment is not None]
+    now = (shown[0].at if shown else None) or min(moments, default=fallback)
     for node in shown:
         now = max(now, node.at or now)
         yield now
@@ -387,8 +387,8 @@ def _claude_words(message: Mapping[str, Any]) -> str:
     """Return the texts of a message: of its blocks, else its plain text, else what was pasted as a file."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else [content]
-    said = [block for block in blocks if isinstance(block, str) or text_at(block, "type") in ("text", "")]
-    if text := _join(said, "\n\n"):
+    shown = [block for block in blocks if isinstance(block, str) or text_at(block, "type") in ("text", "")]
+    if text := _join(shown, "\n\n"):
         return text
     text = text_at(message, "text")
     for block in blocks:  # the plain text repeats what was thought
@@ -431,12 +431,12 @@ def _claude_project(place: str, value: Mapping[str, Any], owner: Speaker) -> Ite
 def _notes(place: str, text: str, owner: Speaker, at: datetime | None, kept: Mapping[str, Any]) -> Iterator[Note]:
     """Yield a text in its paragraphs, each under its heading; none of them longer than a memory is good for."""
     for number, paragraph in enumerate(re.split(r"\n\s*\n", text), 1):
-        said = paragraph.strip()
-        if heading := _HEADING.match(said):
+        words = paragraph.strip()
+        if heading := _HEADING.match(words):
             kept = {**kept, "heading": (heading["marked"] or heading["bold"]).strip()}
             continue
-        for start in range(0, len(said), _PIECE_CHARS):
-            if piece := said[start : start + _PIECE_CHARS].strip():
+        for start in range(0, len(words), _PIECE_CHARS):
+            if piece := words[start : start + _PIECE_CHARS].strip():
                 yield Note(f"{place}, paragraph {number}", piece, owner, at, kept)
 
 

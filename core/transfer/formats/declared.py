@@ -373,7 +373,7 @@ class _File:
         names = {"file": member.stem, "folder": member.folder or member.stem}
         both = f"{member.folder or member.export} {member.stem}".strip()
         key = _id(_first(chat, form.room)) or title or names.get(form.named_after, both)
-        messages = next((found for path in form.messages if isinstance(found := _get(chat, path), list)), [])
+        messages = next((value for path in form.messages if isinstance(value := _get(chat, path), list)), [])
         people = {self._speaker(each, "").id for each in messages if isinstance(each, Mapping)}
         room = Room(key.replace("/", "_"), title, "direct" if form.people or len(people) <= 2 else "restricted")
         at = member.changed

@@ -49,7 +49,7 @@ def _message(member: Member, row: int, value: dict[str, Any], reading: Reading) 
     time = read_time(value["timestamp"], reading.zone)
     if time is None:
         raise RefusedError("timestamp cannot be read, it must be ISO 8601 such as 2026-03-10T12:00:00Z")
-    metadata = {name: held for name, held in value.items() if name not in _FIELDS}
+    metadata = {name: field for name, field in value.items() if name not in _FIELDS}
     if value.get("session") is not None:
         metadata["session"] = value["session"]
     return Line(

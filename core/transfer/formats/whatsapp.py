@@ -265,13 +265,13 @@ def _read_messages(stream: TextIO, style: _Head) -> Iterator[_Message]:
 
 def _split(rest: str) -> tuple[str, str]:
     """Return who said it and what; the name is blank for lines of the program."""
-    name, colon, said = rest.partition(": ")
+    name, colon, words = rest.partition(": ")
     if not colon and rest.rstrip().endswith(":"):
-        name, colon, said = rest.rstrip()[:-1], ":", ""
+        name, colon, words = rest.rstrip()[:-1], ":", ""
     shown = _SPACES.sub(" ", _MARKS.sub("", name)).strip().removeprefix("~").strip()
     if not colon or not shown or len(shown) > _NAME_CHARS or _NOT_NAMES.search(shown):
         return "", rest
-    return shown, said
+    return shown, words
 
 
 def _read_line(place: str, message: _Message, room: Room, order: str, reading: Reading) -> Read:
@@ -281,18 +281,18 @@ def _read_line(place: str, message: _Message, room: Room, order: str, reading: R
     if date is None or message.head.clock is None:
         return Fault(place, "its date is none in the order of day and month of this file")
     local = datetime.combine(date, message.head.clock)
-    name, said = _split(message.text)
-    said = said.lstrip(" ")
-    is_marked = said.startswith("\u200e")
-    said, is_edited = EDITED.subn("", said)
-    if _MARKS.sub("", said).strip("<>. ").casefold() in DELETED:
+    name, words = _split(message.text)
+    words = words.lstrip(" ")
+    is_marked = words.startswith("\u200e")
+    words, is_edited = EDITED.subn("", words)
+    if _MARKS.sub("", words).strip("<>. ").casefold() in DELETED:
         return Left("deleted there")
-    if OMITTED.fullmatch(said):
+    if OMITTED.fullmatch(words):
         return Left("pictures, voice or files without a word")
     files = [
-        _MARKS.sub("", match["name"]).strip() for match in (*ATTACHED.finditer(said), *ATTACHED_HERE.finditer(said))
+        _MARKS.sub("", match["name"]).strip() for match in (*ATTACHED.finditer(words), *ATTACHED_HERE.finditer(words))
     ]
-    text = ATTACHED_HERE.sub("", ATTACHED.sub("", said))
+    text = ATTACHED_HERE.sub("", ATTACHED.sub("", words))
     text = clean(_SPACES.sub(" ", _MARKS.sub("", text))).strip()
     if files and not text:
         return Left("pictures, voice or files without a word")

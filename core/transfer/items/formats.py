@@ -235,7 +235,7 @@ def _is_vtuber(entry: Any) -> bool:
 
 def _read_vtuber(number: int, entry: dict[str, Any]) -> Row:
     metadata = entry["metadata"]
-    value = {name: held for name, held in entry.items() if name not in ("metadata", "id", "score")}
+    value = {name: field for name, field in entry.items() if name not in ("metadata", "id", "score")}
     for name in _LIFTED:
         if value.get(name) is None:
             value[name] = metadata.get(name)
@@ -245,7 +245,7 @@ def _read_vtuber(number: int, entry: dict[str, Any]) -> Row:
         value["tier"] = "session"
     value |= {"kind": _VTUBER_KINDS.get(form, kind), "tags": _read_tags(value["tags"])}
     value["timestamp"] = value["timestamp"] or None
-    value["metadata"] = {name: held for name, held in metadata.items() if name not in (*_LIFTED, "is_session")}
+    value["metadata"] = {name: field for name, field in metadata.items() if name not in (*_LIFTED, "is_session")}
     return Row(number, _uid(entry.get("id")), value)
 
 
@@ -317,12 +317,12 @@ def find_book(value: Any) -> Mapping[str, Any] | None:
 
 def _read_books(value: dict[str, Any]) -> Items | None:
     """Return the rows of a World Info file, a character book, or the book of a character card."""
-    for held in (value, value.get("character_book"), value.get("data")):
-        if (book := find_book(held)) is None or (held is value and book is not value):
+    for holder in (value, value.get("character_book"), value.get("data")):
+        if (book := find_book(holder)) is None or (holder is value and book is not value):
             continue
-        name = held.get("name") if held is not book else ""  # type: ignore[union-attr]
+        name = holder.get("name") if holder is not book else ""  # type: ignore[union-attr]
         rows = list(_read_book(book, name.strip() if isinstance(name, str) else ""))
-        return Items("world_info" if held is value and isinstance(book["entries"], dict) else "character_book", rows)
+        return Items("world_info" if holder is value and isinstance(book["entries"], dict) else "character_book", rows)
     return None
 
 

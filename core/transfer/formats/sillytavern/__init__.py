@@ -72,11 +72,11 @@ class _Chat:
             self._reading.notes[_TOO_MUCH] += 1
         self._time = read_time(value.get("create_date"), self._reading.zone)
         for role, name in (("user", "user_name"), ("persona", "character_name")):
-            said = value.get(name)
-            if isinstance(said, str) and said.strip() and said != "unused":  # later versions write `unused`
-                self._names[role] = said
+            shown = value.get(name)
+            if isinstance(shown, str) and shown.strip() and shown != "unused":  # later versions write `unused`
+                self._names[role] = shown
                 if role == "persona":
-                    self._room = replace(self._room, character=said)
+                    self._room = replace(self._room, character=shown)
 
     def _read_message(self, line: JsonLine) -> Read:
         value = line.value
@@ -97,10 +97,10 @@ class _Chat:
         )  # fmt: skip
 
     def _text(self, value: dict[str, Any]) -> str:
-        said, swipes, chosen = value.get("mes"), value.get("swipes"), value.get("swipe_id")
-        if said is None and isinstance(swipes, list) and isinstance(chosen, int) and 0 <= chosen < len(swipes):
-            said = swipes[chosen]
-        return lines.without_thoughts(text_of(said, "mes"), value)
+        text, swipes, chosen = value.get("mes"), value.get("swipes"), value.get("swipe_id")
+        if text is None and isinstance(swipes, list) and isinstance(chosen, int) and 0 <= chosen < len(swipes):
+            text = swipes[chosen]
+        return lines.without_thoughts(text_of(text, "mes"), value)
 
     def _keep_blank(self, value: dict[str, Any], style: int) -> None:
         line = json_text.keep(value, style)
@@ -114,8 +114,8 @@ class _Chat:
         self._before = []
         if line is None:
             self._reading.notes[_TOO_MUCH] += 1
-        held = {json_text.KEY: line, json_text.BEFORE: before}
-        return {name: value for name, value in held.items() if value}
+        fields = {json_text.KEY: line, json_text.BEFORE: before}
+        return {name: value for name, value in fields.items() if value}
 
     def _read_time(self, value: Any) -> datetime:
         if value not in (None, ""):

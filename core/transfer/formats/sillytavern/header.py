@@ -36,8 +36,8 @@ class Places:
     def build(cls, stored: Iterable[tuple[int, int]], order: Iterable[int]) -> Places:
         """Return where messages stand that were stored from a file."""
         at = {row_id: index for index, row_id in enumerate(order)}
-        found = sorted((line, at[row_id]) for line, row_id in stored if row_id in at)
-        return cls([line for line, _ in found], [index for _, index in found])
+        places = sorted((line, at[row_id]) for line, row_id in stored if row_id in at)
+        return cls([line for line, _ in places], [index for _, index in places])
 
     def to_own(self, index: int) -> int:
         """Return the index in the conversation of the newest message that stands at an index of the file or before it;
@@ -60,19 +60,19 @@ def read(value: Mapping[str, Any], style: int = 0) -> Header:
     storage = metadata.get(RUNNING) if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(storage, dict) or not isinstance(storage.get("versions"), list):
         return Header(line, style=style)
-    found: dict[int, Version] = {}
+    versions: dict[int, Version] = {}
     left = []
     for entry in storage["versions"]:
         version = _version(entry)
-        if version is None or version.number in found:
+        if version is None or version.number in versions:
             left.append(entry)
             continue
-        found[version.number] = version
+        versions[version.number] = version
         left.append({**entry, "content": None})
     current = storage.get("current_version")
-    known = isinstance(current, int) and not isinstance(current, bool) and current in found
+    is_known = isinstance(current, int) and not isinstance(current, bool) and current in versions
     line["chat_metadata"] = {**metadata, RUNNING: {**storage, "versions": left}}
-    return Header(line, tuple(found[number] for number in sorted(found)), current if known else None, style)
+    return Header(line, tuple(versions[number] for number in sorted(versions)), current if is_known else None, style)
 
 
 def _version(entry: Any) -> Version | None:
@@ -106,15 +106,15 @@ def write(
     metadata = line.get("chat_metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     storage = metadata.get(RUNNING)
-    held = storage.get("versions") if isinstance(storage, dict) else None
-    if not isinstance(held, list):
+    entries = storage.get("versions") if isinstance(storage, dict) else None
+    if not isinstance(entries, list):
         if not versions:
             return dict(line)
-        storage, held = {"chat_id": chat_id, "current_version": current or 0, "versions": []}, []
+        storage, entries = {"chat_id": chat_id, "current_version": current or 0, "versions": []}, []
     assert isinstance(storage, dict)
     left = {version.number: version for version in versions}
     shown: list[Any] = []
-    for entry in held:
+    for entry in entries:
         is_taken = isinstance(entry, dict) and entry.get("content", "") is None
         number = _whole(entry["version"]) if is_taken and "version" in entry else None
         if not is_taken or number is None:
@@ -122,22 +122,22 @@ def write(
         elif number in left:
             shown.append(_filled(entry, left.pop(number), places))
     shown += [_new(version, places) for _, version in sorted(left.items())]
-    made = {**storage, "versions": shown}
-    if current is not None or (_is_one(held, storage.get("current_version")) and not versions):
-        made["current_version"] = current or 0
-    return {**line, "chat_metadata": {**metadata, RUNNING: made}}
+    filled = {**storage, "versions": shown}
+    if current is not None or (_is_one(entries, storage.get("current_version")) and not versions):
+        filled["current_version"] = current or 0
+    return {**line, "chat_metadata": {**metadata, RUNNING: filled}}
 
 
-def _is_one(held: Sequence[Any], number: Any) -> bool:
+def _is_one(entries: Sequence[Any], number: Any) -> bool:
     """Return whether a number is that of an entry whose text was taken."""
-    return any(isinstance(e, dict) and e.get("version") == number and e.get("content", "") is None for e in held)
+    return any(isinstance(e, dict) and e.get("version") == number and e.get("content", "") is None for e in entries)
 
 
 def _filled(entry: Mapping[str, Any], version: Version, places: Places) -> dict[str, Any]:
     """Return an entry of the file with its text, and with the indexes the messages have in the new file."""
-    made = {**entry, "content": version.content}
+    filled = {**entry, "content": version.content}
     indexes = {name: places.to_file(getattr(version, name)) for name in _INDEXES if _whole(entry.get(name)) is not None}
-    return made | indexes
+    return filled | indexes
 
 
 def _new(version: Version, places: Places) -> dict[str, Any]:

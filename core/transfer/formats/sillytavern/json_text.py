@@ -29,7 +29,7 @@ def write(value: Any, style: int = 0) -> str:
         text = json.dumps(value, ensure_ascii=is_ascii, separators=separators, allow_nan=False)
     except ValueError:
         text = json.dumps(_finite(value), ensure_ascii=is_ascii, separators=separators)
-    return text if text.isascii() else _LONE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return text if text.isascii() else _LONE.sub(lambda lone: f"\\u{ord(lone[0]):04x}", text)
 
 
 def _finite(value: Any) -> Any:
@@ -77,13 +77,13 @@ def kept(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if not isinstance(text, str):
         return None
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def kept_lines(metadata: Mapping[str, Any] | None, key: str) -> list[str]:
     """Return the lines that are kept under BEFORE or AFTER."""
-    found = (metadata or {}).get(key)
-    return [line for line in found if isinstance(line, str)] if isinstance(found, list) else []
+    lines = (metadata or {}).get(key)
+    return [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []

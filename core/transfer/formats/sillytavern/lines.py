@@ -87,15 +87,15 @@ def _take_alternatives(line: dict[str, Any], text: str, own: Recap | None) -> tu
     if not isinstance(swipes, list) or not swipes:
         return ()
     texts = [_text(swipe, line) for swipe in swipes]
-    line["swipes"] = [None if said is not None and said == clean(swipe) else swipe
-                      for swipe, said in zip(swipes, texts, strict=True)]  # fmt: skip
+    line["swipes"] = [None if shown is not None and shown == clean(swipe) else swipe
+                      for swipe, shown in zip(swipes, texts, strict=True)]  # fmt: skip
     infos = line.get("swipe_info")
     infos = list(infos) if isinstance(infos, list) else []
     current = _current(line.get("swipe_id"), texts, text)
     is_alone = texts == [text]
-    made = []
-    for number, said in enumerate(texts):
-        if said is None:
+    alternatives = []
+    for number, shown in enumerate(texts):
+        if shown is None:
             continue
         info = infos[number] if number < len(infos) else None
         recap = None
@@ -103,10 +103,10 @@ def _take_alternatives(line: dict[str, Any], text: str, own: Recap | None) -> tu
             extra, taken = _split_extra(info.get("extra"), _OF_RECAP)
             recap = _read_recap(taken)
             infos[number] = {**info, "extra": extra} if taken else info
-        made.append(Alternative(number, said, number == current, recap=recap))
+        alternatives.append(Alternative(number, shown, number == current, recap=recap))
     if infos:
         line["swipe_info"] = infos
-    return () if is_alone else tuple(made)
+    return () if is_alone else tuple(alternatives)
 
 
 def without_thoughts(text: str, line: Mapping[str, Any]) -> str:
@@ -130,38 +130,38 @@ def _current(chosen: Any, texts: list[str | None], text: str) -> int | None:
 # Into a line
 
 
-def build_line(said: Said) -> dict[str, Any]:
-    held = kept(said.metadata)
-    line = _new(said) if held is None else held
-    line["mes"] = _shown(line.get("mes"), said.text, line)
-    if held is not None and read_role(line)[2] != said.hidden:
-        line["is_system"] = said.hidden
-    beside = said.beside
+def build_line(message: Said) -> dict[str, Any]:
+    line_kept = kept(message.metadata)
+    line = _new(message) if line_kept is None else line_kept
+    line["mes"] = _shown(line.get("mes"), message.text, line)
+    if line_kept is not None and read_role(line)[2] != message.hidden:
+        line["is_system"] = message.hidden
+    beside = message.beside
     own = _recap_values(beside.recap) | _scene_values(beside.scene)
-    extra = _merge_extra(line.get("extra"), own | ({"exclude": True} if said.excluded else {}))
+    extra = _merge_extra(line.get("extra"), own | ({"exclude": True} if message.excluded else {}))
     if extra is not None or "extra" in line:
         line["extra"] = extra
-    _put_alternatives(line, said, is_new=held is None)
+    _put_alternatives(line, message, is_new=line_kept is None)
     return line
 
 
-def _shown(held: Any, text: str, line: Mapping[str, Any]) -> str:
+def _shown(written: Any, text: str, line: Mapping[str, Any]) -> str:
     """Return a stored text, with the thoughts it had in the file where it was not changed."""
-    is_same = isinstance(held, str) and without_thoughts(clean(held), line) == text
-    return str(held) if is_same else text
+    is_same = isinstance(written, str) and without_thoughts(clean(written), line) == text
+    return str(written) if is_same else text
 
 
-def _new(said: Said) -> dict[str, Any]:
-    kind = next((kind for kind, role in _OWN_TYPES.items() if role == said.role), None)
+def _new(message: Said) -> dict[str, Any]:
+    kind = next((kind for kind, role in _OWN_TYPES.items() if role == message.role), None)
     line: dict[str, Any] = {
-        "name": said.name.encode("utf-8")[:SPEAKER_BYTES].decode("utf-8", "ignore"),
-        "is_user": said.role == "user",
-        "is_system": said.hidden,
-        "send_date": iso(said.at),
-        "mes": said.text,
+        "name": message.name.encode("utf-8")[:SPEAKER_BYTES].decode("utf-8", "ignore"),
+        "is_user": message.role == "user",
+        "is_system": message.hidden,
+        "send_date": iso(message.at),
+        "mes": message.text,
         "extra": {} if kind is None else {"type": kind},
     }
-    if said.role == "thought":
+    if message.role == "thought":
         line["is_thoughts"] = True
     return line
 
@@ -174,14 +174,14 @@ def iso(at: datetime | None) -> str:
     return at.replace(tzinfo=None).isoformat(timespec=kind) + "Z"
 
 
-def _put_alternatives(line: dict[str, Any], said: Said, *, is_new: bool) -> None:
-    alternatives = {each.number: each for each in said.beside.alternatives}
+def _put_alternatives(line: dict[str, Any], message: Said, *, is_new: bool) -> None:
+    alternatives = {each.number: each for each in message.beside.alternatives}
     swipes = line.get("swipes")
     swipes = swipes if isinstance(swipes, list) else []
     if not alternatives:
         if swipes == [None]:
-            line["swipes"] = [said.text]
-            _put_infos(line, {0: Alternative(0, said.text, is_current=True)}, said, 1, is_new=False)
+            line["swipes"] = [message.text]
+            _put_infos(line, {0: Alternative(0, message.text, is_current=True)}, message, 1, is_new=False)
         return
     length = max(len(swipes), max(alternatives) + 1)
     swipes = swipes + [""] * (length - len(swipes))
@@ -191,33 +191,33 @@ def _put_alternatives(line: dict[str, Any], said: Said, *, is_new: bool) -> None
     current = next((n for n, each in alternatives.items() if each.is_current), None)
     if current is not None:
         line["swipe_id"] = current
-    _put_infos(line, alternatives, said, length, is_new=is_new)
+    _put_infos(line, alternatives, message, length, is_new=is_new)
 
 
 def _put_infos(
-    line: dict[str, Any], alternatives: Mapping[int, Alternative], said: Said, length: int, *, is_new: bool
+    line: dict[str, Any], alternatives: Mapping[int, Alternative], message: Said, length: int, *, is_new: bool
 ) -> None:
     """Write `swipe_info`: what is kept of each alternative, with its recap."""
-    held = line.get("swipe_info")
-    infos = held if isinstance(held, list) else []
-    made: list[Any] = []
+    old = line.get("swipe_info")
+    infos = old if isinstance(old, list) else []
+    new_infos: list[Any] = []
     for number in range(max(length, len(infos))):
         each = alternatives.get(number)
         info = infos[number] if number < len(infos) else None
         if each is None:
-            made.append(info)
+            new_infos.append(info)
             continue
-        values = {**_recap_values(said.beside.recap if each.is_current else each.recap), "include": None}
+        values = {**_recap_values(message.beside.recap if each.is_current else each.recap), "include": None}
         has_recap = any(value is not None for value in values.values())
         if not isinstance(info, dict) and (is_new or (has_recap and not each.is_current)):
             info = {"send_date": line.get("send_date"), "extra": {}}
         if isinstance(info, dict) and has_recap and (is_new or not each.is_current or _has_place(info)):
             info = {**info, "extra": _merge_extra(info.get("extra"), values)}
-        made.append(info)
-    while len(made) > len(infos) and made[-1] is None:
-        made.pop()
-    if made:
-        line["swipe_info"] = made
+        new_infos.append(info)
+    while len(new_infos) > len(infos) and new_infos[-1] is None:
+        new_infos.pop()
+    if new_infos:
+        line["swipe_info"] = new_infos
 
 
 # Data of the recap extension
@@ -239,12 +239,12 @@ def _split_extra(extra: Any, keys: Collection[str]) -> tuple[Any, dict[str, Any]
     name = _namespace(extra)
     if name is None:
         return extra, {}
-    held = extra[name]
-    read = {key: _read(key, held[key]) for key in held if key in keys}
+    fields = extra[name]
+    read = {key: _read(key, fields[key]) for key in fields if key in keys}
     taken = {key: value for key, value in read.items() if value is not None and key in _allowed(read)}
     if not taken:
         return extra, {}
-    left = {key: None if key in taken else value for key, value in held.items()}
+    left = {key: None if key in taken else value for key, value in fields.items()}
     return {**extra, name: left}, taken
 
 
@@ -266,18 +266,18 @@ def _read(key: str, value: Any) -> Any:
     if key == "stale" or rules_recaps.KINDS[key] == "switch":
         return True if value is True else None
     try:
-        made = rules_recaps.read_value(key, value)
+        stored = rules_recaps.read_value(key, value)
     except MessageError:
         return None
-    if isinstance(made, str):
-        text = clean(made)
+    if isinstance(stored, str):
+        text = clean(stored)
         fits = len(text) <= _MOST_CHARS.get(key, len(text)) and fits_column(text)
         return text if fits and text.strip() else None
     if key == "scene_recap_versions":
-        return [clean(text) for text in made] if made else None
-    if isinstance(made, dict):
-        return make_strict(made)[0] if _is_exact(made) else None
-    return made
+        return [clean(text) for text in stored] if stored else None
+    if isinstance(stored, dict):
+        return make_strict(stored)[0] if _is_exact(stored) else None
+    return stored
 
 
 def _is_exact(value: dict[str, Any]) -> bool:
@@ -290,16 +290,16 @@ def _is_exact(value: dict[str, Any]) -> bool:
 
 def _allowed(read: Mapping[str, Any]) -> Collection[str]:
     """Return the keys that may be taken: those of a scene where there is a break, of its versions where there are."""
-    found = {key for key in read if key not in rules_recaps.SCENE}
+    allowed = {key for key in read if key not in rules_recaps.SCENE}
     if read.get("memory") is None:
-        found.discard("stale")
+        allowed.discard("stale")
     if not read.get("scene_break"):
-        return found
-    found |= {"scene_break", "scene_break_visible", "scene_break_name", "scene_recap_memory"} & read.keys()
+        return allowed
+    allowed |= {"scene_break", "scene_break_visible", "scene_break_name", "scene_recap_memory"} & read.keys()
     if "scene_recap_versions" in read and read["scene_recap_versions"] is None:
-        return found  # versions of another shape: what belongs to them stays with them
+        return allowed  # versions of another shape: what belongs to them stays with them
     has_text = read.get("scene_recap_versions") is not None or read.get("scene_recap_memory") is not None
-    return found | set(_OF_VERSIONS) if has_text else found
+    return allowed | set(_OF_VERSIONS) if has_text else allowed
 
 
 def _merge_extra(extra: Any, values: Mapping[str, Any]) -> Any:
@@ -308,16 +308,16 @@ def _merge_extra(extra: Any, values: Mapping[str, Any]) -> Any:
     if not new:
         return extra
     name = _namespace(extra) or _NAMESPACES[0]
-    held = extra[name] if _namespace(extra) else {}
-    if held.get("scene_recap_versions") is not None:
+    old = extra[name] if _namespace(extra) else {}
+    if old.get("scene_recap_versions") is not None:
         new = {key: value for key, value in new.items() if key not in _OF_VERSIONS}
-    if "scene_recap_memory" in held and "scene_recap_versions" not in held and len(new.get(_OF_VERSIONS[0], ())) == 1:
+    if "scene_recap_memory" in old and "scene_recap_versions" not in old and len(new.get(_OF_VERSIONS[0], ())) == 1:
         new = {key: value for key, value in new.items() if key not in _OF_VERSIONS[:2]}  # the text says it all
-    if new.get("scene_break_visible") and "scene_break" in held and "scene_break_visible" not in held:
+    if new.get("scene_break_visible") and "scene_break" in old and "scene_break_visible" not in old:
         del new["scene_break_visible"]  # visible is what a break is that does not say
-    made = {key: new.get(key, value) for key, value in held.items()}
-    made |= {key: value for key, value in new.items() if key not in held}
-    return {**(extra if isinstance(extra, dict) else {}), name: made}
+    merged = {key: new.get(key, value) for key, value in old.items()}
+    merged |= {key: value for key, value in new.items() if key not in old}
+    return {**(extra if isinstance(extra, dict) else {}), name: merged}
 
 
 def _read_recap(taken: Mapping[str, Any]) -> Recap | None:
