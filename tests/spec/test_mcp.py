@@ -49,7 +49,7 @@ RIGHT: dict[str, dict[str, Any]] = {
         "query": "cat",
         "limit": 5,
         "since": "2020-01-01",
-        "until": "2090-01-01T00:00:00Z",
+        "until": "2090-01-01",
         "tags": [],
         "cursor": "",
     },
@@ -219,16 +219,8 @@ def test_r7_no_field_reads_or_changes_what_is_another_persons(world: World, tran
     """Names, keys and ids of Bob in every field of every tool, by Ann."""
     ids = bobs(world)
     names = [
-        BOB,
-        "bob",
-        "Bob",
-        f"participant:{BOB}",
-        f'{{"participant": "{BOB}"}}',
-        "%",
-        "_",
-        "web/%",
-        f"{ANN}' OR 1=1",
-    ]
+        BOB, "bob", "Bob", f"participant:{BOB}", f'{{"participant": "{BOB}"}}', "%", "_", "web/%", f"{ANN}' OR 1=1",
+    ]  # fmt: skip
 
     async def scenario(client: Client) -> list[str]:
         said: list[str] = []
@@ -237,7 +229,7 @@ def test_r7_no_field_reads_or_changes_what_is_another_persons(world: World, tran
             said.append(str(await call(client, "memory_search", query=name, limit=200)))
             said.append(str(await call(client, "memory_search", tags=[name])))
             said.append(str(await call(client, "memory_list", kind=name.replace(SECRET, ""))))
-        for extra in (
+        for extra in [
             "participant",
             "persona",
             "conversation",
@@ -247,7 +239,7 @@ def test_r7_no_field_reads_or_changes_what_is_another_persons(world: World, tran
             "conf_uid",
             "operator",
             "_meta",
-        ):
+        ]:
             said += [str(await call(client, tool, **{**RIGHT[tool], extra: BOB})) for tool in RIGHT]
         for item in ids:
             for given in (item, str(item)):
