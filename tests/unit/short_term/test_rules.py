@@ -17,6 +17,8 @@ from core.short_term.rules import (
     describe_age,
     drop_expired,
     is_expired,
+    is_second,
+    is_summary_due,
     slice_turn,
 )
 from core.short_term.shapes import Entry, Item, Life
@@ -197,6 +199,12 @@ def test_m20_ages_in_words(seconds: float, words: str) -> None:
 # M17, M19, M21
 
 
+def test_m17_a_channel_of_two_users_appears_once() -> None:
+    items = (Item("user", "hi"),)
+    mine, theirs = entry("c", 5, id=1, items=items), entry("c", 1, "u2", id=2, items=items)
+    assert choose_entries([mine, theirs], None, 3) == ([theirs], {1: "duplicate"})
+
+
 def test_m17_a_summary_stands_for_the_lines_and_the_own_channel_shows_nothing_else() -> None:
     items = (Item("user", 'say "hi"\nnow', "Ann", NOW), Item("model", "ok"))
     assert build_section(entry("c", 2, items=items), NOW, UTC) == {
@@ -217,3 +225,8 @@ def test_m21_lines_that_stand_in_the_lists_are_not_repeated() -> None:
         [entry("c", items=items), entry("d", id=2, items=items[1:2])], None, 3, shown
     )
     assert [item.content for item in kept_entry.items] == ["bye"] and left_out == {2: "visible"}
+
+
+def test_m23_when_a_summary_is_asked_for() -> None:
+    assert is_summary_due(6, 10) and not is_summary_due(6, 9) and not is_summary_due(5, 99)
+    assert is_second(0, True) and not is_second(1, True) and not is_second(0, False)
