@@ -237,8 +237,13 @@ def _everything(db: Database, persona: str) -> Any:
     ]
 
 
-def test_d34_a_commit_whose_answer_was_lost_is_not_repeated(db: Database, scope: Scope) -> None:
-    """The id made beforehand tells that the row is there."""
+@pytest.mark.parametrize("ends_late", [False, True])
+def test_d34_a_commit_whose_answer_was_lost_is_not_repeated(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch, ends_late: bool
+) -> None:
+    """The id made beforehand tells that the row is there, also where it appears only during the second try."""
+    if ends_late:
+        monkeypatch.setattr(messages_table, "find_stored", lambda *_: None)
     lost: list[str] = []
 
     def lose(connection: Any) -> None:
