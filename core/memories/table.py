@@ -1,9 +1,9 @@
-"""Memory items: stored with their index rows and tags, joined by those that say the same, changed, removed."""
+"""Memory items: stored with their index rows and tags, joined by those that say the same, changed."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -330,13 +330,3 @@ _ONE = select(
     _C.id, _C.content, _C.metadata, _C.timestamp, _C.participant_key, _C.archived_at, _C.superseded_by,
     _C.audience_id, _C.local_only, _C.conversation_key, _C.content_hash,
 ).where(_ITS_ID, _C.quarantined == 0).with_for_update()  # fmt: skip
-
-
-def remove(db: Database, persona: str, ids: Iterable[int]) -> int:
-    """Delete items with their index rows, lower the uses of their tags, and return how many there were."""
-    wanted = sorted(set(ids))
-
-    def work(connection: Connection) -> int:
-        return indexed.remove(connection, db, MEMORIES, persona, wanted)
-
-    return db.idempotent_transaction(work, source="memories")

@@ -20,7 +20,7 @@ from core.memories import new_item as memory_input
 from core.memories import table as memories
 from core.memories.capture import silently_record_memory
 from core.scope import Scope, use_scope
-from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
+from tests.store.world import NOW, count, index_differences, open_db, own_scope, remove_items, rows_of
 
 DEFAULTS = Settings()
 
@@ -182,7 +182,7 @@ def test_d14_one_row_of_tags_two_of_words_and_none_after_deleting(db: Database, 
         return list(db.read(select(where).where(where.c.row_id == result.id), source="test"))
 
     assert len(found(search_fresh)) == 1
-    assert memories.remove(db, scope.persona, [result.id]) == 1 and memories.remove(db, scope.persona, [result.id]) == 0
+    assert remove_items(db, scope.persona, [result.id]) == 1 and remove_items(db, scope.persona, [result.id]) == 0
     assert found(search_fresh) == []
     assert [(r.tag, r.uses) for r in rows_of(db, tags, scope.persona)] == [("cat", 0)]
     assert index_differences(db, scope.persona) == []

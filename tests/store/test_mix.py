@@ -16,11 +16,10 @@ from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import ai_diary, chat_history_cache, tags
 from core.database.schema import memories as memory_table
-from core.memories import table as memories
 from core.memories.capture import silently_record_memory
 from core.privacy import link_participants, release, set_conversation_privacy, unlink_participant
 from core.scope import Scope
-from tests.store.world import NOW, index_differences, own_scope, rows_of
+from tests.store.world import NOW, index_differences, own_scope, remove_items, rows_of
 
 pytestmark = pytest.mark.dialects
 
@@ -71,7 +70,7 @@ def do(db: Database, scope: Scope, action: str, path: str, text: str, number: in
         screen = (lambda text: True) if action == "flag" else None
         silently_record_memory(text, "ok", [text, "t"], own, db=db, settings=DEFAULTS, screen=screen)
     elif action == "forget" and kept:
-        memories.remove(db, scope.persona, [kept[number % len(kept)].id])
+        remove_items(db, scope.persona, [kept[number % len(kept)].id])
     elif action == "note":
         add_diary_entry(text, context_tags=["t"], timestamp=NOW, db=db, settings=DEFAULTS, scope=own)
     elif action == "old":

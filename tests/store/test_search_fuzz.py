@@ -16,7 +16,6 @@ from core.config import Settings
 from core.database.engine import Database
 from core.database.sources import AI_DIARY, MEMORIES
 from core.index import indexed
-from core.memories import table as memories
 from core.privacy import table_marks as conversation_marks
 from core.scope import Scope
 from tests.store.search_world import (
@@ -38,7 +37,7 @@ from tests.store.search_world import (
     tier,
     viewer_of,
 )
-from tests.store.world import NOW, own_scope, verify_index
+from tests.store.world import NOW, own_scope, remove_items, verify_index
 
 pytestmark = pytest.mark.dialects
 
@@ -139,7 +138,7 @@ class World:
         for row in rng.sample(chats, min(12, len(chats))):
             edited(db, self.views[0], row.id, self.text() or "x", [row.audience])
         items = [r for r in rows if r.source == "memories"]
-        memories.remove(db, self.persona, [r.id for r in rng.sample(items, min(8, len(items)))])
+        remove_items(db, self.persona, [r.id for r in rng.sample(items, min(8, len(items)))])
         moved = [r.id for r in rng.sample(items, min(8, len(items)))]
         target = rng.choice(audiences)
         archived = [r.id for r in rng.sample(items, min(8, len(items)))]

@@ -10,10 +10,9 @@ from core.database.engine import Database
 from core.index import fresh, packing
 from core.index.entries import TERMS_PER_ROW, entry, place_of
 from core.index.packing import count_differences
-from core.memories import table as memories
 from core.scope import Scope
 from tests.store.search_world import ago, all_rows, find, ids, memory, said
-from tests.store.world import NOW, indexed_rows, verify_index
+from tests.store.world import NOW, indexed_rows, remove_items, verify_index
 
 
 def held(db: Database, scope: Scope, row_id: int) -> Any:
@@ -28,7 +27,7 @@ def test_d14_a_row_is_indexed_by_its_words_and_tags(db: Database, scope: Scope) 
     memory(db, scope, "stays")
     one = held(db, scope, row)
     assert (one.terms, one.tags, one.words) == ({"my": 1, "cat": 1}, ["cat"], 2)
-    memories.remove(db, scope.persona, [row])
+    remove_items(db, scope.persona, [row])
     assert held(db, scope, row) is None and verify_index(db) == []
 
 

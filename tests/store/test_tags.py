@@ -16,7 +16,7 @@ from core.scope import Scope
 from core.shapes import Vocabulary
 from core.synth_tagging import add_alias, add_tag, expand_tags, link_tags, list_tags
 from core.tags import table as tags
-from tests.store.world import NOW, count, open_db, own_scope, rows_of
+from tests.store.world import NOW, count, open_db, own_scope, remove_items, rows_of
 
 DEFAULTS = Settings()
 
@@ -79,7 +79,7 @@ def test_t15_what_is_stored_is_known_and_counted(db: Database, scope: Scope) -> 
     first = store(db, scope, "cat", "pet")
     store(db, scope, "cat")
     assert [(t["tag"], t["uses"]) for t in list_tags(db=db, settings=DEFAULTS, scope=scope)] == [("cat", 2), ("pet", 1)]
-    memories.remove(db, scope.persona, [first.id])
+    remove_items(db, scope.persona, [first.id])
     assert [(t["tag"], t["uses"]) for t in list_tags(db=db, settings=DEFAULTS, scope=scope)] == [("cat", 1), ("pet", 0)]
 
 

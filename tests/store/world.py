@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,8 +21,8 @@ from core.database.schema import (
     search_gone,
     search_segment,
 )
-from core.database.sources import AI_DIARY, ALL, CHAT
-from core.index import fresh, packing, segment
+from core.database.sources import AI_DIARY, ALL, CHAT, MEMORIES
+from core.index import fresh, indexed, packing, segment
 from core.index.entries import DIARY_TEXTS, SEPARATOR, Entry, entry, place_columns, place_of, read_audience
 from core.index.entries import Place as EntryPlace
 from core.index.lookups import TAG
@@ -81,6 +81,11 @@ def rows_of(db: Database, table: Any, persona: str, *where: Any) -> list[Any]:
     """Return the rows of a persona by id."""
     key = table.c[next(iter(table.primary_key.columns)).name]
     return list(db.read(select(table).where(table.c.persona_id == persona, *where).order_by(key), source=table.name))
+
+
+def remove_items(db: Database, persona: str, ids: Iterable[int]) -> int:
+    """Delete memory items with their index rows, and return how many there were."""
+    return db.idempotent_transaction(lambda c: indexed.remove(c, db, MEMORIES, persona, ids), source="memories")
 
 
 Place = tuple[int, int, int]
