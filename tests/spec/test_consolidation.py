@@ -15,6 +15,7 @@ import pytest
 
 from core import jobs, privacy
 from core.access import table_conversations as conversations
+from core.chat_history_cache import delete_chat_message
 from core.config import Settings
 from core.conversations import add_saved_memory, delete_saved_memory
 from core.database import schema
@@ -453,6 +454,19 @@ def test_l21_the_window_of_deep_consolidation(life: Life, monkeypatch: pytest.Mo
     life.deep_consolidation(model=model)
     assert said_in(model.asked[0]) == [f"word{n} was said" for n in range(5, 25)]
     assert life.mark() is None and life.deep_consolidation(history_uid="tg/none", model=model).stored == 0
+
+
+def test_f47_what_is_deleted_meanwhile_is_not_extracted_anew(life: Life) -> None:
+    """Its messages are consolidated already, so no mark tells that they changed."""
+    row = life.stage.say("I live in Rome", message_id="m0", minutes=60)
+    life.consolidate_history(HERE, model=facts())
+
+    def answer(prompt: str) -> str:
+        delete_chat_message(row, db=life.db, settings=Settings(), scope=life.stage.scope(HERE))
+        return json.dumps({"key_facts": said_in(prompt)})
+
+    done = life.deep_consolidation(model=Model(answer))
+    assert (done.stored, done.reason, life.texts()) == (0, "changed", [])
 
 
 # In the background
