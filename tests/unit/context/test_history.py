@@ -1,4 +1,4 @@
-"""The two history lists as a whole: what is shown, in which order, and where everything else went."""
+"""The two history lists: what is shown, in which order, which messages are one, and where everything else went."""
 
 import dataclasses
 from collections import Counter
@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from core.config import Settings
 from core.context import lines
-from core.context.context import caps
-from core.context.history import HistoryBuilder, HistoryLists
+from core.context.context import Caps, caps
+from core.context.history import HistoryBuilder, HistoryLists, echo_check, skips_history, why_not_shown
 from core.context.incoming import IncomingMessage
+from core.context.lines import body, sender
 from core.context.live import LiveHistory
-from core.shapes import HistoryEntry, Sender
+from core.shapes import HistoryEntry, LeftOut, ReplyNote, Sender
+from core.text.folding import collapsed
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 MESSAGE = IncomingMessage("99", NOW, "the question", "tg", "tg/1", Sender("7", "Ann", "ann"))
@@ -187,3 +189,163 @@ def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_acco
         or (entry.time is not None and NOW - entry.time > timedelta(seconds=60))
         for entry in made.visible
     )
+
+
+# When two messages are one: nobody wants to read a line twice, nor lose one that was said twice
+
+AT = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
+
+
+def plain_line(entry: HistoryEntry) -> str:
+    return body(entry, zone=UTC, now=None)
+
+
+def merge(stored: list[HistoryEntry], live: list[HistoryEntry]) -> tuple[list[HistoryEntry], list[LeftOut]]:
+    """Return what is shown of the messages, those of the conversation first, and what is left out."""
+    chats: dict[str, list[HistoryEntry]] = {}
+    for entry in live:
+        chats.setdefault(entry.conversation, []).append(entry)
+    message = IncomingMessage("99", AT, "?", "tg", "tg/1")
+    builder = HistoryBuilder(message, LiveHistory(chats), Settings(), Caps(99, 99, 5, 9), lambda _: "")
+    lists = builder.build(
+        [entry for entry in stored if entry.conversation == "tg/1"],
+        [entry for entry in stored if entry.conversation != "tg/1"],
+    )
+    return lists.visible, lists.left_out
+
+
+def at_second(text: str = "yes", seconds: float | None = 0.0, **fields: object) -> HistoryEntry:
+    at = None if seconds is None else AT + timedelta(seconds=seconds)
+    return HistoryEntry(**{"conversation": "tg/1", "text": text, "time": at, "sender_name": "Ann", **fields})  # type: ignore[arg-type]
+
+
+def oracle(a: HistoryEntry, b: HistoryEntry) -> bool:
+    """P23 spelt out for a pair."""
+    if a.conversation != b.conversation:
+        return False
+    if a.message_id and a.message_id == b.message_id:
+        return True
+    if collapsed(plain_line(a)) == collapsed(plain_line(b)):
+        return True
+    if a.message_id and b.message_id:
+        return False
+    both = a.sender_id and b.sender_id
+    same_sender = a.sender_id == b.sender_id if both else collapsed(sender(a)) == collapsed(sender(b))
+    near = a.time is None or b.time is None or abs(a.time - b.time) < timedelta(seconds=5)
+    return bool(same_sender) and collapsed(a.text) == collapsed(b.text) and near
+
+
+def test_p23_b_the_nearest_of_several_equal_texts_counts() -> None:
+    """Two rows of one text in one stretch of 5 s: only the later one is near to a copy in the next stretch."""
+    early = at_second(seconds=55, message_id="1", row_id=1)
+    late = at_second(seconds=59, message_id="2", row_id=2, reply=ReplyNote("Bob", "?"))
+    before = at_second(seconds=50, message_id="3", row_id=3, reply=ReplyNote("Bob", "!"))
+    assert merge([early, late], [at_second(seconds=60)])[0] == [early, late]
+    assert len(merge([early, late], [at_second(seconds=64)])[0]) == 3
+    assert merge([early, late, before], [at_second(seconds=-1)])[0][0].time == at_second(seconds=-1).time
+    near, far = (
+        at_second(seconds=60, message_id="4", row_id=4),
+        at_second(seconds=64, message_id="5", row_id=5, sender_name="ANN"),
+    )
+    far = dataclasses.replace(far, reply=ReplyNote("Bob", "?"))
+    assert merge([near, far], [at_second(seconds=58)])[0] == [near, far]
+
+
+def test_p24_the_order_is_chronological_and_stored_before_live() -> None:
+    stored = [at_second("c", 3, row_id=3), at_second("a", 1, row_id=1), at_second("unreadable", None, row_id=9)]
+    live = [at_second("d", 3, order=0), at_second("b", 2, order=1), at_second("e", 3, order=2)]
+    assert [entry.text for entry in merge(stored, live)[0]] == ["unreadable", "a", "b", "c", "d", "e"]
+
+
+def test_p24_a_live_message_without_a_time_stays_where_the_host_put_it() -> None:
+    stored = [at_second("row 1", 1, row_id=1), at_second("row 5", 5, row_id=5)]
+    between = [
+        at_second("first", None, order=0),
+        at_second("three", 3, order=1),
+        at_second("after three", None, order=2),
+    ]
+    assert [entry.text for entry in merge(stored, between)[0]] == ["row 1", "first", "three", "after three", "row 5"]
+    assert [entry.text for entry in merge(stored, [at_second("now", None)])[0]] == ["row 1", "row 5", "now"]
+
+
+ENTRIES = st.lists(
+    st.builds(
+        at_second,
+        text=st.sampled_from(["yes", " YES", "no"]),
+        seconds=st.none() | st.sampled_from([0.0, 2.0, 4.999999, 5.0, 7.5, 10.0, 61.0]),
+        sender_name=st.sampled_from(["Ann", "ann", "Bob"]),
+        sender_id=st.sampled_from(["", "u1", "u2"]),
+        message_id=st.sampled_from([None, None, "1", "2", "3"]),
+        conversation=st.sampled_from(["tg/1", "tg/10"]),
+    ),
+    max_size=12,
+)
+
+
+@given(ENTRIES, ENTRIES)
+@settings(max_examples=300)
+def test_p23_merging_keeps_one_of_each_and_stored_ones_first(
+    stored: list[HistoryEntry], live: list[HistoryEntry]
+) -> None:
+    kept, left_out = merge(stored, live)
+    assert len(kept) + len(left_out) == len(stored) + len(live)
+    assert not any(oracle(a, b) for i, a in enumerate(kept) for b in kept[:i])
+    assert all(any(oracle(entry, other) for other in kept) for entry in (*stored, *live))
+    only_stored = merge(stored, [])[0]
+    assert [entry for entry in kept if any(entry is row for row in only_stored)] == only_stored
+
+
+# What is never a line: noise, hidden rows, and the very message that is being answered
+
+YES = IncomingMessage("9", AT, "Yes", "tg", "tg/1", Sender("7", "Ann B", "ann"))
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        (HistoryEntry("webui/-1", "hm", sender_id="self", role="persona"), "noise"),
+        (HistoryEntry("webui/-1", "hm", sender_id="ann"), ""),
+        (HistoryEntry("webui/-12", "hm", sender_id="self", role="persona"), ""),
+        (HistoryEntry("webui/1", "hm", sender_id="self", role="persona"), ""),
+        (HistoryEntry("webui/1", "hm", role="thought"), "noise"),
+        (HistoryEntry("a", "  "), "blank"),
+        (HistoryEntry("a", "\n\x00"), "blank"),
+        (HistoryEntry("a", "hi", hidden=True), "hidden"),
+        (HistoryEntry("a", "hi", excluded=True), "excluded"),
+        (HistoryEntry("a", "hi"), ""),
+    ],
+)
+def test_p32_blank_hidden_excluded_and_monologue_are_not_rendered(entry: HistoryEntry, reason: str) -> None:
+    assert why_not_shown(entry) == reason
+
+
+def near(seconds: float | None, text: str = "yes ", **fields: str) -> HistoryEntry:
+    time = None if seconds is None else AT + timedelta(seconds=seconds)
+    return HistoryEntry(**{"conversation": "tg/1", "text": text, "time": time, **(fields or {"sender_id": "7"})})  # type: ignore[arg-type]
+
+
+def test_p33_the_message_is_known_by_its_id_or_by_sender_text_and_time() -> None:
+    is_echo = echo_check(YES)
+    same_id = near(-9999, "other", message_id="9")
+    same_sender = [near(0, sender_id="tg/7"), near(0, username="ANN"), near(0, sender_name="Ann B")]
+    assert all(map(is_echo, [same_id, near(-60), near(60), near(None), *same_sender]))
+    elsewhere = [
+        near(0, "other", message_id="9", conversation="tg/2"),
+        near(0, conversation="tg/2", sender_id="7"),
+    ]
+    others = [
+        near(0, "other", message_id="90"),
+        near(-60.000001),
+        near(0, "yes!"),
+        near(0, sender_id="8", sender_name="Ann B"),
+    ]
+    assert not any(map(is_echo, [*elsewhere, *others, HistoryEntry("tg/1", "yes", time=AT)]))
+    nowhere = IncomingMessage("9", AT, "yes", "tg", None)
+    assert not echo_check(nowhere)(HistoryEntry("tg/1", "yes", message_id="9"))
+    silent = IncomingMessage(None, AT, "", "tg", "tg/1")
+    assert not echo_check(silent)(HistoryEntry("tg/1", "", time=AT))
+
+
+def test_p36_skip_history_is_read_as_a_switch() -> None:
+    assert all(skips_history({"skip_history": value}) for value in (True, 1, "1", "true", "yes"))
+    assert not any(skips_history({"skip_history": value}) for value in (False, 0, None, "", "0", "false", "No"))
