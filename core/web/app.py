@@ -34,9 +34,8 @@ from ..calls.defaults import check_model, settings_for
 from ..config.levels import describe_bad_token
 from ..database.engine import Database
 from ..errors import ConfigError
-from . import access, bodies, errors, guard, http_api
+from . import access, bodies, errors, guard, health, http_api
 from .context import ADMIN, WebContext
-from .health import Health
 
 NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
 """The web framework would record parameters and error texts where the process has such a recorder."""
@@ -100,7 +99,7 @@ def create_app(
         context = replace(context, oauth=_make_oauth(context, public_url))
     lifespans: list[Any] = []
     app = _make_bare(context, lifespans)
-    app.router.routes.extend(Health(context).routes())
+    app.router.routes.extend(health.list_routes(context))
     app.add_route("/", _show_front, include_in_schema=False)
     app.include_router(
         http_api.router, dependencies=[bodies.BEARER, Depends(access.get_token), *_CHECKED], responses=bodies.REFUSALS
