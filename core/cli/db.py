@@ -183,7 +183,9 @@ def run_script(
     known = maintenance.list_scripts()
     if name == "list":
         scripts = [maintenance.get_script(each, "sqlite") for each in known]
-        run.answer([{"name": each.name, "values": dict(each.values), "about": each.head} for each in scripts])
+        rows = [(each.name, each.head.partition("\n")[0], ", ".join(each.values)) for each in scripts]
+        value = [{"name": each.name, "values": dict(each.values), "about": each.head} for each in scripts]
+        run.answer(value, lambda: output.table(("script", "about", "values"), rows))
         return
     if name not in known:
         raise BadParameter(f"there is no script {name!r}; known are {', '.join(known)}")
@@ -194,7 +196,8 @@ def run_script(
     if apply_ and "apply" not in script.values:
         raise BadParameter(f"{name} only counts; there is nothing to apply")
     done = asdict(maintenance.run_script(run.db, name, values=values, apply=apply_))
-    run.answer(done)
+    shown = {name: each for name, each in done.items() if apply_ or name != "changed"}
+    run.answer(done, lambda: output.show(shown))
     if not run.as_json and not apply_ and "apply" in script.values:
         output.say("Nothing was changed. --apply does it.")
 

@@ -25,6 +25,7 @@ Value = str | int | float
 _LINE = re.compile(r"^(?:SET @(\w+) = (.+);|  (.+) AS (\w+)[,;])$")
 _GIVEN = ("DROP TABLE IF EXISTS temp.given;", "CREATE TEMP TABLE given AS SELECT")
 """Lines before the values on SQLite."""
+_CHANGED = re.compile(r"(?:UPDATE|DELETE FROM|(?:INSERT|REPLACE)(?: OR \w+| IGNORE)? INTO) (\w+)")
 PRUNE = "prune"
 """The script after which the program also takes out what is packed."""
 _FRAME = frozenset({"START TRANSACTION", "BEGIN IMMEDIATE", "COMMIT"})
@@ -110,7 +111,7 @@ def run_script(
             if done.returns_rows:
                 counted |= {str(row[0]): int(row[1]) for row in done.fetchall()}
             else:
-                table = statement.removeprefix("DELETE FROM ").removeprefix("UPDATE ").split()[0]
+                table = _CHANGED.findall(statement)[0]
                 changed[table] = changed.get(table, 0) + max(0, done.rowcount)
         if is_prune:
             owned = select(audiences.c.audience_id).where(audiences.c.persona_id == bound["persona"])
