@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import repeat
 from typing import Any
 
 from .. import llm
@@ -224,7 +223,7 @@ def deepen(call: Call, model: Any, most: int) -> Outcome:
     outcome = Outcome()
     for window in table_windows.read_newest(call.db, call.persona, call.scope.conversation, most):
         scope = Scope(call.persona, window.conversation, destination=call.scope.destination)
-        outcome += _consolidate(replace(call, scope=scope), repeat(window, TRIES), model, deep=True)
+        outcome += _consolidate(replace(call, scope=scope), [window], model, deep=True)
     return outcome
 
 
