@@ -1,4 +1,4 @@
-"""Limits, reduction, report and messages of a whole prompt (P50 to P63)."""
+"""Counts, limits, reduction, report and messages of a whole prompt (P40, P50 to P63)."""
 
 from __future__ import annotations
 
@@ -33,6 +33,24 @@ def crowded(db: Database) -> Stage:
     made = Stage(db)
     crowd(made)
     return made
+
+
+# P40
+
+
+def counts(stage: Stage, **flags: int) -> tuple[int, int, int]:
+    context = stage.context("tofu", **flags)
+    return len(context["history_current_chat"]), len(context["history_recent"]), len(context["memories"])
+
+
+def test_p40_each_list_has_a_count_of_its_own(stage: Stage) -> None:
+    crowd(stage, 16)
+    assert counts(stage) == (10, 10, 10)
+    assert counts(stage, CONTEXT_VERBOSITY=3) == (3, 3, 3)
+    assert counts(stage, CONTEXT_VERBOSITY=3, HISTORY_LINES=4, MEMORY_ITEMS=12) == (4, 3, 12)
+    assert counts(stage, HISTORY_LINES=16, MEMORY_ITEMS=0) == (16, 10, 0)
+    assert counts(stage, HISTORY_LINES=0) == (0, 10, 10)
+    assert counts(stage, PROMPT_LITE_MODE=1, HISTORY_LINES=9, MEMORY_ITEMS=9) == (3, 3, 2)
 
 
 # P50 to P56
