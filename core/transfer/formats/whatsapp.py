@@ -289,10 +289,13 @@ def _read_line(place: str, message: _Message, room: Room, order: str, reading: R
         return Left("deleted there")
     if OMITTED.fullmatch(words):
         return Left("pictures, voice or files without a word")
-    files = [
-        _MARKS.sub("", match["name"]).strip() for match in (*ATTACHED.finditer(words), *ATTACHED_HERE.finditer(words))
-    ]
-    text = ATTACHED_HERE.sub("", ATTACHED.sub("", words))
+    files: list[dict[str, str]] = []
+
+    def note_file(match: re.Match[str]) -> str:
+        files.append({"name": _MARKS.sub("", match["name"]).strip()[:255]})
+        return ""
+
+    text = ATTACHED_HERE.sub(note_file, ATTACHED.sub(note_file, words))
     text = clean(_SPACES.sub(" ", _MARKS.sub("", text))).strip()
     if files and not text:
         return Left("pictures, voice or files without a word")
@@ -302,7 +305,7 @@ def _read_line(place: str, message: _Message, room: Room, order: str, reading: R
     at = local.replace(tzinfo=reading.zone).astimezone(UTC)
     return Line(
         place=place, room=room, text=text, at=at, speaker=Speaker(name, name) if name and not is_service else None,
-        is_service=is_service, metadata=build_metadata([{"name": file[:255]} for file in files]),
+        is_service=is_service, metadata=build_metadata(files),
         edited=at if is_edited else None, made_of=local.isoformat(),
     )  # fmt: skip
 
