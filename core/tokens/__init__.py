@@ -26,7 +26,6 @@ LABEL_CHARS = 100
 PERSONAS_CHARS = 1000
 
 
-@retry_duplicates
 def add_token(
     kind: TokenKind = "scope",
     *,
@@ -87,6 +86,7 @@ def add_token(
     return issue_token(call.db, token)
 
 
+@retry_duplicates
 def issue_token(db: Database, token: AccessToken) -> NewToken:
     """Store a token under an id of its own, and return it with its text."""
     token_id = db.ids.one()

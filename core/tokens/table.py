@@ -85,7 +85,11 @@ def renew_token(db: Database, token_id: int, known_hash: bytes, new_hash: bytes,
     def work(connection: Connection) -> bool:
         return bool(connection.execute(_RENEWED, values).rowcount)
 
-    return db.transaction(work, source=_SOURCE, confirm=lambda _: None)
+    def confirm(connection: Connection) -> bool | None:
+        row = connection.execute(_BY_ID, {"id": token_id}).first()
+        return True if row is not None and bytes(row.token_hash) == new_hash else None
+
+    return db.transaction(work, source=_SOURCE, confirm=confirm)
 
 
 def update_revoked(db: Database, persona: str, token_id: int) -> bool:

@@ -50,9 +50,10 @@ class TokenReader:
         try:
             token = await asyncio.wait_for(work, TOKEN_SECONDS if shown in self._remembered else None)
         except (StoreError, TimeoutError):
-            if shown not in self._remembered:
+            token = self._remembered.get(shown)
+            if token is None or (token.expires_at is not None and token.expires_at <= db.clock()):
                 raise
-            return self._remembered[shown]
+            return token
         self._remembered.pop(shown, None)
         if token is not None:
             while len(self._remembered) >= MAX_REMEMBERED:

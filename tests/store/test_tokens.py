@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -10,10 +13,13 @@ from sqlalchemy import select
 from core import tokens
 from core.database.engine import Database
 from core.database.schema import access_tokens
-from core.errors import MessageError, ScopeError
+from core.errors import MessageError, ScopeError, StoreReadError
 from core.forgetting import forget
 from core.scope import Scope
+from core.tokens import shapes, table
 from core.tokens.shapes import AccessToken
+from core.web.access import TokenReader
+from tests.store.relay import Relay
 from tests.store.world import open_db
 
 ANN = Scope("iris", "web/room", "web/ann", "s1")
@@ -131,3 +137,45 @@ def test_r12_a_scope_token_stands_for_its_scope_alone(said: dict[str, str], allo
         return
     scope = tokens.narrow_scope(token, **said)
     assert (scope.persona, scope.participant, scope.privacy) == ("iris", "web/ann", "direct")
+
+
+@pytest.mark.engines("mariadb", "mysql")  # what stands in the way of the connection needs a port
+@pytest.mark.parametrize("what", ["answer", "request"])
+def test_d34_a_renewal_whose_commit_is_lost_is_done(db: Database, what: Any) -> None:
+    """Refused, the program would hold two texts that do not hold, and its person would have to connect it again."""
+    with Relay(db.target.url.render_as_string(hide_password=False)) as relay:
+        lossy = open_db(relay.url)
+        made = tokens.add_token(db=lossy, scope=ANN)
+        relay.lose(what)
+        known, new = shapes.hash_token(made["token"]), b"2" * 32
+        assert table.renew_token(lossy, made["id"], known, new, lossy.clock())
+        lossy.close()
+        assert relay.lost == 1
+    row = table.read_token(db, made["id"])
+    assert row is not None and row[1] == new
+
+
+def test_d9_a_token_whose_id_another_process_took_gets_another(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = tokens.add_token(db=db, scope=ANN)["id"]
+    ids = iter([taken])
+    one = db.ids.one
+    monkeypatch.setattr(db.ids, "one", lambda: next(ids, None) or one())
+    assert tokens.issue_token(db, AccessToken(0, "scope", "iris", "web/ann"))["id"] != taken
+
+
+def test_d9_a_token_that_has_expired_does_not_hold_while_the_database_is_away(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock: Any = db.clock
+    made = tokens.issue_token(db, AccessToken(0, "scope", "iris", "web/ann", expires_at=clock() + timedelta(hours=1)))
+    reader = TokenReader()
+    assert asyncio.run(reader.find(made["token"], db))
+
+    def away(*_: object, **__: object) -> None:
+        raise StoreReadError("away")
+
+    monkeypatch.setattr("core.web.access.find_token", away)
+    assert asyncio.run(reader.find(made["token"], db))
+    clock.forward(hours=1)
+    with pytest.raises(StoreReadError):
+        asyncio.run(reader.find(made["token"], db))
