@@ -89,14 +89,16 @@ def create_app(
         db=db,
         settings=settings,
         model=model,
-        allowed_hosts=frozenset(each.lower() for each in (*allowed_hosts, urlsplit(public_url).hostname or "")),
+        allowed_hosts=frozenset(each.lower() for each in allowed_hosts),
         admin_token=token,
         has_proxy=proxy,
         has_mcp=mcp,
         sessions=access.Sessions(token),
     )
     if public_url:
-        context = replace(context, oauth=_make_oauth(context, public_url))
+        oauth = _make_oauth(context, public_url)
+        hosts = context.allowed_hosts | {urlsplit(oauth.url).hostname or ""}
+        context = replace(context, oauth=oauth, allowed_hosts=hosts)
     lifespans: list[Any] = []
     app = _make_bare(context, lifespans)
     app.router.routes.extend(health.list_routes(context))

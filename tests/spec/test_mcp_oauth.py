@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import html
 import re
+import time
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,7 +22,9 @@ import httpx2
 from mcp import Client
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
+from mcp.server.auth.provider import AuthorizationParams
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata
+from pydantic import AnyUrl
 
 from core import tokens
 from core.config import Settings
@@ -31,6 +34,8 @@ from core.errors import ConfigError
 from core.scope import Scope
 from core.tokens import shapes, table
 from core.web import create_app
+from core.web.access import Sessions
+from core.web.mcp.oauth import Asked
 from tests.servers.base import free_port
 from tests.spec.mcp_world import told
 from tests.spec.proxy_world import serving
@@ -41,6 +46,7 @@ pytestmark = pytest.mark.engines("sqlite")
 SECRET = "0123456789abcdef-oauth"
 BACK = "http://127.0.0.1:9/callback"
 PERSON = "web/ann"
+NAMED = {"redirect_uris": [BACK], "client_name": "Claude <b>"}
 
 
 @dataclass
@@ -184,7 +190,7 @@ def test_d9_without_consent_there_is_no_token(site: Site) -> None:
 
 def test_d9_a_code_is_used_once_and_by_its_own_program(site: Site) -> None:
     """Another program that saw it gets nothing, nor does who shows it a second time."""
-    own = httpx2.post(f"{site.url}/register", json={"redirect_uris": [BACK], "client_name": "Claude <b>"}).json()
+    own = httpx2.post(f"{site.url}/register", json=NAMED).json()
     other = httpx2.post(f"{site.url}/register", json={"redirect_uris": [BACK], "client_name": "Other"}).json()
     verifier = "a" * 43
     challenge = urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
@@ -211,7 +217,10 @@ def test_d9_of_two_renewals_at_once_one_wins(site: Site) -> None:
     assert renewed == [True, False]
 
 
-BAD = ["javascript:alert(1)", "data:text/html,x", "http://example.org/back", "https://example.org/#x"]
+BAD = [
+    "javascript:alert(1)", "data:text/html,x", "http://example.org/back", "https://example.org/#x",
+    "https://claude.ai@example.org/", "https://claude.ai:x@example.org/",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("address", BAD)
@@ -237,8 +246,77 @@ def test_d9_what_was_not_signed_here_is_refused(site: Site) -> None:
     assert httpx2.get(f"{site.url}/admin/page/programs", headers={"accept": "text/html"}).status_code == 401
 
 
+def test_d9_a_program_may_ask_for_the_scope_it_registered(site: Site) -> None:
+    """Programs name one of their own, also where they renew; every token may do the same."""
+    client = httpx2.post(f"{site.url}/register", json={**NAMED, "scope": "claudeai"}).json()
+    challenge = urlsafe_b64encode(hashlib.sha256(b"a" * 43).digest()).decode().rstrip("=")
+    query = {"client_id": client["client_id"], "redirect_uri": BACK, "response_type": "code", "scope": "claudeai"}
+    asked = httpx2.get(f"{site.url}/authorize", params={**query, "code_challenge": challenge})
+    asyncio.run(site.browse(asked.headers["location"]))
+    own = {"client_id": client["client_id"], "client_secret": client["client_secret"]}
+    code = asyncio.run(site.answer()).code
+    form = {"grant_type": "authorization_code", "code": code, "redirect_uri": BACK, "code_verifier": "a" * 43}
+    first = site.post("/token", **form, **own)
+    assert first.status_code == 200, first.text
+    again = {"grant_type": "refresh_token", "refresh_token": first.json()["refresh_token"], "scope": "claudeai"}
+    assert site.post("/token", **again, **own).status_code == 200
+
+
+def test_d9_a_request_that_a_log_in_cannot_repeat_is_refused_at_once(site: Site) -> None:
+    """Cut off in the address of the log-in it would read as too old."""
+    client = httpx2.post(f"{site.url}/register", json=NAMED).json()
+    query = {
+        "client_id": client["client_id"],
+        "redirect_uri": BACK,
+        "response_type": "code",
+        "code_challenge": "a" * 43,
+    }
+    most = next(n for n in range(4_000, 0, -100) if "error" not in _ask(site, query, n))
+    asyncio.run(site.browse(_ask(site, query, most)))
+    assert "code=" in site.landed
+    assert "error=invalid_request" in _ask(site, query, most + 100)
+
+
+def _ask(site: Site, query: dict[str, str], state_chars: int) -> str:
+    answer = httpx2.get(f"{site.url}/authorize", params={**query, "state": "s" * state_chars})
+    return str(answer.headers["location"])
+
+
+def test_d9_a_used_code_does_not_come_back_while_another_is_made(db: Database) -> None:
+    """The operator's answer runs in a thread, beside the exchange."""
+    app = create_app(db=db, settings=Settings(admin_token=SECRET), mcp=True, public_url="http://127.0.0.1:9")
+    provider = app.state.context.oauth
+    client = OAuthClientInformationFull.model_validate({"client_id": "x", "redirect_uris": [BACK]})
+    params = AuthorizationParams(
+        state=None, scopes=None, code_challenge="c", redirect_uri=AnyUrl(BACK), redirect_uri_provided_explicitly=True
+    )
+    asked, held = Asked(client, params), provider._codes
+    provider.allow(asked, "iris", PERSON)
+    provider.allow(asked, "iris", PERSON)
+    assert provider._codes is held and len(held) == 2
+
+
+def test_d9_what_programs_get_does_not_help_to_guess_the_token(site: Site) -> None:
+    """Anybody may register: a signature by one round over ADMIN_TOKEN could be compared with guesses at full speed."""
+    client = httpx2.post(f"{site.url}/register", json={"redirect_uris": [BACK]}).json()
+    body, _, signature = client["client_id"].partition(".")
+    assert signature != Sessions(SECRET).sign(f"oauth client {body}")
+    begun = time.thread_time()
+    create_app(db=site.db, settings=Settings(admin_token=SECRET), mcp=True, public_url=site.url)
+    assert time.thread_time() - begun > 0.01
+
+
+def test_d9_the_public_address_is_used_as_clients_write_it(db: Database) -> None:
+    app = create_app(
+        db=db, settings=Settings(admin_token=SECRET), mcp=True, public_url="https://Memory.Example.ORG:443/"
+    )
+    assert app.state.context.oauth.resource == "https://memory.example.org/mcp"
+    assert app.state.context.allowed_hosts == {"memory.example.org"}
+
+
 def test_d9_a_public_address_is_encrypted_and_needs_the_operator(db: Database) -> None:
-    for url in ("http://example.org", "https://example.org/below", "example.org"):
+    bad = ("https://u:p@example.org", "https://*", "https://[::1", "https://example.org:99999")
+    for url in ("http://example.org", "https://example.org/below", "example.org", *bad):
         with pytest.raises(ConfigError, match="https://NAME"):
             create_app(db=db, settings=Settings(admin_token=SECRET), mcp=True, public_url=url)
     with pytest.raises(ConfigError, match="admin page"):

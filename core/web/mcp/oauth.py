@@ -12,6 +12,8 @@ The SDK speaks the protocol (metadata, PKCE, checks of requests); here is what i
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import re
 import secrets
@@ -37,6 +39,7 @@ from mcp.server.auth.provider import (
 from mcp.server.auth.routes import create_auth_routes, create_protected_resource_routes
 from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions, RevocationOptions
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+from pydantic import AnyHttpUrl
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
@@ -52,10 +55,13 @@ CONSENT = timedelta(minutes=10)
 CODE_SECONDS = 60
 MOST_ADDRESSES, MOST_CHARS = 5, 2000
 """Of a registration, which every later request of the program carries."""
+MOST_ASKED = 5_500
+"""Characters of a request for consent, which the address of the log-in repeats."""
 SCRIPTS = frozenset({"javascript", "data", "vbscript", "file", "blob", "about"})
 """Schemes of addresses to which no browser may be sent."""
-KEPT = {"redirect_uris", "client_name", "token_endpoint_auth_method", "grant_types"}
+KEPT = {"redirect_uris", "client_name", "token_endpoint_auth_method", "grant_types", "scope"}
 
+_PLACE = re.compile(r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?")
 _REFRESH_FORM = re.compile(r"pr_([0-9]{1,19})_([0-9a-f]{64})")
 
 
@@ -85,6 +91,9 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         self.url = check_public_url(public_url)
         self.resource = f"{self.url}{MCP}"
         self.metadata = f"{self.url}/.well-known/oauth-protected-resource{MCP}"
+        # Whoever registers gets a signature, with which ADMIN_TOKEN can be guessed unseen: each guess has to be slow.
+        secret = context.admin_token.encode("utf-8", "surrogatepass")
+        self._key = hashlib.scrypt(secret, salt=b"prompt-engine oauth", n=2**14, r=8, p=1, dklen=32)
 
     def routes(self) -> list[Route]:
         both = AuthSettings.model_validate(
@@ -136,7 +145,10 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
             raise AuthorizeError("invalid_target", f"This server gives tokens for {self.resource} alone.")
         until = (self._context.now() + CONSENT).timestamp()
         ask = {"client": client.client_id, "params": params.model_dump(mode="json", exclude_none=True), "until": until}
-        return construct_redirect_uri(f"{self.url}{ADMIN}/page/programs", ask=self._write("ask", ask))
+        text = self._write("ask", ask)
+        if len(text) > MOST_ASKED:
+            raise AuthorizeError("invalid_request", "Address and state are too long. Use shorter ones.")
+        return construct_redirect_uri(f"{self.url}{ADMIN}/page/programs", ask=text)
 
     def find_request(self, text: str) -> Asked | None:
         """Return what a program asks for, None where it did not ask here, or too long ago."""
@@ -150,7 +162,9 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     def allow(self, asked: Asked, persona: str, participant: str) -> str:
         """Return where the browser is sent with a code, for which the program gets a token of a person."""
         client, params, now = asked.client, asked.params, time.time()  # the clock by which the SDK judges a code
-        self._codes = {key: each for key, each in self._codes.items() if each[0].expires_at > now}
+        for key, (known, _) in list(self._codes.items()):  # a copy put in its place would bring used codes back
+            if known.expires_at <= now:
+                self._codes.pop(key, None)
         code = AuthorizationCode(
             code=secrets.token_urlsafe(32),
             scopes=params.scopes or [],
@@ -199,7 +213,8 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> RefreshToken | None:
         """Return a refresh token that holds."""
         found = await run_in_threadpool(self._find_row, client, refresh_token)
-        return RefreshToken(token=refresh_token, client_id=client.client_id, scopes=[]) if found else None
+        scopes = (client.scope or "").split()
+        return RefreshToken(token=refresh_token, client_id=client.client_id, scopes=scopes) if found else None
 
     def _find_row(self, client: OAuthClientInformationFull, text: str) -> tuple[shapes.AccessToken, bytes] | None:
         """Return the row that a refresh token renews, and its hash."""
@@ -215,7 +230,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         self,
         client: OAuthClientInformationFull,
         refresh_token: RefreshToken,
-        scopes: list[str],  # noqa: ARG002 - there are none
+        scopes: list[str],  # noqa: ARG002 - every token may do the same
     ) -> OAuthToken:
         """Return the next token of a program; the ones before hold no more."""
         return await run_in_threadpool(self._renew, client, refresh_token.token)
@@ -253,7 +268,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     # Signed texts
 
     def _sign(self, text: str) -> str:
-        return self._context.sessions.sign(f"oauth {text}")
+        return hmac.new(self._key, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
     def _write(self, purpose: str, values: Mapping[str, Any]) -> str:
         body = urlsafe_b64encode(json.dumps(values, separators=(",", ":")).encode()).decode().rstrip("=")
@@ -275,6 +290,8 @@ def _describe_bad_address(address: str) -> str:
         return f"{address[:200]} is not encrypted. Use https, or http on this machine."
     if parts.scheme in SCRIPTS or parts.fragment:
         return f"{address[:200]} is no address that a browser can be sent to."
+    if "@" in parts.netloc:
+        return f"{address[:200]} names a user, which reads as if it were the host. Leave it out."
     return ""
 
 
@@ -284,12 +301,16 @@ def check_public_url(url: str) -> str:
     Raises:
         ConfigError: it is not `https://name`, or `http` on this machine.
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(str(AnyHttpUrl(url)))  # as clients write it: in small letters, without a usual port
+        raw = urlsplit(url)
+    except ValueError:
+        parts = raw = urlsplit("")
     is_safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
-    if not is_safe or not parts.hostname or parts.path.strip("/") or parts.query or parts.fragment:
+    if not is_safe or not _PLACE.fullmatch(raw.netloc) or raw.path.strip("/") or raw.query or raw.fragment:
         raise ConfigError(
             f"The public address is {url[:200]!r}. It must be https://NAME, without a path: clients send passwords and "
             "tokens there. A server that speaks TLS stands in front of this one.",
             flag="public_url",
         )
-    return url.rstrip("/")
+    return f"{parts.scheme}://{parts.netloc}"
