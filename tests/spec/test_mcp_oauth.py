@@ -164,7 +164,7 @@ def test_d9_a_program_renews_its_token_once_with_each_refresh_token(site: Site) 
     assert (late.status_code, late.json()["error"]) == (400, "invalid_grant")
 
 
-@pytest.mark.parametrize("by", ["operator", "program"])
+@pytest.mark.parametrize("by", ["operator", "refresh_token", "access_token", "late access_token"])
 def test_d9_a_revoked_program_is_refused_and_cannot_renew(site: Site, by: str) -> None:
     site.call("memory_list")
     held, client = site.storage.tokens, site.storage.client
@@ -173,11 +173,22 @@ def test_d9_a_revoked_program_is_refused_and_cannot_renew(site: Site, by: str) -
         (token,) = tokens.list_tokens(db=site.db, scope=Scope(site.persona))
         assert tokens.revoke_token(token["id"], db=site.db, scope=Scope(site.persona))
     else:
-        assert site.post("/revoke", token=held.refresh_token, **own).status_code == 200
+        assert isinstance(site.db.clock, Clock)
+        site.db.clock.forward(hours=2 * by.startswith("late"))
+        assert site.post("/revoke", token=getattr(held, by.rpartition(" ")[2]), **own).status_code == 200
     asked = httpx2.post(f"{site.url}/mcp", headers={"Authorization": f"Bearer {held.access_token}"}, json={})
     assert asked.status_code == 401
     assert f"{site.url}/.well-known/oauth-protected-resource/mcp" in asked.headers["www-authenticate"]
     assert site.post("/token", grant_type="refresh_token", refresh_token=held.refresh_token, **own).status_code == 400
+
+
+def test_d9_an_access_token_renews_nothing(site: Site) -> None:
+    site.call("memory_list")
+    held, client = site.storage.tokens, site.storage.client
+    own = {"client_id": client.client_id, "client_secret": client.client_secret}
+    renewed = site.post("/token", grant_type="refresh_token", refresh_token=held.access_token, **own)
+    assert (renewed.status_code, renewed.json()["error"]) == (400, "invalid_grant")
+    assert tokens.find_token(held.access_token, db=site.db) is not None
 
 
 def test_d9_without_consent_there_is_no_token(site: Site) -> None:
