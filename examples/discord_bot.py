@@ -1,14 +1,16 @@
 """A Discord bot that remembers: pip install 'prompt-engine[discord]' openai, then python examples/discord_bot.py
 
-It remembers the channels it may see, and answers direct messages, mentions and replies. "forget me" deletes everything
-it keeps of the sender. DISCORD_TOKEN, MODEL_URL (an OpenAI-compatible server, such as http://127.0.0.1:11434/v1),
-MODEL_NAME, MODEL_KEY and DATABASE_URL come from the environment. personas/iris.md, beside config.yaml, describes Iris.
+It remembers the channels it may see, and answers direct messages, mentions and replies. A message that says "forget me"
+and nothing else deletes everything it keeps of the sender. DISCORD_TOKEN, MODEL_URL (an OpenAI-compatible server, such
+as http://127.0.0.1:11434/v1), MODEL_NAME, MODEL_KEY and DATABASE_URL come from the environment. personas/iris.md, in
+the folder of config.yaml, describes Iris.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
 
 import discord
 from openai import AsyncOpenAI, OpenAIError
@@ -18,6 +20,7 @@ from prompt_engine.adapters.discord import message_of, on_delete, on_edit
 IRIS = Scope("iris")
 MAX_CHARS = 12_000
 ANSWERS_AT_ONCE = 4
+FORGET = re.compile(r"(<@!?\d+>|iris|please|[\s,.!])*forget me(please|[\s,.!])*", re.IGNORECASE)
 
 
 class Iris(discord.Client):
@@ -37,7 +40,7 @@ class Iris(discord.Client):
         incoming = message_of(message)
         if not self.is_meant(message):
             await aio.save_message(incoming, scope=IRIS)
-        elif incoming["text"].lower().strip(" .!").endswith("forget me"):
+        elif FORGET.fullmatch(message.content):
             await aio.forget(participant=f"discord/{message.author.id}", scope=IRIS)
             await message.channel.send("I have forgotten you.")
         else:
@@ -68,13 +71,23 @@ class Iris(discord.Client):
             message_id=str(sent.id), triggered_by=f"discord/{message.author.id}", scope=IRIS,
         )  # fmt: skip
 
-    async def on_message_edit(self, before: discord.Message, after: discord.Message) -> None:
-        """Store the text the message has now."""
-        await on_edit(after, scope=IRIS)
+    async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
+        """Store the text a message has now, also one from before this program was started."""
+        await on_edit(payload.message, scope=IRIS)
 
-    async def on_message_delete(self, message: discord.Message) -> None:
+    async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
         """Delete the message and what was made of it."""
-        await on_delete(message, scope=IRIS)
+        await self.drop(payload.channel_id, {payload.message_id})
+
+    async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
+        """Delete what a moderator removed at once, as with a ban."""
+        await self.drop(payload.channel_id, payload.message_ids)
+
+    async def drop(self, channel_id: int, message_ids: set[int]) -> None:
+        """Delete messages of a channel."""
+        channel = self.get_channel(channel_id) or await self.fetch_channel(channel_id)
+        for each in message_ids:
+            await on_delete(channel.get_partial_message(each), scope=IRIS)
 
 
 def make_bot() -> Iris:

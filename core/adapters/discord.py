@@ -62,7 +62,7 @@ async def on_edit(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Give a stored message the text it has now: `on_message_edit(before, after)` hands over `after`.
+    """Give a stored message the text it has now: `on_raw_message_edit(payload)` hands over `payload.message`.
 
     Returns:
         Reason `unchanged` where it is not stored or says that already.
@@ -74,13 +74,13 @@ async def on_edit(
 
 
 async def on_delete(
-    message: discord.Message,
+    message: discord.Message | discord.PartialMessage,
     *,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Delete a stored message that was deleted there.
+    """Delete a stored message that was deleted there; one of which only the id is known will do.
 
     Returns:
         Reason `unchanged` where it is not stored.

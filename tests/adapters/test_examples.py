@@ -55,7 +55,7 @@ def lines(path: str, scope: Scope) -> list[tuple[str, str]]:
 
 def test_r33_the_discord_bot_answers_and_remembers(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     """It answers who speaks to it, remembers the others too, says when the model is down, and forgets on request."""
-    pytest.importorskip("discord", reason="the extra discord is not installed")
+    discord = pytest.importorskip("discord", reason="the extra discord is not installed")
     from tests.adapters.discord_world import ANN, BEA, BOT, World, user
 
     bot = load("discord_bot").make_bot()
@@ -74,13 +74,20 @@ def test_r33_the_discord_bot_answers_and_remembers(model: Model, monkeypatch: py
         first = world.message("I like green tea", room, number=1900)
         await bot.on_message(first)
         await bot.on_message(world.message("mine", room, BOT))
-        await bot.on_message_edit(first, world.message("I like oolong", room, number=1900))
+        edited = world.wire("I like oolong", room, number=1900)
+        now = discord.Message(state=world.state, channel=room, data=edited)
+        await bot.on_raw_message_edit(discord.RawMessageUpdateEvent(edited, now))
         await bot.on_message(world.message("Which tea do I like?", room, **me))
-        await bot.on_message_delete(first)
+        gone: Any = {"id": "1900", "channel_id": str(room.id)}
+        await bot.on_raw_message_delete(discord.RawMessageDeleteEvent(gone))
+        await bot.on_message(world.message("Buy my coins", room, BEA, number=1901))
+        many: Any = {"ids": ["1901"], "channel_id": str(room.id)}
+        await bot.on_raw_bulk_message_delete(discord.RawBulkMessageDeleteEvent(many))
 
     async def part() -> None:
         bot.model = bot.model.with_options(base_url="http://127.0.0.1:9/v1", max_retries=0)
         await bot.on_message(world.message("Are you there?", room, BEA, **me))
+        await bot.on_message(world.message("Never forget me", room, BEA, **me))
         await bot.on_message(world.message("Iris, forget me!", room, **me))
 
     asyncio.run(talk())
@@ -89,8 +96,8 @@ def test_r33_the_discord_bot_answers_and_remembers(model: Model, monkeypatch: py
     here = Scope("iris", "discord/20", server="1")
     assert sorted(lines("discord/20", here)) == sorted([("self", "Green tea."), (str(ANN), "Which tea do I like?")])
     asyncio.run(part())
-    assert sent[1:] == ["I cannot think just now. Please try again in a minute.", "I have forgotten you."]
-    assert lines("discord/20", here) == [(str(BEA), "Are you there?")]
+    assert sent[1:] == ["I cannot think just now. Please try again in a minute."] * 2 + ["I have forgotten you."]
+    assert lines("discord/20", here) == [(str(BEA), "Are you there?"), (str(BEA), "Never forget me")]
 
 
 def test_r33_the_telegram_bot_answers_and_remembers(model: Model) -> None:
