@@ -97,7 +97,7 @@ def serve(
     app = _make_application(run, asked, allow_hosts or (), public_url=public_url, **served)
     # 2. listen
     with _open_socket(settings.admin_host, settings.admin_port) as listening:
-        _print_place(settings, **served)
+        _print_place(settings, public_url.rstrip("/"), **served)
         with run_queue(run.db, asked) if worker else nullcontext():
             if processes > 1:
                 make_app = partial(create_application, run.url, asked, tuple(allow_hosts or ()), mcp=mcp, proxy=proxy)
@@ -234,7 +234,7 @@ def _open_socket(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def _print_place(settings: Settings, *, admin: bool, mcp: bool, proxy: bool) -> None:
+def _print_place(settings: Settings, public_url: str, *, admin: bool, mcp: bool, proxy: bool) -> None:
     from ..web.guard import is_loopback
 
     host = f"[{settings.admin_host}]" if ":" in settings.admin_host else settings.admin_host
@@ -244,6 +244,8 @@ def _print_place(settings: Settings, *, admin: bool, mcp: bool, proxy: bool) -> 
     output.note(f"The HTTP API is on {place}/v1; `prompt-engine token add` makes a token for it.")
     if mcp:
         output.note(f"MCP is on {place}/mcp, with a token of one person.")
+        if public_url:
+            output.note(f"Remote programs connect to {public_url}/mcp, after you allow each on the admin page.")
     if proxy:
         output.note(f"The proxy answers as a model server: set {place}/v1 as base URL, and a token as API key.")
     if not is_loopback(settings.admin_host):

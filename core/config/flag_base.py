@@ -146,7 +146,7 @@ class FlagValues:
         values = {}
         for name, value in changes.items():
             if name.upper() not in self.declared() or name != name.lower():
-                raise TypeError(f"{name!r} is no flag in lower case. The flags are in docs/config.md.")
+                raise TypeError(f"{name!r} is no flag in lower case. `prompt-engine config list` lists the flags.")
             values[name.upper()] = self._read(name.upper(), value)
         return self.under(values, dict.fromkeys(values, "argument"))
 

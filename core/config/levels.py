@@ -154,7 +154,7 @@ def known_flag(name: object) -> Flag:
     declared = FLAGS.get(flag_name(name)) if isinstance(name, str) else None
     if declared is None:
         near = find_nearest(flag_name(name), FLAGS) if isinstance(name, str) else None
-        advice = f"The nearest known one is {near}." if near else "The flags are listed in docs/config.md."
+        advice = f"The nearest known one is {near}." if near else "`prompt-engine config list` lists the flags."
         raise ConfigError(f"{shown(name)} is no flag. {advice}", flag=str(name)[:128])
     return declared
 

@@ -127,7 +127,10 @@ def create_app(
 
 def _make_oauth(context: WebContext, public_url: str) -> Any:
     if not (context.admin_token and context.has_mcp):
-        what = "public_url needs MCP, and the admin page, on which the operator consents. Serve both."
+        what = (
+            "A public address (public_url) needs MCP, and the admin page, on which the operator consents. Serve both: "
+            "--mcp, a value for ADMIN_TOKEN, and no --no-admin."
+        )
         raise ConfigError(what, flag="public_url")
     from .mcp.oauth import Provider  # noqa: PLC0415 - an extra of its own
 

@@ -94,6 +94,19 @@ def test_r14_a_proxy_needs_no_admin_token(
     assert serve("--proxy", "--admin") == 2
 
 
+def test_d9_it_says_where_remote_programs_connect_and_what_that_needs(
+    serve: Serve, listened: list[Any], port: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("mcp", reason="needs the extra `mcp`")
+    asked = ("--port", str(port), "--public-url", "https://memory.example.org/")
+    assert serve(*asked, "--mcp") == 0 and listened
+    assert "connect to https://memory.example.org/mcp," in " ".join(capsys.readouterr().err.split())
+    monkeypatch.setenv("ADMIN_TOKEN", "")
+    assert serve(*asked, "--mcp") == 2
+    said = capsys.readouterr().err
+    assert "--mcp" in said and "ADMIN_TOKEN" in said
+
+
 def test_r11_the_server_does_the_work_in_the_background_unless_told_not_to(
     serve: Serve, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

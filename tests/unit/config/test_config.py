@@ -92,7 +92,7 @@ def test_g4_resolve_takes_settings_whole_a_mapping_as_arguments_and_nothing_as_l
     assert resolve({"CONTEXT_VERBOSITY": 4}).differing() == {"CONTEXT_VERBOSITY": 4, "DIARY_HISTORY_DAYS": 1}
     with pytest.raises(ConfigError, match="nearest known one is CONTEXT_VERBOSITY"):
         resolve({"CONTEXT_VERBOSTY": 4})
-    with pytest.raises(ConfigError, match="4 is no flag"):
+    with pytest.raises(ConfigError, match=r"4 is no flag\. `prompt-engine config list`"):
         resolve({4: 4})  # type: ignore[dict-item]
 
 
