@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
 
 from sqlalchemy import select, update
 
@@ -24,10 +25,10 @@ _S, _R, _V, _K = scene_table.c, scene_recaps.c, running_recaps.c, conversations.
 def delete_parts(removal: Removal, conversation: str, deleted: Collection[int]) -> None:
     """Delete what a conversation's story was made of, as far as messages that go are in it, and queue it anew."""
     story = _read_story(removal, conversation)
-    first = next((index for index, row in enumerate(story.rows) if row in deleted), None)
+    first = _find_first(story, deleted)
     if first is None:
         return
-    changed = _scenes_with(story, deleted)
+    changed = _scenes_with(removal, story, deleted)
     _change_scenes(removal, story, changed, deleted)
     ended = _drop_versions(removal, conversation, first)
     left = [
@@ -39,10 +40,10 @@ def delete_parts(removal: Removal, conversation: str, deleted: Collection[int]) 
 def renew_parts(removal: Removal, conversation: str, row: int) -> None:
     """Queue anew what a conversation's story was made of a message that says something else now."""
     story = _read_story(removal, conversation)
-    if row not in story.rows:
+    index = _find_first(story, {row})
+    if index is None:
         return
-    index = story.rows.index(row)
-    anew = [scene.break_row for scene in _scenes_with(story, {row}) if scene.recap_index is not None]
+    anew = [scene.break_row for scene in _scenes_with(removal, story, {row}) if scene.recap_index is not None]
     mine = (_V.persona_id == removal.persona, _V.conversation_key == conversation, _V.deleted_at.is_(None))
     covering = removal.read_rows(select(_V.version).where(*mine, _V.new_scene_index >= index).limit(1))
     _queue(removal, conversation, anew, running=bool(covering))
@@ -57,8 +58,45 @@ def _read_story(removal: Removal, conversation: str) -> Layout:
     return read_layout(reader_in(removal.connection), removal.persona, conversation)
 
 
-def _scenes_with(story: Layout, messages: Collection[int]) -> list[Scene]:
-    return [each for each in story.scenes if any(row in messages for row in story.rows_of(each))]
+def _find_first(story: Layout, messages: Collection[int]) -> int | None:
+    """Return the lowest index that one of the messages may have had, None where none is in the conversation.
+
+    What is before them now may have been stored later, as by an import of an older chat.
+    """
+    here = [row for row in story.rows if row in messages]
+    if not here:
+        return None
+    oldest = min(here)
+    return sum(1 for row in story.rows[: story.rows.index(here[0])] if row < oldest)
+
+
+def _scenes_with(removal: Removal, story: Layout, messages: Collection[int]) -> list[Scene]:
+    """Return the scenes that have one of the messages, or had it when their first recap was made.
+
+    A scene begins after the nearest earlier one with a recap. Where that got its first recap later, the recap that was
+    there tells of its messages too.
+    """
+    made = _read_first_recaps(removal, [scene.id for scene in story.scenes])
+    found, begins = [], dict[int, int]()
+    for scene, end in zip(story.scenes, story.ends, strict=True):
+        own = made.get(scene.id)
+        earlier = (begins[each] for each in begins if own is None or made[each] < own)
+        if any(row in messages for row in story.rows[max(earlier, default=0) : end + 1]):
+            found.append(scene)
+        if own is not None:
+            begins[scene.id] = end + 1
+    return found
+
+
+def _read_first_recaps(removal: Removal, ids: Collection[int]) -> dict[int, tuple[datetime, int]]:
+    """Return scene to when it got the oldest of its recaps, and its id, by which two of one time are ordered."""
+    made: dict[int, tuple[datetime, int]] = {}
+    for part in chunks(sorted(ids), AT_ONCE):
+        mine = (_R.persona_id == removal.persona, _R.scene_id.in_(part))
+        for row in removal.read_rows(select(_R.scene_id, _R.created_at).where(*mine)):
+            at = (row.created_at or datetime.min.replace(tzinfo=UTC), row.scene_id)
+            made[row.scene_id] = min(at, made.get(row.scene_id, at))
+    return made
 
 
 def _change_scenes(removal: Removal, story: Layout, changed: Sequence[Scene], deleted: Collection[int]) -> None:

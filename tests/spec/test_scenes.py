@@ -13,6 +13,7 @@ import pytest
 from core import chat_history_cache, jobs, stories
 from core.database.engine import Database
 from core.database.readers import reader_for
+from core.db import forget
 from core.errors import MessageError
 from core.messages import table_recaps
 from tests.spec.stage import HERE
@@ -248,3 +249,37 @@ def test_a_scene_longer_than_the_model_can_read_is_recapped_in_stretches(story: 
     story.run(model, context_tokens=1000, running_scene_recap_auto_generate=False)
     assert len(model.asked) > 3
     assert sum(request.count("giant") for request in model.asked) > 2900
+
+
+@pytest.mark.parametrize("by", ["message", "person"])
+def test_p69_a_recap_goes_with_a_message_that_another_scene_has_by_now(story: Story, by: str) -> None:
+    """A break was set before it later on: the recap that was there tells of messages of both."""
+    rows = [*story.write("I bake for a Zyxwvut"), *story.write("b", "c", "d", who="Bob")]
+    for at, text in ((3, "Ann bakes for a Zyxwvut"), (1, "Ann bakes")):
+        stories.add_scene_break(rows[at], recap=False, **story.given)
+        assert stories.set_scene_recap(rows[at], text, **story.given).stored
+    assert stories.get_scene_range(rows[3], **story.given) == (2, 3)
+    if by == "message":
+        assert chat_history_cache.delete_chat_message(rows[0], **story.given).stored
+    else:
+        assert forget(participant="tg/ann", **story.given).total
+    assert [stories.get_scene_recaps(rows[at], **story.given) for at in (1, 3)] == [[], []]
+
+
+def test_p69_a_recap_of_a_later_scene_stays(story: Story) -> None:
+    """One made when the earlier scene had its recap tells nothing of it."""
+    rows = story.tell(4)
+    for at in (1, 3):
+        stories.add_scene_break(rows[at], recap=False, **story.given)
+        assert stories.set_scene_recap(rows[at], f"to {at}", **story.given).stored
+    assert chat_history_cache.delete_chat_message(rows[0], **story.given).stored
+    assert [len(stories.get_scene_recaps(rows[at], **story.given)) for at in (1, 3)] == [0, 1]
+
+
+def test_p69_a_running_recap_goes_with_a_message_before_which_older_ones_were_stored(story: Story) -> None:
+    """An import puts them in front, and every index is another one from then on."""
+    rows = story.write("I bake for a Zyxwvut", "b", "c")
+    story.add("Ann bakes for a Zyxwvut", 1, 0, 0, 1)
+    story.tell(5, start=timedelta(days=30))
+    assert chat_history_cache.delete_chat_message(rows[0], **story.given).stored
+    assert story.storage()["versions"] == []
