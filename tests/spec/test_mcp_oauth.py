@@ -78,6 +78,8 @@ class Site:
     persona: str
     storage: Storage = field(default_factory=Storage)
     button: str = "allow"
+    method: str = "client_secret_post"
+    """How the program shows its secret."""
     landed: str = ""
     """Where the browser was sent last."""
 
@@ -104,7 +106,8 @@ class Site:
         """Call a tool as the program, which connects where it is not connected."""
 
         async def connected() -> Any:
-            metadata = OAuthClientMetadata.model_validate({"redirect_uris": [BACK], "client_name": "Claude <b>"})
+            asked = {"redirect_uris": [BACK], "client_name": "Claude <b>", "token_endpoint_auth_method": self.method}
+            metadata = OAuthClientMetadata.model_validate(asked)
             auth = OAuthClientProvider(f"{self.url}/mcp", metadata, self.storage, self.browse, self.answer)
             async with (
                 httpx2.AsyncClient(auth=auth, timeout=60) as http,
@@ -180,6 +183,32 @@ def test_d9_a_revoked_program_is_refused_and_cannot_renew(site: Site, by: str) -
     assert asked.status_code == 401
     assert f"{site.url}/.well-known/oauth-protected-resource/mcp" in asked.headers["www-authenticate"]
     assert site.post("/token", grant_type="refresh_token", refresh_token=held.refresh_token, **own).status_code == 400
+
+
+@pytest.mark.parametrize("method", ["none", "client_secret_basic"])
+def test_d9_a_program_without_a_secret_in_its_form_revokes_too(site: Site, method: str) -> None:
+    site.method = method
+    site.call("memory_list")
+    held, client = site.storage.tokens, site.storage.client
+    secret = httpx2.BasicAuth(client.client_id, client.client_secret) if client.client_secret else None
+    own = {"client_id": client.client_id}
+    if secret:
+        assert site.post("/revoke", token=held.refresh_token, **own).status_code == 401
+    assert httpx2.post(f"{site.url}/revoke", data=own, auth=secret).status_code == 400
+    asked = httpx2.post(f"{site.url}/revoke", data={"token": held.refresh_token, **own}, auth=secret)
+    assert asked.status_code == 200, asked.text
+    assert tokens.find_token(held.access_token, db=site.db) is None
+
+
+def test_d9_what_a_program_may_not_revoke_stays(site: Site) -> None:
+    """A refresh token of another program, and what the operator made."""
+    site.call("memory_list")
+    held, made = site.storage.tokens, tokens.add_token(db=site.db, scope=Scope(site.persona, participant=PERSON))
+    other = httpx2.post(f"{site.url}/register", json={"redirect_uris": [BACK], "client_name": "Other"}).json()
+    own = {"client_id": other["client_id"], "client_secret": other["client_secret"]}
+    for text in (held.refresh_token, made["token"], "pe_1_x", "pr_1_x"):
+        assert site.post("/revoke", token=text, **own).status_code == 200
+    assert all(tokens.find_token(text, db=site.db) for text in (held.access_token, made["token"]))
 
 
 def test_d9_an_access_token_renews_nothing(site: Site) -> None:

@@ -25,6 +25,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from mcp.server.auth.middleware.client_auth import AuthenticationError, ClientAuthenticator
 from mcp.server.auth.provider import (
     AccessToken,
     AuthorizationCode,
@@ -36,11 +37,19 @@ from mcp.server.auth.provider import (
     TokenError,
     construct_redirect_uri,
 )
-from mcp.server.auth.routes import create_auth_routes, create_protected_resource_routes
+from mcp.server.auth.routes import (
+    REVOCATION_PATH,
+    cors_middleware,
+    create_auth_routes,
+    create_protected_resource_routes,
+)
 from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions, RevocationOptions
+from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, RequestBodyLimitMiddleware
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyHttpUrl
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ...errors import ConfigError
@@ -104,7 +113,12 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         own = create_auth_routes(
             self, both.issuer_url, client_registration_options=registration, revocation_options=revocation
         )
-        return [*own, *create_protected_resource_routes(both.resource_server_url, [both.issuer_url])]
+        replaced = [each for each in own if each.path != REVOCATION_PATH]
+        answer = RequestBodyLimitMiddleware(
+            cors_middleware(self._answer_revocation, ["POST", "OPTIONS"]), DEFAULT_MAX_REQUEST_BODY_SIZE
+        )
+        replaced.append(Route(REVOCATION_PATH, answer, methods=["POST", "OPTIONS"]))
+        return [*replaced, *create_protected_resource_routes(both.resource_server_url, [both.issuer_url])]
 
     # Registration
 
@@ -211,19 +225,10 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return self._build_answer(client, new["id"], new["token"])
 
     async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> RefreshToken | None:
-        """Return a refresh token that holds; also an access token, which can be revoked but renews nothing."""
-        found = await run_in_threadpool(self._find_held, client, refresh_token)
+        """Return a refresh token that holds."""
+        found = await run_in_threadpool(self._find_row, client, refresh_token)
         scopes = (client.scope or "").split()
         return RefreshToken(token=refresh_token, client_id=client.client_id, scopes=scopes) if found else None
-
-    def _find_held(self, client: OAuthClientInformationFull, text: str) -> bool:
-        if self._find_row(client, text) is not None:
-            return True
-        number = shapes.read_token_id(text)
-        row = table.read_token(self._context.database(), number) if number is not None else None
-        if row is None or row[0].expires_at is None:  # the operator's, by `token add`
-            return False
-        return shapes.is_same_hash(row[1], shapes.hash_token(text))
 
     def _find_row(self, client: OAuthClientInformationFull, text: str) -> tuple[shapes.AccessToken, bytes] | None:
         """Return the row that a refresh token renews, and its hash."""
@@ -261,19 +266,42 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return f"pr_{token_id}_{self._sign(f'refresh {token_id} {token_hash.hex()} {client.client_id}')}"
 
     async def load_access_token(self, token: str) -> AccessToken | None:  # noqa: ARG002
-        """Return None: the guard checks requests, and `load_refresh_token` finds what a program revokes."""
+        """Return None: the guard checks requests."""
         return None
 
-    async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
-        """Let a token and its refresh token hold no more."""
-        await run_in_threadpool(self._revoke, token)
+    async def _answer_revocation(self, request: Request) -> Response:
+        """Let a token hold no more, and with it the one that renews it.
 
-    def _revoke(self, token: AccessToken | RefreshToken) -> None:
-        parts = _REFRESH_FORM.fullmatch(token.token)
-        number = int(parts[1]) if parts else shapes.read_token_id(token.token)
-        row = table.read_token(self._context.database(), number) if number is not None else None
+        The SDK's own answer finds no access token here, and asks for a secret in the form, also of a program that has
+        none or sends it in a header.
+        """
+        try:
+            client = await ClientAuthenticator(self).authenticate_request(request)
+        except AuthenticationError as error:
+            told = {"error": "unauthorized_client", "error_description": error.message}
+            return JSONResponse(told, 401)
+        text = (await request.form()).get("token")
+        if not isinstance(text, str):
+            return JSONResponse({"error": "invalid_request", "error_description": "token: Field required"}, 400)
+        await run_in_threadpool(self._revoke, client, text)
+        return Response(headers={"Cache-Control": "no-store"})
+
+    async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
+        """Do nothing: what a program revokes is answered above."""
+
+    def _revoke(self, client: OAuthClientInformationFull, text: str) -> None:
+        db = self._context.database()
+        row = self._find_row(client, text) or self._find_access(text)
         if row is not None:
-            table.update_revoked(self._context.database(), row[0].persona, row[0].id)
+            table.update_revoked(db, row[0].persona, row[0].id)
+
+    def _find_access(self, text: str) -> tuple[shapes.AccessToken, bytes] | None:
+        """Return the row of an access token, also after its hour; none of the operator's own, by `token add`."""
+        number = shapes.read_token_id(text)
+        row = table.read_token(self._context.database(), number) if number is not None else None
+        if row is None or row[0].expires_at is None:
+            return None
+        return row if shapes.is_same_hash(row[1], shapes.hash_token(text)) else None
 
     # Signed texts
 
