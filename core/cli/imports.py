@@ -321,7 +321,9 @@ def _print_card(done: CardImport) -> None:
     output.say(f"{done.name}: the persona's text of {done.characters:,} characters {where}.")
     for note in done.notes:
         output.note(f"{note}.", style="yellow")
-    _print_items(done.items)
+    book = done.items
+    if book.imported or book.skipped or book.errors or book.notes:  # else the card has none
+        _print_items(book)
 
 
 def _import_items(run: Run, file: Path, options: Mapping[str, Any], strict: bool) -> None:

@@ -45,6 +45,8 @@ _FIELDS = {
 }
 _TITLES = {"personality": "Personality", "scenario": "Scenario", "example": "Example dialogue",
            "greeting": "First message"}  # fmt: skip
+_LEFT_OUT = {"post_history_instructions": "post-history instructions", "alternate_greetings": "alternate greetings"}
+"""Fields with words for the model that the persona's text has no place for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class Card:
     text: str
     """The persona's text: description, personality, scenario, example dialogue and first message."""
     book: Mapping[str, Any] | None = None
+    left_out: tuple[str, ...] = ()
+    """What else it says to the model, which is not taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +98,8 @@ def import_card(
         db, settings, scope: those of the process by default; the scope gives the persona.
 
     Returns:
-        The name of the character, the file of the persona's text, what became of the book, and notes, such as that
-        another persona has the same id but for letter case. Importing the same card again changes nothing.
+        The name of the character, the file of the persona's text, what became of the book, and notes, such as what of
+        the card is not taken. Importing the same card again changes nothing.
 
     Raises:
         TransferError: the file holds no card, or the persona has another text already.
@@ -117,6 +121,8 @@ def import_card(
     call = open_call(db, settings, scope)
     own = {"db": call.db, "settings": call.settings, "scope": call.scope}
     notes = tuple(_note_namesakes(call))
+    if card.left_out:
+        notes += (f"Not taken from the card: {', '.join(card.left_out)}",)
     text = get_persona_text(settings=call.settings, scope=call.scope)
     if text not in ("", card.text):
         raise TransferError(
@@ -234,4 +240,6 @@ def _build_card(data: Mapping[str, Any]) -> Card:
     texts = [f"{_TITLES[part]}:\n{text}" if part in _TITLES else text for part, text in parts.items() if text]
     text = re.sub(r"<(BOT|CHAR)>", "{{char}}", "\n\n".join(texts), flags=re.IGNORECASE)
     text = re.sub(r"<USER>", "{{user}}", text, flags=re.IGNORECASE)
-    return Card(name, fill_names(text, name, "{{user}}"), find_book(data) if "character_book" in data else None)
+    book = find_book(data) if "character_book" in data else None
+    left_out = tuple(called for field, called in _LEFT_OUT.items() if data.get(field))
+    return Card(name, fill_names(text, name, "{{user}}"), book, left_out)

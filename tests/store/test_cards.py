@@ -105,6 +105,19 @@ def test_b6_every_form_of_a_card_gives_text_and_lore(db: Database, tmp_path: Pat
     assert (again.items.imported, again.items.duplicates) == (0, done.items.imported)
 
 
+def test_b6_what_is_not_taken_of_a_card_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing of a book where there is none."""
+    monkeypatch.chdir(tmp_path)
+    card = {**V1, "post_history_instructions": "Stay calm.", "alternate_greetings": []}
+    Path("mira.json").write_text(json.dumps({**V2, "data": card}))
+    assert main(["import", "mira.json", "--database", "sqlite:///a.db", "--text"]) == 0
+    shown = capsys.readouterr()
+    assert "Not taken from the card: post-history instructions." in shown.err
+    assert "Imported" not in shown.out
+
+
 def test_b6_the_newest_version_in_a_picture_counts(db: Database, tmp_path: Path) -> None:
     """A picture holds an older one beside it for older programs."""
     scope, settings = own_scope(), Settings(persona_folder=str(tmp_path))
