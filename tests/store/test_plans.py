@@ -258,3 +258,17 @@ def test_d2_the_newest_other_conversations_are_read_without_sorting(db: Database
     walked = [row["Extra"] or "" for row in rows if row["key"] == "ix_conversations_audience"]
     assert walked
     assert not [extra for extra in walked if "filesort" in extra]
+
+
+@pytest.mark.engines("sqlite")
+def test_d2_the_diary_of_a_prompt_is_read_by_time_without_statistics(fresh_migrated_url: str) -> None:
+    """SQLite has none before the first ANALYZE, and then prefers an index that all rows of a persona have in common."""
+    message = {"message_id": "x", "date": NOW, "text": "hello", "interface_path": "tg/7"}
+    empty = open_db(fresh_migrated_url)
+    for scope in (PERSON, Scope(PERSONA)):  # two audiences, of which an index has no order by time
+        ai_diary.add_diary_entry("tea", timestamp=NOW, db=empty, settings=DEFAULTS, scope=scope)
+    with catching(empty) as caught:
+        build_json_prompt(message, settings=DEFAULTS, scope=PERSON, db=empty)
+    (read,) = [each for each in caught if each.statement.startswith("SELECT ai_diary.id")]
+    assert explain(empty, *read) == [Access("ai_diary", "ix_diary_audience", "SEARCH")]
+    empty.close()
