@@ -6,7 +6,7 @@ import functools
 import secrets
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, ParamSpec, TypeVar
 
 from ..errors import DuplicateKeyError
@@ -89,3 +89,8 @@ def retry_duplicates(write: Callable[P, T]) -> Callable[P, T]:
         return write(*args, **kwargs)
 
     return run
+
+
+def made_at(row_id: int) -> datetime:
+    """Return the millisecond in which an id was made."""
+    return _START + timedelta(milliseconds=row_id >> BITS)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, or_, select
 
 from ..base.wire_ids import find_id
 from ..conversations import table_summaries
 from ..database.bulk import chunks
+from ..database.dialects import Time
+from ..database.ids import made_at
 from ..database.rows import read_list
 from ..database.schema import chat_history_cache, conversation_summaries, memories
 from ..database.sources import MEMORIES
@@ -91,7 +93,10 @@ def consolidate_anew(removal: Removal, rows: Iterable[int], reason: str) -> None
 
 def remove_summaries(removal: Removal, conversation: str, messages: Collection[int]) -> None:
     """Delete the summary made since the first of the messages that go was stored, and queue it anew."""
-    here = (_Z.persona_id == removal.persona, _Z.conversation_key == conversation, _Z.id >= min(messages))
+    first = min(messages)
+    # One that was queued has its id from then, and is made of what is stored when it is made.
+    since = or_(_Z.id >= first, _Z.created_at >= bindparam("since", made_at(first), type_=Time()))
+    here = (_Z.persona_id == removal.persona, _Z.conversation_key == conversation, since)
     listed = removal.read_rows(select(_Z.id, _Z.occurred_at).where(*here))
     removal.delete_in(conversation_summaries, _Z.id, [row.id for row in listed])
     at = max((row.occurred_at for row in listed if row.occurred_at is not None), default=None)

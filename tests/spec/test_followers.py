@@ -12,7 +12,7 @@ from core import ai_diary, chat_history_cache, conversations, jobs, lifelong
 from core.config import Settings
 from core.database.registry import REGISTRY
 from core.database.schema_base import metadata
-from core.db import insert_memory
+from core.db import forget, insert_memory
 from core.short_term import write_turn
 from core.synth_core_memory import search_memories, silently_record_memory
 from tests.spec.stage import HERE, Stage
@@ -120,6 +120,24 @@ def test_p69_an_edit_leaves_neither_a_summary_nor_a_word_of_before(stage: Stage)
     assert CANARY.lower() in indexed_words(stage.db)
     assert chat_history_cache.edit_chat_message(said, "I am looking for a cat", **by(stage)).stored
     assert left(stage) == set() and CANARY.lower() not in indexed_words(stage.db)
+
+
+@pytest.mark.parametrize("how", ["edit", "delete", "forget"])
+def test_p69_a_summary_goes_with_a_line_that_came_while_it_was_waiting(stage: Stage, how: str) -> None:
+    """An import puts older lines in front; the summary has its id from when it was queued, before these were stored."""
+    stage.say("The weather is fine.", who="Bob", minutes=30)
+    conversations.close_conversation(HERE, **by(stage, None))
+    said = stage.say(JOB, minutes=40)
+    told = json.dumps({"title": "A job", "summary": f"Ann wants to go to {CANARY}."})
+    jobs.run_pending(model=lambda messages: told, **by(stage, None))
+    assert "conversation_summaries" in left(stage)
+    if how == "edit":
+        assert chat_history_cache.edit_chat_message(said, "I am looking for a cat", **by(stage)).stored
+    elif how == "delete":
+        assert chat_history_cache.delete_chat_message(said, **by(stage)).stored
+    else:
+        assert forget(participant="tg/ann", **by(stage, None)).total
+    assert left(stage) == set()
 
 
 def instructions(stage: Stage, **more: Any) -> list[str]:
