@@ -350,9 +350,9 @@ def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[
     place = table_summaries.find_place(connection, db, persona, key)
     if place is None:
         return WriteResult(False, None, "unchanged", notes=("the conversation is gone",))
-    if not table_summaries.are_stored(connection, persona, [line.row_id for line in lines if line.row_id is not None]):
+    if not table_summaries.are_as_read(connection, persona, lines):
         raise StoreWriteError(
-            "A message was removed while its conversation was summarised.", source="chat_history_cache"
+            "A message was changed or removed while its conversation was summarised.", source="chat_history_cache"
         )
     allowed = keep_allowed(connection, persona, lines, settings.privacy_default)
     if not allowed:

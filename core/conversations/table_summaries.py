@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from ..database.row_shapes import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Shape
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversation_summaries, conversations, memory_jobs
 from ..database.statements import Part
-from ..messages import new_message
+from ..messages import new_message, table_lines
 from ..messages.new_message import NewMessage
 from ..messages.table_batches import Seen
 from ..scope import Scope
@@ -270,7 +270,6 @@ _UP_TO = (
     .limit(bindparam("most", type_=Integer()))
 )
 _BY_ID = select(*LINE_COLUMNS).where(_HERE, _M.id.in_(IDS))
-_IDS = select(_M.id).where(_M.persona_id == bindparam("persona"), _M.id.in_(IDS))
 
 
 def find_last_line(connection: Connection, persona: str, conversation: str) -> Line | None:
@@ -296,9 +295,10 @@ def read_lines(db: Database, persona: str, conversation: str, ids: Iterable[int]
     return {row.id: build_line(row) for row in lines}
 
 
-def are_stored(connection: Connection, persona: str, ids: Collection[int]) -> bool:
-    """Return whether all these messages are still stored."""
-    return len(read_parts(reader_in(connection), _IDS, {"persona": persona}, ids)) == len(set(ids))
+def are_as_read(connection: Connection, persona: str, lines: Iterable[Line]) -> bool:
+    """Return whether the messages among these lines are still stored and say what they said."""
+    texts = {line.row_id: line.text for line in lines if line.row_id is not None}
+    return table_lines.read_texts(reader_in(connection), persona, texts) == texts
 
 
 def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now: datetime) -> list[int | None]:

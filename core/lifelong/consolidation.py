@@ -16,6 +16,7 @@ from ..calls.call import Call
 from ..config import Settings
 from ..conversations import recent
 from ..conversations.rules_summaries import Line
+from ..conversations.table_summaries import are_as_read
 from ..database.engine import Connection, Database
 from ..errors import ModelError, StoreWriteError
 from ..jobs import table as jobs_table
@@ -187,6 +188,8 @@ def store(connection: Connection, call: Call, work: Work) -> Stored:
 def _move_mark(connection: Connection, work: Work) -> bool:
     """Move the mark of the conversation, and return whether the messages still are as they were read."""
     persona, window = work.scope.persona, work.window
+    if not are_as_read(connection, persona, work.lines):
+        return False
     if work.is_deep:
         return table_windows.are_there(connection, persona, [line.row_id or 0 for line in work.lines])
     if not window.last:

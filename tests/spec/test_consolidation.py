@@ -15,7 +15,7 @@ import pytest
 
 from core import jobs, privacy
 from core.access import table_conversations as conversations
-from core.chat_history_cache import delete_chat_message
+from core.chat_history_cache import delete_chat_message, edit_chat_message
 from core.config import Settings
 from core.conversations import add_saved_memory, delete_saved_memory
 from core.database import schema
@@ -467,6 +467,24 @@ def test_f47_what_is_deleted_meanwhile_is_not_extracted_anew(life: Life) -> None
 
     done = life.deep_consolidation(model=Model(answer))
     assert (done.stored, done.reason, life.texts()) == (0, "changed", [])
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_p69_what_is_edited_meanwhile_is_not_extracted_as_it_was(life: Life, deep: bool) -> None:
+    """No item stands on the message yet that would follow it."""
+    row = life.stage.say("I live in Rome", message_id="m0", minutes=60)
+    once = iter([True])
+
+    def answer(prompt: str) -> str:
+        if next(once, False):
+            edit_chat_message(row, "I live in Oslo", db=life.db, settings=Settings(), scope=life.stage.scope(HERE))
+        return json.dumps({"key_facts": said_in(prompt)})
+
+    if deep:
+        assert life.deep_consolidation(model=Model(answer)).reason == "changed"
+    else:
+        assert life.consolidate_history(HERE, model=Model(answer)) == 1
+    assert life.texts() == ([] if deep else ["I live in Oslo"])
 
 
 # In the background

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import update
 
 from core import jobs, privacy
+from core.chat_history_cache import edit_chat_message
 from core.config import Settings
 from core.conversations import (
     add_recent_conversation,
@@ -19,7 +20,7 @@ from core.conversations import (
 )
 from core.database import schema
 from core.database.engine import Database
-from core.errors import MessageError, ModelError
+from core.errors import MessageError, ModelError, StoreWriteError
 from core.scope import Scope
 from tests.spec.lifelong_world import Model
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
@@ -336,6 +337,20 @@ def test_f20_lines_of_somebody_at_level_full_are_in_no_summary(stage: Stage) -> 
     partly = privacy.set_privacy("tg/ann", "partial", db=stage.db, settings=PLAIN, scope=stage.scope())
     assert partly["level"] == "partial"
     assert add(stage, [{"text": "Ann again", "sender_id": "ann"}], path="tg/45").stored
+
+
+def test_p69_a_message_edited_while_the_model_answers_is_not_summarised_as_it_was(stage: Stage) -> None:
+    """Nothing would take the former text out of the summary later."""
+    said = stage.say("Ann brings zebras.", minutes=9)
+
+    def model(messages: Any) -> str:
+        edit_chat_message(said, "Ann brings lions.", db=stage.db, settings=PLAIN, scope=stage.scope(HERE))
+        return json.dumps({"title": "What Ann brings", "summary": str(messages)})
+
+    with pytest.raises(StoreWriteError, match="changed or removed"):
+        add(stage, model=model)
+    assert listed(stage) == []
+    assert add(stage, model=model).stored and "zebras" not in str(listed(stage))
 
 
 def test_f21_a_level_set_while_the_model_answers_leaves_an_extract_of_the_others(stage: Stage) -> None:
