@@ -107,6 +107,8 @@ class ModelServer:
         self.requests.append(recorded)
         if self.reply is not None:
             return self.reply(recorded)
+        if not recorded.content:
+            return JSONResponse({"error": {"message": "a body is needed"}}, 400)
         text = self.answers.pop(0) if self.answers else f"ok {len(self.requests)}"
         if not recorded.body.get("stream"):
             return JSONResponse(whole(text), headers={"x-ratelimit-remaining-requests": "41"})
