@@ -1,4 +1,4 @@
-"""DOOR: the log of what was said. Saving, loading, clearing, editing.
+"""The log of what was said. Saving, loading, clearing, editing.
 
 Reading respects visibility: a scope that names no conversation reads the one asked for in that conversation's own
 right; one that names another sees of it what a prompt there would.

@@ -1,4 +1,4 @@
-"""DOOR: the persona's own text, which says who it is and opens every prompt.
+"""The persona's own text, which says who it is and opens every prompt.
 
 The text is the file `<persona>.md` in PERSONA_FOLDER: people write it, `set_persona_text` and the import of a character
 card write it too. A folder or file that is missing means that there is no text.

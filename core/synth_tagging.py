@@ -1,4 +1,4 @@
-"""DOOR: tags of a text, tags linked to tags, and the persona's tag vocabulary."""
+"""Tags of a text, tags linked to tags, and the persona's tag vocabulary."""
 
 from __future__ import annotations
 

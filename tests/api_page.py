@@ -81,7 +81,7 @@ def text() -> str:
     for door, names in DOORS.items():
         module = importlib.import_module(door)
         listed = names if names is not None else tuple(module.__all__)
-        about = re.sub("^DOOR: ", "", _first_line(module), flags=re.IGNORECASE)
+        about = _first_line(module)
         parts.append(f"\n## `{door}`\n\n{about[:1].upper()}{about[1:]}\n")
         parts += [_entry(name, getattr(module, name)) for name in sorted(listed, key=str.lower)]
     return "".join(parts)

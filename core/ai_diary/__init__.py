@@ -1,4 +1,4 @@
-"""DOOR: the persona's own account of a time: adding, reading, archiving entries."""
+"""The persona's own account of a time: adding, reading, archiving entries."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Shape(Generic[R]):
         return made
 
     def read(self, row: Sequence[Any]) -> R:
-        """Return a row of this kind from one of the statement."""
+        """Return a row of the statement's result as this shape's type."""
         return self.row(row[1], *[row[at] if read is None else read(row[at]) for at, read in self._places])
 
     def rows_in(self, rows: Mapping[int, Sequence[Any]]) -> Sequence[R]:

@@ -1,4 +1,4 @@
-"""DOOR: a participant, a conversation or a memory forgotten for good, with everything made of it.
+"""A participant, a conversation or a memory forgotten for good, with everything made of it.
 
 `db.forget` is the same function. Other processes ask the table for versions at each read, and keep nothing of a row
 that is gone; what this process keeps is emptied here.

@@ -126,7 +126,7 @@ def _quotes(note: Any, message_id: str | None, text: str) -> bool:
 
 
 def without_lines(payload: Mapping[str, Any], keys: Collection[str], rows: Collection[int]) -> dict[str, Any] | None:
-    """Return an operation's payload without the lines of a person handed in with it; None where it holds none."""
+    """Return a queued operation's payload without the texts of a person; None where it holds none of them."""
     texts, listed = payload.get("texts"), payload.get("rows")
     held = texts if isinstance(texts, list) else []
     theirs = [

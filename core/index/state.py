@@ -85,7 +85,7 @@ class _Cache:
         self.audiences: OrderedDict[int, AudienceIndex] = OrderedDict()
 
     def find(self, audiences: Collection[int]) -> dict[int, AudienceIndex]:
-        """Return what is kept of audiences."""
+        """Return the kept index of each of these audiences; those that are not kept are left out."""
         with self._lock:
             return {audience: one for audience in audiences if (one := self.audiences.get(audience)) is not None}
 

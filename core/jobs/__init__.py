@@ -1,4 +1,4 @@
-"""DOOR: work in the background: queueing operations, running them, cancelling, looking at the queue.
+"""Work in the background: queueing operations, running them, cancelling, looking at the queue.
 
 A handler is `handle(operation, tools) -> effect`: it reads and asks the model, and what is to be written it returns as
 a function of a connection. The queue runs that function and marks the operation completed in one transaction, so that

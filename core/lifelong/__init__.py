@@ -1,4 +1,4 @@
-"""DOOR: memory that lasts: items, session and long term, consolidation, pruning.
+"""Memory that lasts: items, session and long term, consolidation, pruning.
 
 Three tiers: working memory are the newest messages, session memory expires, long-term memory is kept until it is
 pruned. Everything acts in a scope; an operator (`operator=True`) sees all audiences of one persona. `conf_uid` names

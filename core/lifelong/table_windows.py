@@ -139,7 +139,10 @@ _NEWER = (
 
 
 def count_new(db: Database, persona: str, conversation: str, most: int, *, above: int = 0) -> tuple[int, int]:
-    """Return how many messages after the mark, and after `above`, wait, at most `most`, and the newest of them."""
+    """Return how many messages after `above` are not consolidated yet, at most `most`, and the id of the last of them.
+
+    Without any, the id is where consolidation stands, or `above` if that is greater.
+    """
     mark = max(above, _read_mark(db, persona, conversation))
     values = {"persona": persona, "conversation": conversation, "above": mark, "most": most}
     rows = db.read(_NEWER, values, source="chat_history_cache")

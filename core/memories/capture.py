@@ -1,4 +1,4 @@
-"""DOOR: what is worth keeping, and keeping it without telling anybody."""
+"""What is worth keeping, and keeping it without telling anybody."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DOOR: who is the same person, what may be kept of them, how private a conversation is, what is quarantined."""
+"""Who is the same person, what may be kept of them, how private a conversation is, what is quarantined."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def fit_items(
 
 
 def order_items(items: Sequence[Item], best: Sequence[int], room: int) -> list[int]:
-    """Return the numbers of the items in the order they are added.
+    """Return the numbers of the items in the order they are added: the last ones are the first to be left out.
 
     The newest lines of the chat, up to a quarter; the better half of the memories, and more up to half of the room;
     one item of every other list; the other memories; older lines; the rest.

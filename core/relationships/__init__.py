@@ -1,4 +1,4 @@
-"""DOOR: how the persona stands to each person: affinity, trust, how often and when last.
+"""How the persona stands to each person: affinity, trust, how often and when last.
 
 A relationship is between a persona and a person: a person with several linked identities has one, whichever of
 their keys is named. Affinity fades with absence by itself: it is worked out when it is read.

@@ -95,7 +95,7 @@ def _cut(column: Any, size: Any) -> Any:
 
 
 def _person(row: Any) -> Any:
-    """Return the name of the person whose statement a memory is: one look-up by key for each row."""
+    """Return the subquery for the name of the person whose statement a memory is."""
     p = participants.c
     shown = select(p.display_name).where(
         p.persona_id == row.persona_id, p.participant_key == func.coalesce(row.participant_key, literal("", Key(255)))

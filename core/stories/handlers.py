@@ -227,7 +227,7 @@ def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
 
 
 def _choose_window(task: Task, story: Layout, indexes: range, first: int) -> tuple[list[dict[str, object]], int]:
-    """Return the messages a model can read at once, those that take part alone, and the index of the last one.
+    """Return as many of the messages that take part as a model can read at once, and the index of the last one.
 
     Those from `first` on take three quarters of the room; what is left goes to those before it.
     """

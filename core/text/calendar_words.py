@@ -10,7 +10,7 @@ In these a `|` separates things, a space the forms of one thing.
 | last, this, next | what stands beside a unit, month or weekday to say which one |
 | ago, back | what stands after, or before, a span to say it is counted back from now |
 | numbers, few | words from one to twelve; words for a number left open, which count as two |
-| into | what stands before a month or year that is one; needed where the month's name is also another word |
+| into | words before a month or year that show it is one (`in May`); needed where its name is also another word |
 | ambiguous, names | months that are also other words; of these the ones written with a capital where they are months |
 | joins | what may stand between a day, its month and its year |
 | before_day, after_day | what stands around a number that is a day of the month: `on the 6th` |

@@ -161,7 +161,7 @@ def hit(
 
 
 def compared_text(entry: HistoryEntry) -> str:
-    """Return what the text of an entry is compared by, folded once: several lists ask, and lines may have megabytes."""
+    """Return the folded text by which an entry is compared; kept, as several lists compare it and it may be long."""
     if not entry.compared:
         text = entry.text
         entry.compared.append(collapsed(text if text.isprintable() else clean(text)))

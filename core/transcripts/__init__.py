@@ -1,4 +1,4 @@
-"""DOOR: a conversation as a front end sends it, whole, with every request: what is new of it is stored, once.
+"""A conversation as a front end sends it, whole, with every request: what is new of it is stored, once.
 
 Front ends that speak to models send the list of messages again each time, edited, cut, with an answer made anew. The
 list is compared with what is stored (`rules`): new lines are saved, changed ones edited, another answer to the same

@@ -142,7 +142,7 @@ def read_line(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
 
 
 def _find_order(days: Sequence[re.Match[str]], day_first: bool | None) -> str:
-    """Return the order of day, month and year: by the days of the week, else as in a chat of WhatsApp."""
+    """Return the order of day, month and year: the one in which the weekdays beside them fit, else as for WhatsApp."""
     votes = Counter(
         order
         for day in days
