@@ -86,10 +86,11 @@ MAX_KEY_CHARS = 200
 """A longer key is taken for prose that happens to follow a brace."""
 
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`"}
-_BETWEEN = lazy_pattern(r"(?:[\s,，]++|//[^\n]*+|\#[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?)*+")
+# Groups are not possessive: Python before 3.11.5 then loses the last of what they repeat.
+_BETWEEN = lazy_pattern(r"(?:[\s,，]++|//[^\n]*+|\#[^\n]*+|/\*(?:[^*]++|\*(?!/))*(?:\*/)?)*")
 _COLON = lazy_pattern(r"\s*+[:：]")
 _BARE_KEY = lazy_pattern(r"[\w$-]{1,200}+")
-_BARE_VALUE = lazy_pattern(r"(?:[^,，}\]\n/#]|(?<!\s)[/#]|/(?![/*])|\#(?=\S))*+")
+_BARE_VALUE = lazy_pattern(r"(?:[^,，}\]\n/#]++|(?<!\s)[/#]|/(?![/*])|\#(?=\S))*")
 _SPACES = lazy_pattern(r"\s*+")
 _NUMBER = lazy_pattern(r"[-+]?\d++(?:\.\d*+)?(?:[eE][-+]?\d++)?\Z")
 # What follows the quote that ends a value: the end, a closing bracket, a comment, or a comma and then what can begin a
