@@ -10,7 +10,8 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from ..database.engine import Database
 from ..database.schema import access_tokens
 from ..database.stored_values import read_time
-from .shapes import AccessToken, ListedToken
+from ..text.times import iso_text
+from .shapes import AccessToken, ListedToken, hash_token, is_same_hash, read_token_id
 
 OPERATOR = ""
 """Persona of admin tokens; no scope can have it."""
@@ -74,6 +75,13 @@ def read_token(db: Database, token_id: int) -> tuple[AccessToken, bytes] | None:
     return None
 
 
+def find_token(db: Database, text: str) -> tuple[AccessToken, bytes] | None:
+    """Return the token with this text and its hash, also where it has expired; None as in `read_token`."""
+    token_id = read_token_id(text)
+    row = read_token(db, token_id) if token_id is not None else None
+    return row if row is not None and is_same_hash(row[1], hash_token(text)) else None
+
+
 def read_tokens(db: Database, persona: str) -> list[ListedToken]:
     return [_build_listed(row._mapping) for row in db.read(_LISTED, {"persona": persona}, source=_SOURCE)]
 
@@ -112,12 +120,7 @@ def _build_listed(row: Any) -> ListedToken:
         "server": row["server_id"],
         "personas": row["personas"],
         "label": row["label"],
-        "created_at": _show_time(row["created_at"]),
-        "expires_at": _show_time(row["expires_at"]),
-        "revoked_at": _show_time(row["revoked_at"]),
+        "created_at": iso_text(read_time(row["created_at"])),
+        "expires_at": iso_text(read_time(row["expires_at"])),
+        "revoked_at": iso_text(read_time(row["revoked_at"])),
     }
-
-
-def _show_time(value: Any) -> str:
-    time = read_time(value)
-    return time.isoformat() if time else ""

@@ -113,12 +113,12 @@ class Sessions:
         """Return the value of a cookie that holds from now for LIFETIME."""
         expires = int((now + LIFETIME).timestamp())
         body = f"{expires}.{secrets.token_hex(16)}"
-        return f"{body}.{self.sign(body)}"
+        return f"{body}.{self._sign(body)}"
 
     def holds(self, value: str, now: datetime) -> bool:
         """Return whether a cookie's value was made here, has not expired and was not ended."""
         body, _, signature = value.rpartition(".")
-        if not hmac.compare_digest(signature.encode("utf-8", "replace"), self.sign(body).encode()):
+        if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign(body).encode()):
             return False
         expires, _, name = body.partition(".")
         return int(expires) > now.timestamp() and name not in self._ended
@@ -132,10 +132,9 @@ class Sessions:
 
     def sign_form(self, cookie: str) -> str:
         """Return the form token of a log-in: nobody makes it without ADMIN_TOKEN, and each log-in has its own."""
-        return self.sign(f"form {cookie}")
+        return self._sign(f"form {cookie}")
 
-    def sign(self, body: str) -> str:
-        """Return the signature of a text, which nobody makes without ADMIN_TOKEN."""
+    def _sign(self, body: str) -> str:
         return hmac.new(self._key, body.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
 

@@ -297,11 +297,8 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
 
     def _find_access(self, text: str) -> tuple[shapes.AccessToken, bytes] | None:
         """Return the row of an access token, also after its hour; none of the operator's own, by `token add`."""
-        number = shapes.read_token_id(text)
-        row = table.read_token(self._context.database(), number) if number is not None else None
-        if row is None or row[0].expires_at is None:
-            return None
-        return row if shapes.is_same_hash(row[1], shapes.hash_token(text)) else None
+        row = table.find_token(self._context.database(), text)
+        return row if row is not None and row[0].expires_at is not None else None
 
     # Signed texts
 
