@@ -220,8 +220,7 @@ def _diary_entries(family: str) -> Part:
     where = [
         _D.persona_id == bindparam("persona", type_=Key(64)),
         _D.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
-        hide_from_index(_D.indexed, family) == 1,  # else SQLite reads all that is indexed, to find the newest
-        sources.AI_DIARY.visible,
+        sources.AI_DIARY.findable,
         sources.open_to(sources.AI_DIARY),
         _D.timestamp >= bindparam("since", type_=Time()),
     ]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Integer, Table, and_, bindparam, case, func, select
+from sqlalchemy.sql.elements import UnaryExpression
+from sqlalchemy.sql.operators import custom_op
 
 from ..shapes import Source
 from .schema import ai_diary, chat_history_cache, conversations, memories
@@ -25,8 +27,12 @@ class SourceTable:
 
     @property
     def findable(self) -> ColumnElement[bool]:
-        """Rows that are in the search index, and may be found."""
-        return and_(self.table.c.indexed == 1, self.visible)
+        """Rows that are in the search index, and may be found.
+
+        The sign leads SQLite away from the index of rows that wait: by it, all others of a persona would be read.
+        """
+        indexed = self.table.c.indexed
+        return and_(UnaryExpression(indexed, operator=custom_op("+"), type_=indexed.type) == 1, self.visible)
 
     @property
     def visible(self) -> ColumnElement[bool]:
