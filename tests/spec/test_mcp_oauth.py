@@ -340,7 +340,7 @@ def test_d9_what_programs_get_does_not_help_to_guess_the_token(site: Site) -> No
     """Anybody may register: a signature by one round over ADMIN_TOKEN could be compared with guesses at full speed."""
     client = httpx2.post(f"{site.url}/register", json={"redirect_uris": [BACK]}).json()
     body, _, signature = client["client_id"].partition(".")
-    assert signature != Sessions(SECRET).sign(f"oauth client {body}")
+    assert signature != Sessions(SECRET)._sign(f"oauth client {body}")
     begun = time.thread_time()
     create_app(db=site.db, settings=Settings(admin_token=SECRET), mcp=True, public_url=site.url)
     assert time.thread_time() - begun > 0.01
