@@ -245,11 +245,6 @@ def _listed(row: Any) -> ListedOperation:
 _TIMES = ("created_at", "updated_at", "available_at", "lease_until")
 
 
-def is_known(db: Database, persona: str, job_id: int) -> bool:
-    """Return whether the persona has, or had, an operation of this id."""
-    return bool(db.read(_FOUND, {"persona": persona, "id": job_id}, source="memory_jobs"))
-
-
 def count_by_type(db: Database, persona: str) -> dict[str, dict[str, int]]:
     """Return type to state to the number of operations; both in order, states without one left out."""
     counts: dict[str, dict[str, int]] = {}

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, PlainSerializer
 
-from ..shapes import OperationPriority, OperationState, Source, WriteReason, WriteResult
+from ..shapes import Source, WriteReason, WriteResult
 
 RowId = Annotated[int, Field(description="A whole number below 2^53.", examples=[7012345678901])]
 FileId = Annotated[str | int | None, PlainSerializer(lambda uid: uid and str(uid), return_type=str | None)]
@@ -122,53 +122,6 @@ class PrunedItemsAnswer(PrunedAnswer):
     dry_run: bool
 
 
-class OperationAnswer(BaseModel):
-    """One operation of the queue; never what it works on."""
-
-    id: RowId
-    type: str = Field(examples=["RECAP"])
-    state: OperationState
-    priority: OperationPriority
-    conversation: str | None
-    participant: str | None
-    tries: int
-    error: str
-    depends_on: list[RowId]
-    created_at: str
-    updated_at: str
-    available_at: str
-    lease_until: str
-
-
-class OperationsAnswer(BaseModel):
-    """Operations, the running ones first, then those to come in the order of their turns, then ended ones."""
-
-    operations: list[OperationAnswer]
-    total: int | None = Field(description="How many there are in all; null where a conversation was named.")
-
-
-class OperationChanged(BaseModel):
-    id: RowId
-    changed: bool
-    reason: str = Field(description="unchanged, or refused; else blank.")
-    notes: list[str]
-
-
-class QuarantinedAnswer(BaseModel):
-    source: str = Field(examples=["memories"])
-    id: RowId
-    timestamp: str
-    snippet: str
-
-
-class QuarantineAnswer(BaseModel):
-    items: list[QuarantinedAnswer]
-
-
-class ReleasedAnswer(BaseModel):
-    released: int
-
-
 class ForgottenAnswer(BaseModel):
     """What was deleted for good, or with dry_run would be."""
 
@@ -178,11 +131,6 @@ class ForgottenAnswer(BaseModel):
     operations: int = Field(description="Operations queued to make texts anew without what was forgotten.")
     files: list[str] = Field(description="Markdown files that were written anew.")
     out_of_reach: list[str] = Field(description="Files to be deleted by hand, each with why.")
-
-
-class ExplainedAnswer(BaseModel):
-    prompt: dict[str, Any]
-    report: dict[str, Any]
 
 
 # The API for hosts

@@ -80,7 +80,7 @@ def create_app(
     >>> from prompt_engine import open_database
     >>> from prompt_engine.web import create_app
     >>> app = create_app(db=open_database("sqlite://"), settings={"ADMIN_TOKEN": "0123456789abcdef"})
-    >>> "/admin/jobs" in app.openapi()["paths"], "/v1/prompt" in app.openapi()["paths"]
+    >>> "/admin/forget" in app.openapi()["paths"], "/v1/prompt" in app.openapi()["paths"]
     (True, True)
     """
     check_model(model)

@@ -16,7 +16,7 @@ from pydantic_core import PydanticCustomError
 from ..base.wire_ids import LARGEST_ID
 from ..config import Settings
 from ..memories.rules import MOST_IDS
-from ..scope import Destination, Privacy
+from ..scope import Privacy
 from ..shapes import Ranking
 from ..text.times import parse_time
 from . import access
@@ -202,38 +202,12 @@ class RelationshipBody(Body):
     username: ParticipantKey | None = Field(default=None, description="Blank and null keep the old one.")
 
 
-class OperationBody(Body):
-    id: ItemId
-
-
-class ReleaseBody(Body):
-    source: Literal["memories", "ai_diary"]
-    id: ItemId
-
-
 class ForgetBody(Body):
     """What is forgotten for good: exactly one of the three."""
 
     participant: ParticipantKey | None = Field(default=None, examples=["telegram_bot/u1"])
     conversation: Key | None = None
     memory: ItemId | None = Field(default=None, description="Id of an item.")
-
-
-class ExplainBody(Body):
-    """A message as it would come in, and where."""
-
-    text: str = Field(max_length=100_000, examples=["What is my cat called?"])
-    conversation: Key | None = Field(default=None, examples=["telegram_bot/42"])
-    user_id: ParticipantKey | None = Field(
-        default=None, description="Its author's id on the interface, or the key interface/id.", examples=["u1"]
-    )
-    name: str = Field(default="", max_length=255, examples=["Ann"])
-    username: str = Field(default="", max_length=255)
-    server: ServerId = ""
-    privacy: Privacy | None = Field(default=None, description="What the host would say of the conversation.")
-    destination: Destination | None = Field(default=None, description="Where the prompt would go.")
-    max_chars: MostSize | None = None
-    limit_tokens: MostSize | None = None
 
 
 # The hosts'

@@ -77,7 +77,6 @@ def test_f2_no_admin_route_shows_another_persona(world: World) -> None:
         "/admin/memory/edit": {"id": theirs[0].rows["memories"], "content": "x", "new_content": "x"},
         "/admin/memory/delete": {"ids": [theirs[0].rows["memories"]]},
         "/admin/memory/purge": {"ids": [theirs[0].rows["memories"]]},
-        "/admin/prompt/explain": {"message": message(f"the {COMMON}", date=NOW.isoformat())},
     }.items():
         answer = client.post(path, headers=head, params={"conf_uid": persona}, json=body)
         found = set(CANARY.findall(answer.text))

@@ -16,7 +16,7 @@ from tests.spec.stage import Stage
 @probe("127.0.0.1", "box.lan")
 def _admin_host(stage: Stage, value: Any) -> object:
     with client_of(made(stage.db, Settings(admin_host=value)), "http://box.lan") as client:
-        return client.get("/admin/jobs", headers=BEARER).status_code
+        return client.get("/admin/relationship/recent", headers=BEARER).status_code
 
 
 @probe(8765, 8766)

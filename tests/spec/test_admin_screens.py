@@ -211,7 +211,13 @@ def test_f36_what_is_in_quarantine_is_deleted_for_good_after_a_question(operator
         assert ("note=ended" if name.endswith(str(good)) else "note=deleted") in answer.headers["location"]
     assert privacy.list_quarantined(**asking) == []
     assert life.search_items(operator=True, archived=True)["total"] == 0
-    assert life.texts() == ["Tofu is a cat"]
+    (held,) = life.add_facts_with_meta(["Rome is old"], screen=lambda text, kind: ["flagged"]).ids
+    for persona, note in (("another", "ended"), (life.persona, "released")):
+        asked = Operator(operator.client, persona)
+        answer = asked.ask("POST", "/page/upkeep/release", data={"release": f"memories:{held}"})
+        assert f"note={note}" in answer.headers["location"]
+    assert privacy.list_quarantined(**asking) == []
+    assert life.search_items("rome", operator=False)["total"] == 1
 
 
 def _try(operator: Operator, **fields: str) -> Any:

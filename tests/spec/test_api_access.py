@@ -71,7 +71,7 @@ def test_r12_every_route_with_each_kind_of_token(world: World, method: str, path
 
 
 def test_r12_admin_routes_take_admin_tokens_alone(world: World) -> None:
-    where = "/admin/jobs"
+    where = "/admin/relationship/recent"
     assert world.client.get(where, headers=BEARER).status_code == 200
     assert world.client.get(where, headers=bearer(world.visitor("admin").token)).status_code == 200
     for visitor in (world.visitor(), world.visitor("scope", "web/ann")):

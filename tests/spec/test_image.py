@@ -150,7 +150,7 @@ def test_r34_what_the_image_runs_in_a_plain_environment(
         page = client.get("/admin/", headers={"accept": "text/html"})
         assert page.status_code == 401 and "/admin/login" in page.text
         for token, status in ((secrets["admin_token"], 200), ("wrong", 401)):
-            answer = client.get("/admin/jobs", headers={"authorization": f"Bearer {token}"})
+            answer = client.get("/admin/relationship/recent", headers={"authorization": f"Bearer {token}"})
             assert answer.status_code == status
         # tokens are made by the command beside it, and open the API and MCP
         host, person = _add_token(made, "--host"), _add_token(made, "--participant", "web/ann")

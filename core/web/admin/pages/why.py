@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
+import copy
 import json
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
 
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from .... import lifelong
 from ....access import table_overview
-from ....errors import ItemNotFoundError, PromptTooLargeError
-from ....prompt_engine import explain_messages, to_json
-from ....scope import Destination
+from ....errors import PromptTooLargeError
+from ....memories import table_figures
+from ....prompt_engine import explain_json_prompt, explain_messages, to_json
+from ....scope import Destination, Scope
 from ....text.sizes import resolve_counter
-from ...bodies import ExplainBody
 from ...errors import Refused
-from ..operations import explain_message
 from .page import Key, Page
 
 TEMPLATE = "why.html.j2"
-MAX_IDS = 20
-"""Ids of left-out rows that are shown for one section and reason."""
+MESSAGE_ID = "why"
+Size = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
-class Lost(NamedTuple):
-    """Items left out of one section for one reason."""
-
-    section: str
-    reason: str
-    ids: list[tuple[str, int | None]]
-    """What is shown of an id, and the memory item it leads to, where it is one."""
-    items: int
-
-
-class Question(ExplainBody):
+class Question(BaseModel):
     """What the form says, as it is shown in it again."""
 
-    text: str = ""
-    conversation: Key | None = None
-    user_id: Key | None = None
+    text: Annotated[str, Field(max_length=100_000)] = ""
+    conversation: Annotated[Key, Field(max_length=512)] | None = None
+    user_id: Annotated[Key, Field(max_length=255)] | None = None
     destination: Destination = "remote"
+    max_chars: Size | None = None
+    limit_tokens: Size | None = None
 
 
 def show(page: Page) -> Response:
@@ -54,14 +47,42 @@ def ask(page: Page) -> Response:
         raise Refused(422, "The message is blank. Write one.")
     shown, problem, place = None, "", asked.conversation
     try:
-        messages, _ = explain_message(page.admin, asked, explain_messages)
-        shown = _build_shown(page, *explain_message(page.admin, asked), messages)
+        messages, _ = _explain(page, asked, explain_messages)
+        shown = _build_shown(page, *_explain(page, asked, explain_json_prompt), messages)
         if place and table_overview.find_conversation(page.db, page.persona, place) is None:
             note = f"Nothing is stored of the conversation {place!r}: it is taken for a new one. See its key."
             shown["report"] = {**shown["report"], "notes": [note, *shown["report"]["notes"]]}
     except PromptTooLargeError as error:
         problem = str(error)
     return page.render(TEMPLATE, title="Why", screen="why", given=asked, shown=shown, problem=problem)
+
+
+def _explain(page: Page, asked: Question, build: Callable[..., tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Return the prompt a message would get and the report on it, without writing anything."""
+    place, user_id = asked.conversation, asked.user_id
+    if user_id and place and "/" not in user_id:
+        user_id = f"{place.partition('/')[0]}/{user_id}"
+    name = (user_id or "").rpartition("/")[2]
+    message: dict[str, Any] = {
+        "message_id": MESSAGE_ID,
+        "date": page.context.now(),
+        "text": asked.text,
+        "from_user": {"id": name, "full_name": name},
+    }
+    if place:
+        message["interface_path"] = place
+    reading = copy.copy(page.db)
+    reading.caches = {}
+    reading.transaction = lambda *_, **__: None  # type: ignore[assignment, method-assign]
+    return build(
+        message,
+        max_chars=asked.max_chars,
+        limit_tokens=asked.limit_tokens,
+        destination=asked.destination,
+        db=reading,
+        settings=page.settings,
+        scope=Scope(page.persona, place or None, user_id or None, destination=asked.destination),
+    )
 
 
 def _build_shown(page: Page, prompt: dict[str, Any], report: dict[str, Any], messages: Any) -> dict[str, Any]:
@@ -71,7 +92,7 @@ def _build_shown(page: Page, prompt: dict[str, Any], report: dict[str, Any], mes
         "prompt": json.dumps(prompt, ensure_ascii=False, indent=2),
         "report": report,
         "chosen": list_chosen(page, prompt, report),
-        "lost": list_lost(report),
+        "lost": Counter((each["section"], each["reason"]) for each in report["left_out"]),
         "size": report["size"],
         "tokens": report["tokens"] if report["tokens"] is not None else count(to_json(prompt)),
         "counter": report["counter"] or counter,
@@ -81,48 +102,23 @@ def _build_shown(page: Page, prompt: dict[str, Any], report: dict[str, Any], mes
 
 def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the hits of the search, best first, with their texts, their reasons and whether they are in the prompt."""
-    kept = {(hit.get("source"), hit.get("id")): hit for hit in prompt.get("context", {}).get("memories") or ()}
-    hits = []
-    for hit in (report.get("search") or {}).get("hits", ()):
-        there = kept.get((hit["source"], hit["id"]))
-        text, at = (there["snippet"], there["timestamp"]) if there else _read_text(page, hit["source"], hit["id"])
+    kept = {(hit["source"], hit["id"]): hit for hit in prompt.get("context", {}).get("memories") or ()}
+    hits = (report.get("search") or {}).get("hits", ())
+    others = [hit["id"] for hit in hits if hit["source"] == "memories" and ("memories", hit["id"]) not in kept]
+    texts = {("memories", row_id): text for row_id, text in table_figures.texts(page.db, page.persona, others).items()}
+    chosen = []
+    for hit in sorted(hits, key=lambda each: int(each["rank"])):
+        key = (hit["source"], hit["id"])
+        row = kept.get(key)
+        text = row["snippet"] if row else texts.get(key, "")
         reasons = list_reasons(hit.get("reasons") or {})
-        hits.append({**hit, "is_kept": there is not None, "text": text, "timestamp": at, "reasons": reasons})
-    return sorted(hits, key=lambda each: int(each["rank"]))
+        at = row["timestamp"] if row else ""
+        chosen.append({**hit, "is_kept": row is not None, "text": text, "timestamp": at, "reasons": reasons})
+    return chosen
 
 
-def list_reasons(given: Mapping[str, float]) -> list[tuple[str, float, float]]:
-    """Return what a score is made of, the largest part first."""
-    parts = [(name, float(value)) for name, value in given.items() if isinstance(value, (int, float)) and value]
-    whole = sum(abs(value) for _, value in parts) or 1.0
-    parts.sort(key=lambda part: (-abs(part[1]), part[0]))
-    return [(name, value, round(100 * abs(value) / whole, 1)) for name, value in parts]
-
-
-def _read_text(page: Page, source: str, row_id: int) -> tuple[str, str]:
-    """Return text and time of a hit that is not in the prompt."""
-    if source != "memories":
-        return "", ""
-    try:
-        item = lifelong.get_item(row_id, **page.operating())
-    except ItemNotFoundError:
-        return "", ""
-    return item["text"], item["timestamp"]
-
-
-def list_lost(report: Mapping[str, Any]) -> list[Lost]:
-    """Return what is not in the prompt, by section and reason, in the order it was left out."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for each in report["left_out"]:
-        groups.setdefault((each["section"], each["reason"]), []).append(str(each["id"]))
-    return [
-        Lost(section, reason, [_link_id(section, row) for row in ids if row][:MAX_IDS], len(ids))
-        for (section, reason), ids in groups.items()
-    ]
-
-
-def _link_id(section: str, row: str) -> tuple[str, int | None]:
-    """Return an id of the report, `source/id` or the id alone, and the item it is of."""
-    source, _, number = row.rpartition("/")
-    is_item = (source or section) == "memories" and number.isascii() and number.isdigit()
-    return row, int(number) if is_item else None
+def list_reasons(reasons: Mapping[str, float]) -> list[tuple[str, float, float]]:
+    """Return what a score is made of with each part's share in percent, the largest part first."""
+    whole = sum(map(abs, reasons.values())) or 1.0
+    parts = sorted(reasons.items(), key=lambda part: (-abs(part[1]), part[0]))
+    return [(name, value, round(100 * abs(value) / whole, 1)) for name, value in parts if value]
