@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import hmac
 import secrets
-from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -100,56 +99,20 @@ LIFETIME = timedelta(hours=12)
 
 
 class Sessions:
-    """The log-ins of one application: a signed value that expires, and holds no more after a log-out.
+    """The log-ins of this process: random values, each until it expires or is logged out."""
 
-    The session of Starlette would bring a package, and its cookies would hold after a log-out.
-    """
-
-    def __init__(self, token: str) -> None:
-        self._key = hashlib.sha256(b"prompt-engine admin session\x00" + token.encode("utf-8", "surrogatepass")).digest()
-        self._ended: dict[str, int] = {}
+    def __init__(self) -> None:
+        self._ends: dict[str, datetime] = {}
 
     def begin(self, now: datetime) -> str:
         """Return the value of a cookie that holds from now for LIFETIME."""
-        expires = int((now + LIFETIME).timestamp())
-        body = f"{expires}.{secrets.token_hex(16)}"
-        return f"{body}.{self._sign(body)}"
+        self._ends = {value: end for value, end in self._ends.items() if end > now}
+        value = secrets.token_urlsafe(32)
+        self._ends[value] = now + LIFETIME
+        return value
 
-    def holds(self, value: str, now: datetime) -> bool:
-        """Return whether a cookie's value was made here, has not expired and was not ended."""
-        body, _, signature = value.rpartition(".")
-        if not hmac.compare_digest(signature.encode("utf-8", "replace"), self._sign(body).encode()):
-            return False
-        expires, _, name = body.partition(".")
-        return int(expires) > now.timestamp() and name not in self._ended
+    def is_open(self, value: str, now: datetime) -> bool:
+        return now < self._ends.get(value, now)
 
-    def end(self, value: str, now: datetime) -> None:
-        """Let a value hold no more; in this process, which is the one that serves the page."""
-        if self.holds(value, now):
-            expires, name, _ = value.split(".")
-            self._ended = {key: until for key, until in self._ended.items() if until > now.timestamp()}
-            self._ended[name] = int(expires)
-
-    def sign_form(self, cookie: str) -> str:
-        """Return the form token of a log-in: nobody makes it without ADMIN_TOKEN, and each log-in has its own."""
-        return self._sign(f"form {cookie}")
-
-    def _sign(self, body: str) -> str:
-        return hmac.new(self._key, body.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
-
-
-MAX_TRIES = 30
-"""Wrong tokens within WINDOW after which the answer is 429."""
-WINDOW = timedelta(minutes=1)
-
-
-class WrongTokens:
-    def __init__(self) -> None:
-        self._times: deque[datetime] = deque(maxlen=MAX_TRIES + 1)
-
-    def are_too_many(self, now: datetime) -> bool:
-        """Count one more, and return whether there were more than MAX_TRIES within WINDOW."""
-        self._times.append(now)
-        while not now - WINDOW < self._times[0] <= now:  # later ones too: a clock may be put back
-            self._times.popleft()
-        return len(self._times) > MAX_TRIES
+    def end(self, value: str) -> None:
+        self._ends.pop(value, None)

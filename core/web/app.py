@@ -93,7 +93,6 @@ def create_app(
         admin_token=token,
         has_proxy=proxy,
         has_mcp=mcp,
-        sessions=access.Sessions(token),
     )
     if public_url:
         oauth = _make_oauth(context, public_url)
@@ -203,10 +202,7 @@ def _make_rest(model_server: Any) -> ASGIApp:
     """Return what answers a path without a route: the model server behind a proxy, else a 404."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        path = guard.path_below(scope)
-        if model_server and (mistake := guard.find_base_url_mistake(path)):
-            raise errors.Refused(404, mistake)
-        if not model_server or not path.startswith(f"{guard.V1}/"):
+        if not model_server or not guard.path_below(scope).startswith(f"{guard.V1}/"):
             raise HTTPException(404)
         await model_server(scope, receive, send)
 

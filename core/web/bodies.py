@@ -149,7 +149,6 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         (413, "The body or the file is too large."),
         (421, "The Host header names another machine."),
         (422, "A parameter is missing or out of its range; the message names both."),
-        (429, "Too many wrong tokens."),
         (503, "Memory is switched off, or the database, the model or the configuration does not serve."),
     )
 }

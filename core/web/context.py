@@ -11,7 +11,7 @@ from ..calls.call import Call, GivenSettings
 from ..config import Settings
 from ..database.engine import Database
 from ..scope import Scope
-from .access import Sessions, WrongTokens
+from .access import Sessions
 
 ADMIN = "/admin"
 """Path of the operator's routes."""
@@ -32,10 +32,9 @@ class WebContext:
     """ADMIN_TOKEN when the application was made; blank without the operator's routes."""
     has_proxy: bool = False
     has_mcp: bool = False
-    sessions: Sessions = field(default_factory=lambda: Sessions(""))
+    sessions: Sessions = field(default_factory=Sessions)
     oauth: Any = None
     """The `mcp.oauth.Provider` by which the operator connects remote programs; None without a public address."""
-    wrong_tokens: WrongTokens = field(default_factory=WrongTokens)
 
     def database(self) -> Database:
         db: Database = defaults.handle(self.db)

@@ -53,10 +53,10 @@ STATUS: tuple[tuple[type[CoreError], int, str], ...] = (
 
 WORDS = {
     400: "wrong_shape", 401: "no_token", 403: "forbidden", 404: "not_found", 405: "method", 408: "too_slow",
-    413: "too_large", 421: "foreign_host", 422: "bad_value", 429: "too_many", 503: "disabled",
+    413: "too_large", 421: "foreign_host", 422: "bad_value", 503: "disabled",
 }  # fmt: skip
 _SENTENCES = {
-    404: "There is nothing under this path. /openapi.json lists the paths there are.",
+    404: "There is nothing under this path. A client's base URL ends with /v1; /openapi.json lists all paths.",
     405: "This path has no such method. /openapi.json lists those there are.",
     400: "The request's body cannot be read. Send what /openapi.json describes.",
 }

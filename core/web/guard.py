@@ -4,8 +4,8 @@
 |---|---|
 | the Host header names this machine: a foreign name may have been pointed at it | 421 |
 | no page of another site sent it; ALLOWED_ORIGINS may use everything but the operator's routes | 403 |
-| the body is not too large and arrives in time; the proxy passes on bodies of any size | 413, 408 |
-| `Authorization: Bearer` with a token of the right kind, or the page's cookie | 401, 403; many wrong ones 429 |
+| the body is not too large and arrives in time | 413, 408 |
+| `Authorization: Bearer` with a token of the right kind, or the page's cookie | 401, 403 |
 """
 
 from __future__ import annotations
@@ -50,8 +50,11 @@ BODY_BYTES = 4_194_304
 """Largest body: many times the longest conversation that a model reads."""
 UPLOAD_BYTES = MAX_BYTES + 65_536
 """Largest file, and what surrounds it in a multipart body."""
+PROXY_BYTES = 64_000_000
+"""Largest request to the model server: photos and recordings pass."""
 BODY_SECONDS = 60.0
 """Longest time a body may take to arrive."""
+PROXY_SECONDS = 600.0
 
 _POLICY = (
     "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; "
@@ -69,7 +72,7 @@ PROXY_HEADERS = {name: HEADERS[name] for name in ("cache-control", "x-content-ty
 """The same on what a model server answered, whose pages are its own."""
 
 _NO_LOGIN = "A token is needed. Send it as `Authorization: Bearer TOKEN`, or log in on the page."
-_WRONG = "The token is wrong, or the log-in has ended. Send the value of ADMIN_TOKEN, or log in again."
+WRONG_LOGIN = "The token is wrong, or the log-in has ended. Send the value of ADMIN_TOKEN, or log in again."
 _OTHER_SITE = "A page of another site sent the request. Use the page of this server."
 _OTHER_ORIGIN = "The request was sent from a page that ALLOWED_ORIGINS does not name."
 _NO_ORIGIN = "The request does not say where it was sent from. Send the header Origin."
@@ -95,8 +98,10 @@ class Guard:
         sending = _Sending(send, PROXY_HEADERS if area == "proxy" else HEADERS)
         try:
             await self._check(scope, Headers(scope=scope), area)
-            if area in ("admin", "hosts"):
-                receive = give_body(await read_body(receive, _max_bytes(path_below(scope))), receive)
+            if area == "proxy":
+                receive = give_body(await read_body(receive, PROXY_BYTES, PROXY_SECONDS), receive)
+            elif area != "open":
+                receive = give_body(await read_body(receive, _max_bytes(path_below(scope)), BODY_SECONDS), receive)
             await self._app(scope, receive, sending)
         except ClientDisconnect:
             logs.event(logging.INFO, "request_cut_off")  # nobody is left to answer
@@ -111,7 +116,7 @@ class Guard:
     async def _respond(self, refused: errors.Refused, scope: Scope, area: Area) -> Response:
         """Return a refusal in the form that the sender of the request reads."""
         path, status = path_below(scope), refused.status_code
-        if area == "proxy" or (self._context.has_proxy and find_base_url_mistake(path)):
+        if area == "proxy":
             return refused.respond(_write_dialect(refused.answer))
         if _is_below(path, MCP):
             if status == 401 and self._context.oauth is not None:
@@ -133,7 +138,7 @@ class Guard:
             return "admin" if self._context.admin_token else "open"
         if _is_below(path, MCP):
             return "hosts" if self._context.has_mcp else "open"
-        if not _is_below(path, V1) or (self._context.has_proxy and find_base_url_mistake(path)):
+        if not _is_below(path, V1):
             return "open"
         is_own = "/".join(path.split("/")[:3]) in self._own_paths
         return "proxy" if self._context.has_proxy and not is_own else "hosts"
@@ -181,24 +186,17 @@ class Guard:
             if not is_token(text, self._context.admin_token):
                 token = await self._tokens.find(text, self._context.database())
                 if token is None:
-                    raise refuse_wrong_token(self._context)
+                    logs.warning("admin_wrong_token")
+                    raise errors.Refused(401, WRONG_LOGIN)
                 if token.kind != "admin":
                     raise errors.Refused(403, FORBIDDEN)
             scope[_OPERATOR] = True
-        elif cookie and self._context.sessions.holds(cookie, self._context.now()):
+        elif cookie and self._context.sessions.is_open(cookie, self._context.now()):
             if is_unsigned_change:
                 raise errors.Refused(403, _NO_ORIGIN, word="foreign_site")
             scope[_OPERATOR] = True
         elif not is_public(path_below(scope).removeprefix(ADMIN), scope["method"]):
-            raise errors.Refused(401, _WRONG if cookie else _NO_LOGIN)
-
-
-def refuse_wrong_token(context: WebContext) -> errors.Refused:
-    is_slowed = context.wrong_tokens.are_too_many(context.now())
-    logs.warning("admin_wrong_token", slowed=is_slowed)
-    if is_slowed:
-        return errors.Refused(429, "Too many wrong tokens. Wait a minute.", {"Retry-After": "60"})
-    return errors.Refused(401, _WRONG)
+            raise errors.Refused(401, WRONG_LOGIN if cookie else _NO_LOGIN)
 
 
 def is_public(path: str, method: str) -> bool:
@@ -256,21 +254,6 @@ def admin_root(scope: Scope) -> str:
     return f"{str(scope.get('root_path', '')).rstrip('/')}{ADMIN}"
 
 
-def find_base_url_mistake(path: str) -> str:
-    """Return what is wrong with the base URL of a client that asks for a path, blank where nothing is."""
-    parts = path.split("/")[1:]
-    names = [part for part in parts if part]
-    if names[:2] == ["v1", "v1"]:
-        return "The path holds `/v1` twice. The client adds one itself: leave `/v1` out of its base URL."
-    if names.count("completions") > 1:
-        return "The path holds `/chat/completions` twice. End the client's base URL with `/v1`."
-    if names != parts and names[:1] == ["v1"]:
-        return "The path holds a slash too many. End the client's base URL with `/v1`, without a slash behind it."
-    if names and names[0] in ("chat", "completions", "models", "embeddings", "responses", "audio", "rerank"):
-        return "The path holds no `/v1`. End the client's base URL with `/v1`."
-    return ""
-
-
 def _is_below(path: str, prefix: str) -> bool:
     return path == prefix or path.startswith(f"{prefix}/")
 
@@ -286,7 +269,7 @@ def _max_bytes(path: str) -> int:
     return UPLOAD_BYTES if path.startswith(ADMIN) and path.endswith("/import") else BODY_BYTES
 
 
-async def read_body(receive: Receive, max_bytes: int, seconds: float = BODY_SECONDS) -> bytes:
+async def read_body(receive: Receive, max_bytes: int, seconds: float) -> bytes:
     """Return a body when all of it has come, so that a body that ends early changes nothing."""
     parts, got, more = [], 0, True
     try:

@@ -309,20 +309,6 @@ def test_l6_an_item_shows_everything_known_of_it_and_its_former_texts(window: Wi
     assert page.inner_text("section[aria-labelledby=origin] tbody .text") == "I love the sea."
 
 
-def test_l34_a_form_of_another_log_in_changes_nothing(window: Window, site: Site) -> None:
-    """The form's own token is asked for, beside the origin."""
-    page = window()
-    search(page, site, "coffee")
-    for value in ("", "0" * 64):
-        page.goto(site.at(f"memory?{IRIS}&q=coffee"))
-        page.evaluate("v => document.querySelectorAll('[name=form_token]').forEach(e => { e.value = v; })", value)
-        with page.expect_navigation() as gone:
-            click(page, "[data-delete] >> nth=0")
-        assert gone.value.status == 403
-    search(page, site, "coffee")
-    assert len(texts(page)) == 1
-
-
 # Other screens
 
 

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from core.config import Settings
 from core.database.engine import Database
 from core.errors import ConfigError
-from core.web import access, create_app, guard
+from core.web import create_app, guard
 from tests.spec.admin_world import BEARER, HOST, TOKEN, client_of, made, routes_of
 from tests.store.world import NOW, Clock
 
@@ -28,13 +28,13 @@ pytestmark = pytest.mark.engines("sqlite")
 
 @pytest.fixture(scope="module")
 def app(db: Database) -> FastAPI:
-    """The application; what it counts of wrong tokens is the module's."""
+    """The application."""
     return made(db)
 
 
 @pytest.fixture
 def clock(db: Database) -> Iterator[Clock]:
-    """The clock of the database, put back after the test; wrong tokens of other tests are long ago."""
+    """The clock of the database, put back after the test."""
     known: Any = db.clock
     known.now = NOW + timedelta(days=next(_days))
     yield known
@@ -71,7 +71,7 @@ def test_l34_every_route_without_token_is_401(app: FastAPI, client: TestClient) 
         assert client.request(method, path, headers={"accept": "text/html"}).status_code == 401
 
 
-def test_l34_a_wrong_token_is_401_then_429_and_the_right_one_is_always_accepted(
+def test_l34_a_wrong_token_is_401_and_the_right_one_is_always_accepted(
     client: TestClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     wrongs = ["", TOKEN[:-1], TOKEN + "x", TOKEN.upper(), "ключ"]
@@ -80,8 +80,6 @@ def test_l34_a_wrong_token_is_401_then_429_and_the_right_one_is_always_accepted(
             assert client.get(LISTED, headers={"Authorization": f"{kind}{wrong}".encode()}).status_code == 401
     assert client.get(LISTED, headers={"Authorization": f"Basic {TOKEN}"}).status_code == 401
     assert client.get(LISTED, params={"token": TOKEN}).status_code == 401
-    statuses = [client.get(LISTED, headers={"Authorization": "Bearer no"}).status_code for _ in range(30)]
-    assert set(statuses) == {401, 429} and statuses[-1] == 429
     assert client.get(LISTED, headers=BEARER).status_code == 200
     assert TOKEN[:-1] not in caplog.text
 
@@ -117,14 +115,6 @@ def test_l34_a_cookie_is_secure_where_the_request_is(app: FastAPI, clock: Clock)
 def test_l34_a_cookie_that_was_not_made_here_is_401(client: TestClient, value: str) -> None:
     headers = {"cookie": f"prompt_engine_admin={value}".encode()}
     assert client.get(LISTED, headers=headers).status_code == 401
-
-
-def test_l34_a_cookie_of_another_token_or_one_that_is_changed_does_not_hold() -> None:
-    made_value = access.Sessions(TOKEN).begin(NOW)
-    assert not access.Sessions(TOKEN + "x").holds(made_value, NOW)
-    expires, name, signature = made_value.split(".")
-    assert not access.Sessions(TOKEN).holds(f"{int(expires) + 1}.{name}.{signature}", NOW)
-    assert access.Sessions(TOKEN).holds(made_value, NOW)
 
 
 def test_l34_a_wrong_log_in_is_401_and_a_browser_is_led_back(client: TestClient) -> None:

@@ -19,6 +19,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from core.db import open_database
 from core.prompt.message_lines import HEAD
+from core.web import guard
 from tests.spec.proxy_world import (
     ModelServer,
     ProxyWorld,
@@ -178,15 +179,11 @@ def test_r37_a_photo_of_many_megabytes_passes(proxy: ProxyWorld) -> None:
     assert raw.headers["x-memory"] == "used" and len(proxy.model.last.content) > 9_000_000
 
 
-def test_r37_what_is_too_long_to_read_passes_without_memory(proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It arrives while it is passed on, and nothing of it is kept."""
-    from core.web.proxy import routes
-
-    monkeypatch.setattr(routes, "MAX_READ_BYTES", 1000)
-    said = chat("word " * 100_000)
-    raw = ask_about_cat(proxy, said)
-    assert raw.headers["x-memory"] == "skipped; too long" and proxy.model.last.messages == said
-    assert proxy.lines("proxy/ann") == []
+def test_r37_what_is_too_large_is_refused_in_the_dialect(proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "PROXY_BYTES", 1000)
+    with pytest.raises(openai.APIStatusError, match="At most 1000 bytes") as caught:
+        ask_about_cat(proxy, chat("word " * 1000))
+    assert caught.value.status_code == 413 and proxy.lines("proxy/ann") == []
 
 
 # What is stored of an answer

@@ -30,10 +30,6 @@ from .upstream import DECODABLE, Upstream, choose_answer_headers
 
 MEMORY_HEADER = "x-memory"
 """On every answer to a chat: `used`, `empty` (nothing belongs to the message), `skipped` and why, `failed`."""
-MAX_READ_BYTES = 64_000_000
-"""A longer request is passed on without memory, while it still arrives."""
-WAIT_SECONDS = 60.0
-"""Longest wait for the next bytes of a request."""
 CHAT = "/chat/completions"
 FORM_REFUSED = (400, 422)
 """Statuses by which a model server refuses the form of a request."""
@@ -41,7 +37,7 @@ FORM_REFUSED = (400, 422)
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    content: bytes | AsyncIterator[bytes]
+    content: bytes
     memory: str = ""
     turn: Turn | None = None
     """None for what is passed on and not stored."""
@@ -54,7 +50,7 @@ class Outgoing:
 
 
 class Proxy:
-    """The application under `/v1`, to be put behind a `guard.Guard`, which does not read its bodies."""
+    """The application under `/v1`, to be put behind a `guard.Guard`."""
 
     def __init__(self, context: WebContext) -> None:
         self._context = context
@@ -77,16 +73,9 @@ class Proxy:
         if has_dots(path):
             raise errors.Refused(400, "The path holds `..`. Send the path itself.", word="bad_value")
         path = path.partition("/v1")[2]
-        # 1. what came
-        content, is_whole = await read_start(request)
-        settings = self._context.values()
-        # 2. what is sent on
+        content, settings = await request.body(), self._context.values()
         is_chat = path == CHAT and request.method == "POST"
-        if not is_whole:
-            outgoing = Outgoing(_chain(content, request), "skipped; too long" if is_chat else "")
-        else:
-            outgoing = await self._prepare(request, content, settings) if is_chat else Outgoing(content)
-        # 3. the answer, and what is stored of it
+        outgoing = await self._prepare(request, content, settings) if is_chat else Outgoing(content)
         response = await self._pass_on(request, path, outgoing, settings)
         await response(scope, receive, send)
 
@@ -155,9 +144,9 @@ class Proxy:
         """Send a request on and return its answer, which is read as it is passed back."""
         import httpx2  # noqa: PLC0415 - an extra of its own
 
-        def send(content: bytes | AsyncIterator[bytes]) -> Awaitable[Any]:
+        def send(content: bytes) -> Awaitable[Any]:
             sending = self._upstream.send(request.method, path, request.url.query, request.headers, content, settings)
-            return _while_connected(request, sending) if isinstance(content, bytes) else sending
+            return _while_connected(request, sending)
 
         try:
             answer = await send(outgoing.content)
@@ -221,32 +210,6 @@ async def _iter_plain(answer: Any, chunks: AsyncIterator[bytes]) -> AsyncIterato
         raise errors.CutOffError from None
     finally:
         await answer.aclose()
-
-
-async def read_start(request: Request) -> tuple[bytes, bool]:
-    """Return the body, or what came of it by MAX_READ_BYTES, and whether that is all."""
-    parts: list[bytes] = []
-    size = 0
-    while size <= MAX_READ_BYTES:
-        try:
-            message = await asyncio.wait_for(request.receive(), WAIT_SECONDS)
-        except TimeoutError:
-            raise errors.Refused(
-                408, f"The body did not arrive. Send it without pauses of {WAIT_SECONDS:.0f} s."
-            ) from None
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        if not message.get("more_body", False):
-            return b"".join(parts), True
-    return b"".join(parts), False
-
-
-async def _chain(content: bytes, request: Request) -> AsyncIterator[bytes]:
-    yield content
-    async for chunk in request.stream():
-        yield chunk
 
 
 def has_dots(path: str) -> bool:

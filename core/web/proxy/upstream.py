@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ...config import Settings
@@ -40,57 +40,26 @@ class Upstream:
                 flag="LLM_BASE_URL",
             )
         self._base = read_endpoint(settings.llm_base_url).removesuffix("/chat/completions")
-        self._client: Any = None
-
-    async def send(
-        self,
-        method: str,
-        path: str,
-        query: str,
-        headers: Mapping[str, str],
-        content: bytes | AsyncIterator[bytes],
-        settings: Settings,
-    ) -> Any:
-        """Return the answer to a request, its body not read yet; close it with `aclose`."""
         import httpx2  # noqa: PLC0415 - an extra of its own
 
-        client = self._open()
+        self._client = httpx2.AsyncClient(
+            **build_client_options(),
+            timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
+            # People write seconds apart, when a kept connection may be closed just as it is used again.
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0),
+        )
+
+    async def send(
+        self, method: str, path: str, query: str, headers: Mapping[str, str], content: bytes, settings: Settings
+    ) -> Any:
+        """Return the answer to a request, its body not read yet; close it with `aclose`."""
         url = f"{self._base}{path}{f'?{query}' if query else ''}"
         chosen = _choose_headers(headers, settings)
-        if not isinstance(content, bytes) and "content-length" in headers:
-            chosen["content-length"] = headers["content-length"]
-        while True:
-            events: list[str] = []
-
-            async def note(event: str, _: Mapping[str, Any], events: list[str] = events) -> None:
-                events.append(event)
-
-            request = client.build_request(
-                method, url, content=content or None, headers=chosen, extensions={"trace": note}
-            )
-            try:
-                return await client.send(request, stream=True)
-            except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
-                # The other side may close a kept connection in the moment it is used again; a new one fails by itself.
-                is_new = any(event.startswith("connection.connect_tcp") for event in events)
-                if is_new or not isinstance(content, bytes):
-                    raise
-
-    def _open(self) -> Any:
-        if self._client is None:
-            import httpx2  # noqa: PLC0415 - an extra of its own
-
-            self._client = httpx2.AsyncClient(
-                **build_client_options(),
-                timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
-                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=32),
-            )
-        return self._client
+        request = self._client.build_request(method, url, content=content or None, headers=chosen)
+        return await self._client.send(request, stream=True)
 
     async def close(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        await self._client.aclose()
 
 
 def _choose_headers(headers: Mapping[str, str], settings: Settings) -> dict[str, str]:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from core.tokens.shapes import AccessToken
-from core.web.guard import find_base_url_mistake
 from core.web.proxy import identity, messages, tasks
 from core.web.proxy.answer import AnswerReader
 from core.web.proxy.routes import has_dots
@@ -247,17 +246,3 @@ def test_r37_what_a_front_end_asks_beside_the_chat_is_no_turn(messages: list[Any
 def test_r37_a_path_that_leaves_its_folder_is_known_however_it_is_encoded(path: str, leaves: bool) -> None:
     """Behind the proxy it would reach routes that the token is not for."""
     assert has_dots(path) is leaves
-
-
-@pytest.mark.parametrize(
-    ("path", "said"),
-    [
-        ("/v1/v1/chat/completions", "twice"), ("/v1//chat/completions", "without a slash"),
-        ("/v1/chat/completions/", "without a slash"), ("/chat/completions", "no `/v1`"), ("/models", "no `/v1`"),
-        ("/v1/chat/completions/chat/completions", "twice"), ("//v1/chat/completions", "without a slash"),
-    ],
-)  # fmt: skip
-def test_r37_a_wrong_base_url_is_answered_with_the_right_one(path: str, said: str) -> None:
-    """A 404 alone does not say which of three settings is wrong."""
-    assert said in find_base_url_mistake(path) and "`/v1`" in find_base_url_mistake(path)
-    assert find_base_url_mistake("/v1/chat/completions") == find_base_url_mistake("/other") == ""

@@ -22,9 +22,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from ....access import table_overview
+from ....base import logs
 from ... import access, guard
 from ...bodies import OPERATOR, REFUSALS
 from ...context import WebContext
+from ...errors import Refused
 from . import memory, people, programs, upkeep, why
 from .page import BASE, STATIC, Page, Screen, add_screen, of_memory, render_missing
 
@@ -95,10 +97,10 @@ def _add_login(router: APIRouter, context: WebContext) -> None:
     ) -> Response:
         """Set the page's cookie, which holds for 12 hours, and lead to the page."""
         if not access.is_token(token.strip(), context.admin_token):
-            refused = guard.refuse_wrong_token(context)
-            if refused.status_code != 401 or "text/html" not in request.headers.get("accept", ""):
-                raise refused
-            return guard.lead_to_login(request.scope, wanted, failed=True)
+            logs.warning("admin_wrong_token")
+            if "text/html" in request.headers.get("accept", ""):
+                return guard.lead_to_login(request.scope, wanted, failed=True)
+            raise Refused(401, guard.WRONG_LOGIN)
         base = guard.admin_root(request.scope)
         answer = RedirectResponse(base + _choose_page(wanted), 303)
         answer.set_cookie(
@@ -119,7 +121,7 @@ def _add_login(router: APIRouter, context: WebContext) -> None:
     def logout(request: Request) -> Response:
         """End the page's log-in: the cookie holds no more, whoever has it."""
         base = guard.admin_root(request.scope)
-        context.sessions.end(request.cookies.get(access.COOKIE, ""), context.now())
+        context.sessions.end(request.cookies.get(access.COOKIE, ""))
         answer = RedirectResponse(f"{base}/login", 303)
         answer.delete_cookie(access.COOKIE, path=base, httponly=True, samesite="strict")
         return answer
@@ -142,7 +144,7 @@ def _log_in(page: Page) -> Response:
     """
     query = page.request.query_params
     wanted = query.get("next", "")
-    if wanted and page.context.sessions.holds(page.request.cookies.get(access.COOKIE, ""), page.context.now()):
+    if wanted and page.context.sessions.is_open(page.request.cookies.get(access.COOKIE, ""), page.context.now()):
         return page.redirect(page.root + _choose_page(wanted))
     is_wrong = "failed" in query
     return page.render("sign_in.html.j2", is_signed_in=False, title="Sign in", is_wrong=is_wrong, wanted=wanted)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -25,7 +24,6 @@ from ....config import Settings
 from ....database.engine import Database
 from ....errors import StoreError
 from ... import bodies, errors, guard
-from ...access import COOKIE
 from ...context import AdminCall, WebContext, open_admin_call
 from . import formats
 
@@ -149,17 +147,6 @@ class Page:
         given = {name: values for name, values in parse_qs(back[:4000]).items() if name not in _NOT_KEPT}
         return self.url(path, **{**given, **query})
 
-    @property
-    def is_own_form(self) -> bool:
-        """Return whether the form was made for this log-in; a program that shows the token itself needs none."""
-        if COOKIE not in self.request.cookies:
-            return True
-        return hmac.compare_digest(self.field("form_token").encode("utf-8", "replace"), self.form_token.encode())
-
-    @property
-    def form_token(self) -> str:
-        return self.context.sessions.sign_form(self.request.cookies.get(COOKIE, ""))
-
     def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         usual = {"names": Names(), "is_signed_in": True, "flash": None, "screen": "memory"}
         more = {"page": self, "groups": GROUPS, "personas": self._list_personas, "zone": self.context.values().timezone}
@@ -210,15 +197,11 @@ def add_screen(
         try:
             async with request.form(max_fields=5000) as form:
                 page.form = form
-                return await run_in_threadpool(_answer_screen, screen if page.is_own_form else _refuse_form, page)
+                return await run_in_threadpool(_answer_screen, screen, page)
         except HTTPException as error:
             return await run_in_threadpool(_render_problem, page, str(error.detail), error.status_code)
 
     router.add_route(path, handle, methods=[method], include_in_schema=False)
-
-
-def _refuse_form(_: Page) -> Response:
-    raise errors.Refused(403, "This form is from another log-in. Open the screen again and repeat what you did.")
 
 
 def _answer_screen(screen: Screen, page: Page) -> Response:
