@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import cast
 
 from ..access.rules import plain_key
-from ..base import logs
 from ..calls.call import Call, GivenSettings, load_access, open_call
 from ..calls.defaults import clock
 from ..config import Settings
@@ -31,31 +29,16 @@ def get_for_user(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ShortTermEntry]:
-    """Return what is kept of a person over all channels, newest first, ties by channel.
+    """Return what is kept of a person over all channels, newest first, ties by channel; one entry a channel.
 
     A scope returns what it sees; one that names no conversation sees what a prompt in `exclude_channel` would. Without
     a scope, or with one that names a persona alone, the host itself asks: all entries of the person.
 
     Args:
-        user: id, or key `interface/id`.
+        user: id, or key `interface/id`; a blank one has no entries.
         exclude_channel: the channel left out, usually the present one.
         persona: id; None is the scope's.
         lineage: only entries of this lineage.
-
-    Returns:
-        One entry a channel; [] if there is none, or the id is blank.
-
-    Raises:
-        MessageError: an id that cannot be one.
-        StoreReadError: nothing could be read.
-
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.short_term import get_for_user, store_short_term_memory
-    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> _ = store_short_term_memory("tg/7", "tg/42", [{"text": "we fly on Friday"}], db=db, scope=scope)
-    >>> [line["content"] for entry in get_for_user("tg/7", db=db, scope=scope) for line in entry["messages"]]
-    ['we fly on Friday']
-    >>> db.close()
     """
     call = turns.enter_persona(open_call(db, settings, scope), persona)
     own = call.scope
@@ -78,29 +61,14 @@ def get_for_server(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ShortTermEntry]:
-    """Return what is kept of a server over all channels, newest first, ties by channel; as `get_for_user` otherwise.
+    """Return the newest entry of each channel of a server, newest first, ties by channel; as `get_for_user` otherwise.
 
     A scope that names neither server nor conversation sees what is public in this server; without a scope the host
     itself asks: all entries of the server.
 
     Args:
-        server: id of the community.
+        server: id of the community; a blank one has no entries.
         exclude_channel, persona, lineage: as for `get_for_user`.
-
-    Returns:
-        One entry a channel; [] if there is none, or the id is blank.
-
-    Raises:
-        MessageError: an id that cannot be one.
-        StoreReadError: nothing could be read.
-
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.short_term import get_for_server, store_short_term_memory
-    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7", "s1")
-    >>> _ = store_short_term_memory("tg/7", "tg/42", [{"text": "hi"}], "s1", db=db, scope=scope)
-    >>> [(entry["server"], entry["channel"]) for entry in get_for_server("s1", db=db, scope=scope)]
-    [('s1', 'tg/42')]
-    >>> db.close()
     """
     call = turns.enter_persona(open_call(db, settings, scope), persona)
     own = call.scope
@@ -124,7 +92,7 @@ def _list_entries(call: Call, lookup: Lookup, lineage: object) -> list[ShortTerm
     newest: dict[str, Entry] = {}
     for entry in _read_visible(call, [lookup], lineage):
         newest.setdefault(entry.channel, entry)
-    return [_build_listed(entry, call.db.clock()) for entry in newest.values()]
+    return [_build_listed(entry, call.persona, call.db.clock()) for entry in newest.values()]
 
 
 def build_short_term_context(
@@ -140,20 +108,12 @@ def build_short_term_context(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ShortTermSection]:
-    """Return what a prompt in this channel shows of a moment ago, newest first.
+    """Return what a prompt in this channel shows of a moment ago, newest first: `context.short_term`.
 
     Of the channel itself its summary alone; of at most SHORT_TERM_MAX_CHANNELS others the summary, else the lines.
-    `build_json_prompt` adds the same as `context.short_term`.
 
     Args:
         user, channel, server, persona, lineage: as for `store_short_term_memory`.
-
-    Returns:
-        `{channel, age, summary}` or `{channel, age, lines}`; [] if there is nothing.
-
-    Raises:
-        MessageError: an id that cannot be one.
-        StoreReadError: nothing could be read.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.short_term import build_short_term_context, store_short_term_memory
@@ -161,7 +121,6 @@ def build_short_term_context(
     >>> _ = store_short_term_memory("tg/7", "tg/42", said, "s1", db=db, scope=scope)
     >>> build_short_term_context("tg/7", "tg/43", "s1", db=db, scope=scope)
     [{'channel': 'tg/42', 'age': 'just now', 'lines': ['Ann: "hi"']}]
-    >>> db.close()
     """
     call = turns.enter_persona(open_call(db, settings, scope), persona)
     turn = Turn(user=user, channel=channel, server=server, interface=interface or "", is_direct=is_direct)
@@ -180,17 +139,11 @@ def relative_age(
     settings: GivenSettings = None,  # noqa: ARG001 - every public function takes it
     scope: Scope | None = None,  # noqa: ARG001 - every public function takes it
 ) -> str:
-    """Return how long ago a moment was, in words, such as `2 minutes ago`.
+    """Return how long ago a moment was, in words; from a week on `over a week ago`.
 
     Args:
         moment: datetime, ISO 8601 text or seconds since 1970; naive is UTC.
         now: the same; the clock's time by default.
-
-    Returns:
-        `just now`, minutes, hours or days, `over a week ago`.
-
-    Raises:
-        MessageError: a time that cannot be read.
 
     >>> relative_age("2026-03-10T11:58:00Z", "2026-03-10T12:00:00Z")
     '2 minutes ago'
@@ -199,11 +152,7 @@ def relative_age(
     for name, value in (("moment", moment), ("now", clock(db)() if now is None else now)):
         time = parse_time(value)
         if time is None:
-            raise MessageError(
-                f"{name} is of type {type(value).__name__} and cannot be read. It must be a datetime, ISO 8601 text or "
-                "seconds since 1970.",
-                fields=(name,),
-            )
+            raise MessageError.of_type(name, value, "a datetime, ISO 8601 text or seconds since 1970")
         times.append(time)
     return rules.describe_age(*times)
 
@@ -211,51 +160,28 @@ def relative_age(
 def get_stats(
     *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> ShortTermStats:
-    """Return what this process has counted since the handle was opened, and how many entries the persona has.
-
-    Returns:
-        Counts, the number of entries (None while the database does not answer), and the share of reads that found one.
-
-    Raises:
-        ConfigError: the settings cannot be used.
-        StoreError: the database of the process cannot be opened.
+    """Return how many entries the persona has, and how many turns this process could not keep.
 
     >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.short_term import get_stats, store_short_term_memory
-    >>> db, scope = open_database("sqlite://"), Scope("iris")
-    >>> _ = store_short_term_memory("tg/7", "tg/42", [{"text": "hi"}], db=db, scope=scope)
-    >>> stats = get_stats(db=db, scope=scope)
-    >>> stats["stores"], stats["entries"], stats["hitRate"]
-    (1, 1, '0.0%')
-    >>> db.close()
+    >>> from prompt_engine.short_term import get_stats
+    >>> get_stats(db=open_database("sqlite://"), scope=Scope("iris"))
+    {'entries': 0, 'errors': 0}
     """
     call = open_call(db, settings, scope)
-    counts = table.read_counts(call.db)
     try:
         entries: int | None = table.count_entries(call.db, call.persona)
     except StoreError:
         entries = None
-    reads = counts["hits"] + counts["misses"]
-    rate = f"{100 * counts['hits'] / reads if reads else 0:.1f}%"
-    return cast(
-        "ShortTermStats", {**{name: counts[name] for name in table.COUNTED}, "entries": entries, "hitRate": rate}
-    )
+    return {"entries": entries, "errors": table.read_errors(call.db)}
 
 
 def _read_visible(call: Call, lookups: Sequence[Lookup], lineage: object) -> list[Entry]:
-    """Return the entries looked up that the call's scope sees, newest first, and delete the expired ones."""
-    db, life = call.db, turns.read_life(call.settings)
-    with db.request_connection():
-        entries = table_reading.read_entries(db, load_access(call).viewer, lookups, life=life)
-    live = rules.drop_expired(entries, db.clock(), life)
-    table.add_count(db, "hits" if live else "misses")
-    expired = {entry.id for entry in entries} - {entry.id for entry in live}
-    if expired:
-        try:
-            table.add_count(db, "expirations", table.delete_expired(db, call.persona, sorted(expired), life=life))
-        except StoreError as error:  # a read works on a database that takes no writes
-            logs.warning("short_term_not_expired", source=error.source, number=error.number)
+    """Return the entries looked up that the call's scope sees, newest first."""
     wanted = turns.read_id(lineage, "lineage")
+    since = turns.read_since(call.settings, call.db.clock())
+    with call.db.request_connection():
+        entries = table_reading.read_entries(call.db, load_access(call).viewer, lookups, since)
+    live = rules.drop_expired(entries, since)
     return rules.newest_first(entry for entry in live if not wanted or entry.lineage == wanted)
 
 
@@ -281,15 +207,15 @@ def build_sections(entries: Sequence[Entry], settings: Settings, now: datetime) 
     return [rules.build_section(entry, now, tz) for entry in entries]
 
 
-def _build_listed(entry: Entry, now: datetime) -> ShortTermEntry:
+def _build_listed(entry: Entry, persona: str, now: datetime) -> ShortTermEntry:
     channel = plain_key(entry.channel)
     return {
-        "key": rules.build_key(entry.user, channel, entry.persona),
+        "key": rules.build_key(entry.user, channel, persona),
         "channel": channel,
         "channel_name": entry.channel_name,
         "server": entry.server,
         "server_name": entry.server_name,
-        "persona": entry.persona,
+        "persona": persona,
         "lineage": entry.lineage,
         "messages": [
             {

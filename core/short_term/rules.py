@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from hashlib import blake2b
+from typing import NamedTuple
 
 from ..access.rules import plain_key, show_key
 from ..context import lines
 from ..shapes import PERSONA_SENDER, HistoryEntry
 from ..text.folding import collapsed, one_line
-from .shapes import Entry, Item, Life, ShortTermSection
+from .shapes import Entry, Item, ShortTermSection
 
 SLICE = 10
 """Messages looked at of a turn, however few of them are kept."""
@@ -51,40 +52,47 @@ def build_key(user: str, channel: str, persona: str = DEFAULT_PERSONA) -> str:
     return ":".join(["shortterm", "user", *(part.replace("%", "%25").replace(":", "%3A") for part in parts)])
 
 
+def is_summary_due(messages: int, turns: int) -> bool:
+    """Return whether a new summary is asked for: at least 6 messages, and enough turns since the last one."""
+    return messages >= SUMMARY_MESSAGES and turns >= SUMMARY_EVERY
+
+
 # For how long
 
 
-def is_alive(since: datetime | None, now: datetime, most: timedelta) -> bool:
-    """Return whether something of that time is younger than its limit; without a time it is not."""
-    return since is not None and now - since < most
+class Since(NamedTuple):
+    """Entries without a turn since the first moment, and without a summary since the second, have expired."""
+
+    entry: datetime
+    summary: datetime
 
 
-def is_expired(updated: datetime | None, summary_at: datetime | None, now: datetime, life: Life) -> bool:
-    """Return whether both the last turn and the summary of an entry are too old."""
-    return not is_alive(updated, now, life.entry) and not is_alive(summary_at, now, life.summary)
+def is_alive(moment: datetime | None, since: datetime) -> bool:
+    """Return whether something of that time has not expired; without a time it has."""
+    return moment is not None and moment > since
 
 
-def drop_expired(entries: Iterable[Entry], now: datetime, life: Life) -> list[Entry]:
+def drop_expired(entries: Iterable[Entry], since: Since) -> list[Entry]:
     """Return the entries without those that have expired, and without their expired summaries."""
-    return [
-        entry if is_alive(entry.summary_at, now, life.summary) else replace(entry, summary="", summary_at=None)
-        for entry in entries
-        if not is_expired(entry.updated, entry.summary_at, now, life)
-    ]
+    live = []
+    for entry in entries:
+        if is_alive(entry.summary_at, since.summary):
+            live.append(entry)
+        elif is_alive(entry.updated, since.entry):
+            live.append(replace(entry, summary="", summary_at=None))
+    return live
 
 
 def describe_age(moment: datetime, now: datetime) -> str:
     """Return how long ago something was, in words; the future is `just now`."""
     seconds = (now - moment).total_seconds()
-    if seconds < 60:
-        return "just now"
     if seconds >= 7 * 86400:
         return "over a week ago"
     for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
         count = int(seconds // size)
-        if count:
+        if count > 0:
             return f"{count} {unit}{'' if count == 1 else 's'} ago"
-    raise AssertionError
+    return "just now"
 
 
 # What is shown
@@ -155,22 +163,3 @@ def _write_line(item: Item, zone: tzinfo) -> str:
         time=item.at,
     )
     return lines.body(line, zone=zone, now=None)  # the section has the age already
-
-
-# Summaries
-
-
-def read_summary(text: str) -> tuple[str, int]:
-    """Return `(summary, characters cut)` of what a model wrote: trimmed, at most `SUMMARY_CHARS` long."""
-    trimmed = text.strip()
-    return trimmed[:SUMMARY_CHARS], max(0, len(trimmed) - SUMMARY_CHARS)
-
-
-def is_summary_due(messages: int, turns: int) -> bool:
-    """Return whether a new summary is asked for: at least 6 messages, and enough turns since the last one."""
-    return messages >= SUMMARY_MESSAGES and turns >= SUMMARY_EVERY
-
-
-def is_second(turns: int, summary_lives: bool) -> bool:
-    """Return whether a summary was written since the last turn was kept: a second one is one too many."""
-    return summary_lives and turns == 0

@@ -25,13 +25,13 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     # A direct message has no server; a scope without conversation has its own.
     server = viewer.own.server or (scope.server if scope.conversation is None else "")
     lookups = reader.plan_lookups(scope.participant, server, scope.conversation, settings, SPARE)
-    return table_reading.build_branches(viewer, lookups, now=asked.now, life=turns.read_life(settings))
+    return table_reading.build_branches(viewer, lookups, turns.read_since(settings, asked.now))
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     """Return the section, without the lines that the history lists show."""
     settings = asked.settings
-    entries = rules.drop_expired(table_reading.read_branches(rows), asked.now, turns.read_life(settings))
+    entries = rules.drop_expired(table_reading.read_branches(rows), turns.read_since(settings, asked.now))
     shown = {(entry.conversation, compared_text(entry)) for entry in lists.visible}
     chosen, left_out = rules.choose_entries(
         entries, asked.viewer.scope.conversation, settings.short_term_max_channels, shown

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
 from ..scope import Scope
-from ..shapes import WriteResult
 
 ItemRole = Literal["user", "model"]
 """user: a person said it. model: a persona did."""
@@ -27,15 +26,13 @@ class Item:
     speaker: str = ""
     """Name shown for who said it; blank when unknown."""
     at: datetime | None = None
-    """Aware, UTC; None when there is none or it cannot be read."""
     who: str = ""
     """Participant key of the speaker; `rules.mark_participant` of it once stored."""
     answers: str = ""
     """The same for the person whom a persona's line answers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What one persona said in a turn."""
 
     persona: str | None
@@ -46,11 +43,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn as the host hands it in."""
+    """One turn as the host hands it in; None and blank are what it does not say."""
 
     stop: bool = False
     user: Any = None
-    """Id as the host wrote it, None for none."""
     user_name: str = ""
     channel: Any = None
     server: Any = None
@@ -59,11 +55,9 @@ class Turn:
     channel_name: str = ""
     parent_channel: Any = None
     is_direct: bool | None = None
-    """None when the host says nothing."""
     is_private: bool | None = None
-    """None when the host says nothing."""
     level: str = ""
-    """Privacy level of the person as the host knows it; blank when it says nothing."""
+    """Privacy level of the person as the host knows it."""
     messages: tuple[Item | None, ...] = ()
     """Oldest first; None in the place of a blank message or one that no person or persona said."""
     answers: tuple[Answer, ...] = ()
@@ -86,14 +80,6 @@ class NewEntry:
     items: tuple[Item, ...] = ()
     """Their `who` and `answers` are participant keys."""
     at: datetime | None = None
-    """Time of the turn, None for now."""
-
-
-class Life(NamedTuple):
-    """How long entries and their summaries are read."""
-
-    entry: timedelta
-    summary: timedelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +97,8 @@ class Entry:
     """Blank when there is none, or it has expired."""
     summary_at: datetime | None = None
     channel_name: str = ""
-    persona: str = ""
-    """This and what follows is blank where a prompt reads the entry."""
     turns: int = 0
-    """Turns since the summary was written, or since the entry was made."""
+    """Turns since the summary was written, or since the entry was made. This and what follows is blank in a prompt."""
     lineage: str = ""
     server: str = ""
     server_name: str = ""
@@ -169,24 +153,12 @@ class ShortTermSection(TypedDict):
 
 
 class ShortTermStats(TypedDict):
-    """What `get_stats` returns: counts since the handle was opened. Keys stand in this order."""
+    """What `get_stats` returns. Keys stand in this order."""
 
-    hits: int
-    """Reads that found an entry."""
-    misses: int
-    """Reads that found none."""
-    stores: int
-    """Entries written by turns."""
-    invalidations: int
-    """Entries removed by the three `clear_by_` functions."""
-    expirations: int
-    """Expired entries removed."""
-    errors: int
-    """Turns that could not be kept."""
     entries: int | None
-    """Entries of the persona in the database now, expired ones included; None when it cannot be read."""
-    hitRate: str
-    """Share of hits, such as `75.0%`."""
+    """Entries of the persona in the database now; None when it cannot be read."""
+    errors: int
+    """Turns that this process could not keep since the handle was opened."""
 
 
 class _Counted(NamedTuple):
@@ -197,17 +169,12 @@ class _Counted(NamedTuple):
 class TurnResult(_Counted):
     """What `write_turn` did: `(stored, reason)`, the number of entries written."""
 
-    writes: tuple[WriteResult, ...]
-    """One for each persona that answered."""
     summary_due: bool
     """Whether a new summary of the channel is to be asked for."""
     error: str
     """Class of what went wrong; blank when nothing did."""
 
-    def __new__(
-        cls, stored: int, reason: TurnReason = "", *, writes: tuple[WriteResult, ...] = (), summary_due: bool = False,
-        error: str = "",
-    ) -> TurnResult:  # fmt: skip
+    def __new__(cls, stored: int, reason: TurnReason = "", *, summary_due: bool = False, error: str = "") -> TurnResult:
         result = super().__new__(cls, stored, reason)
-        result.writes, result.summary_due, result.error = writes, summary_due, error
+        result.summary_due, result.error = summary_due, error
         return result

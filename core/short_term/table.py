@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -20,9 +19,10 @@ from ..database.ids import retry_duplicates
 from ..database.schema import participants, privacy_levels, short_term_memories
 from ..database.stored_values import read_list, read_time
 from ..scope import Scope
-from ..shapes import WriteReason, WriteResult
-from .rules import CUT_MARK, cut_text, is_alive, is_expired, is_summary_due, mark_participant
-from .shapes import Item, Life, NewEntry
+from ..shapes import WriteResult
+from ..text.replies import judge_refusal
+from .rules import CUT_MARK, Since, cut_text, is_alive, is_summary_due, mark_participant
+from .shapes import Item, NewEntry
 
 SOURCE = "short_term_memories"
 NAME_CHARS = 200
@@ -35,23 +35,20 @@ _S = short_term_memories.c
 _PERSONA = bindparam("persona", type_=Key(64))
 
 
-# Counts of this process
+# Turns that could not be kept
 
-COUNTED = ("hits", "misses", "stores", "invalidations", "expirations", "errors")
 _counting = threading.Lock()
 
 
-def add_count(db: Database | None, name: str, number: int = 1) -> None:
-    """Add to what this process has counted since the handle was opened."""
-    if db is not None:
-        with _counting:
-            db.caches.setdefault(SOURCE, Counter())[name] += number
+def count_error(db: Database) -> None:
+    """Count a turn that this process could not keep."""
+    with _counting:
+        db.caches[SOURCE] = read_errors(db) + 1
 
 
-def read_counts(db: Database) -> Counter[str]:
-    """Return what has been counted, by the names in `COUNTED`."""
-    counts: Counter[str] = db.caches.get(SOURCE, Counter())
-    return counts
+def read_errors(db: Database) -> int:
+    """Return how many turns this process could not keep since the handle was opened."""
+    return int(db.caches.get(SOURCE, 0))
 
 
 # Lines of an entry
@@ -98,24 +95,28 @@ def read_name(value: Any) -> str:
 
 @retry_duplicates
 def write_entries(
-    db: Database, entries: Sequence[NewEntry], *, life: Life, privacy_default: str
+    db: Database, entries: Sequence[NewEntry], since: Since, privacy_default: str
 ) -> list[tuple[WriteResult, bool]]:
-    """Write what each persona keeps of a turn in one transaction; return for each (result, is a summary due)."""
+    """Write what each persona keeps of a turn in one transaction; return for each (result, is a summary due).
+
+    What has expired of these personas goes with it.
+    """
     in_order = sorted(entries, key=lambda entry: entry.scope.persona)  # two turns at once lock in one order
     begun = db.ids.one()
 
     def work(connection: Connection) -> list[tuple[WriteResult, bool]]:
-        kept = {new.scope.persona: _write_entry(connection, db, new, life, privacy_default, begun) for new in in_order}
-        return [kept[new.scope.persona] for new in entries]
+        results = {
+            new.scope.persona: _write_entry(connection, db, new, since, privacy_default, begun) for new in in_order
+        }
+        return [results[new.scope.persona] for new in entries]
 
     return db.idempotent_transaction(work, source=SOURCE)
 
 
 def _write_entry(
-    connection: Connection, db: Database, new: NewEntry, life: Life, default: str, begun: int
+    connection: Connection, db: Database, new: NewEntry, since: Since, default: str, begun: int
 ) -> tuple[WriteResult, bool]:
-    named = {name for item in new.items for name in (item.who, item.answers) if name}
-    people = named | ({new.scope.participant} if new.scope.participant else set())
+    people = {name for item in new.items for name in (item.who, item.answers, new.scope.participant) if name}
     scope, home, silent = hold_place(connection, db, new, people, default)
     silent |= {key for key in people if tombstones.is_late(db, scope.persona, begun, people=(key,))}
     if tombstones.is_late(db, scope.persona, begun, conversation=scope.conversation):
@@ -123,18 +124,16 @@ def _write_entry(
     items = tuple(item for item in new.items if not {item.who, item.answers} & silent)
     if scope.participant in silent or not items:
         return WriteResult(False, None, "privacy" if silent else "empty"), False
-    own = _hold_entry(connection, scope)
+    own = _hold_entry(connection, scope, since)
     now = db.clock()
     at = new.at or now
-    values = _build_row(new, scope, home, at) | {"messages": build_stored(items)}
+    turns = 1 if own is None else own.turns_since_summary + 1
+    values = _build_row(new, scope, home, at) | {"messages": build_stored(items), "turns_since_summary": turns}
     if own is None:
-        row_id = _insert(connection, db, scope, values | {"turns_since_summary": 1})
-        return WriteResult(True, row_id), is_summary_due(len(items), 1)
+        return WriteResult(True, _insert(connection, db, scope, values)), is_summary_due(len(items), turns)
     if own.last_updated is not None and at < own.last_updated <= now + CLOCK_TOLERANCE:
         return WriteResult(False, own.id, "unchanged"), False
-    turns = 1 if is_expired(own.last_updated, own.summary_updated_at, now, life) else own.turns_since_summary + 1
-    values["turns_since_summary"] = turns
-    if not is_alive(own.summary_updated_at, now, life.summary):
+    if not is_alive(own.summary_updated_at, since.summary):
         values |= {"summary": None, "summary_updated_at": None}
     _update(connection, scope.persona, own.id, values)
     return WriteResult(True, own.id), is_summary_due(len(items), turns)
@@ -196,7 +195,9 @@ def _inherit_privacy(connection: Connection, new: NewEntry) -> Scope:
     return replace(scope, privacy="direct" if same else "restricted")
 
 
-def _hold_entry(connection: Connection, scope: Scope) -> Any:
+def _hold_entry(connection: Connection, scope: Scope, since: Since) -> Any:
+    """Hold the entry of the scope; None where there is none, or it has expired: expired entries are deleted first."""
+    delete_expired(connection, scope.persona, since)
     values = {"persona": scope.persona, "user": scope.participant, "channel": scope.conversation}
     return connection.execute(_HOLD_ENTRY, values).first()
 
@@ -225,41 +226,28 @@ def _update(connection: Connection, persona: str, row_id: int, values: dict[str,
     connection.execute(update(short_term_memories).where(_S.persona_id == persona, _S.id == row_id).values(values))
 
 
-def read_level(db: Database, persona: str, participant: str | None, default: str) -> str:
-    """Return the strictest privacy level among a person's linked identities."""
-    if not participant:
-        return default
-    with db.connection(source="participants") as connection:
-        return table_participants.known(connection, persona, [participant], default)[participant].level
-
-
-Judge = Callable[[str, int, bool], WriteReason]
-"""(current summary, turns since it, whether it has not expired) -> why the new one is refused; blank accepts it."""
-
-
 def write_summary(
-    db: Database, new: NewEntry, summary: str, *, judge: Judge, life: Life, privacy_default: str
+    db: Database, new: NewEntry, summary: str, since: Since, *, patterns: Sequence[str], privacy_default: str
 ) -> WriteResult:
     """Write a summary to the entry of a person in a channel, and create the entry if there is none."""
 
     def work(connection: Connection) -> WriteResult:
-        people = {new.scope.participant} if new.scope.participant else set()
-        scope, home, silent = hold_place(connection, db, new, people, privacy_default)
+        scope, home, silent = hold_place(connection, db, new, [new.scope.participant or ""], privacy_default)
         if silent:
             return WriteResult(False, None, "privacy")
+        own = _hold_entry(connection, scope, since)
+        is_current = own is not None and is_alive(own.summary_updated_at, since.summary)
+        why = judge_refusal(summary, (own.summary or "") if is_current else "", patterns=patterns)
+        if why:
+            return WriteResult(False, None, "refused", notes=(f"the summary is {why.replace('_', ' ')}",))
+        if is_current and own.turns_since_summary == 0:
+            return WriteResult(False, None, "limit")
         now = db.clock()
-        own = _hold_entry(connection, scope)
-        alive = own is not None and is_alive(own.summary_updated_at, now, life.summary)
-        refused = judge((own.summary or "") if alive else "", 1 if own is None else own.turns_since_summary, alive)
-        if refused:
-            return WriteResult(False, None, refused)
         values: dict[str, Any] = {"summary": summary, "summary_updated_at": now, "turns_since_summary": 0}
         if own is None:
             values = _build_row(new, scope, home, now) | {"messages": []} | values
             return WriteResult(True, _insert(connection, db, scope, values))
         values["last_updated"] = max(own.last_updated or now, now)
-        if is_expired(own.last_updated, own.summary_updated_at, now, life):
-            values["messages"] = []  # a new summary must not bring expired lines back
         _update(connection, scope.persona, own.id, values)
         return WriteResult(True, own.id)
 
@@ -281,22 +269,12 @@ def delete_entries(
     return db.idempotent_transaction(lambda connection: int(connection.execute(statement).rowcount), source=SOURCE)
 
 
-_EXPIRED = and_(
-    or_(_S.last_updated.is_(None), _S.last_updated <= bindparam("entry_since", type_=Time())),
-    or_(_S.summary_updated_at.is_(None), _S.summary_updated_at <= bindparam("summary_since", type_=Time())),
-)
-
-
-def delete_expired(db: Database, persona: str, ids: Sequence[int] | None = None, *, life: Life) -> int:
-    """Delete those of these entries, or of all, that are expired by now, and return how many there were."""
-    now = db.clock()
-    values = {"entry_since": now - life.entry, "summary_since": now - life.summary}
-    # The time alone finds them by the index; an entry without one was met by a read, which names it.
-    chosen = _S.last_updated <= bindparam("entry_since", type_=Time()) if ids is None else _S.id.in_(sorted(ids))
-    statement = delete(short_term_memories).where(_S.persona_id == persona, chosen, _EXPIRED)
-    return db.idempotent_transaction(
-        lambda connection: int(connection.execute(statement, values).rowcount), source=SOURCE
-    )
+def delete_expired(connection: Connection, persona: str, since: Since) -> int:
+    """Delete the entries of a persona that have expired, and return how many there were."""
+    has_no_summary = or_(_S.summary_updated_at.is_(None), _S.summary_updated_at <= bindparam("summary", type_=Time()))
+    expired = _S.last_updated <= bindparam("entry", type_=Time())
+    statement = delete(short_term_memories).where(_S.persona_id == _PERSONA, expired, has_no_summary)
+    return int(connection.execute(statement, {"persona": persona, **since._asdict()}).rowcount)
 
 
 def count_entries(db: Database, persona: str) -> int:

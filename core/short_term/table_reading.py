@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import lru_cache, partial
 from typing import Any, Literal
 
@@ -17,25 +16,26 @@ from ..database.engine import Database
 from ..database.row_shapes import FIRST, KEY, TIME, Branch, Kind, Shape
 from ..database.schema import conversations, participants, short_term_memories
 from ..database.statements import Part, hide_from_index
-from .shapes import Entry, Life
+from .rules import Since
+from .shapes import Entry
 from .table import SOURCE, read_items, read_name
 
 Which = Literal["person", "server", "channel"]
 """person: other channels of a person, under all linked identities. server: the newest entry of every other channel of a
 server. channel: the summaries of one channel, written by a user or anybody of the server."""
+_ALL = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """One group of entries to read."""
+    """One group of entries to read, the newest first; expired ones are left out."""
 
     which: Which
     owner: str
     """Participant key, or server id."""
     channel: str = ""
     """The channel left out; for `channel` the one that is read."""
-    most: int | None = None
-    """Newest live entries; None for all, expired ones too."""
+    most: int = _ALL
     server: str = ""
     """For `channel`: the server whose entries are read beside the user's."""
     trusted: bool = False
@@ -49,18 +49,15 @@ _MINE, _LINKED = participants.alias("mine"), participants.alias("linked")
 _SEEN = bindparam("audiences", expanding=True, type_=ID)
 
 
-def _select_entries(columns: Sequence[Any], which: Which, family: str, *, live: bool, trusted: bool) -> Any:
-    """Return the SELECT of a lookup: `live` reads the newest unexpired ones up to a limit, else all."""
+def _select_entries(columns: Sequence[Any], which: Which, family: str, *, trusted: bool = False) -> Any:
     # SQLite would take the index of times, and read through everybody's entries for those of one person.
     updated = hide_from_index(_C.last_updated, family) if which == "person" else _C.last_updated
-    where = [_C.persona_id == _PERSONA, *_match_lookup(which)]
+    where = [_C.persona_id == _PERSONA, *_match_lookup(which), _match_live(_C)]
+    where.append(updated > bindparam("since", type_=Time()))  # bounds the index range
     # Whoever is in a thread sees it, so the parent counts only for other channels.
     where += [_match_local()] if trusted else _match_visible(parents=which != "channel")
-    if live:
-        where += [_match_live(_C), updated > bindparam("since", type_=Time())]  # bounds the index range
-        where += [~_match_newer().exists()] if which == "server" else []
     newest = select(*columns).select_from(_E).where(*where).order_by(updated.desc(), _C.id.desc())
-    return newest.limit(bindparam("most", type_=Integer())) if live else newest
+    return newest.limit(bindparam("most", type_=Integer()))
 
 
 def _match_lookup(which: Which) -> list[Any]:
@@ -74,7 +71,7 @@ def _match_lookup(which: Which) -> list[Any]:
             _C.summary_updated_at.is_not(None),
         ]
     if which == "server":
-        return [_C.channel_id != channel, _C.server_id == owner]
+        return [_C.channel_id != channel, _C.server_id == owner, ~_select_newer().exists()]
     same = and_(_LINKED.c.persona_id == _MINE.c.persona_id, _LINKED.c.person_key == _MINE.c.person_key)
     identities = select(_LINKED.c.participant_key).select_from(_MINE.join(_LINKED, same))
     identities = identities.where(_MINE.c.persona_id == _PERSONA, _MINE.c.participant_key == owner)
@@ -86,7 +83,7 @@ def _match_live(c: Any) -> Any:
     return or_(c.last_updated > since, c.summary_updated_at > summary_since)
 
 
-def _match_newer() -> Any:
+def _select_newer() -> Any:
     """Return the SELECT of a newer entry of the same channel of a server."""
     n = short_term_memories.alias("n").c
     later = or_(n.last_updated > _C.last_updated, and_(n.last_updated == _C.last_updated, n.id > _C.id))
@@ -114,11 +111,11 @@ def _match_visible(*, parents: bool) -> list[Any]:
     return where
 
 
-def _build_values(viewer: Viewer, lookup: Lookup, now: datetime, life: Life) -> dict[str, Any]:
+def _build_values(viewer: Viewer, lookup: Lookup, since: Since) -> dict[str, Any]:
     return {
-        "entry_since": now - life.entry,
-        "summary_since": now - life.summary,
-        "since": now - max(life),
+        "entry_since": since.entry,
+        "summary_since": since.summary,
+        "since": min(since),
         "owner": lookup.owner,
         "server": lookup.server,
         "channel": lookup.channel,
@@ -129,36 +126,36 @@ def _build_values(viewer: Viewer, lookup: Lookup, now: datetime, life: Life) -> 
     }
 
 
-@lru_cache(maxsize=12)
-def _build_read(which: Which, family: str, live: bool, trusted: bool) -> Any:
-    columns = [
-        _C.id, _C.participant_key, _C.channel_id, _C.lineage_id, _C.server_id, _C.server_name, _C.channel_name,
-        _C.messages, _C.summary, _C.summary_updated_at, _C.last_updated, _C.turns_since_summary,
-    ]  # fmt: skip
-    return _select_entries(columns, which, family, live=live, trusted=trusted)
+_COLUMNS = (
+    _C.id, _C.participant_key, _C.channel_id, _C.lineage_id, _C.server_id, _C.server_name, _C.channel_name,
+    _C.messages, _C.summary, _C.summary_updated_at, _C.last_updated, _C.turns_since_summary,
+)  # fmt: skip
 
 
-def read_entries(db: Database, viewer: Viewer, lookups: Sequence[Lookup], *, life: Life) -> list[Entry]:
-    """Return the entries looked up, each once, in no order; without a limit, expired ones too."""
-    now = db.clock()
+@lru_cache(maxsize=10)
+def _build_read(which: Which, family: str, trusted: bool) -> Any:
+    return _select_entries(_COLUMNS, which, family, trusted=trusted)
+
+
+def read_entries(db: Database, viewer: Viewer, lookups: Sequence[Lookup], since: Since) -> list[Entry]:
+    """Return the entries looked up, each once, in no order."""
     entries: dict[int, Entry] = {}
     for lookup in lookups:
-        statement = _build_read(lookup.which, db.family, lookup.most is not None, lookup.trusted)
-        for row in db.read(statement, _build_values(viewer, lookup, now, life), source=SOURCE):
+        statement = _build_read(lookup.which, db.family, lookup.trusted)
+        for row in db.read(statement, _build_values(viewer, lookup, since), source=SOURCE):
             entries[row.id] = Entry(
                 id=row.id,
-                persona=viewer.scope.persona,
                 user=row.participant_key,
                 channel=row.channel_id,
                 updated=row.last_updated,
                 items=read_items(row.messages),
                 summary=row.summary or "" if row.summary_updated_at is not None else "",
                 summary_at=row.summary_updated_at,
+                channel_name=row.channel_name or "",
                 turns=int(row.turns_since_summary or 0),
                 lineage=row.lineage_id or "",
                 server=row.server_id or "",
                 server_name=row.server_name or "",
-                channel_name=row.channel_name or "",
             )
     return list(entries.values())
 
@@ -187,13 +184,13 @@ def _build_part(place: int, which: Which, family: str) -> Part:
         user=_C.participant_key,
         updated=_C.last_updated,
     )
-    return Part(_select_entries(columns, which, family, live=True, trusted=False), family)
+    return Part(_select_entries(columns, which, family), family)
 
 
-def build_branches(viewer: Viewer, lookups: Sequence[Lookup], *, now: datetime, life: Life) -> list[Branch]:
-    """Return the branches of a prompt that read these entries; each lookup has a `most`."""
+def build_branches(viewer: Viewer, lookups: Sequence[Lookup], since: Since) -> list[Branch]:
+    """Return the branches of a prompt that read these entries."""
     return [
-        Branch(_SHAPES[place], partial(_build_part, place, each.which), _build_values(viewer, each, now, life), SOURCE)
+        Branch(_SHAPES[place], partial(_build_part, place, each.which), _build_values(viewer, each, since), SOURCE)
         for place, each in enumerate(lookups)
     ]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
 
 from ..access.rules import plain_key, said_privacy
 from ..access.table_conversations import resolve_key, resolve_scope
+from ..access.table_participants import LEVELS
 from ..calls.call import Call
 from ..config import Settings
 from ..context.incoming import read_part, read_role, read_sender, read_text, spell
@@ -22,7 +23,8 @@ from ..shapes import Sender
 from ..text.folding import clean
 from ..text.host_values import as_text, get, is_plain, newest_items, text_at
 from ..text.times import parse_time
-from .shapes import Answer, Item, Life, NewEntry, Turn
+from .rules import Since
+from .shapes import Answer, Item, NewEntry, Turn
 
 # What the host says
 
@@ -93,7 +95,6 @@ def _read_bool(value: Any) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-LEVELS = ("none", "partial", "full")
 UNKNOWN = "unknown"
 
 
@@ -185,10 +186,10 @@ def list_personas(answers: Sequence[Answer], default: str) -> dict[str, str]:
 # Where it belongs
 
 
-def read_life(settings: Settings) -> Life:
-    """Return how long entries and summaries are read."""
+def read_since(settings: Settings, now: datetime) -> Since:
+    """Return since when a turn keeps its entry alive, and a summary itself and its entry."""
     hours = settings.short_term_memory_ttl_hours, settings.short_term_memory_summary_ttl_hours
-    return Life(*(timedelta(hours=each) for each in hours))
+    return Since(*(now - timedelta(hours=each) for each in hours))
 
 
 def enter_persona(call: Call, persona: object) -> Call:
@@ -227,15 +228,10 @@ def find_channel(call: Call, channel: object, interface: object = None, *, serve
 
 
 def find_place(db: Database, turn: Turn, scope: Scope) -> NewEntry:
-    """Return the entry of a turn, without items, under the key that its channel is stored under."""
-    entry = place_turn(turn, scope)
-    own, parent = resolve_scope(db, entry.scope), entry.parent_channel
-    parent = None if parent is None else resolve_key(reader_for(db, "conversations"), own, parent)
-    return replace(entry, scope=own, parent_channel=parent)
+    """Return the entry of a turn, without items, under the key that its channel is stored under.
 
-
-def place_turn(turn: Turn, scope: Scope) -> NewEntry:
-    """Return the entry of a turn, without items; what the host leaves out is taken from the scope."""
+    What the host leaves out is taken from the scope.
+    """
     user = build_key(turn.user, "user", scope, turn.interface) or scope.participant
     own_channel = plain_key(scope.conversation) if scope.conversation else None
     channel = build_key(turn.channel, "channel", scope, turn.interface) or own_channel
@@ -249,20 +245,15 @@ def place_turn(turn: Turn, scope: Scope) -> NewEntry:
     privacy: Privacy | None = "direct" if direct else scope.privacy if same else None
     if not direct and turn.is_private is not None:
         privacy = said_privacy(turn.is_private, None, None, None, server)
+    no_server = server_id == NO_SERVER or scope.no_server
+    given = replace(scope, conversation=channel, participant=user, server=server, privacy=privacy, no_server=no_server)
+    own = resolve_scope(db, given)
+    parent = build_key(turn.parent_channel, "channel", scope, turn.interface)
+    if parent is not None:
+        parent = resolve_key(reader_for(db, "conversations"), own, parent)
     speakers = [item for item in turn.messages if item is not None and item.role == "user"]
     keyed = [(build_person_key(item.who, turn, scope, ""), item.speaker) for item in speakers]
     names = {key: speaker for key, speaker in keyed if key and speaker}
-    return NewEntry(
-        replace(
-            scope,
-            conversation=channel,
-            participant=user,
-            server=server,
-            privacy=privacy,
-            no_server=server_id == NO_SERVER or scope.no_server,
-        ),
-        server_name=turn.server_name,
-        channel_name=turn.channel_name,
-        parent_channel=build_key(turn.parent_channel, "channel", scope, turn.interface),
-        names=names | ({user: turn.user_name} if user and turn.user_name else {}),
-    )
+    if user and turn.user_name:
+        names[user] = turn.user_name
+    return NewEntry(own, turn.server_name, turn.channel_name, parent, names=names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -16,13 +15,12 @@ from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import Scope
-from ..shapes import WriteReason, WriteResult
+from ..shapes import WriteResult
 from ..templates.words import phrases_for, refused_patterns
 from ..text.folding import clean
 from ..text.hits import name_persona
 from ..text.host_values import as_text, has
 from ..text.remember_phrases import is_request
-from ..text.replies import judge_refusal
 from ..text.times import parse_time
 from . import rules, table, turns
 from .shapes import Answer, NewEntry, Turn, TurnResult
@@ -55,7 +53,7 @@ def write_turn(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> TurnResult:
-    """Store what was said in an answered turn, and return the result. It never raises.
+    """Store what was said in an answered turn, and return `(entries written, reason)`. It never raises.
 
     Args:
         context: the turn, a dict or object: who spoke where, the messages built for it, whether it was stopped.
@@ -69,16 +67,11 @@ def write_turn(
         parent_channel: the channel of a thread.
         at: when the answer was given; by default now. The later of two turns of a channel is kept.
 
-    Returns:
-        `(entries written, reason)`; reason is blank, or `stop`, `no_messages`, `privacy`, `no_response`, `empty`,
-        `unchanged` (a later turn is there already) or `error`.
-
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.short_term import write_turn
     >>> db, turn = open_database("sqlite://"), {"user": "tg/7", "channel": "tg/42", "messages": ["hi"]}
     >>> write_turn(turn, "Hello Ann", db=db, scope=Scope("iris"))
     TurnResult(stored=1, reason='')
-    >>> db.close()
     """
     given = {
         "user": user, "channel": channel, "server": server, "messages": messages, "responses": responses, "stop": stop,
@@ -104,7 +97,8 @@ def write_turn(
         return _write_turn(call, turn)
     except Exception as error:  # noqa: BLE001 - the turn has been answered: whatever fails here must not undo it
         logs.warning("short_term_not_kept", error=type(error).__name__, source=getattr(error, "source", ""))
-        table.add_count(db if isinstance(db, Database) else None, "errors")
+        if isinstance(db, Database):
+            table.count_error(db)
         return TurnResult(0, "error", error=type(error).__name__)
 
 
@@ -115,9 +109,7 @@ def _write_turn(call: Call, turn: Turn) -> TurnResult:
     if turn.level in (FULL, turns.UNKNOWN):
         return TurnResult(0, "privacy")
     if not turn.answers:
-        user = turns.place_turn(turn, call.scope).scope.participant
-        level = table.read_level(call.db, call.persona, user, call.settings.privacy_default)
-        return TurnResult(0, "privacy" if level == FULL else "no_response")
+        return TurnResult(0, "no_response")
     turn = replace(turn, answers=tuple(_name_answer(each, call.persona) for each in turn.answers))
     built = [
         _build_entry(call, turn, replace(call.scope, persona=persona), lineage)
@@ -129,12 +121,12 @@ def _write_turn(call: Call, turn: Turn) -> TurnResult:
     results, due = zip(*_write_entries(call, entries), strict=True)
     stored = sum(each.stored for each in results)
     reason = "" if stored else next(each.reason for each in results)
-    return TurnResult(stored, cast("Any", reason), writes=results, summary_due=any(due))
+    return TurnResult(stored, cast("Any", reason), summary_due=any(due))
 
 
 def _name_answer(answer: Answer, default: str) -> Answer:
     name = answer.item.speaker or name_persona(default if answer.persona is None else answer.persona)
-    return replace(answer, item=replace(answer.item, speaker=name))
+    return answer._replace(item=replace(answer.item, speaker=name))
 
 
 def _build_entry(call: Call, turn: Turn, scope: Scope, lineage: str) -> NewEntry | None:
@@ -164,12 +156,9 @@ def _is_open(text: str) -> bool:
     return not screening.is_flagged(text, "short_term")[0]
 
 
-def _write_entries(call: Call, entries: Sequence[NewEntry]) -> list[tuple[WriteResult, bool]]:
-    """Write entries in one transaction and count them."""
-    life, default = turns.read_life(call.settings), call.settings.privacy_default
-    written = table.write_entries(call.db, entries, life=life, privacy_default=default)
-    table.add_count(call.db, "stores", sum(result.stored for result, _ in written))
-    return written
+def _write_entries(call: Call, entries: list[NewEntry]) -> list[tuple[WriteResult, bool]]:
+    since = turns.read_since(call.settings, call.db.clock())
+    return table.write_entries(call.db, entries, since, call.settings.privacy_default)
 
 
 def store_short_term_memory(
@@ -192,7 +181,7 @@ def store_short_term_memory(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Store messages as one persona's entry of a user in a channel.
+    """Store messages as one persona's entry of a user in a channel; return the entry's id.
 
     Args:
         user, channel: ids, or keys `interface/id`; 0 is an id, None and blank are none.
@@ -204,21 +193,7 @@ def store_short_term_memory(
         lineage: id shared by personas that are one.
 
     Returns:
-        `(True, id of the entry, "")`; else reason `empty`, `privacy`, or `unchanged` if a later turn is there
-        already.
-
-    Raises:
-        MessageError: an id that cannot be one, a name that is no text.
-        StoreWriteError: nothing was written.
-
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.short_term import store_short_term_memory
-    >>> db, lines = open_database("sqlite://"), [{"text": "hi"}, {"text": "Hello", "role": "model"}]
-    >>> store_short_term_memory("tg/7", "tg/42", lines, db=db, scope=Scope("iris")).stored
-    True
-    >>> store_short_term_memory("tg/7", "tg/42", [], db=db, scope=Scope("iris")).reason
-    'empty'
-    >>> db.close()
+        `(True, id, "")`; else reason `empty`, `privacy`, or `unchanged` if a later turn is there already.
     """
     call = turns.enter_persona(open_call(db, settings, scope), persona)
     notes: list[str] = []
@@ -279,51 +254,34 @@ def update_short_term_memory(
         `(True, id of the entry, "")`, with `cut 1` in `notes` if one character was cut; else reason `empty`,
         `explicit`, `refused` (an error, or far shorter than the current one), `privacy`, or `limit` (a second one
         since the last turn). The current summary then stays.
-
-    Raises:
-        MessageError: an id that cannot be one, a summary that is no text.
-        StoreWriteError: nothing was written.
-
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.short_term import store_short_term_memory, update_short_term_memory
-    >>> db, scope = open_database("sqlite://"), Scope("iris")
-    >>> _ = store_short_term_memory("tg/7", "tg/42", [{"text": "we fly on Friday"}], db=db, scope=scope)
-    >>> update_short_term_memory("tg/7", "tg/42", "They plan a trip.", db=db, scope=scope).stored
-    True
-    >>> db.close()
     """
     # 1. what the summary is
     if summary is not None and not isinstance(summary, str):
         raise MessageError.of_type("summary", summary, "a text")
-    call = open_call(db, settings, scope)
-    known = call.settings
-    text, cut = rules.read_summary(clean(summary or ""))
+    call = turns.enter_persona(open_call(db, settings, scope), persona)
+    trimmed = clean(summary or "").strip()
+    text, cut = trimmed[: rules.SUMMARY_CHARS], len(trimmed) - rules.SUMMARY_CHARS
     turn = Turn(
         user=user, channel=channel, server=server, interface=interface or "", is_direct=is_direct, is_private=is_private
     )
-    entry = turns.find_place(call.db, turn, turns.enter_persona(call, persona).scope)
+    entry = turns.find_place(call.db, turn, call.scope)
     if not text or not entry.scope.participant or not entry.scope.conversation:
         return WriteResult(False, None, "empty")
     # 2. whether it is one
-    if _is_explicit(said, known):
+    if _is_explicit(said, call.settings):
         return WriteResult(False, None, "explicit")
     if not _is_open(text):
         return WriteResult(False, None, "refused", notes=("screen flagged the text",))
-    notes = [f"cut {cut}"] if cut else []
-    patterns = refused_patterns(known.templates_dir)
-
-    def judge(current: str, since: int, alive: bool) -> WriteReason:
-        why = judge_refusal(text, current, patterns=patterns)
-        if why:
-            notes.append(f"the summary is {why.replace('_', ' ')}")
-            return "refused"
-        return "limit" if rules.is_second(since, alive) else ""
-
     # 3. write it
-    entry = replace(entry, lineage=turns.read_id(lineage, "lineage") or "")
-    life, default = turns.read_life(known), known.privacy_default
-    result = table.write_summary(call.db, entry, text, judge=judge, life=life, privacy_default=default)
-    return WriteResult(*result, notes=tuple(notes))
+    result = table.write_summary(
+        call.db,
+        replace(entry, lineage=turns.read_id(lineage, "lineage") or ""),
+        text,
+        turns.read_since(call.settings, call.db.clock()),
+        patterns=refused_patterns(call.settings.templates_dir),
+        privacy_default=call.settings.privacy_default,
+    )
+    return WriteResult(*result, notes=(*result.notes, f"cut {cut}")) if cut > 0 else result
 
 
 def _is_explicit(said: object, settings: Settings) -> bool:
@@ -349,26 +307,11 @@ def clear_by_channel(
     """Remove the entries of a channel within the persona; return how many there were.
 
     Args:
-        channel: id, or key `interface/id`.
+        channel: id, or key `interface/id`; a blank one has no entries.
         interface: surface the id is of; None is the scope's.
-
-    Returns:
-        How many were removed; 0 for a blank id.
-
-    Raises:
-        MessageError: an id that cannot be one.
-        StoreWriteError: nothing was removed.
-
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.short_term import clear_by_channel, store_short_term_memory
-    >>> db, scope = open_database("sqlite://"), Scope("iris")
-    >>> _ = store_short_term_memory("tg/7", "tg/42", [{"text": "hi"}], db=db, scope=scope)
-    >>> clear_by_channel("tg/42", db=db, scope=scope)
-    1
-    >>> db.close()
     """
     call = open_call(db, settings, scope)
-    return _clear_entries(call, channel=turns.find_channel(call, channel, interface))
+    return table.delete_entries(call.db, call.persona, channel=turns.find_channel(call, channel, interface))
 
 
 def clear_by_user(
@@ -384,27 +327,11 @@ def clear_by_user(
     The person's lines in other people's entries stay; `set_privacy(..., "full")` removes those too.
 
     Args:
-        user: id, or key `interface/id`.
+        user: id, or key `interface/id`; a blank one has no entries.
         interface: surface the id is of; None is the scope's.
-
-    Returns:
-        How many were removed; 0 for a blank id.
-
-    Raises:
-        MessageError: an id that cannot be one.
-        StoreWriteError: nothing was removed.
-
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.short_term import clear_by_user, store_short_term_memory
-    >>> db, scope = open_database("sqlite://"), Scope("iris")
-    >>> _ = store_short_term_memory("tg/7", "tg/42", [{"text": "hi"}], db=db, scope=scope)
-    >>> clear_by_user("tg/7", db=db, scope=scope)
-    1
-    >>> db.close()
     """
     call = open_call(db, settings, scope)
-    key = turns.build_key(user, "user", call.scope, interface)
-    return _clear_entries(call, user=key) if key is not None else 0
+    return table.delete_entries(call.db, call.persona, user=turns.build_key(user, "user", call.scope, interface))
 
 
 def clear_by_server(
@@ -419,56 +346,25 @@ def clear_by_server(
     """Remove the entries of a server, or of one channel of it, within the persona; return how many there were.
 
     Args:
-        server: id of the community.
+        server: id of the community; a blank one has no entries.
         channel: only this one; None for all.
         interface: surface the channel's id is of; None is the scope's.
-
-    Returns:
-        How many were removed; 0 for a blank id.
-
-    Raises:
-        MessageError: an id that cannot be one.
-        StoreWriteError: nothing was removed.
-
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.short_term import clear_by_server, store_short_term_memory
-    >>> db, scope = open_database("sqlite://"), Scope("iris")
-    >>> _ = store_short_term_memory("tg/7", "tg/42", [{"text": "hi"}], "s1", db=db, scope=scope)
-    >>> clear_by_server("s1", db=db, scope=scope)
-    1
-    >>> db.close()
     """
     call = open_call(db, settings, scope)
     name = turns.read_id(server, "server")
+    if name is None:
+        return 0
     key = turns.find_channel(call, channel, interface, server=name)
-    return _clear_entries(call, server=name, channel=key) if name is not None else 0
-
-
-def _clear_entries(
-    call: Call, *, user: str | None = None, server: str | None = None, channel: str | None = None
-) -> int:
-    count = table.delete_entries(call.db, call.persona, user=user, server=server, channel=channel)
-    table.add_count(call.db, "invalidations", count)
-    return count
+    return table.delete_entries(call.db, call.persona, server=name, channel=key)
 
 
 def clear_expired(*, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None) -> int:
-    """Remove every expired entry of the scope's persona and return how many there were; for a timer of the host.
+    """Remove every expired entry of the scope's persona and return how many there were.
 
-    Returns:
-        How many were removed by this call.
-
-    Raises:
-        StoreError: not all of them could be removed.
-
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.short_term import clear_expired
-    >>> db = open_database("sqlite://")
-    >>> clear_expired(db=db, scope=Scope("iris"))
-    0
-    >>> db.close()
+    Every turn written does so too: this is for a timer of the host.
     """
     call = open_call(db, settings, scope)
-    count = table.delete_expired(call.db, call.persona, life=turns.read_life(call.settings))
-    table.add_count(call.db, "expirations", count)
-    return count
+    since = turns.read_since(call.settings, call.db.clock())
+    return call.db.idempotent_transaction(
+        lambda connection: table.delete_expired(connection, call.persona, since), source=table.SOURCE
+    )

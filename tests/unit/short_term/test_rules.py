@@ -11,22 +11,21 @@ import pytest
 
 from core.errors import MessageError
 from core.short_term.rules import (
+    Since,
     build_key,
     build_section,
     choose_entries,
     describe_age,
     drop_expired,
-    is_expired,
-    is_second,
     is_summary_due,
     slice_turn,
 )
-from core.short_term.shapes import Entry, Item, Life
+from core.short_term.shapes import Entry, Item
 from core.short_term.turns import list_personas, read_answers, read_messages, read_turn
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
-LIFE = Life(timedelta(hours=12), timedelta(hours=24))
+SINCE = Since(NOW - timedelta(hours=12), NOW - timedelta(hours=24))
 
 
 def said(*texts: str) -> list[dict[str, str]]:
@@ -169,12 +168,12 @@ def test_m7_keys_in_text_form() -> None:
 def test_m12_ages_of_the_table(age: timedelta, summary_age: timedelta | None, lives: bool, has_summary: bool) -> None:
     written = NOW - summary_age if summary_age is not None else None
     found = Entry(1, "u1", "c", NOW - age, summary="s" if written else "", summary_at=written)
-    read = drop_expired([found], NOW, LIFE)
+    read = drop_expired([found], SINCE)
     assert [bool(each.summary) for each in read] == ([has_summary] if lives else [])
 
 
 def test_m12_a_time_that_cannot_be_read_is_too_old() -> None:
-    assert is_expired(None, None, NOW, LIFE)
+    assert drop_expired([Entry(1, "u1", "c", None, summary="s")], SINCE) == []
 
 
 @pytest.mark.parametrize(
@@ -229,4 +228,3 @@ def test_m21_lines_that_stand_in_the_lists_are_not_repeated() -> None:
 
 def test_m23_when_a_summary_is_asked_for() -> None:
     assert is_summary_due(6, 10) and not is_summary_due(6, 9) and not is_summary_due(5, 99)
-    assert is_second(0, True) and not is_second(1, True) and not is_second(0, False)
