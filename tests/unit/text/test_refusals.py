@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from core.templates.words import refused_patterns
 from core.text.replies import beginning, judge_refusal
-from tests.unit.text.refusals_corpus import BAD, GOOD
 
+SAMPLES = Path(__file__).parents[2] / "samples" / "refusals"
 PATTERNS = refused_patterns()
 
 
@@ -17,10 +19,12 @@ def why(new: str, current: str = "") -> str:
 
 def test_s33_errors_and_refusals_are_told_from_ordinary_texts() -> None:
     """Measured on texts written for this: every one of both kinds is told right."""
-    assert len(BAD) >= 100
-    assert len(GOOD) >= 90
-    assert [text for text in BAD if why(text.replace("\\n", "\n")) != "error_like"] == []
-    assert [text for text in GOOD if why(text)] == []
+    refused, recaps = (
+        (SAMPLES / name).read_text(encoding="utf-8").splitlines() for name in ("refused.txt", "recaps.txt")
+    )
+    assert len(refused) >= 100 and len(recaps) >= 90
+    assert [text for text in refused if why(text.replace("\\n", "\n")) != "error_like"] == []
+    assert [text for text in recaps if why(text)] == []
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\n\t ", "\u200b\ufeff", "\u3000", "\x00"])
