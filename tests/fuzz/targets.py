@@ -29,7 +29,7 @@ from core.errors import CoreError
 from core.lifelong import rules_consolidation as consolidation
 from core.memories import new_item as memory_input
 from core.messages import new_message as chat_messages
-from core.prompt import messages
+from core.prompt import messages, rules_answer
 from core.relationships import rules as relationships
 from core.scope import Scope
 from core.search import rules_arguments as arguments
@@ -222,6 +222,7 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("connection strings", connecting.parse_url),
     Target("what servers say", _grants),
     Target("running recaps", model_calls.read_text),
+    Target("answers", lambda value: rules_answer.parse_answer(value, {"actions": {"message_web": {}}})),
     Target("scene answers", _scene_answer),
 )
 

@@ -17,6 +17,7 @@ _WRITTEN: dict[str, st.SearchStrategy[str]] = {
     "tool calls": of.reply_texts,
     "scene answers": of.reply_texts,
     "running recaps": of.reply_texts,
+    "answers": of.reply_texts,
     "Markdown files": of.markdown_texts,
     "items": of.json_texts | of.yaml_texts | of.json_values | of.duplicate_keys,
     "items in YAML": of.yaml_texts,

@@ -11,8 +11,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.context.incoming import IncomingMessage, get, input_facts
 from core.context.live import read_line
@@ -205,12 +203,6 @@ def test_f61_a_date_that_cannot_be_used_is_now_or_moved_with_a_note() -> None:
         found = read(date=far)
         assert (found.date, found.notes) == (moved, ("date is outside of 1970 to 9998 and was moved into it",))
     assert read_time(date(2026, 3, 10)) == (datetime(2026, 3, 10, tzinfo=UTC), False)
-
-
-@given(st.one_of(st.text(), st.integers(), st.floats(), st.datetimes(), st.binary(), st.none(), st.booleans()))
-def test_f61_no_value_makes_reading_times_fail(value: Any) -> None:
-    moment, _clamped = read_time(value)
-    assert moment is None or EARLIEST <= moment <= LATEST
 
 
 def test_p2_get_reads_keys_of_mappings_and_attributes_of_objects() -> None:

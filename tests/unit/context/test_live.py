@@ -6,12 +6,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from core.context.lines import body, place_of
+from core.context.lines import body
 from core.context.live import METADATA_KEYS, read_context_memory
-from core.shapes import HistoryEntry, ReplyNote
+from core.shapes import ReplyNote
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 
@@ -116,32 +114,6 @@ def test_p29_the_reply_of_a_live_message_is_read(name: str) -> None:
     (entry,) = read_context_memory({"a": [as_object]}).chats["a"]
     assert entry.reply == ReplyNote("bob", "see you")
     assert shown({"text": "ok", name: 12}) == 'Unknown: "ok"'
-
-
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.binary(max_size=8) | st.dates(),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(
-            st.sampled_from(
-                ["text", "date", "timestamp", "sender_name", "reply_to", "message_id", "from_user", "chat_id", "x"]
-            ),
-            inner,
-            max_size=4,
-        )
-    ),
-    max_leaves=12,
-)
-
-
-@given(ANYTHING)
-def test_f64_anything_can_be_handed_over(memory: Any) -> None:
-    live = read_context_memory(memory)
-    for chat in live.chats.values():
-        assert chat
-        for entry in chat:
-            assert isinstance(entry, HistoryEntry)
-            assert len(f"{place_of(entry)}{body(entry, zone=UTC, now=NOW)}".splitlines()) == 1
 
 
 def test_f64_context_memory_of_a_wrong_type_is_left_out_with_a_note() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
-from typing import Any
 
 import jsonschema
 import pytest
@@ -109,13 +107,3 @@ def test_c28_the_answer_has_the_form_of_the_call() -> None:
     anthropic = build_answer(ToolCall(NAME, "", "anthropic", "t1"), False, "empty: <b>")
     assert (anthropic["type"], anthropic["tool_use_id"], anthropic["is_error"]) == ("tool_result", "t1", True)
     assert json.loads(anthropic["content"]) == told
-
-
-def test_f30_hostile_replies_are_read_in_time() -> None:
-    """1 MB of openings, of brackets, of broken entities: an answer, no hang."""
-    hostile: list[Any] = ["<use_tool>" * 100_000, "<" * 1_000_000, "< " * 500_000, "&#" * 500_000, "[" * 1_000_000]
-    hostile += [f"<use_tool><name>memoryTool</name>{'<memoryContent>' * 60_000}", xml("&" * 1_000_000)]
-    for text in hostile:
-        started = time.process_time()
-        found = read_text_calls(text)
-        assert time.process_time() - started < 2 and len(found) <= tool_calls.MOST_CALLS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -211,11 +210,3 @@ def test_t47_phrases_match_on_word_boundaries() -> None:
     assert not holds("cafe\u0301s", "cafe")
     assert holds("hey @memory!", "@memory")
     assert not holds("anything", "", "  ")
-
-
-def test_t46_a_megabyte_is_read_in_bounded_time() -> None:
-    phrases = load_phrases(LANGUAGES)
-    start = time.process_time()
-    assert not should_remember("noteb that rememberx " * 10_000, None, [phrases])
-    assert not should_remember("please rememberx (((( **** " * 140, None, [phrases])
-    assert time.process_time() - start < 5

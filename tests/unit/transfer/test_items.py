@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import math
 import time
 import tracemalloc
@@ -18,11 +17,10 @@ from hypothesis import strategies as st
 
 from core.errors import TransferError
 from core.scope import Scope
-from core.transfer.fields import RefusedError
 from core.transfer.items import write_items
 from core.transfer.items.documents import MAX_ITEMS, SYNTAXES, find_syntax, parse, read_text
 from core.transfer.items.formats import Row, read_items
-from core.transfer.items.storage import ItemDefaults, read_item
+from core.transfer.items.storage import ItemDefaults
 
 READING = ItemDefaults(Scope("iris"), "KeyFacts", datetime(2026, 3, 10, 12, tzinfo=UTC), 604800)
 
@@ -201,42 +199,6 @@ def test_l39_bombs_take_bounded_time_and_memory(content: str) -> None:
 
 
 # Whatever comes
-
-
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
-    max_leaves=12,
-)
-FIELDS = st.sampled_from(
-    ["text", "content", "memory", "kind", "tier", "importance", "tags", "metadata", "timestamp", "expires_at", "pinned",
-     "provenance", "source_message_ids", "author", "scope", "label", "emotion", "intensity", "created_at", "persona",
-     "categories", "keys", "key", "uid", "enabled", "disable", "entries", "items", "results", "memories", "data",
-     "format", "character_book", "relations", "ai_diary", "type", "name", "archived_at", "is_session", "conf_uid"]
-)  # fmt: skip
-ITEMS = st.dictionaries(FIELDS, VALUES | st.text(max_size=30) | st.dictionaries(FIELDS, VALUES, max_size=3), max_size=6)
-DOCUMENTS = st.one_of(
-    VALUES,
-    st.dictionaries(FIELDS, st.lists(ITEMS | VALUES, max_size=4) | ITEMS | VALUES, max_size=4),
-    st.lists(ITEMS, max_size=4),
-)
-
-
-def _never_fails(content: bytes) -> None:
-    for syntax in (None, *SYNTAXES):
-        try:
-            for row in read_items(content, syntax).rows:
-                assert isinstance(row.number, int) and isinstance(row.reason, str)
-                if not row.reason:
-                    read_item(row.value, READING)
-        except (TransferError, RefusedError):
-            pass
-
-
-@given(DOCUMENTS)
-def test_f76_no_document_fails_but_with_an_error_of_the_project(value: Any) -> None:
-    """Values of every kind at every place of every shape."""
-    _never_fails(json.dumps(value).encode("utf-8", "surrogatepass"))
 
 
 PLAIN = (

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.transfer import formats
 from core.transfer.files import Export
@@ -106,18 +104,6 @@ def test_f76_bad_sillytavern_rows_are_listed() -> None:
     said = ("send_date is missing", "send_date cannot be read", "mes is a number", "is_user is no switch")
     assert all(reason in each.reason for reason, each in zip(said, bad, strict=True))
     assert [each.row for each in bad] == [1, 2, 3, 4] and second.at == first.at
-
-
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(), lambda inner: st.lists(inner, max_size=3)
-)
-
-
-@given(st.dictionaries(st.sampled_from([*ROW, *LINE, *HEADER, "swipes", "swipe_id", "extra"]), _JSON))
-def test_no_object_makes_a_reader_raise(value: dict[str, Any]) -> None:
-    """A file may hold anything."""
-    for reader in (records, sillytavern):
-        assert all(isinstance(each, (Line, Fault, Left)) for each in read_all(reader, value)[0])
 
 
 def _file(folder: Path, *values: object) -> Path:
