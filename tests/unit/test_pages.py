@@ -1,0 +1,195 @@
+"""What README.md and the pages of docs/ show is run, and what they name and link to is there (R35, R36)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.calls import defaults
+from core.config import FLAGS
+from core.context.context import order_context
+from core.database.engine import Database
+from core.db import configure
+from core.hooks import clear_hooks
+from core.jobs import register_handler
+from core.jobs.handlers import list_types
+from core.privacy import set_screen
+from core.prompt_engine import build_json_prompt
+from core.scope import Scope
+from core.transfer.imports import import_file
+from tests.store.embedder import Grams
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+README = ROOT / "README.md"
+ABOUT = [README, *(ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY"))]
+MADE = {DOCS / name for name in ("api.md", "config.md", "schema.md")}
+"""Pages that `make docs-site` writes from the code."""
+SITE = [page for page in sorted(DOCS.rglob("*.md")) if page not in MADE]
+SILENT = {"which", "was", "again", "all", "had", "the", "ann"}
+
+
+def read_blocks(page: Path, language: str) -> list[str]:
+    """Return the blocks of a language on a page."""
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+class Model:
+    """Stands in for a model of sentences: words that tell something, by what they mean."""
+
+    def encode(self, texts: list[str]) -> list[list[float]]:
+        """Return one vector for each text."""
+        telling = [[word for word in re.findall(r"\w{3,}", text.lower()) if word not in SILENT] for text in texts]
+        return Grams().embed([" ".join(words) for words in telling])
+
+
+@pytest.fixture
+def own_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Run in an empty folder, and leave the process as it was."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    yield
+    if defaults._process.db is not None:
+        defaults._process.db.close()
+    configure(None)
+    set_screen(None)
+    clear_hooks()
+    for name in ("GREET", "BROKEN"):
+        register_handler(name, None)
+
+
+def test_the_ten_lines_run_and_print_what_they_say(own_defaults: None, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first thing a developer does with a library is to copy this; only the times of a run are its own."""
+    (snippet,), (shown,) = read_blocks(README, "python"), read_blocks(README, "text")
+    assert len([line for line in snippet.splitlines() if line]) == 10
+    names: dict[str, Any] = {}
+    exec(compile(snippet, "README.md", "exec", dont_inherit=True), names)
+    time = r"\[\d{4}-\d\d-\d\d \d\d:\d\d\]|It is \w+, [\d :-]+"
+    assert re.sub(time, "[]", capsys.readouterr().out) == re.sub(time, "[]", shown)
+    assert Path("persona.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("page", "count"),
+    [
+        ("privacy", 3), ("embeddings", 2), ("check", 1), ("lifelong", 6), ("conversations", 1), ("forgetting", 1),
+        ("relationships", 4), ("short-term", 4), ("hosting", 7), ("jobs", 4), ("models", 5),
+    ],
+)  # fmt: skip
+def test_the_examples_of_a_page_run_in_their_order(
+    own_defaults: None, capsys: pytest.CaptureFixture[str], page: str, count: int
+) -> None:
+    """As a reader would paste them."""
+    blocks = read_blocks(DOCS / f"{page}.md", "python")
+    assert len(blocks) >= count
+    names: dict[str, Any] = {"model": Model()}
+    try:
+        for block in blocks:
+            exec(compile(block, f"docs/{page}.md", "exec", dont_inherit=True), names)
+            if page == "models":  # each print gives what stands beside it
+                assert capsys.readouterr().out.splitlines() == re.findall(r"print\(.*\)  # (.*)", block)
+    finally:
+        for handle in (names.get("db"), names.get("call", {}).get("db")):
+            if isinstance(handle, Database):
+                handle.close()
+    if page == "hosting":
+        assert [names[f"saved_in_{place}"].stored for place in ("group", "private", "guild")] == [True] * 3
+        assert {hit["source"] for hit in names["hits"]} == {"memories", "chat_history"}
+        assert names["prompt"]["instructions"].startswith("You are Iris.")
+        assert (names["prompt"]["context"]["weather"], list(names["prompt"]["actions"])) == (
+            "rain",
+            ["message_discord"],
+        )
+    if page == "jobs":
+        assert names["made"] == ["Ada moved to Rome."] * 3
+
+
+def test_the_example_of_a_prompt_has_the_keys_of_a_prompt(own_defaults: None) -> None:
+    """Key order is part of the contract, so the page that shows it must have it right."""
+    (block,) = read_blocks(DOCS / "prompt.md", "json")
+    shown = json.loads(block)
+    sender = {"id": "a", "full_name": "Ann Miller", "username": "ann"}
+    message = {"message_id": "2", "date": None, "from_user": sender, "interface_path": "web/42"}
+    made = build_json_prompt(message, scope=Scope("iris"))
+    assert list(shown) == list(made) == ["context", "input", "instructions", "__pre_reduction_size", "actions"]
+    assert list(shown["context"]) == list(order_context(shown["context"]))
+    assert list(shown["input"]) == list(made["input"])
+    assert list(shown["input"]["payload"]) == list(made["input"]["payload"])
+    assert list(shown["input"]["payload"]["source"]) == list(made["input"]["payload"]["source"])
+
+
+def test_the_page_about_importing_names_what_a_row_needs(tmp_path: Path) -> None:
+    """The row shown can be imported, and a row without one of the required fields cannot."""
+    (block,) = read_blocks(DOCS / "import.md", "json")
+    row = json.loads(block)
+    required = re.findall(r"^\| `(\w+)` \| required", (DOCS / "import.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert required == ["text", "speaker", "timestamp"]
+    path = tmp_path / "rows.jsonl"
+    rows = [{n: row[n] for n in required}, *({n: row[n] for n in row if n != name} for name in required)]
+    path.write_text("\n".join(json.dumps(each) for each in rows))
+    looked = import_file(path, dry_run=True)
+    assert (looked.could_import, [problem.row for problem in looked.errors]) == (1, [2, 3, 4])
+
+
+def test_flags_that_pages_name_exist() -> None:
+    """A flag that was renamed must not live on in the documentation."""
+    other = (
+        "MOST_KNOWN MOST_EXACT DATABASE_URL_FILE ADMIN_TOKEN_FILE LLM_API_KEY_FILE CONFIG_FILE TEST_DATABASE_URL "
+        "TEST_SERVERS TEST_SERVERS_DIR MARIADB_SUITE PAGE_PICTURES SBOM_EXTRAS WRITER_TURNS PROMISE_PROMPTS "
+        "HOOK_NAMES NOT_SAID JSON_CONTAINS JSON_QUOTE"
+    )
+    known = {*FLAGS, *other.split(), *list_types()}
+    for page in (*ABOUT, *SITE):
+        named = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`", page.read_text(encoding="utf-8")))
+        assert named <= known, page.name
+
+
+def without_code(text: str) -> str:
+    """Return a page without its blocks of code."""
+    return re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the names of a page's headings, as the site makes them."""
+    titles = re.findall(r"^#{1,6} +(.+?) *#*$", without_code(page.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in titles}
+
+
+@pytest.mark.checkout
+def test_r35_links_lead_to_files_and_the_site_is_whole_by_itself() -> None:
+    """The site holds docs/ and nothing else: a link out of it leads nowhere there."""
+    broken = []
+    for page in (*ABOUT, *SITE):
+        for link in re.findall(r"\]\(([^)\s]+)\)", without_code(page.read_text(encoding="utf-8"))):
+            path, _, anchor = link.partition("#")
+            target = (page.parent / path).resolve() if path else page
+            if re.match(r"[a-z]+:", link) or target in MADE:
+                continue
+            is_outside = page in SITE and DOCS not in target.parents
+            if is_outside or not target.exists() or (anchor and page in SITE and anchor not in anchors(target)):
+                broken.append((page.name, link))
+    assert broken == []
+
+
+@pytest.mark.checkout
+def test_r36_each_figure_of_the_benchmarks_has_a_command_that_exists() -> None:
+    """A figure nobody can repeat is no figure."""
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for page in ("benchmarks", "scale"):
+        text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+        for name in re.findall(r"`make ([\w-]+)", text):
+            assert name in targets, name
+        for module, _, options in re.findall(r"`python -m (bench(\.\w+)?)([^`|]*)`", text):
+            file = ROOT / (module.replace(".", "/") + ("/__main__.py" if module == "bench" else ".py"))
+            source = file.read_text(encoding="utf-8")
+            assert [option for option in re.findall(r"--[\w-]+", options) if f'"{option}"' not in source] == [], module
+    text = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    tables = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    assert {table.split("\n")[0] for table in tables} >= {"Recall alone", "Recall at size", "Cost at size"}
+    with_figures = [table for table in tables if "\n|---" in table]
+    assert [table.split("\n")[0] for table in with_figures if not re.search(r"`(make|python -m)", table)] == []
