@@ -20,17 +20,15 @@ from .context.incoming import NON_TEXT, IncomingMessage, read_reply, read_role
 from .database import rows
 from .database.engine import Database
 from .errors import MessageError
-from .forgetting import followers
+from .forgetting import table_followers
 from .memories import instructions as standing
-from .messages import new_message, table_changes, table_reading
+from .messages import new_message, table_reading
 from .messages import table as messages_table
 from .messages.table_reading import Line
 from .relationships import table as relationships_table
 from .scope import Scope
 from .search.rules_arguments import read_limit
 from .shapes import PERSONA_SENDER, ChatLine, WriteResult
-from .stories.calls import open_conversation
-from .stories.refresh import refresh as refresh_story
 from .text.host_values import get
 
 __all__ = ["CacheStats", "clear_chat_history", "delete_chat_message", "edit_chat_message", "get_cache_stats",
@@ -69,37 +67,30 @@ def save_chat_message(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Store one message for good, once, and say what became of it.
+    """Store one message, once.
 
     Args:
         interface_path: conversation key `interface/chat[/thread]`, at most 512 bytes.
         message_text: as said, at most 16 MB.
         sender_id: the platform's id of who said it; `self` is the persona. Left out: who the scope says is speaking.
         timestamp: datetime, ISO 8601 text or seconds since 1970; naive is UTC; left out or unreadable: now.
-        metadata: anything JSON can hold.
-        message_id: the platform's id of the message.
         role: user, persona, system, narrator or thought; by default persona for `self`, else user.
         triggered_by: participant key `interface/id` whose turn a line of the persona answers; left out: the scope's.
         title, server_name: what the conversation and its server are called, for people.
-        reply_to: what it replies to: the platform's id of a message of the conversation, or a dict of text, username
-            and timestamp. Lines of the history show it.
+        reply_to: the platform's id of the message it answers, or a dict of text, username and timestamp.
 
     Returns:
         `(True, row id, "")`; else reason `empty` (blank path or text), `duplicate` with the id of the row that is
-        there, or `privacy`. Whatever had to be changed stands in `notes`.
+        there, or `privacy`. `notes` lists what had to be changed.
 
     Raises:
         MessageError: a key too long or with a NUL, a text over 16 MB, an unknown role, a value of a wrong type.
         StoreWriteError: nothing was stored.
 
-    Example:
-        >>> from prompt_engine import open_database
-        >>> db = open_database("sqlite://")
-        >>> save_chat_message("web/7", "Is there tea?", "Ann", "ann", db=db).stored
-        True
-        >>> save_chat_message("web/7", " ", db=db)
-        WriteResult(stored=False, id=None, reason='empty')
-        >>> db.close()
+    >>> from prompt_engine import open_database
+    >>> db = open_database("sqlite://")
+    >>> save_chat_message("web/7", "Is there tea?", "Ann", "ann", db=db).stored
+    True
     """
     return _save(
         open_call(db, settings, scope),
@@ -176,24 +167,15 @@ def save_message(
 ) -> WriteResult:
     """Store an incoming message with everything in it: text, sender, time, id, and what it replies to.
 
-    Args:
-        message, context_memory, interface_name: as `build_json_prompt` takes them.
-        scope: gives persona and destination, and what the message does not say.
+    `message`, `context_memory` and `interface_name` are as `build_json_prompt` takes them; `scope` gives persona and
+    destination, and what the message does not say. Returns and raises as `save_chat_message`; a MessageError also where
+    the message names no conversation.
 
-    Returns:
-        As `save_chat_message`; the message is seen where it was said. What of it could not be read stands in `notes`.
-
-    Raises:
-        MessageError: the message cannot be used, or names no conversation.
-        StoreWriteError: nothing was stored.
-
-    Example:
-        >>> from prompt_engine import open_database
-        >>> db = open_database("sqlite://")
-        >>> message = {"message_id": 1, "date": "2026-03-10T12:00:00Z", "text": "Tea?", "interface_path": "web/7"}
-        >>> save_message(message, db=db).stored, save_message(message, db=db).reason
-        (True, 'duplicate')
-        >>> db.close()
+    >>> from prompt_engine import open_database
+    >>> db = open_database("sqlite://")
+    >>> message = {"message_id": 1, "date": "2026-03-10T12:00:00Z", "text": "Tea?", "interface_path": "web/7"}
+    >>> save_message(message, db=db).stored, save_message(message, db=db).reason
+    (True, 'duplicate')
     """
     settings = settings_for(settings)
     incoming = IncomingMessage.read(
@@ -247,28 +229,18 @@ def load_chat_history(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> list[ChatLine]:
-    """Return the newest messages of a conversation, oldest first.
+    """Return the newest messages of a conversation that the scope sees, oldest first; [] for a blank path.
 
     Args:
-        path: conversation key; blank gives [].
-        limit: most messages; None is CHAT_HISTORY, at most 1000.
+        path: conversation key; one that cannot be a key is a MessageError.
+        limit: most messages, at most 1000; None is CHAT_HISTORY.
         level: with every conversation below `path/`, such as the threads of a group.
 
-    Returns:
-        Lines with sender_name, sender_id, text, timestamp (ISO 8601, UTC), interface_path, role, and metadata where
-        there is any; [] where nothing was said, or nothing the scope sees.
-
-    Raises:
-        MessageError: the path cannot be a key.
-        StoreReadError: nothing could be read.
-
-    Example:
-        >>> from prompt_engine import open_database
-        >>> db = open_database("sqlite://")
-        >>> saved = save_chat_message("web/7", "Is there tea?", "Ann", "ann", db=db)
-        >>> [(line["sender_name"], line["text"]) for line in load_chat_history("web/7", db=db)]
-        [('Ann', 'Is there tea?')]
-        >>> db.close()
+    >>> from prompt_engine import open_database
+    >>> db = open_database("sqlite://")
+    >>> saved = save_chat_message("web/7", "Is there tea?", "Ann", "ann", db=db)
+    >>> [(line["sender_name"], line["text"]) for line in load_chat_history("web/7", db=db)]
+    [('Ann', 'Is there tea?')]
     """
     check_handle(db)
     if path is None or (isinstance(path, str) and not path.strip()):
@@ -285,24 +257,13 @@ def load_global_chat_history(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> list[ChatLine]:
-    """Return the newest messages over all conversations the scope sees, oldest first.
+    """Return the newest messages over all conversations the scope sees, oldest first; at most 1000.
 
-    Args:
-        limit: most messages, at most 1000; what is no number is 10.
-
-    Returns:
-        Lines as `load_chat_history` gives them.
-
-    Raises:
-        StoreReadError: nothing could be read.
-
-    Example:
-        >>> from prompt_engine import open_database
-        >>> db = open_database("sqlite://")
-        >>> first, second = save_chat_message("web/7", "Tea?", db=db), save_chat_message("web/8", "Coffee?", db=db)
-        >>> [line["text"] for line in load_global_chat_history(1, db=db)]
-        ['Coffee?']
-        >>> db.close()
+    >>> from prompt_engine import open_database
+    >>> db = open_database("sqlite://")
+    >>> first, second = save_chat_message("web/7", "Tea?", db=db), save_chat_message("web/8", "Coffee?", db=db)
+    >>> [line["text"] for line in load_global_chat_history(1, db=db)]
+    ['Coffee?']
     """
     return _read_lines(open_call(db, settings, scope), limit, 10)
 
@@ -314,30 +275,17 @@ def clear_chat_history(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> int:
-    """Delete the messages of a conversation, those below it not, and return how many there were.
+    """Delete the messages of a conversation that the scope sees, not those below it, and return how many there were.
 
-    Args:
-        path: conversation key.
-
-    Returns:
-        How many were deleted; 0 where the scope sees none.
-
-    Raises:
-        MessageError: the path is blank or cannot be a key.
-        StoreWriteError: nothing was deleted.
-
-    Example:
-        >>> from prompt_engine import open_database
-        >>> db = open_database("sqlite://")
-        >>> saved = save_chat_message("web/7", "Is there tea?", db=db)
-        >>> clear_chat_history("web/7", db=db), clear_chat_history("web/7", db=db)
-        (1, 0)
-        >>> db.close()
+    >>> from prompt_engine import open_database
+    >>> db = open_database("sqlite://")
+    >>> saved = save_chat_message("web/7", "Is there tea?", db=db)
+    >>> clear_chat_history("web/7", db=db), clear_chat_history("web/7", db=db)
+    (1, 0)
     """
     call = open_call(db, settings, scope)
     key = find_key(call, path)
-    viewer = _view_from(call, key)
-    return table_changes.clear_conversation(call.db, viewer.scope, key, audiences=viewer.audiences)
+    return table_followers.clear_conversation(call, _view_from(call, key), key)
 
 
 def get_cache_stats(
@@ -348,20 +296,12 @@ def get_cache_stats(
 ) -> CacheStats:
     """Return how much of the log the scope sees.
 
-    Returns:
-        See `CacheStats`; 0 and None where there is nothing.
-
-    Raises:
-        StoreReadError: nothing could be read.
-
-    Example:
-        >>> from prompt_engine import open_database
-        >>> db = open_database("sqlite://")
-        >>> saved = save_chat_message("web/7", "Is there tea?", timestamp="2026-03-10T12:00:00Z", db=db)
-        >>> stats = get_cache_stats(db=db)
-        >>> stats["total_messages"], stats["newest_message"]
-        (1, '2026-03-10T12:00:00+00:00')
-        >>> db.close()
+    >>> from prompt_engine import open_database
+    >>> db = open_database("sqlite://")
+    >>> saved = save_chat_message("web/7", "Is there tea?", timestamp="2026-03-10T12:00:00Z", db=db)
+    >>> stats = get_cache_stats(db=db)
+    >>> stats["total_messages"], stats["newest_message"]
+    (1, '2026-03-10T12:00:00+00:00')
     """
     call = open_call(db, settings, scope)
     viewer = _view_from(call)
@@ -386,8 +326,8 @@ def edit_chat_message(
 ) -> WriteResult:
     """Give a stored message another text, and bring what was made of it in step, in one transaction.
 
-    What was captured as it was said says the new text, instructions are recognised anew, what was saved or made of this
-    message alone goes, and what was made of others too is made anew. A recap of the former text is stale.
+    Its instructions are recognised anew, what was made of this message alone goes, what was made of others too is made
+    anew, and its recap is stale.
 
     Args:
         message: the row id that saving returned; with `interface_path` the platform's message id.
@@ -396,19 +336,11 @@ def edit_chat_message(
     Returns:
         `(True, row id, "")`; else reason `empty`, `unchanged` (no such message, or it says that already), or `privacy`.
 
-    Raises:
-        MessageError: a value of a wrong type, a text over 16 MB.
-        StoreWriteError: nothing was changed.
-
-    Example:
-        >>> from prompt_engine import open_database
-        >>> db = open_database("sqlite://")
-        >>> saved = save_chat_message("web/7", "Is there te?", db=db)
-        >>> edit_chat_message(saved.id, "Is there tea?", db=db).stored
-        True
-        >>> edit_chat_message(saved.id, "Is there tea?", db=db).reason
-        'unchanged'
-        >>> db.close()
+    >>> from prompt_engine import open_database
+    >>> db = open_database("sqlite://")
+    >>> saved = save_chat_message("web/7", "Is there te?", db=db)
+    >>> edit_chat_message(saved.id, "Is there tea?", db=db).stored
+    True
     """
     check_handle(db)
     text = rows.text(message_text, "message_text")
@@ -417,9 +349,9 @@ def edit_chat_message(
     call = open_call(db, settings, scope)
     place = _find_message(call, message, interface_path)
     if place is None:
-        return followers.NO_MESSAGE
+        return table_followers.NO_MESSAGE
     row_id, conversation = place
-    return followers.edit_message(call, _view_from(call, conversation), conversation, row_id, text)
+    return table_followers.edit_message(call, _view_from(call, conversation), conversation, row_id, text)
 
 
 def delete_chat_message(
@@ -430,39 +362,23 @@ def delete_chat_message(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Delete a stored message with everything made of it.
+    """Delete a stored message with everything made of it, in one transaction; the message is named as for editing.
 
-    Memories, instructions, diary entries, recaps and summaries that stand on it go in the same transaction, as far as
-    they are known to stand on it (`message_id=`); what was made of others too is queued to be made anew.
+    What is known to stand on it (`message_id=`) goes; what was made of others too is queued to be made anew. Returns
+    `(True, row id, "")`, or reason `unchanged` where there is no such message.
 
-    Args:
-        message, interface_path: as for `edit_chat_message`.
-
-    Returns:
-        `(True, row id, "")`, with a note where a scene ended with the message and is deleted with its recaps; or reason
-        `unchanged` where there is no such message.
-
-    Raises:
-        MessageError: a value of a wrong type.
-        StoreWriteError: nothing was deleted.
-
-    Example:
-        >>> from prompt_engine import open_database
-        >>> db = open_database("sqlite://")
-        >>> saved = save_chat_message("web/7", "Is there tea?", db=db)
-        >>> delete_chat_message(saved.id, db=db).stored, load_chat_history("web/7", db=db)
-        (True, [])
-        >>> db.close()
+    >>> from prompt_engine import open_database
+    >>> db = open_database("sqlite://")
+    >>> saved = save_chat_message("web/7", "Is there tea?", db=db)
+    >>> delete_chat_message(saved.id, db=db).stored, load_chat_history("web/7", db=db)
+    (True, [])
     """
     call = open_call(db, settings, scope)
     place = _find_message(call, message, interface_path)
     if place is None:
-        return followers.NO_MESSAGE
+        return table_followers.NO_MESSAGE
     row_id, conversation = place
-    result = followers.delete_message(call, _view_from(call, conversation), conversation, row_id)
-    if followers.SCENE_GONE in result.notes:  # its messages may have been hidden
-        refresh_story(open_conversation(call, conversation))
-    return result
+    return table_followers.delete_message(call, _view_from(call, conversation), conversation, row_id)
 
 
 def _find_message(call: Call, message: object, interface_path: object) -> tuple[int, str] | None:

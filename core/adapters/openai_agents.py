@@ -16,7 +16,7 @@ from ..base import logs
 from ..calls.call import Call, GivenSettings, open_call, with_viewer
 from ..chat_history_cache import clear_chat_history
 from ..database.engine import Database
-from ..forgetting import followers
+from ..forgetting import table_followers
 from ..memories import instructions as standing
 from ..messages import new_message, table_batches, table_reading
 from ..scope import Scope
@@ -204,7 +204,7 @@ class Session:
             if not lines:
                 break
             line = lines[0]
-            if followers.delete_message(call, call.viewer, call.scope.conversation or "", line.id).stored:
+            if table_followers.delete_message(call, call.viewer, call.scope.conversation or "", line.id).stored:
                 return _read_item(line.role, line.text, line.metadata)
         return None
 

@@ -1,44 +1,151 @@
-"""What was made of a message follows it when it is changed or deleted, in the same transaction.
+"""A message changed or deleted with everything made of it, in one transaction.
 
 | made of it | the message is deleted | it says something else |
 |---|---|---|
 | what was captured as said | goes | says it too |
 | instructions, what was saved, items, diary entries that stand on it alone | go | go; instructions are read anew |
-| items that an operation made of others too | go, made anew | are put away, made anew |
+| items that an operation made of others too | go, made anew | go, made anew |
 | others that stand on others too | stay, without it | stay |
 | scene recaps, running recap | go, made anew | made anew |
 | summaries of the conversation and of its short-term entries | go, made anew | go, made anew |
 | quotes of it in replies | go | say it too |
-
-Called by `forgetting.followers`, the only one who may change a message for good.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import String, case, cast, false, null, or_, select, update
+from sqlalchemy import Connection, String, case, cast, false, null, or_, select, update
 
 from ..access import table_conversations
+from ..access.view import Viewer
+from ..calls.call import Call
+from ..conversations import memory_files
+from ..database import rows
 from ..database.dialects import has_keyword, like_pattern
 from ..database.rows import read_list
 from ..database.schema import ai_diary, audiences, chat_history_cache, memories
-from ..database.sources import AI_DIARY, MEMORIES, SourceTable
+from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
 from ..index import indexed
+from ..memories import instructions, shown_texts
 from ..memories.rules import INSTRUCTION, SAVED
+from ..messages import table as messages_table
+from ..messages import table_changes, table_story_rows
+from ..shapes import WriteResult
 from ..short_term import table as short_term_table
+from ..stories.refresh import refresh_within
 from ..text.folding import fold
 from ..text.hits import content_digest
-from . import table_items, table_quotes, table_stories
+from . import table, table_items, table_quotes, table_stories
 from .table_rows import Removal
 
+NO_MESSAGE = WriteResult(False, None, "unchanged", notes=("there is no such message",))
 CHANGED = "changed"
 """Why messages are consolidated anew."""
 _MADE = ("model", "extract")
 _TAKES_PLACE = (INSTRUCTION, SAVED)
 """Kinds of items that take the place of others: without them the others hold again."""
 _M, _D, _C = memories.c, ai_diary.c, chat_history_cache.c
+
+
+def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -> WriteResult:
+    """Delete a visible message with what was made of it; `unchanged` where there is none."""
+
+    def work(removal: Removal, row: Any) -> WriteResult:
+        _change_followers(removal, row, None)
+        removal.delete_rows(CHAT, [row_id])
+        _drop_summaries(removal, row)
+        if removal.counts["scenes"]:  # its messages may have been hidden
+            refresh_within(removal.connection, call.persona, conversation, call.settings)
+        return WriteResult(True, row_id)
+
+    return _change(call, viewer, conversation, row_id, work)
+
+
+def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, text: str) -> WriteResult:
+    """Give a visible message another text, and bring what was made of it in step."""
+    rows.check_size(fold(text), "message_text in its folded form")
+    flags = call.settings
+
+    def work(removal: Removal, row: Any) -> WriteResult:
+        connection, db, persona = removal.connection, removal.db, removal.persona
+        if table_changes.is_private(connection, persona, row, flags.privacy_default):
+            return WriteResult(False, row_id, "privacy")
+        if row.message_text == text:
+            return WriteResult(False, row_id, "unchanged")
+        _change_followers(removal, row, text)
+        table_changes.rewrite_message(connection, db, persona, row, text)
+        table_story_rows.mark_changed(
+            connection, db, persona, conversation, row_id, text, role=row.role, queues=flags.recap_on_message
+        )
+        _drop_summaries(removal, row)
+        # What it asks for as it reads now, as if it had been said so when it was.
+        stated = instructions.read_instructions(text, flags, role=row.role, excluded=bool(row.excluded))
+        facts = table_conversations.find(connection, persona, conversation)
+        place = table_conversations.Place(row.audience_id, facts is not None and facts.local_only)
+        whose = replace(call.scope, conversation=conversation, participant=row.participant_key)
+        messages_table.record_instructions(
+            connection, db, whose, place, row_id, row.timestamp, stated, flags.privacy_default
+        )
+        removal.counts[CHAT.table.name] += 1
+        return WriteResult(True, row_id)
+
+    return _change(call, viewer, conversation, row_id, work)
+
+
+def _change(
+    call: Call, viewer: Viewer, conversation: str, row_id: int, work: Callable[[Removal, Any], WriteResult]
+) -> WriteResult:
+    """Do the work on a message that is held, settle what many rows share, and what is kept elsewhere."""
+    db, persona = call.db, call.persona
+
+    def run(connection: Connection) -> tuple[WriteResult, Removal]:
+        removal = Removal(connection, db, persona)
+        table.lock_conversations(removal, [conversation])
+        row = table_changes.hold_message(connection, persona, row_id)
+        if row is None or not _is_seen(connection, viewer, persona, conversation, row.audience_id):
+            return NO_MESSAGE, removal
+        result = work(removal, row)
+        if result.stored:
+            table.finish(removal)
+        return result, removal
+
+    result, removal = db.idempotent_transaction(run, source="chat_history_cache")
+    if result.stored:
+        shown_texts.forget_turns(db, persona)
+        if removal.counts["memories"] or removal.counts["conversation_summaries"]:
+            for folder in memory_files.find_folders(db, call.settings):
+                memory_files.rewrite_folder(folder, db, call.settings, persona)
+    return result
+
+
+def _is_seen(connection: Connection, viewer: Viewer, persona: str, conversation: str, audience_id: int) -> bool:
+    """Return whether a message is one's own conversation's, or one that a search shows here."""
+    if audience_id not in viewer.audiences:
+        return False
+    if viewer.sees_local_only or viewer.scope.conversation == conversation:
+        return True
+    facts = table_conversations.find(connection, persona, conversation)
+    return facts is None or not facts.local_only
+
+
+def clear_conversation(call: Call, viewer: Viewer, conversation: str) -> int:
+    """Delete the visible messages of a conversation, with their stories and short-term entries; return how many."""
+
+    def work(connection: Connection) -> int:
+        removal = Removal(connection, call.db, call.persona)
+        table.lock_conversations(removal, [conversation])
+        seen = sorted(viewer.audiences)
+        messages = removal.find_values(_C.id, _C.interface_path == conversation, _C.audience_id.in_(seen))
+        table_stories.delete_parts(removal, conversation, messages)
+        deleted = removal.delete_rows(CHAT, messages)
+        short_term_table.remove_channel(connection, call.persona, conversation, seen)
+        table.finish(removal)
+        return deleted
+
+    return call.db.idempotent_transaction(work, source="chat_history_cache")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +162,8 @@ class _Standing:
     """It is the message's own text."""
 
 
-def change_followers(removal: Removal, message: Any, text: str | None) -> None:
-    """Bring what was made of a stored message in step with its new text; None: the message is about to go.
-
-    The caller rewords short-term entries of a new text and reads its instructions.
-    """
+def _change_followers(removal: Removal, message: Any, text: str | None) -> None:
+    """Bring what was made of a stored message in step with its new text; None: the message is about to go."""
     key = message.interface_path
     if text is None:
         table_stories.delete_parts(removal, key, {message.id})
@@ -72,7 +176,7 @@ def change_followers(removal: Removal, message: Any, text: str | None) -> None:
     _change_items(removal, message, text)
 
 
-def drop_summaries(removal: Removal, message: Any) -> None:
+def _drop_summaries(removal: Removal, message: Any) -> None:
     """Delete the summaries made of the conversation since the message; called when it is changed or gone."""
     key = message.interface_path
     short_term_table.drop_summaries(removal.connection, removal.persona, key, message.timestamp)
@@ -132,34 +236,20 @@ def _find_said(removal: Removal, message: Any, digest: bytes) -> list[_Standing]
 
 def _change_items(removal: Removal, message: Any, text: str | None) -> None:
     deleted: list[_Standing] = []
-    away: list[_Standing] = []
     for each in _find_items(removal, message):
         if not each.others and each.is_said and text is not None and each.kind != INSTRUCTION:
             _reword(removal, each.id, text)
-        elif not each.others or (each.is_made and text is None):
+        elif not each.others or each.is_made:
             deleted.append(each)
-        elif each.is_made:
-            away.append(each)
         elif text is None or each.kind == INSTRUCTION:
-            _leave_source(removal, each)
-    if deleted:
-        withdrawn = {each.id for each in deleted if each.kind in _TAKES_PLACE}
-        table_items.remove_items(removal, {each.id for each in deleted}, withdrawn=withdrawn)
-    # They are found no more until they are made anew; an operator still sees them among the archived ones.
-    now, ids = removal.db.clock(), [each.id for each in away]
-    removal.counts[memories.name] += indexed.set_hidden(
-        removal.connection, removal.db, MEMORIES, removal.persona, ids, archived_at=now, updated_at=now
-    )
-    remade = [each for each in (*deleted, *away) if each.is_made]
-    rows = {other for each in remade for other in each.others if isinstance(other, int)}
+            change = update(memories).where(_M.persona_id == removal.persona, _M.id == each.id)
+            removal.connection.execute(change.values(source_message_ids=list(each.others)))
+    withdrawn = {each.id for each in deleted if each.kind in _TAKES_PLACE}
+    table_items.remove_items(removal, {each.id for each in deleted}, withdrawn=withdrawn)
+    remade = [each for each in deleted if each.is_made]
+    sources = {other for each in remade for other in each.others if isinstance(other, int)}
     itself = {message.id} if remade and text is not None else set()
-    table_items.consolidate_anew(removal, rows | itself, CHANGED)
-
-
-def _leave_source(removal: Removal, standing: _Standing) -> None:
-    """Let an item that stands on other messages too stand on these alone."""
-    change = update(memories).where(_M.persona_id == removal.persona, _M.id == standing.id)
-    removal.connection.execute(change.values(source_message_ids=list(standing.others)))
+    table_items.consolidate_anew(removal, sources | itself, CHANGED)
 
 
 def _reword(removal: Removal, row_id: int, text: str) -> None:

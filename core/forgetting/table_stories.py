@@ -13,6 +13,7 @@ from ..database.schema import conversations, running_recaps, scene_recaps
 from ..database.schema import scenes as scene_table
 from ..messages import table_scenes
 from ..messages.table_scenes import Scene
+from ..stories.rules_scenes import BEFORE_ALL
 from ..stories.scenes import Layout, read_layout
 from . import rules
 from .table_rows import AT_ONCE, Removal
@@ -28,13 +29,14 @@ def delete_parts(removal: Removal, conversation: str, deleted: Collection[int]) 
     first = _find_first(story, deleted)
     if first is None:
         return
+    is_empty = all(row in deleted for row in story.rows)
     changed = _scenes_with(removal, story, deleted)
     _change_scenes(removal, story, changed, deleted)
-    ended = _drop_versions(removal, conversation, first)
+    ended = _drop_versions(removal, conversation, BEFORE_ALL if is_empty else first)
     left = [
         [row for row in story.rows_of(each) if row not in deleted] for each in changed if each.recap_index is not None
     ]
-    _queue(removal, conversation, [rows[-1] for rows in left if rows], running=ended)
+    _queue(removal, conversation, [rows[-1] for rows in left if rows], running=ended and not is_empty)
 
 
 def renew_parts(removal: Removal, conversation: str, row: int) -> None:

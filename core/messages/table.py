@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -81,8 +82,8 @@ def insert_message(
         if isinstance(place, WriteResult):
             return place
         write_rows(connection, db, own.persona, [(own_id, new, place)])
-        if instructions:
-            record_instructions(connection, db, own, place, own_id, new, instructions, privacy_default)
+        whose = replace(own, participant=new.participant)
+        record_instructions(connection, db, whose, place, own_id, new.at, instructions, privacy_default)
         if is_late(db, own.persona, new, own_id):
             raise RollbackError(WriteResult(False, None, "privacy", notes=(*new.notes, FORGOTTEN)))
         if also is not None:
@@ -106,19 +107,18 @@ def record_instructions(
     scope: Scope,
     place: table_conversations.Place,
     row_id: int,
-    message: NewMessage,
+    at: datetime,
     instructions: Instructions,
     privacy_default: str,
     holding: table_instructions.Holding | None = None,
 ) -> None:
     """Store the standing instructions of a message, in its transaction, which keeps in `holding` what it has read."""
     built = [
-        table_instructions.build_instruction(each, at=message.at, sources=[row_id], quarantined=flagged)
+        table_instructions.build_instruction(each, at=at, sources=[row_id], quarantined=flagged)
         for each, flagged in instructions
     ]
-    whose = replace(scope, participant=message.participant)
     table_instructions.record_instructions(
-        connection, db, whose, place, built, privacy_default=privacy_default, holding=holding
+        connection, db, scope, place, built, privacy_default=privacy_default, holding=holding
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, case, delete, select, update
+from sqlalchemy import Connection, bindparam, case, select, update
 
 from ..database import rows as values
-from ..database.readers import IDS, Reader, execute_parts
+from ..database.readers import Reader
 from ..database.schema import message_alternatives
 from . import table_recaps
 
@@ -71,9 +71,3 @@ def set_current_text(connection: Connection, persona: str, row_id: int, text: st
         _A.persona_id == persona, _A.message_row == row_id, _A.is_current == 1, _A.text != text
     )
     return connection.execute(stmt.values(text=text)).rowcount
-
-
-def delete_alternatives(connection: Connection, persona: str, rows: Collection[int]) -> int:
-    """Delete the alternatives of messages and return how many there were."""
-    stmt = delete(message_alternatives).where(_A.persona_id == persona, _A.message_row.in_(IDS))
-    return execute_parts(connection, stmt, rows)

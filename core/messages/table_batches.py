@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import TypeVar
 
@@ -109,9 +110,9 @@ def _insert_part(
         holding: Holding = {}
         for row_id, message, place in ready:
             if row_id in stated:
-                own = messages_table.build_scope(scope, message.conversation)
+                own = replace(messages_table.build_scope(scope, message.conversation), participant=message.participant)
                 messages_table.record_instructions(
-                    connection, db, own, place, row_id, message, stated[row_id], privacy_default, holding
+                    connection, db, own, place, row_id, message.at, stated[row_id], privacy_default, holding
                 )
         return [outcomes[row_id] for row_id in by_id]
 

@@ -234,12 +234,6 @@ def set_include(connection: Connection, persona: str, rows: Collection[int], inc
     return execute_parts(connection, stmt, rows)
 
 
-def delete_recaps(connection: Connection, persona: str, rows: Collection[int]) -> int:
-    """Delete the recaps of messages, of their alternatives too, and return how many there were."""
-    stmt = delete(message_recaps).where(_R.persona_id == persona, _R.message_row.in_(IDS))
-    return execute_parts(connection, stmt, rows)
-
-
 def clear_conversation(connection: Connection, persona: str, conversation: str) -> dict[str, int]:
     """Delete all recaps of a conversation, of alternatives too, and return how many messages had each key."""
     here = (_R.persona_id == persona, _R.conversation_key == conversation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,7 +12,7 @@ from sqlalchemy import Connection, and_, bindparam, delete, func, select, update
 from ..database.dialects import insert_ignore
 from ..database.engine import Database
 from ..database.failures import DUPLICATE_KEY
-from ..database.readers import IDS, Reader, execute_parts
+from ..database.readers import Reader
 from ..database.rows import read_object
 from ..database.schema import memory_jobs, scene_recaps, scenes
 from ..errors import DuplicateKeyError
@@ -139,13 +139,9 @@ def delete_scene(connection: Connection, persona: str, break_row: int) -> bool:
     scene_id = connection.execute(query).scalar()
     if scene_id is None:
         return False
-    return delete_scenes(connection, persona, [scene_id]) == 1
-
-
-def delete_scenes(connection: Connection, persona: str, ids: Collection[int]) -> int:
-    """Delete scenes with all that was made of them and return how many there were."""
-    execute_parts(connection, delete(scene_recaps).where(_R.persona_id == persona, _R.scene_id.in_(IDS)), ids)
-    return execute_parts(connection, delete(scenes).where(_S.persona_id == persona, _S.id.in_(IDS)), ids)
+    connection.execute(delete(scene_recaps).where(_R.persona_id == persona, _R.scene_id == scene_id))
+    connection.execute(delete(scenes).where(_S.persona_id == persona, _S.id == scene_id))
+    return True
 
 
 def hold_scene(connection: Connection, persona: str, scene_id: int) -> bool:

@@ -1,19 +1,16 @@
-"""What goes with a message of a story, in the message's own transaction: its recap, alternatives, scene, operation."""
+"""What a new or changed message of a story leads to, in its own transaction: its operations, its recap made stale."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
-from sqlalchemy import Connection, and_, bindparam, delete, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, or_, select
 
 from ..database.engine import Database
-from ..database.readers import IDS, Reader, read_parts, reader_in
+from ..database.readers import Reader, reader_in
 from ..database.rows import read_object
-from ..database.schema import chat_history_cache, conversations, memory_jobs, running_recaps
+from ..database.schema import chat_history_cache, memory_jobs
 from ..database.schema import message_recaps as recaps
-from ..database.schema import scenes as scene_table
 from ..jobs import table as jobs_table
-from . import table_alternatives, table_lines, table_recaps, table_scenes
+from . import table_alternatives, table_lines, table_recaps
 
 RECAP, DETECTION = "RECAP", "SCENE_DETECTION"
 SAID = ("user", "persona")
@@ -82,28 +79,3 @@ def mark_changed(
     provenance = table_recaps.mark_stale(connection, persona, row_id)
     if provenance in _MADE or (queues and role in SAID):
         queue_recap(connection, db, persona, conversation, row_id)
-
-
-def delete_rows(connection: Connection, persona: str, rows: Collection[int]) -> int:
-    """Delete what lies on messages that are deleted: recaps, alternatives, the scenes they end, refused texts."""
-    table_recaps.delete_recaps(connection, persona, rows)
-    table_alternatives.delete_alternatives(connection, persona, rows)
-    s = scene_table.c
-    ended = select(s.id).where(s.persona_id == persona, s.break_row.in_(IDS)).with_for_update()
-    ids = [row.id for row in read_parts(reader_in(connection), ended, {}, rows)]
-    return table_scenes.delete_scenes(connection, persona, ids)
-
-
-def delete_conversation(connection: Connection, persona: str, conversation: str) -> None:
-    """Delete what was made of a whole conversation, once none of its messages is left: the running recap."""
-    c, k = chat_history_cache.c, conversations.c
-    left = select(c.id).where(c.persona_id == persona, c.interface_path == conversation).limit(1)
-    if connection.execute(left).first() is not None:
-        return
-    v = running_recaps.c
-    connection.execute(delete(running_recaps).where(v.persona_id == persona, v.conversation_key == conversation))
-    connection.execute(
-        update(conversations)
-        .where(k.persona_id == persona, k.conversation_key == conversation, k.current_recap_version.is_not(None))
-        .values(current_recap_version=None)
-    )

@@ -14,7 +14,7 @@ from ..calls.call import Call, with_viewer
 from ..database.dialects import from_microseconds
 from ..database.readers import reader_for
 from ..errors import MessageError, StoreError, TransferError
-from ..forgetting import followers
+from ..forgetting import table_followers
 from ..memories import instructions as standing
 from ..memories.rules import DEFAULT_KIND
 from ..messages import new_message, table_alternatives, table_batches, table_hidden, table_known
@@ -341,7 +341,7 @@ class ChatWriter:
         assert viewer is not None
         # What stands in the file was read by who may write there, whatever else that scope sees.
         viewer = replace(viewer, audiences=(stored.audience_id,))
-        result = followers.edit_message(call, viewer, message.conversation, stored.id, message.text)
+        result = table_followers.edit_message(call, viewer, message.conversation, stored.id, message.text)
         if result.reason == "privacy":
             self.counts["privacy"] += 1
             return

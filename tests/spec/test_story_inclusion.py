@@ -13,7 +13,6 @@ from core.database.engine import Database
 from core.database.schema import chat_history_cache as chat_table
 from core.database.schema import message_recaps as recaps_table
 from core.database.schema import scenes
-from core.forgetting import followers
 from core.messages import table_hidden, table_recaps
 from core.synth_core_memory import search_memories
 from tests.databases import watched
@@ -202,16 +201,16 @@ def test_s10_a_message_left_out_later_takes_its_recap_out_of_the_prompt(story: S
     assert story.call(stories.get_recap_text) == "one\ntwo\nthree"
 
 
-def test_s34_what_a_deleted_break_had_hidden_is_shown_again(story: Story) -> None:
-    """The break goes with its message: without it nothing says why what lies before is hidden."""
+def test_s34_the_break_of_a_deleted_message_moves_to_the_one_before(story: Story) -> None:
+    """The scene still ends there; where nothing of it is left, it goes, and what it had hidden is shown again."""
     story.write("one", "two", "three", "four")
-    at = story.messages[2]
-    assert story.call(stories.add_scene_break, at, recap=False).stored
+    for at in (0, 2):
+        assert story.call(stories.add_scene_break, story.messages[at], recap=False).stored
     assert said(story.context("what now")["history_current_chat"]) == ["four"]
-    gone = story.call(chat_history_cache.delete_chat_message, at)
-    assert gone.stored and gone.notes == (followers.SCENE_GONE,)
-    assert said(story.context("what now")["history_current_chat"]) == ["one", "two", "four"]
-    assert story.call(chat_history_cache.delete_chat_message, story.messages[0]).notes == ()
+    for at, shown in ((2, ["four"]), (1, ["four"]), (0, ["four"])):
+        assert story.call(chat_history_cache.delete_chat_message, story.messages[at]).stored
+        assert said(story.context("what now")["history_current_chat"]) == shown
+    assert story.call(stories.list_scenes) == []
 
 
 # Plans

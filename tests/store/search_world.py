@@ -25,7 +25,7 @@ from core.database.engine import Database
 from core.database.schema import ai_diary, chat_history_cache
 from core.database.schema import conversations as conversations_table
 from core.database.schema import memories as memories_table
-from core.forgetting import followers
+from core.forgetting import table_followers
 from core.memories import new_item as memory_input
 from core.memories import table as memories
 from core.messages import new_message as messages
@@ -287,4 +287,4 @@ def edited(db: Database, scope: Scope, row_id: int, text: str, audiences: Sequen
     seen = viewer_of(db, scope, searching.prepare(keywords=["x"], settings=DEFAULTS))
     viewer = replace(seen, audiences=tuple(audiences))
     for row in db.read(chosen, source="chat_history_cache"):
-        followers.edit_message(Call(db, DEFAULTS, scope), viewer, row[0], row_id, text)
+        table_followers.edit_message(Call(db, DEFAULTS, scope), viewer, row[0], row_id, text)
