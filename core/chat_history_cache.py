@@ -22,9 +22,9 @@ from .database.engine import Database
 from .errors import MessageError
 from .forgetting import table_followers
 from .memories import instructions as standing
-from .messages import new_message, table_reading
+from .messages import new_message, table_lines
 from .messages import table as messages_table
-from .messages.table_reading import Line
+from .messages.table_lines import Line
 from .relationships import table as relationships_table
 from .scope import Scope
 from .search.rules_arguments import read_limit
@@ -152,7 +152,7 @@ def _note_reply(call: Call, interface_path: object, metadata: object, reply_to: 
         )
     note: dict[str, Any] = {"message_id": str(reply_to)}
     if str(interface_path or "").strip():
-        note |= table_reading.find_quoted(call.db, call.persona, interface_path, reply_to) or {}
+        note |= table_lines.find_quoted(call.db, call.persona, interface_path, reply_to) or {}
     return {**(metadata or {}), "reply_to": note}
 
 
@@ -216,7 +216,7 @@ def _describe_reply(call: Call, message: Any) -> dict[str, Any] | None:
         **({"username": reply.name, "role": role} if reply.name or reply.text else {"username": ""}),
     }
     if not reply.text and isinstance(reply.message_id, (str, int)):
-        facts |= table_reading.find_quoted(call.db, call.persona, call.scope.conversation, reply.message_id) or {}
+        facts |= table_lines.find_quoted(call.db, call.persona, call.scope.conversation, reply.message_id) or {}
     return {"reply_to": facts}
 
 
@@ -305,7 +305,7 @@ def get_cache_stats(
     """
     call = open_call(db, settings, scope)
     viewer = _view_from(call)
-    stats = table_reading.read_stats(call.db, call.persona, viewer.audiences, local=viewer.sees_local_only)
+    stats = table_lines.read_stats(call.db, call.persona, viewer.audiences, local=viewer.sees_local_only)
     return {
         "total_messages": stats.messages,
         "unique_interface_paths": stats.conversations,
@@ -384,7 +384,7 @@ def delete_chat_message(
 def _find_message(call: Call, message: object, interface_path: object) -> tuple[int, str] | None:
     """Return row id and conversation of the message a host names, None where there is none."""
     key = None if interface_path is None else find_key(call, interface_path)
-    return table_reading.find_named(call.db, call.persona, message, key)
+    return table_lines.find_named(call.db, call.persona, message, key)
 
 
 def _view_from(call: Call, conversation: str | None = None) -> Viewer:
@@ -404,7 +404,7 @@ def _read_lines(
     most, note = read_limit(limit, default, 1, _MOST_LINES)
     if note:
         logs.warning("chat_history_limit", note=note)
-    lines = table_reading.read_newest(
+    lines = table_lines.read_newest(
         call.db,
         call.persona,
         viewer.audiences,
@@ -425,6 +425,6 @@ def _show_line(line: Line) -> ChatLine:
         "interface_path": plain_key(line.conversation),
         "role": line.role,
     }
-    if line.metadata is not None:
+    if line.metadata:
         shown["metadata"] = line.metadata
     return shown

@@ -18,7 +18,7 @@ from ..chat_history_cache import clear_chat_history
 from ..database.engine import Database
 from ..forgetting import table_followers
 from ..memories import instructions as standing
-from ..messages import new_message, table_batches, table_reading
+from ..messages import new_message, table_batches, table_lines
 from ..scope import Scope
 from ..shapes import Role
 from . import missing
@@ -155,7 +155,7 @@ class Session:
         """Return the newest lines of the session, oldest first."""
         viewer = with_viewer(call).viewer
         assert viewer is not None
-        return table_reading.read_newest(
+        return table_lines.read_newest(
             call.db, call.persona, viewer.audiences, most, conversation=call.scope.conversation,
             local=viewer.sees_local_only,
         )  # fmt: skip
@@ -204,7 +204,7 @@ class Session:
             if not lines:
                 break
             line = lines[0]
-            if table_followers.delete_message(call, call.viewer, call.scope.conversation or "", line.id).stored:
+            if table_followers.delete_message(call, call.viewer, call.scope.conversation or "", line.row_id).stored:
                 return _read_item(line.role, line.text, line.metadata)
         return None
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, case, select, update
 from ..database import rows as values
 from ..database.readers import Reader
 from ..database.schema import message_alternatives
-from . import table_recaps
+from . import table_lines, table_recaps
 
 _A = message_alternatives.c
 _ONE = (_A.persona_id == bindparam("persona"), _A.message_row == bindparam("row"))
@@ -61,8 +61,8 @@ def set_current(connection: Connection, persona: str, row_id: int, number: int) 
     chosen = case((_A.alternative == number, 1), else_=0)
     connection.execute(update(message_alternatives).where(*here, _A.is_current != chosen).values(is_current=chosen))
     if current is not None:
-        table_recaps.move_recap(connection, persona, row_id, table_recaps.OWN, current)
-    table_recaps.move_recap(connection, persona, row_id, number, table_recaps.OWN)
+        table_recaps.move_recap(connection, persona, row_id, table_lines.OWN, current)
+    table_recaps.move_recap(connection, persona, row_id, number, table_lines.OWN)
 
 
 def set_current_text(connection: Connection, persona: str, row_id: int, text: str) -> int:

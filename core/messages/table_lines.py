@@ -1,27 +1,327 @@
-"""Messages and conversations as stories read them: what decides about a message, its text, its position."""
+"""Reading what was said (table chat_history_cache): the newest lines, those of some ids, a whole conversation."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, select
+from sqlalchemy import Connection, Integer, and_, bindparam, func, literal, or_, select, update
 
 from ..access import table_participants
-from ..database.dialects import Time
-from ..database.readers import IDS, Reader, read_parts, reader_in
+from ..access.rules import plain_key
+from ..database.dialects import Key, Time
+from ..database.engine import Database
+from ..database.readers import IDS, Reader, read_parts, reader_for, reader_in
 from ..database.rows import read_object
-from ..database.schema import chat_history_cache, conversations
+from ..database.schema import chat_history_cache, conversations, message_recaps
+from ..errors import MessageError
+from ..scope import KEY_BYTES, key_text
+from .new_message import MESSAGE_ID_BYTES, PERSONA_ROLES
 
-AT_ONCE = 500
-"""Messages named in one statement."""
+OWN = -1
+"""Number under which the recap of a message's current alternative is stored; the others have theirs under their own."""
+PAGE = 100
+"""Messages read at once of a whole conversation: few, since each may hold megabytes."""
+_C, _K, _R = chat_history_cache.c, conversations.c, message_recaps.c
+_PERSONA = _C.persona_id == bindparam("persona")
+_HERE = (_PERSONA, _C.interface_path == bindparam("conversation"))
+_THESE = (_PERSONA, _C.id.in_(IDS))
+_SEEN = _C.audience_id.in_(bindparam("audiences", expanding=True))
 
-_C = chat_history_cache.c
-_K = conversations.c
-_HERE = (_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"))
-_THESE = (_C.persona_id == bindparam("persona"), _C.id.in_(IDS))
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A stored message."""
+
+    row_id: int
+    conversation: str
+    message_id: str | None
+    audience_id: int
+    at: datetime | None
+    edited_at: datetime | None
+    role: str
+    sender_id: str
+    sender_name: str
+    participant: str | None
+    """Who said it; None for the persona and where nobody knows."""
+    triggered_by: str | None
+    """Whose turn a line of the persona answers."""
+    hidden: bool
+    excluded: bool
+    metadata: dict[str, Any]
+    digest: bytes
+    text: str
+    """Blank where only what decides about the message was read."""
+
+
+_COLUMNS = (
+    _C.id, _C.interface_path, _C.message_id, _C.audience_id, _C.timestamp, _C.edited_at, _C.role, _C.sender_id,
+    _C.sender_name, _C.participant_key, _C.triggered_by, _C.hidden, _C.excluded, _C.metadata, _C.content_hash,
+)  # fmt: skip
+FACTS = (*_COLUMNS, literal("").label("message_text"))
+"""Columns that `build_line` reads, without the text, which may hold megabytes."""
+LINE = (*_COLUMNS, _C.message_text)
+
+
+def build_line(row: Any) -> Line:
+    """Return the message of a row that begins with the columns `FACTS` or `LINE`."""
+    (row_id, conversation, message_id, audience, at, edited, role, sender_id, name, participant, triggered_by,
+     hidden, excluded, metadata, digest, text) = row[: len(FACTS)]  # fmt: skip
+    return Line(
+        row_id, conversation, message_id, audience, at, edited, role, sender_id or "", name or "", participant,
+        triggered_by, bool(hidden), bool(excluded), read_object(metadata) or {}, bytes(digest or b""), text,
+    )  # fmt: skip
+
+
+def _in_order(lines: list[Line]) -> list[Line]:
+    return sorted(lines, key=lambda line: (line.at is not None, line.at, line.row_id))
+
+
+# Messages that are named
+
+
+_FACTS_OF = select(*FACTS).where(*_THESE)
+_LINES_OF = select(*LINE).where(*_THESE)
+_BY_ID = select(*LINE).where(*_HERE, _C.message_id.in_(IDS))
+_BY_TIME = select(*FACTS).where(*_HERE, _C.timestamp.in_(bindparam("ids", expanding=True, type_=Time())))
+_SENDERS = select(*FACTS).where(
+    _PERSONA, _C.interface_path > bindparam("low"), _C.interface_path < bindparam("high"), _C.message_id.in_(IDS)
+)
+
+
+def read_lines(read: Reader, persona: str, rows: Collection[int], *, with_text: bool = True) -> list[Line]:
+    """Return those of these messages that are stored, in the order the conversation has them."""
+    statement = _LINES_OF if with_text else _FACTS_OF
+    return _in_order([build_line(row) for row in read_parts(read, statement, {"persona": persona}, rows)])
+
+
+def find_facts(read: Reader, persona: str, row_id: int) -> Line | None:
+    """Return a message without its text, None where there is none."""
+    return next(iter(read_lines(read, persona, [row_id], with_text=False)), None)
+
+
+def read_texts(read: Reader, persona: str, rows: Collection[int]) -> dict[int, str]:
+    """Return message row to the message's text."""
+    return {line.row_id: line.text for line in read_lines(read, persona, rows)}
+
+
+def read_times(read: Reader, persona: str, rows: Collection[int]) -> dict[int, datetime | None]:
+    """Return message row to when it was said; those that are gone are not in it."""
+    return {line.row_id: line.at for line in read_lines(read, persona, rows, with_text=False)}
+
+
+def read_by_ids(read: Reader, persona: str, conversation: str, ids: Iterable[str]) -> dict[str, Line]:
+    """Return those of a conversation's messages that are stored, by their id on the platform."""
+    rows = read_parts(read, _BY_ID, {"persona": persona, "conversation": conversation}, ids)
+    return {row.message_id: build_line(row) for row in rows}
+
+
+def read_by_times(read: Reader, persona: str, conversation: str, times: Iterable[datetime]) -> list[Line]:
+    """Return what was said in a conversation at exactly these times, without the texts, by time and id."""
+    rows = read_parts(read, _BY_TIME, {"persona": persona, "conversation": conversation}, times)
+    return _in_order([build_line(row) for row in rows])
+
+
+def read_senders(read: Reader, persona: str, interface: str, ids: Iterable[str]) -> list[Line]:
+    """Return the messages of these ids in any conversation of an interface, without the texts."""
+    values = {"persona": persona, "low": f"{interface}/", "high": f"{interface}0"}
+    return [build_line(row) for row in read_parts(read, _SENDERS, values, ids)]
+
+
+def update_facts(
+    connection: Connection, persona: str, row_id: int, message_id: str, metadata: Mapping[str, Any] | None
+) -> None:
+    """Give a message another id on its platform and other metadata."""
+    values = {"message_id": message_id, "metadata": dict(metadata) if metadata else None}
+    connection.execute(update(chat_history_cache).where(_C.persona_id == persona, _C.id == row_id).values(**values))
+
+
+def find_message(db: Database, persona: str, conversation: str, message_id: str) -> Line | None:
+    """Return the message a platform knows by this id, None where there is none."""
+    read = reader_for(db, "chat_history_cache")
+    return read_by_ids(read, persona, conversation, [message_id]).get(message_id)
+
+
+def find_named(db: Database, persona: str, message: object, interface_path: object) -> tuple[int, str] | None:
+    """Return `(row id, conversation)` of the message a host names, None where there is none."""
+    if interface_path is not None:
+        key = key_text(interface_path, "interface_path", KEY_BYTES["conversation"], required=True)
+        line = find_message(db, persona, key, key_text(message, "message_id", MESSAGE_ID_BYTES))
+    elif isinstance(message, bool) or not isinstance(message, int):
+        raise MessageError.of_type(
+            "message",
+            message,
+            "the row id that saving returned, or the platform's message id together with interface_path",
+        )
+    else:
+        line = find_facts(reader_for(db, "chat_history_cache"), persona, message if 0 <= message < 2**63 else -1)
+    return None if line is None else (line.row_id, line.conversation)
+
+
+def find_quoted(db: Database, persona: str, conversation: object, message_id: object) -> dict[str, str] | None:
+    """Return text, username and timestamp of the message the host knows by this id; None where there is none."""
+    key = key_text(conversation, "interface_path", KEY_BYTES["conversation"], required=True)
+    line = find_message(db, persona, key, key_text(message_id, "message_id", MESSAGE_ID_BYTES))
+    if line is None:
+        return None
+    return {
+        "text": line.text,
+        "username": line.sender_name or line.sender_id,
+        "timestamp": line.at.isoformat() if line.at else "",
+        "role": "persona" if line.role in PERSONA_ROLES else "user",
+    }
+
+
+# The newest, of one conversation, of a level, over conversations
+
+
+def _where(level: bool, anywhere: bool, local: bool) -> list[Any]:
+    where: list[Any] = [_PERSONA, _SEEN]
+    if not anywhere:
+        here: Any = _C.interface_path == bindparam("conversation")
+        low, high = bindparam("low", type_=Key(520)), bindparam("high", type_=Key(520))
+        below = and_(_C.interface_path >= low, _C.interface_path < high)
+        where.append(or_(here, below) if level else here)
+    if not local:
+        # A value for each row, not EXISTS: MariaDB makes a list of all conversations out of that.
+        closed = select(_K.local_only).where(_K.persona_id == _C.persona_id, _K.conversation_key == _C.interface_path)
+        where.append(func.coalesce(closed.scalar_subquery(), 0) == 0)
+    return where
+
+
+@lru_cache(maxsize=16)
+def _newest(level: bool, anywhere: bool, local: bool) -> Any:
+    limit = bindparam("most", type_=Integer())
+    chosen = select(*LINE).where(*_where(level, anywhere, local))
+    return chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(limit)
+
+
+def read_newest(
+    db: Database,
+    persona: str,
+    audiences: Sequence[int],
+    limit: int,
+    *,
+    conversation: str | None = None,
+    level: bool = False,
+    local: bool = False,
+) -> list[Line]:
+    """Return the newest visible messages, oldest of them first; of one instant the one stored first stands first."""
+    room = plain_key(conversation or "")
+    values = {"persona": persona, "most": limit, "conversation": conversation, "low": f"{room}/", "high": f"{room}0"}
+    statement = _newest(level and conversation is not None, conversation is None, local)
+    # Over all conversations each audience is walked by itself, along its index, to its newest rows.
+    parts = [[each] for each in audiences] if conversation is None and len(audiences) <= 8 else [list(audiences)]
+    lines: list[Line] = []
+    for part in parts:
+        rows = db.read(statement, {**values, "audiences": part}, source="chat_history_cache")
+        lines += [build_line(row) for row in rows]
+    return _in_order(lines)[-limit:]
+
+
+class Stats(NamedTuple):
+    """How much of the log is visible."""
+
+    messages: int
+    conversations: int
+    oldest: datetime | None
+    newest: datetime | None
+
+
+def read_stats(db: Database, persona: str, audiences: Sequence[int], *, local: bool = False) -> Stats:
+    """Return how many messages are visible, in how many conversations, the oldest and newest time."""
+    columns = (func.count(), func.count(_C.interface_path.distinct()), func.min(_C.timestamp), func.max(_C.timestamp))
+    chosen = select(*columns).where(*_where(False, True, local))
+    values = {"persona": persona, "audiences": list(audiences)}
+    return Stats(*db.read(chosen, values, source="chat_history_cache")[0])
+
+
+# A whole conversation
+
+
+_AT: Any = bindparam("at", type_=Time())
+_AFTER = and_(_C.timestamp >= _AT, or_(_C.timestamp > _AT, and_(_C.timestamp == _AT, _C.id > bindparam("row"))))
+_ALL_FACTS, _ALL_LINES = (
+    select(*columns).where(*_HERE, _SEEN).order_by(_C.timestamp, _C.id).limit(PAGE) for columns in (FACTS, LINE)
+)
+_ORDER = select(_C.id).where(*_HERE).order_by(_C.timestamp, _C.id)
+
+
+def read_pages(
+    read: Reader, persona: str, conversation: str, audiences: Collection[int], *, with_text: bool = True
+) -> Iterator[list[Line]]:
+    """Yield the messages of a conversation in pages, oldest first, hidden and excluded ones too."""
+    values: dict[str, Any] = {"persona": persona, "conversation": conversation, "audiences": sorted(audiences)}
+    statement = _ALL_LINES if with_text else _ALL_FACTS
+    following = statement.where(_AFTER)
+    while page := [build_line(row) for row in read(statement, values)]:
+        yield page
+        if len(page) < PAGE:
+            return
+        statement, values = following, {**values, "at": page[-1].at, "row": page[-1].row_id}
+
+
+def read_order(read: Reader, persona: str, conversation: str) -> tuple[int, ...]:
+    """Return the messages of a conversation, oldest first: a message's index is its position. Of the index alone."""
+    return tuple(r.id for r in read(_ORDER, {"persona": persona, "conversation": conversation}))
+
+
+# The log as an operator reads it, with the recap that lies on each message
+
+
+class LoggedLine(NamedTuple):
+    """One message."""
+
+    id: int
+    sender: str
+    """As they were called then; blank where nobody was named."""
+    participant: str
+    role: str
+    text: str
+    at: datetime
+    edited_at: datetime | None
+    is_hidden: bool
+    """A recap stands for it: prompts leave it out of the lines."""
+    is_excluded: bool
+    """It was taken out of every prompt by hand."""
+    recap: str
+    """Blank where none was made."""
+    recap_is_stale: bool
+    """The message was changed after its recap was made."""
+    recap_provenance: str
+
+
+_RECAP = and_(_R.persona_id == _C.persona_id, _R.message_row == _C.id, _R.alternative == OWN)
+_LOG = select(*LINE, _R.memory, _R.stale, _R.provenance).select_from(
+    chat_history_cache.outerjoin(message_recaps, _RECAP)
+)
+
+
+def read_log(db: Database, persona: str, conversation: str, limit: int, before: int | None = None) -> list[LoggedLine]:
+    """Return messages of a conversation, the newest of them last."""
+    mine = (_C.persona_id == persona, _C.interface_path == conversation)
+    chosen = _LOG.where(*mine).order_by(_C.timestamp.desc(), _C.id.desc()).limit(limit)
+    if before is not None:
+        rows = db.read(select(_C.timestamp).where(*mine, _C.id == before), source=chat_history_cache.name)
+        if not rows:
+            return []
+        at = rows[0][0]
+        chosen = chosen.where(or_(_C.timestamp < at, and_(_C.timestamp == at, _C.id < before)))
+    return [_log_line(row) for row in reversed(db.read(chosen, source=chat_history_cache.name))]
+
+
+def _log_line(row: Any) -> LoggedLine:
+    line = build_line(row)
+    return LoggedLine(
+        line.row_id, line.sender_name or line.sender_id, line.participant or "", line.role, line.text, row.timestamp,
+        line.edited_at, line.hidden, line.excluded, row.memory or "", bool(row.stale), row.provenance or "",
+    )  # fmt: skip
+
+
+# What stories ask of a conversation and its lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,95 +346,22 @@ def find_place(read: Reader, persona: str, conversation: str) -> StoryPlace | No
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A message as stories are made of it."""
-
-    row_id: int
-    conversation: str
-    at: datetime | None
-    role: str
-    sender_id: str
-    sender_name: str
-    excluded: bool
-    metadata: Mapping[str, Any]
-    text: str = ""
-    """Blank where only what decides about the message was read."""
-    participant: str | None = None
-    """Who said it; None for the persona and where nobody knows. Read with the text."""
-    triggered_by: str | None = None
-    """Whose turn a line of the persona answers. Read with the text."""
-
-
-FACTS = (_C.id, _C.interface_path, _C.timestamp, _C.role, _C.sender_id, _C.sender_name, _C.excluded, _C.metadata)
-"""Columns `build_line` needs: all but the text, which may hold megabytes."""
-_FACTS = select(*FACTS).where(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"))
-_LINES = select(*FACTS, _C.message_text, _C.participant_key, _C.triggered_by).where(*_THESE)
-
-
-def build_line(r: Any, **more: Any) -> Line:
-    """Return the message of a row that has the columns `FACTS`."""
-    return Line(
-        r.id, r.interface_path, r.timestamp, r.role, r.sender_id or "", r.sender_name or "", bool(r.excluded),
-        read_object(r.metadata) or {}, **more,
-    )  # fmt: skip
-
-
-def find_facts(read: Reader, persona: str, row_id: int) -> Line | None:
-    """Return a message without its text, None where there is none."""
-    return next((build_line(r) for r in read(_FACTS, {"persona": persona, "id": row_id})), None)
-
-
-def read_lines(read: Reader, persona: str, rows: Collection[int]) -> list[Line]:
-    """Return messages with their texts, in the order the conversation has them."""
-    stored = read_parts(read, _LINES, {"persona": persona}, rows)
-    stored.sort(key=lambda r: (r.timestamp is not None, r.timestamp, r.id))
-    return [
-        build_line(r, text=r.message_text, participant=r.participant_key, triggered_by=r.triggered_by) for r in stored
-    ]
-
-
-_PEOPLE = (
-    select(_C.participant_key, _C.sender_id, _C.sender_name, _C.role)
-    .where(*_HERE)
-    .where(_C.timestamp <= bindparam("at", type_=Time()))
-    .order_by(_C.timestamp.desc(), _C.id.desc())
-    .limit(bindparam("most", type_=Integer()))
-)
 PEOPLE_AMONG = 200
 """Messages that are looked at for who speaks in a conversation."""
+_PEOPLE = (
+    select(_C.participant_key, _C.sender_id, _C.sender_name, _C.role)
+    .where(*_HERE, _C.timestamp <= bindparam("at", type_=Time()))
+    .order_by(_C.timestamp.desc(), _C.id.desc())
+    .limit(PEOPLE_AMONG)
+)
 
 
 def has_several_people(read: Reader, persona: str, line: Line) -> bool:
     """Return whether more than one person spoke in the message's conversation lately, up to the message."""
     if line.at is None:
         return False
-    here = {"persona": persona, "conversation": line.conversation, "at": line.at, "most": PEOPLE_AMONG}
+    here = {"persona": persona, "conversation": line.conversation, "at": line.at}
     return len({r.participant_key or r.sender_id or r.sender_name for r in read(_PEOPLE, here) if r.role == "user"}) > 1
-
-
-_TEXTS = select(_C.id, _C.message_text).where(*_THESE)
-
-
-def read_texts(read: Reader, persona: str, rows: Collection[int]) -> dict[int, str]:
-    """Return message row to the message's text."""
-    return {r.id: r.message_text for r in read_parts(read, _TEXTS, {"persona": persona}, rows)}
-
-
-_TIMES = select(_C.id, _C.timestamp).where(*_THESE)
-
-
-def read_times(read: Reader, persona: str, rows: Collection[int]) -> dict[int, datetime | None]:
-    """Return message row to when it was said; those that are gone are not in it."""
-    return {r.id: r.timestamp for r in read_parts(read, _TIMES, {"persona": persona}, rows)}
-
-
-_ORDER = select(_C.id).where(*_HERE).order_by(_C.timestamp, _C.id)
-
-
-def read_order(read: Reader, persona: str, conversation: str) -> tuple[int, ...]:
-    """Return the messages of a conversation, oldest first: a message's index is its position. Of the index alone."""
-    return tuple(r.id for r in read(_ORDER, {"persona": persona, "conversation": conversation}))
 
 
 def choose_open(connection: Connection, persona: str, lines: Sequence[Line], default: str) -> list[Line]:

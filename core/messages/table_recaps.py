@@ -17,10 +17,8 @@ from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations, message_recaps
 from ..database.sources import CHAT, open_to
 from ..database.statements import Part
-from .table_lines import FACTS, Line, build_line
+from .table_lines import FACTS, OWN, Line, build_line
 
-OWN = -1
-"""Number under which the recap of a message's current alternative is stored; the others have theirs under their own."""
 _C = chat_history_cache.c
 _R = message_recaps.c
 _ONE = (_R.persona_id == bindparam("persona"), _R.message_row == bindparam("row"))

@@ -42,7 +42,7 @@ _WITHOUT = (
             and_(
                 recaps.c.persona_id == chat_history_cache.c.persona_id,
                 recaps.c.message_row == chat_history_cache.c.id,
-                recaps.c.alternative == table_recaps.OWN,
+                recaps.c.alternative == table_lines.OWN,
             ),
         )
     )

@@ -19,7 +19,7 @@ from ..context.live import read_line
 from ..context.section_base import Built
 from ..context.table import HistoryWanted, StoredLines
 from ..database.row_shapes import Branch
-from ..messages import table_reading
+from ..messages import table_lines
 from ..shapes import DiaryEntry, HistoryEntry, Hit, LeftOut
 from .access import count_recent, may_see
 from .call import PromptCall, VisibleContext
@@ -205,10 +205,10 @@ def find_replaced(call: PromptCall, lines: StoredLines) -> Replaced | None:
     if replaced.time is None and db is not None and not call.is_down:
         stored = call.guard(
             "chat_history_cache",
-            lambda: table_reading.find_message(db, call.scope.persona, path, message_id),
+            lambda: table_lines.find_message(db, call.scope.persona, path, message_id),
             None,
         )
-        replaced = replaced if stored is None else replace(replaced, time=stored.timestamp, row_id=stored.id)
+        replaced = replaced if stored is None else replace(replaced, time=stored.at, row_id=stored.row_id)
     if replaced.time is None and replaced.order is None:
         said = "replacing: this conversation has no message of that id (message_id, not the row's); nothing is left out"
         call.report.note(said)

@@ -9,7 +9,7 @@ from ..calls.call import Call, find_key, load_access
 from ..config import Settings
 from ..database.readers import Reader, reader_for
 from ..errors import MessageError
-from ..messages import table_lines, table_reading
+from ..messages import table_lines
 from ..messages.table_lines import StoryPlace
 from ..shapes import WriteResult
 from ..text.sizes import Counter, resolve_counter
@@ -69,7 +69,7 @@ def open_conversation(call: Call, conversation: object) -> StoryCall:
 def open_message(call: Call, message: object, interface_path: object) -> StoryCall:
     """Return a call about a message."""
     interface_path = None if interface_path is None else find_key(call, interface_path)
-    named = table_reading.find_named(call.db, call.persona, message, interface_path)
+    named = table_lines.find_named(call.db, call.persona, message, interface_path)
     if named is None:
         return StoryCall(call.db, call.settings, call.scope, call.viewer)
     row_id, conversation = named

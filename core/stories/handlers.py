@@ -25,7 +25,7 @@ from ..database.readers import reader_in
 from ..errors import ModelError
 from ..jobs import table as jobs_table
 from ..jobs.handlers import Effect, Tools, operation_scope
-from ..messages import table_changes, table_lines, table_reading, table_recaps, table_scenes, table_story_rows
+from ..messages import table_changes, table_lines, table_recaps, table_scenes, table_story_rows
 from ..messages.table_lines import Line
 from ..messages.table_recaps import Recap
 from ..messages.table_scenes import Scene
@@ -86,8 +86,8 @@ def _find_row(operation: Operation, tools: Tools) -> int | None:
     """Return the row of the operation's message, which a host may name by the platform's id."""
     message = operation.payload.get("message_id")
     if isinstance(message, str) and operation.conversation is not None:
-        row = table_reading.find_message(tools.db, operation.persona, operation.conversation, message)
-        return None if row is None else int(row.id)
+        row = table_lines.find_message(tools.db, operation.persona, operation.conversation, message)
+        return None if row is None else row.row_id
     return message if isinstance(message, int) and not isinstance(message, bool) else None
 
 

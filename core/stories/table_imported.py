@@ -21,7 +21,7 @@ from ..database.schema import (
     scene_recaps,
     scenes,
 )
-from ..messages.table_recaps import OWN
+from ..messages.table_lines import OWN
 from ..text.sizes import estimate_tokens
 from . import table_running
 from .rules_running import Version

@@ -17,8 +17,8 @@ from ..calls.call import Call, GivenSettings, open_call, with_viewer
 from ..database import rows
 from ..database.engine import Database
 from ..errors import MessageError
-from ..messages import table_reading
-from ..messages.table_reading import Line
+from ..messages import table_lines
+from ..messages.table_lines import Line
 from ..scope import Scope
 from ..shapes import PERSONA_SENDER, WriteResult
 from ..text.folding import clean
@@ -177,7 +177,7 @@ class _Transcript:
         viewer = with_viewer(self._call).viewer
         assert viewer is not None
         most = min(2 * MOST_LINES, max(50, 4 * len(self._lines)))
-        return table_reading.read_newest(
+        return table_lines.read_newest(
             self._call.db,
             self._call.persona,
             viewer.audiences,
@@ -192,7 +192,7 @@ class _Transcript:
         kept = {index for at, index in enumerate(self._matches) if index is not None and at not in self._changed}
         changed = {self._matches[at] for at in self._changed}
         return frozenset(
-            line.id
+            line.row_id
             for index, line in enumerate(self._stored)
             if index in changed or (last is not None and index > last and index not in kept)
         )
@@ -213,11 +213,11 @@ class _Transcript:
                 before = str(done.id)
                 continue
             stored = self._stored[index]
-            before, self._latest = str(stored.id), stored.at or self._latest
+            before, self._latest = str(stored.row_id), stored.at or self._latest
             if at in self._changed and not (
-                line.spoken.role == "persona" and self._choose(stored.id, line.spoken.text)
+                line.spoken.role == "persona" and self._choose(stored.row_id, line.spoken.text)
             ):
-                done = chat_history_cache.edit_chat_message(stored.id, line.spoken.text, **self._asking)
+                done = chat_history_cache.edit_chat_message(stored.row_id, line.spoken.text, **self._asking)
                 self._edited += done.stored
         if answer.strip() and self._lines:
             following = self._stored[index + 1] if index is not None and index + 1 < len(self._stored) else None
@@ -262,7 +262,7 @@ class _Transcript:
 
     def _answer(self, answer: str, before: str, following: Line | None) -> None:
         if following is not None and following.role == "persona":
-            row_id: int | None = following.id
+            row_id: int | None = following.row_id
             text = following.text
         else:
             message_id = rules.make_message_id(before, "answer", "")
@@ -270,7 +270,7 @@ class _Transcript:
             if done.stored or done.reason != "duplicate":
                 return
             row_id = done.id  # somebody else stored an answer to this line meanwhile
-            text = next((line.text for line in self._read_stored() if line.id == row_id), "")
+            text = next((line.text for line in self._read_stored() if line.row_id == row_id), "")
         if row_id is None or text == answer or self._choose(row_id, answer):
             return
         number = stories.add_alternative(row_id, answer, **self._asking)

@@ -24,8 +24,8 @@ from ..calls.call import GivenSettings, open_call
 from ..database import written_files
 from ..database.engine import Database
 from ..errors import TransferError
-from ..messages import table_reading
-from ..messages.table_reading import Line
+from ..messages import table_lines
+from ..messages.table_lines import Line
 from ..scope import Scope
 from ..stories import table_imported, table_running
 from ..stories.calls import StoryCall, open_conversation
@@ -160,14 +160,14 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
 
     header, after, style = _header(call)
     write(json_text.write(header, style))
-    for page in table_reading.read_pages(
+    for page in table_lines.read_pages(
         call.reader("chat_history_cache"), call.persona, call.conversation, call.audiences
     ):
-        beside = table_imported.read_beside(call.reader(), call.persona, [row.id for row in page])
+        beside = table_imported.read_beside(call.reader(), call.persona, [row.row_id for row in page])
         for row in page:
             for line in json_text.kept_lines(row.metadata, json_text.BEFORE):
                 write(line)
-            value = tavern_lines.build_line(_said(row, beside.get(row.id, NOTHING), header))
+            value = tavern_lines.build_line(_said(row, beside.get(row.row_id, NOTHING), header))
             write(json_text.write(value, json_text.kept_style(row.metadata)))
         count += len(page)
         if progress:
@@ -206,8 +206,9 @@ def _places(call: StoryCall) -> Places:
     lines: list[int] = []
     line = 0
     read = call.reader("chat_history_cache")
-    for metadata in table_reading.read_metadata(read, call.persona, call.conversation, call.audiences):
-        line += len(json_text.kept_lines(metadata, json_text.BEFORE))
+    pages = table_lines.read_pages(read, call.persona, call.conversation, call.audiences, with_text=False)
+    for row in chain.from_iterable(pages):
+        line += len(json_text.kept_lines(row.metadata, json_text.BEFORE))
         lines.append(line)
         line += 1
     return Places(lines, range(len(lines)))
@@ -217,7 +218,7 @@ def _new_header(call: StoryCall) -> dict[str, Any]:
     """Return the first line of a conversation that came from no such file; another character is not the user."""
     read = call.reader("chat_history_cache")
     created, names = "", dict[str, str]()
-    for row in chain.from_iterable(table_reading.read_pages(read, call.persona, call.conversation, call.audiences)):
+    for row in chain.from_iterable(table_lines.read_pages(read, call.persona, call.conversation, call.audiences)):
         created = created or _human(row.at)
         if row.sender_name and row.role in _NAMES and not (row.metadata or {}).get("bot"):
             names.setdefault(row.role, row.sender_name)

@@ -17,10 +17,10 @@ from ..errors import MessageError, StoreError, TransferError
 from ..forgetting import table_followers
 from ..memories import instructions as standing
 from ..memories.rules import DEFAULT_KIND
-from ..messages import new_message, table_alternatives, table_batches, table_hidden, table_known
+from ..messages import new_message, table_alternatives, table_batches, table_hidden, table_lines
 from ..messages.new_message import NewMessage
 from ..messages.table import Instructions
-from ..messages.table_known import KnownMessage, Quoted
+from ..messages.table_lines import Line as StoredLine
 from ..scope import Privacy
 from ..shapes import PERSONA_SENDER, Role
 from ..stories import rules_recaps, table_imported
@@ -135,7 +135,7 @@ class ChatWriter:
         """
         speakers = dict(facts.first_lines)
         interface = self._plan.interface_of(facts.program)
-        rows = table_known.read_senders(self._reader, self._call.persona, interface, speakers)
+        rows = table_lines.read_senders(self._reader, self._call.persona, interface, speakers)
         keys = Counter(row.conversation for row in rows).most_common(1)
         if not keys or keys[0][1] < max(_FEWEST_RENAMED, len(speakers) / 2):
             return
@@ -143,7 +143,7 @@ class ChatWriter:
         senders: dict[str, Counter[str]] = {}
         for row in rows:
             if row.conversation == key and row.sender_id != PERSONA_SENDER:
-                senders.setdefault(speakers[row.message_id], Counter())[row.sender_id] += 1
+                senders.setdefault(speakers[row.message_id or ""], Counter())[row.sender_id] += 1
         for speaker, ids in senders.items():
             self._plan.senders[(*room, speaker)] = ids.most_common(1)[0][0]
 
@@ -230,7 +230,7 @@ class ChatWriter:
 
     def _store_batch(self, batch: Sequence[_Ready]) -> None:
         new: list[_Ready] = []
-        edits: list[tuple[KnownMessage, _Ready]] = []
+        edits: list[tuple[StoredLine, _Ready]] = []
         rooms: dict[str, list[_Ready]] = {}
         for ready in batch:
             rooms.setdefault(ready.message.conversation, []).append(ready)
@@ -246,20 +246,20 @@ class ChatWriter:
         for stored, ready in edits:
             self._change(stored, ready)
 
-    def _sort_lines(self, key: str, lines: Sequence[_Ready]) -> tuple[list[_Ready], list[tuple[KnownMessage, _Ready]]]:
+    def _sort_lines(self, key: str, lines: Sequence[_Ready]) -> tuple[list[_Ready], list[tuple[StoredLine, _Ready]]]:
         """Return what is new of one conversation, and what was edited; what is there as it is counts as there."""
         id_of, persona = self._plan.id_of, self._call.persona
         names = [(ready.id, *(id_of(ready.line, each.id) for each in ready.line.versions)) for ready in lines]
-        stored = table_known.read_by_ids(self._reader, persona, key, {name for each in names for name in each})
+        stored = table_lines.read_by_ids(self._reader, persona, key, {name for each in names for name in each})
         new: list[_Ready] = []
-        edits: list[tuple[KnownMessage, _Ready]] = []
+        edits: list[tuple[StoredLine, _Ready]] = []
         for ready, own_names in zip(lines, names, strict=True):
             there = next((stored[name] for name in own_names if name in stored), None)
             ready = self._in_order(ready, there)  # noqa: PLW2901 - the same line, at the time it gets
             if there is None:
                 new.append(ready)
                 continue
-            self._add_place(ready, there.id)
+            self._add_place(ready, there.row_id)
             if _is_newer(there, ready):
                 edits.append((there, ready))
             elif not ready.line.is_service:
@@ -269,12 +269,12 @@ class ChatWriter:
         replacing = {id(ready) for _, ready in replaced}
         return [ready for ready in new if id(ready) not in replacing], edits
 
-    def _in_order(self, ready: _Ready, there: KnownMessage | None) -> _Ready:
+    def _in_order(self, ready: _Ready, there: StoredLine | None) -> _Ready:
         """Return a message no older than the one before it, where the order of the file is kept."""
         if not ready.line.room.keeps_order:
             return ready
         key = ready.message.conversation
-        at = there.at if there is not None else ready.message.at
+        at = (there.at if there is not None else None) or ready.message.at
         newest = self._newest[key] = max(at, self._newest.get(key, at))
         return ready if there is not None else ready._replace(message=replace(ready.message, at=newest))
 
@@ -282,12 +282,12 @@ class ChatWriter:
         if ready.line.room.keeps_order and row_id is not None:
             self._places.setdefault(ready.message.conversation, []).append((ready.line.index, row_id))
 
-    def _find_replaced(self, key: str, lines: Sequence[_Ready]) -> list[tuple[KnownMessage, _Ready]]:
+    def _find_replaced(self, key: str, lines: Sequence[_Ready]) -> list[tuple[StoredLine, _Ready]]:
         """Return lines without an id of their own that stand where another stood that is in the export no more."""
         if not lines:
             return []
         times = {ready.message.at for ready in lines}
-        there = table_known.read_by_times(self._reader, self._call.persona, key, times)
+        there = table_lines.read_by_times(self._reader, self._call.persona, key, times)
         replaced = []
         for ready in lines:
             for stored in there:
@@ -305,9 +305,9 @@ class ChatWriter:
         if not wanted:
             return list(new)
         messages = {ready.id: ready.message for ready in lines}
-        quoted = {key: Quoted(key, each.sender_name, each.text, each.at) for key, each in messages.items()}
+        quoted: dict[str, NewMessage | StoredLine] = {**messages}
         if missing := wanted - quoted.keys():
-            quoted |= table_known.read_quoted(self._reader, self._call.persona, conversation, missing)
+            quoted |= table_lines.read_by_ids(self._reader, self._call.persona, conversation, missing)
         return [_with_quote(ready, quoted) for ready in new]
 
     def _insert(self, server: str, new: Sequence[_Ready]) -> None:
@@ -332,16 +332,16 @@ class ChatWriter:
             for instruction, _ in wishes[: max(0, _MOST_INSTRUCTIONS - len(self.instruction_texts))]:
                 self.instruction_texts.append((ready.message.sender_name, instruction.text))
 
-    def _change(self, stored: KnownMessage, ready: _Ready) -> None:
+    def _change(self, stored: StoredLine, ready: _Ready) -> None:
         """Give a stored message the text it has in the export now, and its other versions."""
         call, message = self._call, ready.message
         if ready.line.versions:
-            _add_versions(call, stored.id, ready.line)
+            _add_versions(call, stored.row_id, ready.line)
         viewer = with_viewer(call).viewer
         assert viewer is not None
         # What stands in the file was read by who may write there, whatever else that scope sees.
         viewer = replace(viewer, audiences=(stored.audience_id,))
-        result = table_followers.edit_message(call, viewer, message.conversation, stored.id, message.text)
+        result = table_followers.edit_message(call, viewer, message.conversation, stored.row_id, message.text)
         if result.reason == "privacy":
             self.counts["privacy"] += 1
             return
@@ -349,7 +349,7 @@ class ChatWriter:
         if "reply_to" in stored.metadata:
             kept["reply_to"] = stored.metadata["reply_to"]
         call.db.idempotent_transaction(
-            lambda connection: table_known.update_facts(connection, call.persona, stored.id, ready.id, kept),
+            lambda connection: table_lines.update_facts(connection, call.persona, stored.row_id, ready.id, kept),
             source="chat_history_cache",
         )
         self.counts["edited"] += 1
@@ -425,7 +425,7 @@ def _role_of(line: Line, own: bool) -> Role:
     return "user" if line.role in (None, "persona") else line.role
 
 
-def _is_newer(there: KnownMessage, ready: _Ready) -> bool:
+def _is_newer(there: StoredLine, ready: _Ready) -> bool:
     """Return whether a line says more than what is stored of it."""
     edited, before = ready.line.edited, there.metadata.get(FACTS)
     if not isinstance(before, Mapping):  # a message that was said here, of the same platform
@@ -437,13 +437,13 @@ def _is_newer(there: KnownMessage, ready: _Ready) -> bool:
     return last is None or (edited is not None and edited >= last)  # else of an older export
 
 
-def _with_quote(ready: _Ready, quoted: Mapping[str, Quoted]) -> _Ready:
+def _with_quote(ready: _Ready, quoted: Mapping[str, NewMessage | StoredLine]) -> _Ready:
     metadata = ready.message.metadata
     quote = quoted.get(metadata["reply_to"]["message_id"]) if ready.line.reply_to else None
     if quote is None or quote.message_id == ready.id:
         return ready
     reply = {"message_id": quote.message_id, "username": quote.sender_name, "text": quote.text[:_QUOTE_CHARS],
-             "timestamp": quote.at.isoformat()}  # fmt: skip
+             "timestamp": quote.at.isoformat() if quote.at else ""}  # fmt: skip
     return ready._replace(message=replace(ready.message, metadata={**metadata, "reply_to": reply}))
 
 

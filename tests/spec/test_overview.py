@@ -6,7 +6,7 @@ import pytest
 
 from core.access import table_overview as overview
 from core.database.engine import Database
-from core.messages import table_reading
+from core.messages import table_lines
 from tests.spec.stage import Stage
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -47,8 +47,8 @@ def test_l35_a_log_is_read_page_by_page_without_a_gap(db: Database) -> None:
     stage = Stage(db, "a-log")
     rows = [stage.say(f"line {n}", path="tg/42", minutes=10 - n // 3) for n in range(9)]
     pages, before = [], None
-    while page := table_reading.read_log(db, "a-log", "tg/42", 4, before):
+    while page := table_lines.read_log(db, "a-log", "tg/42", 4, before):
         pages.append([line.id for line in page])
         before = page[0].id
     assert [row for page in reversed(pages) for row in page] == rows
-    assert table_reading.read_log(db, "a-log", "tg/43", 4, rows[0]) == []
+    assert table_lines.read_log(db, "a-log", "tg/43", 4, rows[0]) == []

@@ -481,10 +481,10 @@ def test_r17_ten_regenerations_are_one_line_with_ten_alternatives(proxy: ProxyWo
         assert wait_until(lambda n=n: proxy.lines("proxy/ann")[-1:] == [("self", f"version {n}")])  # type: ignore[misc]
     lines = proxy.lines("proxy/ann")
     assert [text for _, text in lines] == ["Tell me a tale.", "version 9"]
-    from core.messages import table_reading
+    from core.messages import table_lines
 
     audiences = [row[0] for row in proxy.db.read_driver("SELECT audience_id FROM audiences", (), source="audiences")]
-    row = table_reading.read_newest(proxy.db, proxy.persona, audiences, 1, conversation="proxy/ann")[0].id
+    row = table_lines.read_newest(proxy.db, proxy.persona, audiences, 1, conversation="proxy/ann")[0].row_id
     assert [each["text"] for each in stories.list_alternatives(row, **by)] == [f"version {n}" for n in range(10)]
     proxy.ask(client, "Tell me a tale.", "version 3", "And then?")
     assert [text for _, text in proxy.wait_for_lines(4, "proxy/ann")][:3] == [

@@ -13,7 +13,7 @@ from .... import lifelong, relationships, stories
 from ....access import table_overview
 from ....access.rules import show_key
 from ....forgetting import forget
-from ....messages import table_reading
+from ....messages import table_lines
 from ...errors import Refused
 from .formats import words_of
 from .page import Id, Key, Names, Offset, Page, name_items, read_names
@@ -90,7 +90,7 @@ def show_conversation(page: Page) -> Response:
     known = table_overview.find_conversation(page.db, page.persona, key)
     if known is None:
         raise Refused(404, f"Nothing is stored of the conversation {key[:80]!r}.")
-    lines = table_reading.read_log(page.db, page.persona, key, SIZE + 1, asked.before or None)
+    lines = table_lines.read_log(page.db, page.persona, key, SIZE + 1, asked.before or None)
     # What may go to a model on this machine alone is shown to an operator too.
     asking = page.asking()
     asking["scope"] = replace(asking["scope"], destination="local")
