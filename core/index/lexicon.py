@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,22 @@ MOST_WORDS = 160
 MOST_INNER = 64
 """Words that are taken for letters inside them."""
 _BREAK = 10
+_AFTER_ALL = b"\xff"
+"""A byte that no word has: words with a beginning stand before the beginning and this."""
 _HEAD_BYTES = 8
 """Bytes of each word that are looked up at once; among those that begin alike the text itself tells."""
 
 
-class SegmentWords:
-    """The words of a segment, sorted in one text."""
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _decode(text: bytes) -> str:
+    return text.decode("utf-8", "surrogatepass")
+
+
+class SortedWords:
+    """Words, sorted in one text, each with the number of rows that hold it."""
 
     __slots__ = ("_docs", "_heads", "_starts", "_text")
 
@@ -40,6 +50,11 @@ class SegmentWords:
         """Return how many bytes they take."""
         return len(self._text) + self._starts.nbytes + self._heads.nbytes
 
+    def count(self, counts: dict[bytes, int]) -> None:
+        """Add the number of rows that hold each word."""
+        for word, docs in zip(self._text.split(b"\n")[1:-1], self._docs.tolist(), strict=False):
+            counts[word] = counts.get(word, 0) + docs
+
     def _word(self, at: int) -> bytes:
         start = int(self._starts[at])
         return self._text[start : self._text.index(b"\n", start)]
@@ -54,28 +69,45 @@ class SegmentWords:
 
     def add_beginning(self, beginning: str, counts: Counter[str]) -> None:
         """Count the rows of the words that begin with a text."""
-        key = beginning.encode("utf-8", "surrogatepass")
+        key = _encode(beginning)
         at = self._find(key)
         while at < len(self._starts) and (word := self._word(at)).startswith(key):
-            counts[word.decode("utf-8", "surrogatepass")] += int(self._docs[at])
+            counts[_decode(word)] += int(self._docs[at])
             at += 1
 
-    def add_holding(self, letters: str, counts: Counter[str]) -> None:
-        """Count the rows of the words that hold a text anywhere."""
-        key = letters.encode("utf-8", "surrogatepass")
-        at = self._text.find(key)
+    def add_holding(self, letters: bytes, beginning: bytes, counts: Counter[str]) -> None:
+        """Count the rows of the words that begin with one text and hold another, a line break for their end."""
+        first, last = self._find(beginning), self._find(beginning + _AFTER_ALL)
+        if first == last:
+            return
+        end = int(self._starts[last]) if last < len(self._starts) else len(self._text)
+        at = self._text.find(letters, int(self._starts[first]), end)
         while at >= 0:
             start = self._text.rindex(b"\n", 0, at) + 1
-            end = self._text.index(b"\n", at)
-            word = self._text[start:end]
-            counts[word.decode("utf-8", "surrogatepass")] += int(self._docs[self._find(word)])
-            at = self._text.find(key, end)
+            next_word = self._text.index(b"\n", at) + 1
+            word = self._text[start : next_word - 1]
+            counts[_decode(word)] += int(self._docs[self._find(word)])
+            at = self._text.find(letters, next_word, end)
+
+
+def sort_words(counts: Mapping[bytes, int]) -> SortedWords:
+    """Return words with the number of rows that hold each."""
+    words = sorted(counts)
+    return SortedWords(b"\n%b\n" % b"\n".join(words), np.array([counts[word] for word in words], np.uint32))
+
+
+def merge_words(parts: Iterable[SortedWords]) -> SortedWords:
+    """Return the words of several parts as one: a search looks each word up in every part."""
+    counts: dict[bytes, int] = {}
+    for part in parts:
+        part.count(counts)
+    return sort_words(counts)
 
 
 class FreshWords:
     """The words and tags of rows that are not packed, and where they stand."""
 
-    __slots__ = ("_rows", "_sorted")
+    __slots__ = ("_rows", "words")
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self._rows: dict[Term, list[tuple[int, int, int]]] = {}
@@ -84,32 +116,20 @@ class FreshWords:
                 self._rows.setdefault((WORD, word), []).append((one.source, one.row_id, times))
             for tag in one.tags:
                 self._rows.setdefault((TAG, tag), []).append((one.source, one.row_id, 1))
-        self._sorted = sorted(word for kind, word in self._rows if kind == WORD)
+        self.words = sort_words({_encode(word): len(rows) for (kind, word), rows in self._rows.items() if kind == WORD})
 
     def rows(self, term: Term) -> Sequence[tuple[int, int, int]]:
         """Return the rows that hold a word or tag: source, id and how often."""
         return self._rows.get(term, ())
 
-    def add_beginning(self, beginning: str, counts: Counter[str]) -> None:
-        """Count the rows of the words that begin with a text."""
-        at = bisect_left(self._sorted, beginning)
-        while at < len(self._sorted) and (word := self._sorted[at]).startswith(beginning):
-            counts[word] += len(self._rows[WORD, word])
-            at += 1
-
-    def add_holding(self, letters: str, counts: Counter[str]) -> None:
-        """Count the rows of the words that hold a text anywhere."""
-        for word in self._sorted:
-            if letters in word:
-                counts[word] += len(self._rows[WORD, word])
-
 
 class Lexicon:
     """The words of all rows that a search may read."""
 
-    def __init__(self, parts: Sequence[SegmentWords | FreshWords]) -> None:
+    def __init__(self, parts: Sequence[SortedWords]) -> None:
         self._parts = parts
         self._beginnings: dict[str, Counter[str]] = {}
+        self._rows: dict[str, int] = {}
 
     def beginning(self, beginning: str) -> Counter[str]:
         """Return the words that begin with a text, each with the number of rows that hold it."""
@@ -118,6 +138,7 @@ class Lexicon:
             counts = self._beginnings[beginning] = Counter()
             for part in self._parts:
                 part.add_beginning(beginning, counts)
+            self._rows |= counts
         return counts
 
     def commonest(self, beginning: str) -> Counter[str]:
@@ -127,13 +148,20 @@ class Lexicon:
             return counts
         return Counter(dict(sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:MOST_WORDS]))
 
-    def holding(self, letters: str, most: int = MOST_INNER) -> Counter[str]:
+    def holding(self, letters: str) -> Counter[str]:
         """Return the commonest words that hold a text anywhere, each with the number of rows that hold it."""
         counts: Counter[str] = Counter()
         for part in self._parts:
-            part.add_holding(letters, counts)
-        return Counter(dict(sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:most]))
+            part.add_holding(_encode(letters), b"", counts)
+        return Counter(dict(sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:MOST_INNER]))
+
+    def ending(self, ending: str, beginning: str) -> Counter[str]:
+        """Return the words with this ending and this beginning, each with the number of rows that hold it."""
+        counts: Counter[str] = Counter()
+        for part in self._parts:
+            part.add_holding(_encode(ending) + b"\n", _encode(beginning), counts)
+        return counts
 
     def rows(self, word: str) -> int:
         """Return how many rows hold a word."""
-        return self.beginning(word)[word]
+        return self._rows[word] if word in self._rows else self.beginning(word)[word]

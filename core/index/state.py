@@ -28,7 +28,7 @@ from ..database.statements import Part
 from ..database.stored_values import from_key
 from .entries import Entry
 from .fresh import decode, is_place
-from .lexicon import FreshWords, Lexicon, SegmentWords
+from .lexicon import FreshWords, Lexicon, SortedWords, merge_words
 from .lookups import HELD, TAG, WORD, Segment
 from .segment import Term, read_head, read_terms
 from .visible import Block, Postings, Visible, add_fresh, build_table
@@ -65,7 +65,8 @@ class AudienceIndex:
     """What the index holds of an audience."""
 
     state: AudienceState
-    words: Mapping[Segment, SegmentWords]
+    words: Mapping[frozenset[Segment], SortedWords]
+    """The words of the segments, in few parts."""
     entries: Mapping[tuple[int, int], Entry]
     """Of the fresh rows those that can be read."""
     fresh: FreshWords
@@ -119,10 +120,8 @@ class IndexState:
             kept |= _load_changed(self._db, changed, kept)
         self.audiences: dict[int, AudienceIndex] = {audience: kept[audience] for audience in sorted(states)}
         cache.keep(self.audiences)
-        parts: list[SegmentWords | FreshWords] = []
-        for one in self.audiences.values():
-            parts += [*one.words.values(), *([one.fresh] if one.entries else [])]
-        self.lexicon: Lexicon = Lexicon(parts)
+        indexes = self.audiences.values()
+        self.lexicon: Lexicon = Lexicon([part for one in indexes for part in (*one.words.values(), one.fresh.words)])
 
     def count_rows(self, numbers: Collection[int], audiences: Collection[int] | None = None) -> tuple[int, int]:
         """Return how many rows of sources there are, and how many words they have.
@@ -168,15 +167,17 @@ def _load_changed(
     """Return what the index holds of audiences that changed; what is kept of them is not read again."""
     unpacked: list[Segment] = []
     unread: list[tuple[int, int, int]] = []
+    words: dict[int, dict[frozenset[Segment], SortedWords]] = {}
     for state in changed:
         before = kept.get(state.audience)
         if before is None or before.state.segments != state.segments:
             unpacked += state.segments
         old = {} if before is None else before.state.fresh
         unread += [(state.audience, *place) for place, digest in state.fresh.items() if old.get(place) != digest]
-    words = {segment: of for one in kept.values() for segment, of in one.words.items()}
-    terms = _read_column(db, "terms", [segment for segment in unpacked if segment not in words])
-    words |= {segment: SegmentWords(*read_terms(stored)) for segment, stored in terms.items()}
+        old_words = {} if before is None else before.words
+        words[state.audience] = {some: part for some, part in old_words.items() if some.issubset(state.segments)}
+    of_parts = {one for parts in words.values() for some in parts for one in some}
+    terms = _read_column(db, "terms", [one for state in changed for one in state.segments if one not in of_parts])
     heads = _read_column(db, "head", unpacked)
     contents = {tuple(row[:3]): decode(*row) for row in _read_fresh(db, unread)}
     if len(contents) < len(unread):
@@ -192,9 +193,26 @@ def _load_changed(
         own = {place: contents.get((state.audience, *place), entries.get(place)) for place in state.fresh}
         readable = {place: one for place, one in own.items() if one is not None}
         view = add_fresh(state.audience, table, tuple(readable.values()), state.gone)
-        of_segments = {one: words[one] for one in state.segments}
-        loaded[state.audience] = AudienceIndex(state, of_segments, readable, FreshWords(readable.values()), view)
+        new_terms = {one: terms[one] for one in state.segments if one in terms}
+        own_words = _add_words(words[state.audience], new_terms)
+        loaded[state.audience] = AudienceIndex(state, own_words, readable, FreshWords(readable.values()), view)
     return loaded
+
+
+def _add_words(
+    parts: Mapping[frozenset[Segment], SortedWords], terms: Mapping[Segment, bytes]
+) -> dict[frozenset[Segment], SortedWords]:
+    """Return the words of segments with those of further ones, joined with the parts that are not much larger."""
+    if not terms:
+        return dict(parts)
+    segments, new = frozenset(terms), [SortedWords(*read_terms(stored)) for stored in terms.values()]
+    larger = {}
+    for some, part in sorted(parts.items(), key=lambda one: one[1].size):
+        if part.size > 2 * sum(one.size for one in new):
+            larger[some] = part
+        else:
+            segments, new = segments | some, [*new, part]
+    return {**larger, segments: merge_words(new)}
 
 
 # Statements

@@ -261,9 +261,8 @@ def _respell(
     if at is None or rows > 1:
         return list(asked)
     first, second = split_halves(word)
-    known = dict(lexicon.beginning(first))
-    known |= {term: docs for term, docs in lexicon.holding(second).items() if term.endswith(second)}
-    known = {term: docs for term, docs in known.items() if docs and term not in asked[at].terms}
+    alike = lexicon.beginning(first) | lexicon.ending(second, word[0])
+    known = {term: docs for term, docs in alike.items() if docs and term not in asked[at].terms}
     # `hedgehgo` is nearer to the stem of `hedgehogs` than to the word.
     forms = {form: t for t in sorted(known) if t.startswith(form := stem(t, languages))}
     forms |= {t: t for t in known}
