@@ -79,6 +79,15 @@ class Table(Rows):
         return {who: n for n, who in enumerate(self.speakers)}
 
     @cached_property
+    def speakers_by_value(self) -> dict[tuple[str, str], list[int]]:
+        """Return the numbers of those who spoke by ("name", name), ("key", key) and ("role", role)."""
+        numbers: dict[tuple[str, str], list[int]] = {}
+        for number, who in enumerate(self.speakers):
+            for item in who._asdict().items():
+                numbers.setdefault(item, []).append(number)
+        return numbers
+
+    @cached_property
     def names_by_beginning(self) -> dict[str, set[str]]:
         """Return names by how their words begin; under a blank those with letters beyond ASCII, told by other rules."""
         names: dict[str, set[str]] = {}
@@ -272,20 +281,11 @@ class Visible(Rows):
         """Return the numbers of the sources that rows are of."""
         return frozenset(np.bincount(self.source).nonzero()[0].tolist())
 
-    @cached_property
-    def names(self) -> Any:
-        """Return the names of everybody who spoke."""
-        return np.array([who.name for who in self.speakers], object)
-
-    @cached_property
-    def keys(self) -> Any:
-        """Return their participant keys."""
-        return np.array([who.key for who in self.speakers], object)
-
-    @cached_property
-    def roles(self) -> Any:
-        """Return their roles."""
-        return np.array([who.role for who in self.speakers], object)
+    def find_speakers(self, field: str, value: str) -> list[int]:
+        """Return the numbers of those who spoke with this name, key or role."""
+        packed = len(self.table.speakers)
+        fresh = (n for n, who in enumerate(self.speakers[packed:], packed) if getattr(who, field) == value)
+        return [*self.table.speakers_by_value.get((field, value), ()), *fresh]
 
     def names_in(self, text: str) -> set[str]:
         """Return the names of those whom a text may name: all, of very many those with a word that begins alike."""
@@ -299,8 +299,8 @@ class Visible(Rows):
     def nearness(self, here: str, person: str) -> Any:
         """Return for each conversation how near it is to who asks: 1 the one asked in, less where the person spoke."""
         near = np.zeros(len(self.threads), np.float32)
-        if person:
-            near[self.thread[(self.keys == person)[self.speaker]]] = TAKES_PART
+        for speaker in self.find_speakers("key", person) if person else ():
+            near[self.thread[self.speaker == speaker]] = TAKES_PART
         for thread in (here, "\x00" + here) if here else ():
             number = self.thread_number.get(thread)
             if number is not None:

@@ -324,20 +324,19 @@ def find_persons(question: Question, asker: str, view: Any) -> Any:
     """Return for everybody who spoke in an audience 1 where the question is about them, -1 where it is about somebody
     else; None where it names nobody.
     """
+    about, is_about, others = view.find_speakers("role", PERSONA), 1, -1
     if question.people:
-        fits = np.zeros(len(view.speakers), bool)
-        for name in question.people:
-            fits |= view.names == name
+        about = [n for name in question.people for n in view.find_speakers("name", name)]
     elif question.self_person and asker:
         # `Can you tell me when I ...` is about the one who asks, whatever else it says.
-        fits = view.keys == asker
+        about = view.find_speakers("key", asker)
     elif question.self_person:
-        return np.where(view.roles == PERSONA, np.float32(-1), np.float32(0))
-    elif question.other:
-        fits = view.roles == PERSONA
-    else:
+        is_about, others = -1, 0
+    elif not question.other:
         return None
-    return np.where(fits, np.float32(1), np.float32(-1))
+    persons = np.full(len(view.speakers), others, np.float32)
+    persons[about] = is_about
+    return persons
 
 
 def find_days(days: Iterable[tuple[int, int]], at_us: Any) -> dict[str, Any]:
