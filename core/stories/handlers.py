@@ -37,7 +37,7 @@ from . import rules_running, rules_scenes, table_running
 from .model_calls import FLAGGED, OVERHEAD_TOKENS, Task, cut_pieces, cut_text, open_task
 from .refresh import refresh_within
 from .rules_running import CoveredScene, RecapPlan
-from .rules_scenes import OFFSET, BreakLimits
+from .rules_scenes import BreakLimits
 from .scenes import Layout, make_break, queue_recap, queue_running, read_layout
 from .values import CLEARED, build_columns
 
@@ -159,7 +159,7 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
     if task is None:
         return None
     story = read_layout(task.read, task.persona, task.conversation)
-    limits = BreakLimits(len(story.rows) - 1, story.last_break, task.settings.scene_min_length, OFFSET)
+    limits = BreakLimits(len(story.rows) - 1, story.last_break, task.settings.scene_min_length)
     if limits.last < limits.first:
         return None
     detection = (_detect_pauses if task.model is None else _ask_break)(task, story, limits)
@@ -189,18 +189,9 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
 
 def _detect_pauses(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
     """Return every break that long pauses propose, one after the other."""
-    first = story.last_break + 1
-    at = table_lines.read_times(task.read, task.persona, story.rows[first:])
-    times = [at.get(row_id) for row_id in story.rows[first:]]
+    at = table_lines.read_times(task.read, task.persona, story.rows[story.last_break + 1 :])
     gap = timedelta(hours=task.settings.scene_gap_hours)
-    breaks: list[int] = []
-    while True:
-        index = rules_scenes.find_gap(times, first, gap, limits, range(first, len(story.rows)))
-        if index is None:
-            return _Detection(tuple(breaks))
-        breaks.append(index)
-        limits = BreakLimits(limits.newest, index, limits.min_length, limits.offset)
-        times, first = times[index + 1 - first :], index + 1
+    return _Detection(rules_scenes.find_pauses([at.get(row_id) for row_id in story.rows], gap, limits))
 
 
 def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
@@ -319,8 +310,6 @@ def _ask_scene(task: Task, lines: Sequence[Line]) -> str:
 
 # RUNNING_SCENE_RECAP
 
-EXCLUDED_SCENES = 1
-"""Newest scenes left out when the recap is made anew: the history still has their full text."""
 EXTRACT_CHARS = 600
 """A scene's recap up to this length enters an extract as it is."""
 PREVIOUS_SHARE = 0.5
@@ -343,7 +332,7 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
         if scene.recap_index is not None
     ]
     anew = operation.payload.get("anew") is True
-    plan = rules_running.plan_recap(scenes, versions, number, exclude_latest=EXCLUDED_SCENES, anew=anew)
+    plan = rules_running.plan_recap(scenes, versions, number, anew=anew)
     if plan.kind == "none":
         return None
     by_id = {scene.id: scene for scene in story.scenes}

@@ -14,6 +14,9 @@ Kind = Literal["none", "incremental", "bulk"]
 """none: nothing has changed. incremental: a version is carried on by the scenes after it. bulk: made anew, from all
 scenes or from the version before the first one that changed."""
 
+EXCLUDED_SCENES = 1
+"""Newest scenes left out when the recap is made anew: the history still has their full text."""
+
 _SENTENCE_END = re.compile(r"(?<=[.!?…。！？])(?=\s)|(?<=[。！？])|(?<=\n)")
 
 
@@ -81,18 +84,13 @@ def read_scenes(data: Mapping[str, Any] | None) -> tuple[CoveredScene, ...] | No
 
 
 def plan_recap(
-    scenes: Sequence[CoveredScene],
-    versions: Sequence[Version],
-    current: int | None,
-    *,
-    exclude_latest: int = 1,
-    anew: bool = False,
+    scenes: Sequence[CoveredScene], versions: Sequence[Version], current: int | None, *, anew: bool = False
 ) -> RecapPlan:
     """Return what the next version of a running recap is made from."""
     ordered = sorted(scenes, key=lambda scene: (scene.last_index, scene.id))
     base = None if anew else next((v for v in versions if v.number == current), None)
     if base is None:
-        excluded = exclude_latest if len(ordered) > exclude_latest else 0
+        excluded = EXCLUDED_SCENES if len(ordered) > EXCLUDED_SCENES else 0
         used = tuple(ordered[: len(ordered) - excluded])
         return RecapPlan("bulk", None, used, excluded) if used else RecapPlan("none")
     first = _first_changed(ordered, base)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
+from typing import NamedTuple
 
 BEFORE_ALL = -1
 """Index before the first message: that of the newest break where there is none."""
@@ -17,8 +17,7 @@ _NO_BREAK = ("", "false", "null", "none", "no")
 _MOST_DIGITS = 12
 
 
-@dataclass(frozen=True, slots=True)
-class BreakLimits:
+class BreakLimits(NamedTuple):
     """What a scene break has to keep to."""
 
     newest: int
@@ -27,8 +26,6 @@ class BreakLimits:
     """Index of the break before; BEFORE_ALL where there is none."""
     min_length: int = 10
     """SCENE_MIN_LENGTH."""
-    offset: int = OFFSET
-    """Newest messages among which no break is found."""
 
     @property
     def first(self) -> int:
@@ -38,7 +35,7 @@ class BreakLimits:
     @property
     def last(self) -> int:
         """Return the highest index a break may have; below `first` where none may."""
-        return self.newest - self.offset
+        return self.newest - OFFSET
 
     def allow(self, index: int) -> bool:
         """Return whether a scene may end with this message."""
@@ -72,11 +69,11 @@ def _whole(value: object) -> int | None:
     return int(text) if is_plain else None
 
 
-def find_gap(
-    times: Sequence[datetime | None], first: int, gap: timedelta, limits: BreakLimits, shown: Collection[int]
-) -> int | None:
-    """Return the index of the oldest message after which more time than `gap` passes and a scene may end."""
-    for at, (one, other) in enumerate(pairwise(times), first):
-        if one is not None and other is not None and other - one > gap and at in shown and limits.allow(at):
-            return at
-    return None
+def find_pauses(times: Sequence[datetime | None], gap: timedelta, limits: BreakLimits) -> tuple[int, ...]:
+    """Return the indexes of messages after which more time than `gap` passes and a scene may end, rising."""
+    breaks = []
+    for index, (one, other) in enumerate(pairwise(times)):
+        if one is not None and other is not None and other - one > gap and limits.allow(index):
+            breaks.append(index)
+            limits = limits._replace(earlier=index)
+    return tuple(breaks)

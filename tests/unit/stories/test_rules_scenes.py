@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.stories.rules_scenes import BreakLimits, find_gap, read_break
+from core.stories.rules_scenes import BreakLimits, find_pauses, read_break
 
 DAY = datetime(2026, 3, 10, tzinfo=UTC)
 
@@ -45,22 +45,17 @@ def _times(gap: timedelta, after: int = 20, count: int = 40) -> list[datetime | 
 
 
 def test_s24_a_pause_of_7_hours_after_message_20_ends_a_scene_there() -> None:
-    six = timedelta(hours=6)
-    limits = BreakLimits(newest=39)
-    assert find_gap(_times(timedelta(hours=7)), 0, six, limits, range(40)) == 20
-    minute = timedelta(minutes=1)
-    assert find_gap(_times(six - minute), 0, six, limits, range(40)) is None, "exactly 6 hours are not more than 6"
-    assert find_gap(_times(six), 0, six, limits, range(40)) == 20
-    assert find_gap(_times(six, 8), 0, six, limits, range(40)) is None, "no scene may end there"
-    assert find_gap(_times(six, 20), 0, six, limits, range(20)) is None, "not asked about"
+    six, minute, limits = timedelta(hours=6), timedelta(minutes=1), BreakLimits(newest=39)
+    assert find_pauses(_times(timedelta(hours=7)), six, limits) == (20,)
+    assert find_pauses(_times(six - minute), six, limits) == (), "exactly 6 hours are not more than 6"
+    assert find_pauses(_times(six), six, limits) == (20,)
+    assert find_pauses(_times(six, 8), six, limits) == (), "no scene may end there"
 
 
-def test_s24_the_oldest_pause_comes_first_and_unknown_times_are_none() -> None:
+def test_s24_each_pause_counts_from_the_one_before_and_unknown_times_are_none() -> None:
     times = _times(timedelta(hours=7), 12)
     times = [t + timedelta(hours=7) if n > 25 and t else t for n, t in enumerate(times)]
-    assert find_gap(times, 0, timedelta(hours=6), BreakLimits(newest=39), range(40)) == 12
+    assert find_pauses(times, timedelta(hours=6), BreakLimits(newest=39)) == (12, 25)
+    assert find_pauses(times, timedelta(hours=6), BreakLimits(newest=39, min_length=20)) == (25,)
     times[13] = None
-    assert find_gap(times, 0, timedelta(hours=6), BreakLimits(newest=39), range(40)) == 25
-    assert find_gap(times[20:], 20, timedelta(hours=6), BreakLimits(newest=39), range(40)) == 25, (
-        "an index, not a position"
-    )
+    assert find_pauses(times, timedelta(hours=6), BreakLimits(newest=39)) == (25,)
