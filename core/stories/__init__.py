@@ -3,6 +3,24 @@
 A message is named by the row id that saving returned, or by the platform's id together with `interface_path`; a
 `conversation` by its key, where None is the scope's. A function raises MessageError if a value cannot be used,
 StoreReadError if nothing could be read, and StoreWriteError if nothing was changed.
+
+>>> from prompt_engine import chat_history_cache, open_database, stories
+>>> db = open_database("sqlite://")
+>>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
+>>> stories.edit_memory(message, "Ann left.", db=db).stored, stories.get_memory(message, db=db)
+(True, 'Ann left.')
+>>> stories.refresh_memory("web/42", db=db)["included"] == [message], stories.get_recap_text("web/42", db=db)
+(True, 'Ann left.')
+>>> stories.add_scene_break(message, "The harbour", db=db).stored
+True
+>>> stories.set_scene_recap(message, "Ann left for the harbour.", db=db).stored
+True
+>>> [(scene["name"], scene["recap"]) for scene in stories.list_scenes("web/42", db=db)]
+[('The harbour', 'Ann left for the harbour.')]
+>>> stories.add_running_recap_version("The story so far.", conversation="web/42", db=db)
+0
+>>> stories.get_running_recap(conversation="web/42", db=db)["content"]
+'The story so far.'
 """
 
 from __future__ import annotations

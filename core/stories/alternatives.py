@@ -34,16 +34,7 @@ def list_alternatives(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[AlternativeShown]:
-    """Return the alternatives of a message by number; [] for one that has none but itself.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.list_alternatives(message, db=db), stories.add_alternative(message, "Ann stayed.", db=db)
-    ([], 1)
-    >>> [(each["number"], each["text"]) for each in stories.list_alternatives(message, db=db)]
-    [(0, 'Ann left the house.'), (1, 'Ann stayed.')]
-    """
+    """Return the alternatives of a message by number; [] for one that has none but itself."""
     call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
     if call.row_id is None:
         return []
@@ -73,14 +64,6 @@ def add_alternative(
     Raises:
         MessageError: there is no such message; nothing of who said it, or whom it answers, may be kept any more; a text
             that is blank, of another type or over 16 MB.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.add_alternative(message, "Ann stayed.", db=db)
-    1
-    >>> [each["text"] for each in stories.list_alternatives(message, db=db)]
-    ['Ann left the house.', 'Ann stayed.']
     """
     content = rows.text(text, "text")
     if not content.strip():
@@ -130,14 +113,6 @@ def choose_alternative(
 
     Raises:
         ValueError: the message has no such alternative; names those it has.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.add_alternative(message, "Ann stayed.", db=db), stories.choose_alternative(message, 1, db=db).stored
-    (1, True)
-    >>> [each["text"] for each in stories.list_alternatives(message, db=db) if each["is_current"]]
-    ['Ann stayed.']
     """
     call = open_message(open_call(db, settings, scope), message, interface_path)
     row_id = call.row_id

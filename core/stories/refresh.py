@@ -149,12 +149,6 @@ def check_message_exclusion(
 
     Raises:
         MessageError: there is no such message, or none that the scope sees.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> [stories.check_message_exclusion(message, disabled=names, db=db) for names in ([], ["ann"])]
-    ['', 'disabled']
     """
     call = open_message(open_call(db, settings, scope), message, interface_path)
     row = None if call.row_id is None else table_lines.find_facts(call.reader(), call.persona, call.row_id)
@@ -211,14 +205,6 @@ def update_message_inclusion_flags(
 
     Args:
         disabled, counter: as for `check_message_exclusion`.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.edit_memory(message, "Ann left.", db=db).stored
-    True
-    >>> stories.update_message_inclusion_flags("web/42", db=db) == (message,)
-    True
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
@@ -239,16 +225,7 @@ def get_recap_text(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str:
-    """Return the included recaps of a conversation as of the last refresh, oldest first, one a line.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.edit_memory(message, "Ann left.", db=db).stored, stories.refresh_memory("web/42", db=db)["changed"]
-    (True, 1)
-    >>> stories.get_recap_text("web/42", db=db)
-    'Ann left.'
-    """
+    """Return the included recaps of a conversation as of the last refresh, oldest first, one a line."""
     call = open_conversation(open_call(db, settings, scope), conversation).redacted()
     if call.place is None:
         return ""
@@ -271,12 +248,6 @@ def concatenate_recap(
 
     Args:
         recap: what there is so far, oldest first, one a line; the walk goes from newest to oldest.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.edit_memory(message, "Ann left.", db=db).stored, stories.concatenate_recap("Ben came.", message, db=db)
-    (True, 'Ann left.\\nBen came.')
     """
     call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
     own = None if call.row_id is None else table_recaps.find_recap(call.reader(), call.persona, call.row_id)

@@ -89,14 +89,6 @@ def add_running_recap_version(
     Raises:
         MessageError: a value of a wrong type; the scope does not see the conversation.
         ValueError: another provenance.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.add_running_recap_version("The story so far.", conversation="web/42", db=db)
-    0
-    >>> stories.get_running_recap(conversation="web/42", db=db)["content"]
-    'The story so far.'
     """
     # 1. what is to be stored
     check_provenance(provenance)
@@ -151,14 +143,6 @@ def get_running_recap_storage(
 
     Returns:
         `{chat_id, current_version, versions}`, which a host may keep and pass in again.
-
-    >>> from prompt_engine import open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> stories.add_running_recap_version("Ann left.", conversation="web/42", db=db)
-    0
-    >>> storage = stories.get_running_recap_storage("web/42", db=db)
-    >>> storage["chat_id"], storage["current_version"], len(storage["versions"])
-    ('web/42', 0, 1)
     """
     call = _open(conversation, storage, db, settings, scope).redacted()
     empty: RunningRecapStorage = {"chat_id": call.conversation, "current_version": 0, "versions": []}
@@ -185,13 +169,6 @@ def get_running_recap_versions(
     """Return the versions of a running recap that were not deleted, lowest number first.
 
     Args: as for `get_running_recap_storage`.
-
-    >>> from prompt_engine import open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> stories.add_running_recap_version("Ann left.", conversation="web/42", db=db)
-    0
-    >>> [each["content"] for each in stories.get_running_recap_versions("web/42", db=db)]
-    ['Ann left.']
     """
     return get_running_recap_storage(conversation, storage, db=db, settings=settings, scope=scope)["versions"]
 
@@ -210,13 +187,6 @@ def get_running_recap(
     Args:
         version: its number; None is the current one.
         conversation, storage: as for `get_running_recap_storage`.
-
-    >>> from prompt_engine import open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> stories.add_running_recap_version("Ann left.", conversation="web/42", db=db)
-    0
-    >>> stories.get_running_recap(0, conversation="web/42", db=db)["content"]
-    'Ann left.'
     """
     number = rows.number(version, "version")
     call = _open(conversation, storage, db, settings, scope).redacted()
@@ -245,15 +215,6 @@ def set_current_running_recap(
 
     Returns:
         `(True, number, "")`; `refused` if there is no such version.
-
-    >>> from prompt_engine import open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> [stories.add_running_recap_version(text, conversation="web/42", db=db) for text in ("Ann left.", "Ann flew.")]
-    [0, 1]
-    >>> stories.set_current_running_recap(0, conversation="web/42", db=db).stored
-    True
-    >>> stories.get_running_recap(conversation="web/42", db=db)["content"]
-    'Ann left.'
     """
     number = _read_number(version)
     call = open_conversation(open_call(db, settings, scope), conversation)
@@ -287,15 +248,6 @@ def delete_running_recap_version(
 
     Returns:
         `(True, number, "")`; `unchanged` if there is no such version.
-
-    >>> from prompt_engine import open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> [stories.add_running_recap_version(text, conversation="web/42", db=db) for text in ("Ann left.", "Ann flew.")]
-    [0, 1]
-    >>> stories.delete_running_recap_version(1, conversation="web/42", db=db).stored
-    True
-    >>> stories.get_running_recap(conversation="web/42", db=db)["content"]
-    'Ann left.'
     """
     number = _read_number(version)
     call = open_conversation(open_call(db, settings, scope), conversation)
@@ -384,14 +336,6 @@ def get_running_recap_injection(
 
     Raises:
         ValueError: position, depth or role cannot be used; names what can.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.add_running_recap_version("Ann left the house.", conversation="web/42", db=db)
-    0
-    >>> "Ann left" in stories.get_running_recap_injection("web/42", db=db)["value"]
-    True
     """
     call = open_conversation(open_call(db, settings, scope), conversation).redacted()
     placed = _build_injection(call, counter)
@@ -444,12 +388,6 @@ def switch_stories(
 
     Returns:
         `(True, None, "")`, or `unchanged`: it is so already, or there is no such conversation.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.switch_stories(False, "web/42", db=db).stored, stories.switch_stories(False, "web/42", db=db).reason
-    (True, 'unchanged')
     """
     switched = rows.yes_no(on, "on") == 1
     call = open_conversation(open_call(db, settings, scope), conversation)
@@ -500,13 +438,6 @@ def refresh_memory(
     Args:
         disabled: sender ids or names of characters that are disabled in the group.
         counter: `text -> int`; by default that of LLM_MODEL.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> _ = stories.edit_memory(message, "Ann left.", db=db)
-    >>> stories.refresh_memory("web/42", db=db)["included"] == [message]
-    True
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     refreshed = refresh(call, disabled, counter)

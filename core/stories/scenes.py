@@ -109,14 +109,6 @@ def add_scene_break(
     Returns:
         `(True, scene id, "")`; `duplicate` with the id of the scene that ends there already; `unchanged` if there is
         no such message.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.add_scene_break(message, "The harbour", db=db).stored
-    True
-    >>> [scene["name"] for scene in stories.list_scenes("web/42", db=db)]
-    ['The harbour']
     """
     notes: list[str] = []
     called = rows.name(name, "name", table_scenes.NAME_CHARS, notes)
@@ -192,13 +184,6 @@ def edit_scene_break(
 
     Returns:
         `(True, scene id, "")`, or `unchanged`: there is no break, or it is so already.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> _ = stories.add_scene_break(message, db=db), stories.edit_scene_break(message, name="The harbour", db=db)
-    >>> [scene["name"] for scene in stories.list_scenes("web/42", db=db)]
-    ['The harbour']
     """
     notes: list[str] = []
     wanted: dict[str, object] = {}
@@ -230,14 +215,6 @@ def remove_scene_break(
     Returns:
         `(True, scene id, "")`, or `unchanged` if there is none. A running recap keeps its text about the scene until
         it is made anew.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.add_scene_break(message, db=db).stored, stories.remove_scene_break(message, db=db).stored
-    (True, True)
-    >>> stories.list_scenes("web/42", db=db)
-    []
     """
 
     def work(connection: Connection, call: StoryCall, scene: Scene) -> WriteResult:
@@ -254,16 +231,7 @@ def list_scenes(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[SceneInfo]:
-    """Return the scenes of a conversation, oldest first; [] without any.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.add_scene_break(message, "The harbour", db=db).stored
-    True
-    >>> [(scene["name"], scene["first_index"], scene["last_index"]) for scene in stories.list_scenes("web/42", db=db)]
-    [('The harbour', 0, 0)]
-    """
+    """Return the scenes of a conversation, oldest first; [] without any."""
     call = open_conversation(open_call(db, settings, scope), conversation).redacted()
     if call.place is None:
         return []
@@ -301,12 +269,6 @@ def get_scene_range(
 
     Raises:
         MessageError: there is no such message, or it has no break.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.add_scene_break(message, db=db).stored, stories.get_scene_range(message, db=db)
-    (True, (0, 0))
     """
     call = open_message(open_call(db, settings, scope), message, interface_path)
     if call.row_id is None:
@@ -340,16 +302,7 @@ def get_scene_recaps(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[SceneRecap]:
-    """Return every version of the recap of the scene that ends with a message, the first one first.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.add_scene_break(message, db=db).stored, stories.set_scene_recap(message, "Ann left.", db=db).stored
-    (True, True)
-    >>> [(each["content"], each["provenance"], each["current"]) for each in stories.get_scene_recaps(message, db=db)]
-    [('Ann left.', 'manual', True)]
-    """
+    """Return every version of the recap of the scene that ends with a message, the first one first."""
     call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
     scene = _find_scene(call)
     if scene is None:
@@ -383,14 +336,6 @@ def set_scene_recap(
     Returns:
         `(True, number of the version, "")`; `empty` for a blank text, `unchanged` if there is no break or the
         current version says that already.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.add_scene_break(message, db=db).stored, stories.set_scene_recap(message, "Ann left.", db=db).stored
-    (True, True)
-    >>> [recap["content"] for recap in stories.get_scene_recaps(message, db=db)]
-    ['Ann left.']
     """
     opened = open_call(db, settings, scope)
     text = rows.text(content, "content")
@@ -426,17 +371,6 @@ def choose_scene_recap(
     Returns:
         `(True, number of the version, "")`; `refused` if there is no such version, `unchanged` if there is no
         break or the version is current.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.add_scene_break(message, db=db).stored
-    True
-    >>> numbers = [stories.set_scene_recap(message, text, db=db).id for text in ("Ann left.", "Ann went out.")]
-    >>> stories.choose_scene_recap(message, numbers[0], db=db).stored
-    True
-    >>> [each["current"] for each in stories.get_scene_recaps(message, db=db)]
-    [True, False]
     """
     number = rows.number(version, "version")
 

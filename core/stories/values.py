@@ -52,12 +52,6 @@ def set_data(
 
     Raises:
         ValueError: an unknown key, naming the nearest; a provenance that does not exist.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.set_data(message, "memory", "Ann left.", db=db).stored, stories.get_data(message, "memory", db=db)
-    (True, 'Ann left.')
     """
     rules_recaps.check_key(key)
     rules_recaps.check_provenance(provenance)
@@ -156,12 +150,6 @@ def edit_memory(
 
     Returns:
         As `set_data`.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.edit_memory(message, "Ann left.", db=db).stored, stories.get_data(message, db=db)
-    (True, {'memory': 'Ann left.', 'edited': True, 'provenance': 'manual'})
     """
     text = _read_stored("memory", rules_recaps.read_value("memory", memory), [])
     call = open_message(open_call(db, settings, scope), message, interface_path)
@@ -195,12 +183,6 @@ def get_data(
 
     Raises:
         ValueError: an unknown key, naming the nearest.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.set_data(message, "memory", "Ann left.", db=db).stored, stories.get_data(message, db=db)
-    (True, {'memory': 'Ann left.', 'provenance': 'manual'})
     """
     if key is not None:
         rules_recaps.check_key(key, rules_recaps.READABLE)
@@ -233,14 +215,7 @@ def get_memory(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str | None:
-    """Return the recap of a message, of its current alternative, stale or not; None if there is none.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.set_data(message, "memory", "Ann left.", db=db).stored, stories.get_memory(message, db=db)
-    (True, 'Ann left.')
-    """
+    """Return the recap of a message, of its current alternative, stale or not; None if there is none."""
     memory: str | None = get_data(
         message, "memory", interface_path=interface_path, db=db, settings=settings, scope=scope
     )
@@ -260,12 +235,6 @@ def clear_all(
 
     Returns:
         Key to count, without keys that nothing had.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.set_data(message, "memory", "Ann left.", db=db).stored, stories.clear_all("web/42", db=db)
-    (True, {'memory': 1})
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
@@ -352,12 +321,6 @@ def queue_recaps(
 
     Returns:
         How many were queued by this call; 0 too while stories are off for the conversation.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> stories.queue_recaps("web/42", db=db), stories.queue_recaps("web/42", db=db)
-    (1, 0)
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None or call.place.stories_off:
