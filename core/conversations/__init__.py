@@ -3,6 +3,22 @@
 Two memories: a rolling list of summaries of conversations, made by itself when one ends, and a list of facts, made only
 when a person asks. Both are held to what the scope may see. A function raises MessageError if a value cannot be used,
 StoreReadError if nothing could be read, and StoreWriteError if nothing was changed.
+
+>>> from prompt_engine import Scope, conversations, open_database
+>>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
+>>> tea = conversations.add_saved_memory("Ann likes tea", db=db, scope=scope)
+>>> conversations.add_saved_memory("Ann likes tea", said="nice weather", db=db, scope=scope).reason
+'not_explicit'
+>>> conversations.get_user_memory_prompt(db=db, scope=scope).splitlines()
+['<saved_memories>', '- Ann likes tea', '</saved_memories>']
+>>> conversations.delete_saved_memory(tea.id, db=db, scope=scope).stored
+True
+>>> conversations.load_memory(db=db, scope=scope)
+{'recent': [], 'saved': []}
+>>> conversations.add_recent_conversation(["We fly to Rome on Friday."], wait=True, db=db, scope=scope).stored
+True
+>>> [one["summary"] for one in conversations.list_recent_conversations(db=db, scope=scope)]
+['We fly to Rome on Friday.']
 """
 
 from __future__ import annotations

@@ -82,15 +82,6 @@ def export_markdown(
     Raises:
         TransferError: a file cannot be written, another program wrote it, or the folder is another scope's.
         StoreReadError: the rows cannot be read; no file is changed.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> from prompt_engine import Scope, conversations, open_database
-    >>> db, scope, folder = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7"), TemporaryDirectory()
-    >>> _ = conversations.add_saved_memory("Ann likes tea", db=db, scope=scope)
-    >>> conversations.export_markdown(folder.name, db=db, scope=scope).saved
-    1
-    >>> db.close(), folder.cleanup()
-    (None, None)
     """
     call = open_call(db, settings, scope)
     path = _check_folder(folder, call.settings)
@@ -123,32 +114,22 @@ def import_markdown(
     Raises:
         TransferError: a file is not UTF-8 or over 10 MB, or the folder is another scope's.
         StoreWriteError: a row could not be stored; those before it are.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> from prompt_engine import Scope, conversations, open_database
-    >>> db, folder = open_database("sqlite://"), TemporaryDirectory()
-    >>> conversations.import_markdown(folder.name, db=db, scope=Scope("iris", "tg/42")).added
-    0
-    >>> db.close(), folder.cleanup()
-    (None, None)
     """
     call = open_call(db, settings, scope)
     path = _check_folder(folder, call.settings)
-    added, left_out = 0, []
+    reasons: list[str] = []
     if path.is_dir():
         _check_owner(path, call.scope, writing=False)
+        recent = read_sections(_read(path / RECENT)) if call.settings.enable_recent_conversations else []
+        saved = read_bullets(_read(path / SAVED)) if call.settings.enable_saved_memory else []
         sections, memories = _read_rows(call)
-        recent = _read(path / RECENT) if call.settings.enable_recent_conversations else None
-        saved = _read(path / SAVED) if call.settings.enable_saved_memory else None
-        reasons = [
-            *_add_new(
-                RECENT, read_sections(recent or ""), sections, lambda section: _insert_section(call, path, section)
-            ),
-            *_add_new(SAVED, read_bullets(saved or ""), memories, lambda text: _insert_memory(call, path, text)),
-        ]
-        added, left_out = sum(not reason for reason in reasons), [reason for reason in reasons if reason]
+        for number, section in _iter_new(recent, lambda section: section.text, [each.text for each in sections]):
+            reasons.append(_note(RECENT, number, _insert_section(call, path, section)))
+        for number, text in _iter_new(saved, str, memories):
+            reasons.append(_note(SAVED, number, _insert_memory(call, path, text)))
     sections, memories = _read_rows(call)
-    return MarkdownResult(str(path), len(sections), len(memories), added, tuple(left_out))
+    left_out = tuple(reason for reason in reasons if reason)
+    return MarkdownResult(str(path), len(sections), len(memories), len(reasons) - len(left_out), left_out)
 
 
 # Rows and texts
@@ -205,18 +186,18 @@ def _iter_lines(text: str) -> Iterator[str]:
 # Out of the files
 
 
-def _add_new(name: str, items: Iterable[T], stored: Iterable[T], insert: Callable[[T], str]) -> Iterator[str]:
-    """Store the items of a file that are new; yield for each why it was not stored, blank if it was."""
-    known = {_identify(item) for item in stored}
+def _iter_new(items: Iterable[T], read_text: Callable[[T], str], stored: Iterable[str]) -> Iterator[tuple[int, T]]:
+    """Yield the items of a file whose texts are not stored, each once, with their numbers in the file."""
+    texts = set(map(fold, stored))
     for number, item in enumerate(items, 1):
-        if _identify(item) not in known:
-            known.add(_identify(item))
-            reason = insert(item)
-            yield f"{name}, item {number}: {reason}" if reason else ""
+        text = fold(read_text(item))
+        if text not in texts:
+            texts.add(text)
+            yield number, item
 
 
-def _identify(item: Section | str) -> str:
-    return fold(item if isinstance(item, str) else item.text)
+def _note(name: str, number: int, reason: str) -> str:
+    return f"{name}, item {number}: {reason}" if reason else ""
 
 
 def _insert_section(call: Call, folder: Path, section: Section) -> str:
@@ -299,18 +280,19 @@ def _lock(folder: Path, *, make: bool = False) -> Iterator[None]:
         os.close(handle)
 
 
-def _read(path: Path) -> str | None:
-    """Return the text of a file, None if there is none."""
+def _read(path: Path) -> str:
+    """Return the text of a file, blank if there is none."""
     with _as_transfer_error(path, "read"), contextlib.suppress(FileNotFoundError):
         if path.stat().st_size > MAX_BYTES:
-            raise TransferError(f"{str(path)!r} is larger than {MAX_BYTES:,} bytes. Move part of it elsewhere.",
-                                path=str(path))  # fmt: skip
+            raise TransferError(
+                f"{str(path)!r} is larger than {MAX_BYTES:,} bytes. Move part of it elsewhere.", path=str(path)
+            )
         try:
             return path.read_bytes().decode("utf-8")
         except UnicodeDecodeError as error:
             text = f"{str(path)!r} is not UTF-8 at byte {error.start}. Save it as UTF-8; nothing was changed."
             raise TransferError(text, path=str(path)) from None
-    return None
+    return ""
 
 
 def _write(path: Path, text: str) -> bool:
@@ -358,7 +340,7 @@ def write_files(call: Call) -> None:
 def find_owner(folder: Path) -> Scope | None:
     """Return the scope whose rows the files of a folder contain, None if it is unknown."""
     try:
-        return Scope(*json.loads(_read(folder / STATE) or "null")["scope"])
+        return Scope(*json.loads(_read(folder / STATE))["scope"])
     except (CoreError, ValueError, TypeError, KeyError):
         return None
 

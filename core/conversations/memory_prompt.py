@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ..access import table_participants
 from ..access.view import Viewer
@@ -27,7 +27,6 @@ from .section_saved import choose_saved, name_texts
 from .table_saved import SavedText
 
 TEMPLATE = "memory.txt.j2"
-T = TypeVar("T")
 
 
 def get_user_memory_prompt(
@@ -44,12 +43,6 @@ def get_user_memory_prompt(
     Raises:
         ConfigError: the settings cannot be used.
         StoreError: the database of the process cannot be opened.
-
-    >>> from prompt_engine import Scope, conversations, open_database
-    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> _ = conversations.add_saved_memory("Ann likes tea", db=db, scope=scope)
-    >>> conversations.get_user_memory_prompt(db=db, scope=scope).splitlines()
-    ['<saved_memories>', '- Ann likes tea', '</saved_memories>']
     """
     return _build_prompt(open_call(db, settings, scope))
 
@@ -61,11 +54,6 @@ def get_system_prompt_with_memory(
 
     Args:
         base: the host's own system prompt.
-
-    >>> from prompt_engine import Scope, conversations, open_database
-    >>> db = open_database("sqlite://")
-    >>> conversations.get_system_prompt_with_memory("Be kind.", db=db, scope=Scope("iris", "tg/42"))
-    'Be kind.'
     """
     if not isinstance(base, str):
         raise MessageError.of_type("base", base, "a text")
@@ -80,11 +68,6 @@ def load_memory(
 
     Returns:
         Always both keys; a list is empty while its flag or MEMORY_MODE switches it off.
-
-    >>> from prompt_engine import Scope, conversations, open_database
-    >>> db = open_database("sqlite://")
-    >>> conversations.load_memory(db=db, scope=Scope("iris", "tg/42"))
-    {'recent': [], 'saved': []}
     """
     call = open_call(db, settings, scope)
     recent, saved = _switches(call.settings)
@@ -108,16 +91,16 @@ def _build_prompt(call: Call) -> str | None:
     has_recent, has_saved = _switches(settings)
     if not has_recent and not has_saved:
         return None
-    nobody: Viewer | None = None
-    viewer = _read_part("conversations", lambda: load_access(call).viewer, nobody)
-    if viewer is None:
-        return None
     recent: list[RecentConversation] = []
     saved: list[str] = []
-    if has_recent:
-        recent = _read_part("conversation_summaries", lambda: read_recent(call, viewer), recent)
-    if has_saved:
-        saved = _read_part("memories", lambda: _read_named(call, viewer), saved)
+    with _logged("conversations"):
+        viewer = load_access(call).viewer
+        if has_recent:
+            with _logged("conversation_summaries"):
+                recent = read_recent(call, viewer)
+        if has_saved:
+            with _logged("memories"):
+                saved = _read_named(call, viewer)
     shown = {
         "now": format_time(call.db.clock(), settings.timezone),
         "recent": [
@@ -127,6 +110,15 @@ def _build_prompt(call: Call) -> str | None:
         "saved": [_escape(one) for one in saved],
     }
     return Renderer(settings.templates_dir).text(TEMPLATE, **shown).strip() or None
+
+
+@contextmanager
+def _logged(source: str) -> Iterator[None]:
+    """Log a part that cannot be read; the prompt goes on without it."""
+    try:
+        yield
+    except StoreError as error:
+        logs.warning("memory_part_not_read", source=error.source or source, number=error.number)
 
 
 def _escape(text: str) -> str:
@@ -146,12 +138,3 @@ def _read_named(call: Call, viewer: Viewer) -> list[str]:
             known = table_participants.known(connection, call.persona, keys, call.settings.privacy_default)
         rows = [row._replace(person=known[row.participant].display_name) if row.participant else row for row in rows]
     return name_texts(rows, own, NameLabels())
-
-
-def _read_part(source: str, read: Callable[[], T], otherwise: T) -> T:
-    """Return what is read; log a failure and return `otherwise`."""
-    try:
-        return read()
-    except StoreError as error:
-        logs.warning("memory_part_not_read", source=error.source or source, number=error.number)
-        return otherwise

@@ -69,11 +69,6 @@ def memory_tools(
 
     Raises:
         ValueError: another form.
-
-    >>> from prompt_engine import conversations, open_database
-    >>> db = open_database("sqlite://")
-    >>> [tool["name"] for tool in conversations.memory_tools("anthropic", db=db)]
-    ['memoryTool']
     """
     definition = build_definition(form)
     return [definition] if _is_offered(open_call(db, settings, scope).settings) else []
@@ -133,13 +128,6 @@ def run_tool_call(
 
     Returns:
         `success` is False if nothing was stored; `message` then begins with the reason of `add_saved_memory`.
-
-    >>> from prompt_engine import Scope, conversations, open_database
-    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> reply = "<use_tool><name>memoryTool</name><memoryContent>Ann likes tea</memoryContent></use_tool>"
-    >>> (call,) = conversations.parse_tool_call(reply)
-    >>> conversations.run_tool_call(call, db=db, scope=scope)["message"]
-    'saved'
     """
     opened = open_call(db, settings, scope)
     if not isinstance(call, ToolCall):

@@ -26,6 +26,7 @@ from ..templates.words import refused_patterns
 from ..text.times import parse_time
 from . import memory_files, rules_summaries, table_summaries
 from .rules_summaries import Line, Summary
+from .table_summaries import NewSummary
 
 TEMPLATE = "conversation_summary.txt.j2"
 MODEL_TRIES = 3
@@ -95,13 +96,6 @@ def add_recent_conversation(
 
     Raises:
         TypeError: `messages` is no list.
-
-    >>> from prompt_engine import Scope, conversations, open_database
-    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> conversations.add_recent_conversation(["We fly to Rome on Friday."], wait=True, db=db, scope=scope).stored
-    True
-    >>> [one["summary"] for one in conversations.list_recent_conversations(db=db, scope=scope)]
-    ['We fly to Rome on Friday.']
     """
     call = open_call(db, settings, scope)
     if not call.settings.enable_recent_conversations:
@@ -144,11 +138,6 @@ def close_conversation(
     Returns:
         `(True, id of the summary, "")`, the id None if there is nothing to summarise, with a note why; `unchanged`
         where it is not known or closed already.
-
-    >>> from prompt_engine import Scope, conversations, open_database
-    >>> db = open_database("sqlite://")
-    >>> conversations.close_conversation("tg/42", db=db, scope=Scope("iris")).notes
-    ('there is no such conversation',)
     """
     # 1. which conversation
     call = open_call(db, settings, scope)
@@ -159,29 +148,21 @@ def close_conversation(
     privacy = call.scope.privacy if key == call.scope.conversation else None
     call = replace(call, scope=replace(call.scope, conversation=key, privacy=privacy))
     summary_id, now = call.db.ids.one(), call.db.clock()
-    ends: list[End | WriteResult] = []
 
-    # 2. closed and reported at once
+    # 2. closed and reported at once; run again after a commit whose answer was lost, it finds what it did
     def work(connection: Connection) -> End | WriteResult:
-        ends.clear()
         is_there = _hold_conversation(connection, call, make=False)
         if not is_there or not table_summaries.close_conversation(connection, call.persona, key, now):
             note = "it is closed already" if is_there else "there is no such conversation"
             return WriteResult(False, None, "unchanged", notes=(note,))
         if not call.settings.enable_recent_conversations:
-            end: End | WriteResult = WriteResult(True, None, notes=("no summary: disabled",))
-        else:
-            end = _report_end(connection, call, None, summary_id, queue=not wait)
-            if isinstance(end, WriteResult):
-                end = WriteResult(True, end.id, notes=(f"no new summary: {end.reason}",))
-        ends.append(end)
+            return WriteResult(True, None, notes=("no summary: disabled",))
+        end = _report_end(connection, call, None, summary_id, queue=not wait)
+        if isinstance(end, WriteResult):
+            return WriteResult(True, end.id, notes=(f"no new summary: {end.reason}",))
         return end
 
-    def verify_commit(connection: Connection) -> End | WriteResult | None:
-        is_ours = ends and table_summaries.is_closed(connection, call.persona, key, now)
-        return ends[0] if is_ours else None
-
-    end = call.db.transaction(work, source="conversations", confirm=verify_commit)
+    end = call.db.idempotent_transaction(work, source="conversations")
     # 3. its summary, where it is waited for
     return _finish_report(call, end, model, wait=wait)
 
@@ -359,7 +340,7 @@ def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[
         return WriteResult(False, None, "privacy")
     if len(allowed) < len(lines):
         summary = screen_summary(allowed, rules_summaries.extract_summary(allowed))
-    new = table_summaries.build_row(end.id, key, summary.title, summary.text, end.at, end.last, summary.provenance)
+    new = NewSummary(end.id, key or "", summary.title, summary.text, end.at, end.last, summary.provenance)
     return table_summaries.enlist_summary(connection, db, persona, place, new, most=settings.max_recent_conversations)
 
 
@@ -399,11 +380,6 @@ def list_recent_conversations(
 ) -> list[RecentConversation]:
     """Return the conversations on the list that the scope may see, oldest first, ties by id: at most
     MAX_RECENT_CONVERSATIONS of each audience.
-
-    >>> from prompt_engine import Scope, conversations, open_database
-    >>> db = open_database("sqlite://")
-    >>> conversations.list_recent_conversations(db=db, scope=Scope("iris", "tg/42"))
-    []
     """
     call = open_call(db, settings, scope)
     return read_recent(call, load_access(call).viewer)

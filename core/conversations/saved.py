@@ -58,13 +58,6 @@ def add_saved_memory(
     Returns:
         `(True, id, "")`; else `disabled`, `empty`, `too_long`, `not_explicit`, `privacy`, or `duplicate` with the id of
         the equal one.
-
-    >>> from prompt_engine import Scope, conversations, open_database
-    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> conversations.add_saved_memory("Ann likes tea", db=db, scope=scope).stored
-    True
-    >>> conversations.add_saved_memory("Ann likes tea", said="nice weather", db=db, scope=scope).reason
-    'not_explicit'
     """
     call = open_call(db, settings, scope)
     return save_memory(call, text, said, screen, message_id=message_id, kind=_check_kind(kind))
@@ -142,14 +135,6 @@ def delete_saved_memory(
     Returns:
         `(True, id, "")`; `unchanged` if the scope sees no such memory; `duplicate` with the id of the equal one if that
         is on the list.
-
-    >>> from prompt_engine import Scope, conversations, open_database
-    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> memory = conversations.add_saved_memory("Ann likes tea", db=db, scope=scope)
-    >>> conversations.delete_saved_memory(memory.id, db=db, scope=scope).stored
-    True
-    >>> conversations.list_saved_memories(db=db, scope=scope)
-    []
     """
     call = open_call(db, settings, scope)
     viewer = load_access(call).viewer
@@ -182,12 +167,6 @@ def list_saved_memories(
     Args:
         kind: `saved`, or `instruction` for the standing instructions of the scope's person.
         archived: include those that were deleted or replaced.
-
-    >>> from prompt_engine import Scope, conversations, open_database
-    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> _ = conversations.add_saved_memory("Ann likes tea", db=db, scope=scope)
-    >>> [(one["text"], one["archived"]) for one in conversations.list_saved_memories(db=db, scope=scope)]
-    [('Ann likes tea', False)]
     """
     call = open_call(db, settings, scope)
     viewer = load_access(call).viewer

@@ -37,7 +37,5 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
         else:
             shown.append(row)
     zone = asked.settings.timezone
-    value = [
-        {"title": row.title or "", "time": format_time(row.at, zone), "summary": row.summary or ""} for row in shown
-    ]
+    value = [{"title": row.title, "time": format_time(row.at, zone), "summary": row.summary} for row in shown]
     return Built(value, tuple(left_out), tuple(str(row.id) for row in shown))

@@ -33,19 +33,33 @@ _C = conversation_summaries.c
 _ALL = 2**31 - 1
 
 
-class Stored(NamedTuple):
-    """A summary as it is stored."""
+class NewSummary(NamedTuple):
+    """A summary to be stored, by the names of its columns."""
 
     id: int
-    audience_id: int
-    conversation: str
+    conversation_key: str
+    """Blank where it is no known conversation's."""
     title: str
     summary: str
-    at: datetime | None
+    occurred_at: datetime
+    last_message_row: int
+    """Tells its end from others (`rules_summaries.number_end`)."""
     provenance: str
 
 
-_COLUMNS = (_C.id, _C.audience_id, _C.conversation_key, _C.title, _C.summary, _C.occurred_at, _C.provenance)
+class StoredSummary(NamedTuple):
+    """A summary as it is stored."""
+
+    id: int
+    title: str
+    summary: str
+    at: datetime | None
+    conversation: str
+    last: int | None
+    """Row of the last message it was made of; negative where that is not stored."""
+    provenance: str = ""
+    """This and what follows is not read for a prompt."""
+    audience_id: int = 0
 
 
 # Writing
@@ -66,50 +80,34 @@ def enlist_summary(
     db: Database,
     persona: str,
     place: table_conversations.Place,
-    new: Mapping[str, Any],
+    new: NewSummary,
     *,
     most: int,
 ) -> WriteResult:
     """Store a summary in place of an earlier one of its conversation; only the newest `most` of an audience stay.
 
-    The caller's transaction holds the place. `new` has the columns id, conversation_key, title, summary, occurred_at,
-    last_message_row and provenance.
+    The caller's transaction holds the place.
     """
     audience_table.lock(connection, persona, place.audience_id)
-    key, at = new["conversation_key"], bindparam("at", new["occurred_at"], type_=Time())
-    same_id = find_end(connection, persona, key, new["last_message_row"])
+    key, at = new.conversation_key, bindparam("at", new.occurred_at, type_=Time())
+    same_id = find_end(connection, persona, key, new.last_message_row)
     if same_id is not None:
-        return WriteResult(True, same_id) if same_id == new["id"] else WriteResult(False, same_id, "duplicate")
+        return WriteResult(True, same_id) if same_id == new.id else WriteResult(False, same_id, "duplicate")
     if key:
         mine = (_C.persona_id == persona, _C.conversation_key == key)
-        is_later = or_(_C.occurred_at > at, and_(_C.occurred_at == at, _C.id > new["id"]))
+        is_later = or_(_C.occurred_at > at, and_(_C.occurred_at == at, _C.id > new.id))
         later = connection.execute(select(_C.id).where(*mine, is_later)).scalar()
         if later is not None:
             note = "the conversation has a summary of a later end"
             return WriteResult(False, later, "duplicate", notes=(note,))
         connection.execute(delete(conversation_summaries).where(*mine))
     where = {"persona_id": persona, "audience_id": place.audience_id, "local_only": int(place.local_only)}
-    connection.execute(conversation_summaries.insert().values({**new, **where, "created_at": db.clock()}))
+    connection.execute(conversation_summaries.insert().values(**new._asdict(), **where, created_at=db.clock()))
     listed = select(_C.id).where(_C.persona_id == persona, _C.audience_id == place.audience_id)
     beyond = listed.order_by(_C.occurred_at.desc(), _C.id.desc()).limit(_ALL).offset(most)
     leaving = connection.execute(beyond).scalars().all()
     execute_parts(connection, delete(conversation_summaries).where(_C.persona_id == persona, _C.id.in_(IDS)), leaving)
-    return WriteResult(True, new["id"])
-
-
-def build_row(
-    summary_id: int, conversation: str | None, title: str, summary: str, at: datetime, last: int, provenance: str
-) -> dict[str, Any]:
-    """Return the columns of a new summary; `last` tells its end from others (`rules_summaries.number_end`)."""
-    return {
-        "id": summary_id,
-        "conversation_key": conversation or "",
-        "title": title,
-        "summary": summary,
-        "occurred_at": at,
-        "last_message_row": last,
-        "provenance": provenance,
-    }
+    return WriteResult(True, new.id)
 
 
 def find_end(connection: Connection, persona: str, conversation: str, last: int) -> int | None:
@@ -131,7 +129,7 @@ def insert_summary(db: Database, scope: Scope, *, title: str, summary: str, at: 
     def work(connection: Connection) -> WriteResult:
         place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
         # No conversation ended: the row's own id is the end, so no two ends are equal.
-        new = build_row(row_id, None, title, summary, at, row_id, "import")
+        new = NewSummary(row_id, "", title, summary, at, row_id, "import")
         return enlist_summary(connection, db, scope.persona, place, new, most=most)
 
     confirm = rows.confirm_row(conversation_summaries, scope.persona, row_id, WriteResult(True, row_id))
@@ -141,64 +139,38 @@ def insert_summary(db: Database, scope: Scope, *, title: str, summary: str, at: 
 # Reading
 
 
+_VISIBLE = (
+    _C.persona_id == bindparam("persona", type_=Key(64)),
+    _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+    _C.local_only <= bindparam("local_only", type_=Integer()),
+)
+_COLUMNS = (_C.id, _C.title, _C.summary, _C.occurred_at, _C.conversation_key, _C.last_message_row)
 _LISTED = (
-    select(*_COLUMNS)
-    .where(
-        _C.persona_id == bindparam("persona"),
-        _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
-        _C.local_only <= bindparam("local_only", type_=Integer()),
-    )
-    .order_by(_C.occurred_at.desc(), _C.id.desc())
+    select(*_COLUMNS, _C.provenance, _C.audience_id).where(*_VISIBLE).order_by(_C.occurred_at.desc(), _C.id.desc())
 )
 
 
-def read_summaries(db: Database, viewer: Viewer, *, most: int) -> list[Stored]:
+def read_summaries(db: Database, viewer: Viewer, *, most: int) -> list[StoredSummary]:
     """Return the newest `most` summaries of each audience seen, oldest first."""
     values = {
         "persona": viewer.scope.persona,
         "audiences": viewer.audiences,
         "local_only": int(viewer.sees_local_only),
     }
-    newest: dict[int, list[Stored]] = {}
+    newest: dict[int, list[StoredSummary]] = {}
     for row in db.read(_LISTED, values, source="conversation_summaries"):
-        newest.setdefault(row.audience_id, []).append(Stored(*row))
+        newest.setdefault(row.audience_id, []).append(StoredSummary(*row))
     summaries = [one for of_audience in newest.values() for one in of_audience[:most]]
     return sorted(summaries, key=lambda one: (one.at is not None, one.at, one.id))
 
 
-# For a prompt
-
-
-class RecentSummary(NamedTuple):
-    """One of the newest summaries, as a prompt shows it."""
-
-    id: int
-    title: str | None
-    summary: str | None
-    at: datetime | None
-    conversation: str | None
-    last: int | None
-    """Row of the last message it was made of; negative where that is not stored."""
-
-
-SHOWN = Shape(FIRST + 20, RecentSummary, title=TEXT, summary=TEXT, at=TIME, conversation=KEY, last=NUMBER)
+SHOWN = Shape(FIRST + 20, StoredSummary, title=TEXT, summary=TEXT, at=TIME, conversation=KEY, last=NUMBER)
 
 
 @lru_cache(maxsize=2)
 def _section(family: str) -> Part:
-    columns = SHOWN.columns(
-        id=_C.id,
-        title=_C.title,
-        summary=_C.summary,
-        at=_C.occurred_at,
-        conversation=_C.conversation_key,
-        last=_C.last_message_row,
-    )
-    newest = select(*columns).where(
-        _C.persona_id == bindparam("persona", type_=Key(64)),
-        _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
-        _C.local_only <= bindparam("local_only", type_=Integer()),
-    )
+    names = ("id", "title", "summary", "at", "conversation", "last")
+    newest = select(*SHOWN.columns(**dict(zip(names, _COLUMNS, strict=True)))).where(*_VISIBLE)
     newest = newest.order_by(_C.occurred_at.desc(), _C.id.desc()).limit(bindparam("most", type_=Integer()))
     return Part(newest, family)
 
@@ -217,17 +189,10 @@ _NOT_SAID = ("system", "narrator", "thought")
 
 
 def close_conversation(connection: Connection, persona: str, conversation: str, now: datetime) -> bool:
-    """Mark a conversation closed; False if it is not known or closed already. The caller holds it."""
-    change = update(conversations).where(
-        _K.persona_id == persona, _K.conversation_key == conversation, _K.status != "closed"
-    )
+    """Mark a conversation closed; False if it is not known or was closed before. The caller holds it."""
+    is_open = or_(_K.status != "closed", _K.closed_at == bindparam("now", now, type_=Time()))
+    change = update(conversations).where(_K.persona_id == persona, _K.conversation_key == conversation, is_open)
     return bool(connection.execute(change.values(status="closed", closed_at=now)).rowcount)
-
-
-def is_closed(connection: Connection, persona: str, conversation: str, at: datetime) -> bool:
-    """Return whether a conversation was closed at exactly this moment."""
-    same = select(_K.id).where(_K.persona_id == persona, _K.conversation_key == conversation, _K.closed_at == at)
-    return connection.execute(same).first() is not None
 
 
 # What was said

@@ -90,6 +90,7 @@ def test_c1_closing_reports_the_end_and_the_next_message_opens_again(stage: Stag
         "CONVERSATION_SUMMARY", HERE, row, closed.id,
     )  # fmt: skip
     assert "Rome" not in job.payload
+    db.clock.forward(seconds=1)
     again = close_conversation(HERE, db=db, settings=PLAIN, scope=stage.scope())
     assert again == (False, None, "unchanged") and len(rows_of(db, JOBS, stage.persona)) == 1
     unknown = close_conversation("tg/unknown", db=db, settings=PLAIN, scope=stage.scope())

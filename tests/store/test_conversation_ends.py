@@ -91,7 +91,7 @@ def test_c9_whoever_adds_to_a_list_waits_for_the_one_before(db: Database) -> Non
     inside = threading.Event()
 
     def put(n: int, hold_seconds: float = 0.0) -> None:
-        new = summaries.build_row(db.ids.one(), "", f"T{n}", "s", NOW + timedelta(minutes=n), -n - 1, "extract")
+        new = summaries.NewSummary(db.ids.one(), "", f"T{n}", "s", NOW + timedelta(minutes=n), -n - 1, "extract")
 
         def work(connection: Connection) -> None:
             place = summaries.find_place(connection, db, persona, None)
