@@ -19,7 +19,7 @@ from ..database.engine import Database
 from ..database.row_shapes import FIRST, OBJECT, TEXT, TIME, Branch, Shape
 from ..database.schema import memories, participants
 from ..database.sources import MEMORIES
-from ..database.statements import Part
+from ..database.statements import Part, hide_from_index
 from ..index import indexed
 from ..scope import Scope
 from ..shapes import WriteResult
@@ -233,6 +233,11 @@ def _read_topics(metadata: Any) -> tuple[str, ...]:
     return tuple(each for each in topics if isinstance(each, str)) if isinstance(topics, list) else ()
 
 
+def _match_audiences(family: str) -> Any:
+    """Return the condition on audiences; instructions are few, so that the index of kinds is to be taken."""
+    return hide_from_index(_C.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID))
+
+
 @lru_cache(maxsize=8)
 def _match_person(known: bool) -> Any:
     """Return the condition of rows of who is asking, under whichever of their linked identities."""
@@ -259,7 +264,7 @@ def read_items(db: Database, viewer: Viewer, *, archived: bool = False) -> list[
     wanted = (_C.kind == INSTRUCTION, _C.quarantined == 0) if archived else _match_in_force()
     chosen = select(*_ITEM).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
-        _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+        _match_audiences(db.family),
         _C.local_only <= bindparam("local_only", type_=Integer()),
         _match_person(known),
         *wanted,
@@ -284,7 +289,7 @@ SHOWN = Shape(FIRST + 24, StoredInstruction, content=TEXT, metadata=OBJECT, at=T
 
 @lru_cache(maxsize=4)
 def _part(known: bool, of_servers: bool, family: str) -> Part:
-    seen = _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID))
+    seen = _match_audiences(family)
     chosen = select(*SHOWN.columns(id=_C.id, content=_C.content, metadata=_C.metadata, at=_C.timestamp)).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
         or_(seen, cross_channel.said_by_person(memories)) if of_servers else seen,
