@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from ..context.incoming import describe_reply
@@ -136,13 +135,7 @@ class MessageLines:
         return lines
 
     def _build_memory(self, hit: Hit) -> Line:
-        timestamp = hit.get("timestamp", "")
-        try:
-            moment: datetime | None = datetime.fromisoformat(timestamp)
-        except ValueError:  # a hit of a host's hook may have its time written in any way
-            moment = None
-        if moment is None or moment.tzinfo is None:
-            moment = times.parse_time(timestamp)
+        moment = times.parse_time(hit.get("timestamp"))
         time = f"{stamp(moment, self.zone)} " if moment else ""
         text = one_line(hit["snippet"])
         if not hit.get("speaker"):

@@ -269,11 +269,15 @@ def _build_sections(call: PromptCall, asked: Asked, rows: StoredRows, lists: His
 def _name_speakers(hits: Sequence[Hit], recalled: Recalled, lists: HistoryLists) -> list[Hit]:
     """Return the hits with the names that the lines use, oldest first named first."""
     keys = {(one.hit["source"], one.hit["id"]): one.row.said_by_key for one in recalled.chosen}
+    labels: dict[tuple[str, str], str] = {}
     named: list[Hit] = []
     for hit in reversed(hits):
-        speaker = hit.get("speaker", "")
-        key = keys.get((hit["source"], hit["id"]), "")
-        named.append({**hit, "speaker": lists.names.participant(key, speaker)} if speaker else hit)
+        if speaker := hit.get("speaker"):
+            person = keys.get((hit["source"], hit["id"]), ""), speaker
+            if person not in labels:
+                labels[person] = lists.names.participant(*person)
+            hit = {**hit, "speaker": labels[person]}
+        named.append(hit)
     return named[::-1]
 
 

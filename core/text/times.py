@@ -66,8 +66,8 @@ def _from_seconds(seconds: float) -> tuple[datetime | None, bool]:
 
 
 def _in_utc(moment: datetime) -> tuple[datetime | None, bool]:
-    if moment.tzinfo is None:
-        return _clamped(moment.replace(tzinfo=UTC))
+    if moment.tzinfo is None or moment.tzinfo is UTC:
+        return _clamped(moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment)
     try:
         return _clamped(moment.astimezone(UTC))
     except OverflowError:  # the first and last hours of the calendar in a zone beside UTC
@@ -77,8 +77,9 @@ def _in_utc(moment: datetime) -> tuple[datetime | None, bool]:
 
 
 def _clamped(moment: datetime) -> tuple[datetime, bool]:
-    inside = min(max(moment, EARLIEST), LATEST)
-    return inside, inside != moment
+    if EARLIEST <= moment <= LATEST:
+        return moment, False
+    return (EARLIEST if moment < EARLIEST else LATEST), True
 
 
 @lru_cache(maxsize=256)
