@@ -272,12 +272,10 @@ def _name_speakers(hits: Sequence[Hit], recalled: Recalled, lists: HistoryLists)
     labels: dict[tuple[str, str], str] = {}
     named: list[Hit] = []
     for hit in reversed(hits):
-        if speaker := hit.get("speaker"):
-            person = keys.get((hit["source"], hit["id"]), ""), speaker
-            if person not in labels:
-                labels[person] = lists.names.participant(*person)
-            hit = {**hit, "speaker": labels[person]}
-        named.append(hit)
+        person = keys.get((hit["source"], hit["id"]), ""), hit.get("speaker", "")
+        if person not in labels:
+            labels[person] = lists.names.participant(*person) if person[1] else ""
+        named.append({**hit, "speaker": labels[person]} if person[1] else hit)
     return named[::-1]
 
 
