@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, TypedDict, get_args
 
 from ..config.flags import RecapPosition, RecapRole
@@ -16,8 +16,8 @@ ROLES: tuple[RecapRole, ...] = get_args(RecapRole)
 Numbering = Literal["host", "seed"]
 """host: as chat programs number positions. seed: the same, but 2 is after_prompt."""
 
-NONE = -1
-_POSITIONS: dict[int, RecapPosition | None] = {NONE: None, 0: "in_prompt", 1: "in_chat", 2: "before_prompt"}
+_NUMBERS: Mapping[str | None, int] = {None: -1, "in_prompt": 0, "in_chat": 1, "before_prompt": 2, "after_prompt": 1}
+_POSITIONS: tuple[RecapPosition, ...] = ("in_prompt", "in_chat", "before_prompt")
 
 
 class Injection(TypedDict):
@@ -44,18 +44,18 @@ def check_role(value: object) -> RecapRole:
     return ROLES[_find_index(value, "role", ROLES)]
 
 
-def _find_index(value: object, name: str, known: Sequence[str]) -> int:
-    if isinstance(value, str) and value in known:
-        return known.index(value)
-    quoted = [repr(each) for each in known]
-    raise ValueError(f"{name} is {_quote(value)}. It must be {', '.join(quoted[:-1])} or {quoted[-1]}.")
-
-
 def check_depth(value: object) -> int:
     """Return the depth, when it is a whole number of at least 0."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ValueError(f"depth is {_quote(value)}. It must be a whole number of at least 0.")
     return value
+
+
+def _find_index(value: object, name: str, known: tuple[str, ...]) -> int:
+    if value in known:
+        return known.index(value)
+    quoted = [repr(each) for each in known]
+    raise ValueError(f"{name} is {_quote(value)}. It must be {', '.join(quoted[:-1])} or {quoted[-1]}.")
 
 
 def _quote(value: object) -> str:
@@ -66,15 +66,9 @@ def _quote(value: object) -> str:
 
 
 def to_number(position: str | None) -> int:
-    """Return the number of a position; None is -1, nowhere.
+    """Return the number of a position, 0 to 2; None, nowhere, is -1.
 
-    after_prompt has none of its own: it is in_chat, 1, with depth 1 (`to_numbers`).
-
-    Args:
-        position: before_prompt, in_prompt, in_chat or after_prompt; None for nowhere.
-
-    Returns:
-        0 to 2, or -1 for nowhere; after_prompt, which has no number of its own, is 1 with depth 1.
+    after_prompt has no number of its own: it is in_chat, 1, with depth 1 (`to_numbers`).
 
     Raises:
         ValueError: no such position.
@@ -82,8 +76,7 @@ def to_number(position: str | None) -> int:
     >>> [to_number(name) for name in ("in_prompt", "in_chat", "before_prompt", None, "after_prompt")]
     [0, 1, 2, -1, 1]
     """
-    known = None if position is None else check_position(position)
-    return next((number for number, name in _POSITIONS.items() if name == known), 1)
+    return _NUMBERS[None if position is None else check_position(position)]
 
 
 def from_number(number: object, numbering: Numbering | str = "host") -> RecapPosition | None:
@@ -93,31 +86,21 @@ def from_number(number: object, numbering: Numbering | str = "host") -> RecapPos
         number: -1, 0, 1 or 2.
         numbering: `host`, or `seed`, where 2 is after_prompt.
 
-    Returns:
-        in_prompt for 0, in_chat for 1, before_prompt for 2.
-
     Raises:
         ValueError: no such number or numbering.
 
     >>> [from_number(number) for number in (0, 1, 2, -1)], from_number(2, "seed")
     (['in_prompt', 'in_chat', 'before_prompt', None], 'after_prompt')
     """
-    if numbering not in get_args(Numbering):
-        raise ValueError(f"numbering is {_quote(numbering)}. It must be 'host' or 'seed'.")
-    if isinstance(number, int) and not isinstance(number, bool) and number in _POSITIONS:
-        position = _POSITIONS[number]
-        return "after_prompt" if numbering == "seed" and position == "before_prompt" else position
+    if _find_index(numbering, "numbering", get_args(Numbering)) == 1 and number == 2:
+        return "after_prompt"
+    if isinstance(number, int) and not isinstance(number, bool) and -1 <= number < len(_POSITIONS):
+        return None if number == -1 else _POSITIONS[number]
     raise ValueError(f"The number of a position is {_quote(number)}. It must be -1, 0, 1 or 2.")
 
 
 def role_to_number(role: str) -> int:
     """Return the number of a role: system 0, user 1, assistant 2.
-
-    Args:
-        role: system, user or assistant.
-
-    Returns:
-        0 to 2.
 
     Raises:
         ValueError: no such role.
@@ -129,13 +112,7 @@ def role_to_number(role: str) -> int:
 
 
 def role_from_number(number: object) -> RecapRole:
-    """Return the role of a number.
-
-    Args:
-        number: 0, 1 or 2.
-
-    Returns:
-        system, user or assistant.
+    """Return the role of a number: 0, 1 or 2.
 
     Raises:
         ValueError: none of 0, 1, 2.
@@ -149,15 +126,12 @@ def role_from_number(number: object) -> RecapRole:
 
 
 def to_numbers(injection: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an injection with numbers for position and role, as chat programs take it.
+    """Return a copy of an injection with numbers for position and role, as chat programs take it.
 
     after_prompt becomes position 1 with depth 1; a blank value goes nowhere, -1.
 
     Args:
         injection: what `get_running_recap_injection` gave.
-
-    Returns:
-        A new dict with the same keys; the one given stays as it is.
 
     Raises:
         ValueError: it is no injection, or position or role is none of the known.
@@ -166,14 +140,13 @@ def to_numbers(injection: Mapping[str, Any]) -> dict[str, Any]:
     >>> to_numbers(made)
     {'key': 'auto_recap_scene', 'value': 'x', 'position': 1, 'depth': 1, 'scan': False, 'role': 0}
     """
-    given = injection if isinstance(injection, Mapping) else {}
-    for name in ("position", "depth", "role", "value"):
-        if name not in given:
-            raise ValueError(f"injection has no {name!r}. It must be what get_running_recap_injection gave.")
-    position = check_position(given["position"])
+    missing = [name for name in ("position", "depth", "role", "value") if name not in injection]
+    if missing:
+        raise ValueError(f"injection has no {missing[0]!r}. It must be what get_running_recap_injection gave.")
+    position = check_position(injection["position"])
     return {
-        **given,
-        "position": to_number(position) if given["value"] else NONE,
-        "depth": 1 if position == "after_prompt" else given["depth"],
-        "role": role_to_number(given["role"]),
+        **injection,
+        "position": to_number(position if injection["value"] else None),
+        "depth": 1 if position == "after_prompt" else injection["depth"],
+        "role": role_to_number(injection["role"]),
     }
