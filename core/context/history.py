@@ -256,13 +256,18 @@ def _is_same(one: HistoryEntry, other: HistoryEntry, has_line: bool) -> bool:
     """Return whether two messages of one conversation and text are one."""
     if not (one.message_id and other.message_id):
         is_near = one.time is None or other.time is None or abs(one.time - other.time) < SAME_MESSAGE
-        if one.sender_id and other.sender_id:
-            is_sender = one.sender_id == other.sender_id
-        else:
-            is_sender = collapsed(sender(one)) == collapsed(sender(other))
-        if is_near and is_sender:
+        if is_near and _is_same_sender(one, other):
             return True
     return has_line and _look(one) == _look(other)
+
+
+def _is_same_sender(one: HistoryEntry, other: HistoryEntry) -> bool:
+    """Return whether two messages of one conversation have one sender: by id, or by a name where one has no id."""
+    if one.sender_id and other.sender_id:
+        interface = f"{one.conversation.partition('/')[0]}/"  # hosts may store the id with it, as in a participant key
+        return one.sender_id.removeprefix(interface) == other.sender_id.removeprefix(interface)
+    names, others = ({collapsed(n) for n in (e.sender_name, e.username) if n.strip()} for e in (one, other))
+    return bool(names & others) if names or others else one.sender_id == other.sender_id
 
 
 def _look(entry: HistoryEntry) -> tuple[str, str, str, bool, bool]:
@@ -342,28 +347,18 @@ class Replaced:
         return entry.time >= self.time
 
 
-def _is_sender(entry: HistoryEntry, message: IncomingMessage) -> bool:
-    """Return whether the entry and the message have one sender: by id, or by a name where one of them has no id."""
-    sender = message.sender
-    if entry.sender_id and sender.id:
-        return entry.sender_id in (sender.id, f"{message.interface}/{sender.id}")
-    names = {collapsed(name) for name in (entry.sender_name, entry.username) if name.strip()}
-    asked = {collapsed(name) for name in (sender.name, sender.username) if name.strip()}
-    if names or asked:
-        return bool(names & asked)
-    return not entry.sender_id and not sender.id
-
-
 def echo_check(message: IncomingMessage) -> Callable[[HistoryEntry], bool]:
     """Return the function that tells whether an entry, stored or live, is the message being answered."""
-    said = collapsed(message.text)
+    who, path = message.sender, message.interface_path
+    asked = HistoryEntry(path or "", message.text, who.id, who.name, who.username)
+    said = compared_text(asked)
 
     def check(entry: HistoryEntry) -> bool:
-        if message.interface_path is None or entry.conversation != message.interface_path:
+        if path is None or entry.conversation != path:
             return False
         if message.message_id and entry.message_id == message.message_id:
             return True
         is_near = entry.time is None or abs(entry.time - message.date) <= ECHO_WINDOW
-        return bool(said) and is_near and _is_sender(entry, message) and compared_text(entry) == said
+        return bool(said) and is_near and compared_text(entry) == said and _is_same_sender(entry, asked)
 
     return check

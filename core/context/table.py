@@ -38,7 +38,7 @@ class HistoryWanted:
     conversation: str | None = None
     current: int = 0
     """Newest rows of the conversation."""
-    recent: tuple[Recent, ...] = ()
+    recent: Sequence[Recent] = ()
     recent_rows: int = 0
     """Newest rows of each other conversation."""
     recent_most: int = 1000
@@ -82,10 +82,9 @@ def read(
         "now": db.clock(),
         "here": viewer.scope.conversation or "",
     }
-    chats = [r for r in history.recent if viewer.sees_local_only or not r.local_only]
     return StoredLines(
         current=guard(chat_history_cache.name, lambda: _read_current(db, history, shared), []),
-        recent=guard(chat_history_cache.name, lambda: _read_recent(db, chats, history, shared), []),
+        recent=guard(chat_history_cache.name, lambda: _read_recent(db, history, shared), []),
         diary=guard(ai_diary.name, lambda: _read_diary(db, history, shared), []),
         sections=_read_sections(db, sections, shared, guard),
         wanted=wanted,
@@ -127,10 +126,9 @@ def _read_current(db: Database, history: HistoryWanted, shared: Mapping[str, Any
     return [_build_line(row, {}) for row in _lines(db.family).read(db, values, chat_history_cache.name)]
 
 
-def _read_recent(
-    db: Database, chats: Sequence[Recent], history: HistoryWanted, shared: Mapping[str, Any]
-) -> list[HistoryEntry]:
-    """Return the newest lines of all these conversations; most of the newest of each are older than they."""
+def _read_recent(db: Database, history: HistoryWanted, shared: Mapping[str, Any]) -> list[HistoryEntry]:
+    """Return the newest lines of the other conversations; most of the newest of each are older than they."""
+    chats = history.recent
     if not chats:
         return []
     values: list[Any] = []

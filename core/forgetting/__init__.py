@@ -134,7 +134,7 @@ def forget(
     # 2. the rows, and what was being written of it
     done = _delete_rows(call, kind, key)
     # 3. what is kept elsewhere
-    _empty_caches(call, done)
+    _empty_caches(call)
     written, out_of_reach = _rewrite_files(call, done) if sum(done.counts.values()) else ((), ())
     if not call.db.empty_journal():
         out_of_reach = (*out_of_reach, _JOURNAL.format(path=f"{call.db.target.url.database}-wal"))
@@ -222,14 +222,11 @@ def _delete_rows(call: Call, kind: str, key: str | int) -> Done:
     return done
 
 
-def _empty_caches(call: Call, done: Done) -> None:
+def _empty_caches(call: Call) -> None:
     """Drop what this process keeps of a persona's texts, words and ids."""
     db, persona = call.db, call.persona
     shown_texts.forget_turns(db, persona)
     db.caches.get(tags_table.CACHE, {}).pop(persona, None)
-    private = db.caches.get("history.private", {})
-    for key in [key for key in list(private) if key[0] == persona and key[1] in done.owner.conversations]:
-        private.pop(key, None)
     db.caches.pop(HELD, None)
     for module in (tag_rules, stems, people, search_rows, query):
         module.forget_kept()

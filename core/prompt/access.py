@@ -12,7 +12,7 @@ from .. import hooks
 from ..access import table_conversations as conversations_table
 from ..access.load import LIVE_KEYS
 from ..access.rules import parent_key, split_key
-from ..access.view import AccessSnapshot, ConversationFacts, Request, Viewer
+from ..access.view import AccessSnapshot, Request
 from ..calls.call import load_access
 from ..context.live import LiveHistory
 from ..database.engine import Connection, Database
@@ -26,8 +26,6 @@ from .call import PromptCall, VisibleContext
 
 MOST_CHATS = 50
 """Most other conversations read at once."""
-_REMEMBERED = 10_000
-"""Most conversations kept in mind as private or local."""
 
 
 def load_visible(call: PromptCall) -> VisibleContext:
@@ -47,7 +45,6 @@ def load_visible(call: PromptCall) -> VisibleContext:
     if (words or tags) and call.settings.enable_memories and not is_newest_first(call.settings):
         index = read_index(seen.viewer, db)[0]
     keywords = choose_words(words, languages, index)
-    _remember_private(db, seen.viewer)
     return VisibleContext(seen.viewer, seen.recent, named, tags, keywords, index)
 
 
@@ -125,14 +122,9 @@ def _texts(given: Any) -> list[str]:
 
 
 def live_keys(live: LiveHistory) -> tuple[str, ...]:
-    """Return the conversations of the live messages whose privacy is asked for; of too many, those with the newest."""
-    chats = live.chats
-    newest = list(chats)
-    if len(newest) > LIVE_KEYS // 2:
-        timed = {key: max((e.time.timestamp() for e in chats[key] if e.time), default=0.0) for key in newest}
-        newest.sort(key=lambda key: -timed[key])
-    wanted = dict.fromkeys(name for key in newest for name in (key, parent_key(key)) if name and _is_key(name))
-    return tuple(wanted)[:LIVE_KEYS]
+    """Return the conversations of the live messages whose privacy is asked for, and those they are threads of."""
+    names = (name for key in live.chats for name in (key, parent_key(key)) if name and _is_key(name))
+    return tuple(dict.fromkeys(names))[:LIVE_KEYS]
 
 
 def _is_key(text: str) -> bool:
@@ -143,51 +135,29 @@ def _is_key(text: str) -> bool:
         return False
 
 
-def _remember_private(db: Database, viewer: Viewer) -> None:
-    """Keep which conversations are private or local, for the time the database does not answer."""
-    kept: dict[tuple[str, str], None] = db.caches.setdefault("history.private", {})
-    persona = viewer.scope.persona
-    for key, facts in viewer.conversations.items():
-        if facts.is_private or facts.local_only:
-            while len(kept) >= _REMEMBERED:
-                kept.pop(next(iter(kept)), None)
-            kept[persona, key] = None
-        else:
-            kept.pop((persona, key), None)
-
-
-def _held_private(db: Database | None, persona: str) -> frozenset[str]:
-    """Return the conversations of a persona this process has seen to be private or local."""
-    kept = db.caches.get("history.private", {}) if db is not None else {}
-    return frozenset(key for who, key in list(kept) if who == persona)
-
-
 def may_see(call: PromptCall, visible: VisibleContext) -> Callable[[str], str]:
-    """Return what tells why live messages of a conversation stay out, blank when they may be seen."""
+    """Return what tells why live messages of a conversation stay out, blank when they may be seen.
+
+    While the database does not say who may see what, only those of the conversation itself are shown.
+    """
     viewer, live, own = visible.viewer, call.live, call.message.interface_path
-    held = _held_private(call.db, call.scope.persona)
-    known = viewer.conversations if viewer is not None else {}
-    asked = frozenset(live_keys(live)) if len(live.chats) > LIVE_KEYS // 2 else None
+    asked = frozenset(live_keys(live))
 
     def why_not(key: str) -> str:
-        facts = known.get(key)
+        if viewer is None:
+            return "" if key == own else "private"
+        facts = viewer.conversations.get(key)
+        if key != own:
+            facts = facts or viewer.conversations.get(parent_key(key) or "")
+        if facts is not None and facts.local_only and not viewer.sees_local_only:
+            return "destination"
         if key == own:
-            return "destination" if facts is not None and viewer is not None and _is_closed(facts, viewer) else ""
-        facts = facts or known.get(parent_key(key) or "")
-        if facts is not None and viewer is not None:
-            if _is_closed(facts, viewer):
-                return "destination"
+            return ""
+        if facts is not None:
             return "" if facts.audience_id in viewer.audiences else "private"
-        if asked is not None and key not in asked:
+        if key not in asked:
             return "limit"
-        if key in live.private or key in held or parent_key(key) in held:
-            return "private"
-        chat = split_key(key)[1]
         senders = {entry.sender_id for entry in live.chats.get(key, ())}
-        return "private" if chat and chat in senders else ""
+        return "private" if key in live.private or split_key(key)[1] in senders - {""} else ""
 
     return why_not
-
-
-def _is_closed(facts: ConversationFacts, viewer: Viewer) -> bool:
-    return bool(facts.local_only) and not viewer.sees_local_only

@@ -45,7 +45,7 @@ def read_stored(call: PromptCall, seeing: VisibleContext, parts: Sequence[Branch
     wanted = HistoryWanted(
         conversation=call.message.interface_path,
         current=current if call.replacing is None else max(current, REPLACED_ROWS),
-        recent=tuple(_list_chats(seeing)[: min(caps.recent, count_recent(call))]),
+        recent=_list_chats(seeing)[: min(caps.recent, count_recent(call))],
         recent_rows=caps.recent + 2,
         recent_most=2 * caps.recent + MARGIN,
         diary_since=since if call.reads_diary and s.diary_history_days else None,
@@ -83,21 +83,25 @@ def _read_further(
     call: PromptCall, seeing: VisibleContext, lines: StoredLines, lists: HistoryLists
 ) -> StoredLines | None:
     """Return the lines with older ones, None where the lists are full or there is nothing more."""
-    asked = lines.wanted
+    asked, chats = lines.wanted, _list_chats(seeing)
     if lines.is_from_host or call.db is None or seeing.viewer is None or call.is_down:
         return None
-    has_more = CURRENT not in lists.full and 0 < asked.current <= len(lines.current) and not _ends_hidden(lines.current)
-    current = asked.current * DEEPER if has_more else 0
-    recent, rows, most, chats = asked.recent, asked.recent_rows, asked.recent_most, _list_chats(seeing)
-    if RECENT in lists.full or not recent:
-        recent = ()
-    elif len(lines.recent) >= most or _is_cut(lines.recent, rows):
-        rows, most = rows * DEEPER, most * DEEPER
-    else:
-        recent = tuple(chats[: len(recent) * DEEPER]) if len(recent) < len(chats) else ()
+    has_older = 0 < asked.current <= len(lines.current) and not _ends_hidden(lines.current)
+    is_cut = len(lines.recent) >= asked.recent_most or _is_cut(lines.recent, asked.recent_rows)
+    current = asked.current * DEEPER if has_older and CURRENT not in lists.full else 0
+    recent: Sequence[Recent] = ()
+    if asked.recent and RECENT not in lists.full and (is_cut or len(asked.recent) < len(chats)):
+        recent = chats[: len(asked.recent) * DEEPER]
     if not current and not recent:
         return None
-    wanted = replace(asked, current=current, recent=recent, recent_rows=rows, recent_most=most, diary_since=None)
+    wanted = replace(
+        asked,
+        current=current,
+        recent=recent,
+        recent_rows=asked.recent_rows * DEEPER,
+        recent_most=asked.recent_most * DEEPER,
+        diary_since=None,
+    )
     failures = len(call.report.errors)
     more = context_table.read(call.db, seeing.viewer, wanted, call.guard.ask)
     if len(call.report.errors) > failures:
