@@ -30,7 +30,7 @@ from .text.sizes import resolve_counter, to_json
 
 if TYPE_CHECKING:
     from .database.engine import Database
-    from .prompt.report import Report
+    from .prompt.call import Report
     from .synth_tagging import expand_tags, extract_tags
 
 __all__ = [
@@ -309,7 +309,7 @@ def fit_prompt(
         >>> report["sections"]["history_current_chat"]["kept"], report["size"] <= 60, report["over_limit"]
         (1, True, False)
     """
-    from .prompt.report import Report  # noqa: PLC0415 - as above
+    from .prompt.call import Report  # noqa: PLC0415 - as above
 
     count, name = resolve_counter(counter) if counter is not None or limit_tokens is not None else (None, None)
     space = Space(max_chars, limit_tokens, count)

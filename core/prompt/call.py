@@ -1,15 +1,18 @@
-"""What the stages of a prompt work with: the call, made once at the door, and what its first round trip saw."""
+"""What the stages of a prompt work with: the call, its report, and the one place where what fails becomes a note."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from .. import hooks
 from ..access.table_conversations import resolve_scope
 from ..access.view import Recent, Viewer
+from ..base import logs
 from ..calls import defaults
 from ..calls.call import Call
 from ..config import Settings
@@ -19,17 +22,142 @@ from ..context.incoming import IncomingMessage, read_message_id
 from ..context.lines import NameLabels
 from ..context.live import LiveHistory, read_context_memory
 from ..database.engine import Database
+from ..errors import CoreError, StoreError
 from ..scope import Scope
-from ..shapes import Hit
+from ..search.choice import Chosen, Result
+from ..search.report import build_report
+from ..shapes import Hit, LeftOut
 from ..text import times
-from .report import Guard, Report
+from ..text.strict_json import make_strict
+from .fit import Fitted, Space
 
 if TYPE_CHECKING:
     from ..index.state import IndexState
-    from ..search.choice import Chosen
+
+T = TypeVar("T")
 
 MOST_ASKED_CHARS = 16_000
 """Most characters of a message that are searched for; to look through a megabyte took 5 to 20 s."""
+MAX_MESSAGE_CHARS = 500
+"""Longest text of an error."""
+STORED = ("chat_history_cache", "memories", "ai_diary")
+"""The tables a prompt's sections come from, as the report names them when none of them can be read."""
+
+SIZES = ("limit", "limit_tokens", "size", "tokens", "over_limit", "counter")
+
+_DOWN = frozenset({None, 1040, 1044, 1045, 1049, 1129, 1130, 1203, 1698, 2002, 2003, 2005, 2006, 2013})
+_OF_A_TABLE = (1146, 1142)
+
+
+class Report:
+    """What one call did, filled in as it goes."""
+
+    def __init__(self) -> None:
+        self.search: dict[str, Any] = {"tags": [], "words": []}
+        """What was looked for."""
+        self.found: Result | None = None
+        """What the search found."""
+        self.errors: list[dict[str, str]] = []
+        self._sizes: dict[str, Any] = dict.fromkeys(SIZES) | {"over_limit": False}
+        self._notes: dict[str, None] = {}
+        self._kept: dict[str, int] = {}
+        self._left_out: list[LeftOut] = []
+
+    def note(self, *texts: str) -> None:
+        """Add notes; the same text is held once."""
+        self._notes.update(dict.fromkeys(texts))
+
+    def leave_out(self, items: Sequence[LeftOut]) -> None:
+        """Add items that are not in the prompt."""
+        self._left_out.extend(items)
+
+    def fail(self, source: str, error: BaseException) -> None:
+        """Add the error of a source: its class, and the text only of this package's own exceptions."""
+        kind = type(error).__name__
+        text = str(error)[:MAX_MESSAGE_CHARS] if isinstance(error, CoreError) else kind
+        self.errors.append({"source": source, "error": kind, "message": text})
+
+    def add(self, fitted: Fitted, space: Space, counter: str | None) -> None:
+        """Enter what each section of the final prompt holds, what was cut, limits and sizes."""
+        tokens = None if space.counter is None else space.count_tokens(fitted.text)
+        sizes = (space.limit_chars, space.limit_tokens, fitted.size, tokens, fitted.broken is not None, counter)
+        self._sizes = dict(zip(SIZES, sizes, strict=True))
+        self.leave_out(fitted.left_out)
+        self._kept.update(fitted.kept)
+        self.note(*fitted.notes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the report as plain JSON values; the keys always stand in this order."""
+        found = Counter(self._kept)
+        found.update(item.section for item in self._left_out)
+        report = {
+            **self._sizes,
+            "sections": {section: {"found": n, "kept": self._kept.get(section, 0)} for section, n in found.items()},
+            "left_out": [{"section": item.section, "reason": item.reason, "id": item.id} for item in self._left_out],
+            "errors": self.errors,
+            "notes": list(self._notes),
+            "search": {**self.search, **(build_report(self.found) if self.found else {})},
+        }
+        plain: dict[str, Any] = make_strict(report)[0]
+        return plain
+
+
+class Guard:
+    """Runs the stages of one call, and lets no failure of theirs pass."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.db: Database | None = None
+        """None when it could not be opened: the prompt is made of what is live."""
+        self.down: bool = False
+        """The database did not answer: nothing stored is asked for again in this call."""
+        self.last: Exception | None = None
+        """What failed last."""
+
+    def __call__(self, source: str, work: Callable[[], T], otherwise: T) -> T:
+        """Return what `work` gives; when it fails, `otherwise`, with a note in the report and one warning."""
+        try:
+            return work()
+        except Exception as error:  # noqa: BLE001 - the degrade point: whatever a source or hook raises ends here
+            self.fail(source, error)
+            return otherwise
+
+    def ask(self, source: str, read: Callable[[], T], otherwise: T) -> T:
+        """Return what the database gives; when it fails, or did not answer before, `otherwise`."""
+        return otherwise if self.down else self(source, read, otherwise)
+
+    def fail(self, source: str, error: Exception) -> None:
+        """Note a failure in the report, and log one warning without any text that was said."""
+        again = isinstance(error, StoreError) and str(self.last) == str(error)
+        self.last = error
+        number = None
+        if isinstance(error, StoreError):
+            number = error.number
+            self.down = self.down or number in _DOWN
+            source = error.source if number in _OF_A_TABLE and error.source else source
+        if again:  # one table missing makes several statements fail
+            return
+        self.report.fail(source, error)
+        logs.warning("source_failed", source=source, error=type(error).__name__, number=number)
+
+    def lose_stored(self) -> None:
+        """Note that no stored section could be read, whatever it was that failed."""
+        error = self.last or StoreError("The database could not be read.")
+        for name in STORED:
+            self.report.fail(name, error)
+
+    def hook(self, name: str, arguments: Mapping[str, Any], read: Callable[[Any], T], otherwise: T) -> T:
+        """Return what `read` makes of a hook's answer; `otherwise` when there is no hook or either fails."""
+        function = hooks.get_hook(name)
+        if function is None:
+            return otherwise
+        return self(name, lambda: read(self.call(function, arguments)), otherwise)
+
+    def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+        """Return what a host's function gives; it may open a connection of its own meanwhile."""
+        if isinstance(self.db, Database):
+            self.db.release_connection()
+        return hooks.call(function, arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +190,6 @@ class PromptCall:
     live: LiveHistory
     settings: Settings
     scope: Scope
-    db: Database | None
-    """None when it could not be opened: the prompt is made of what is live."""
     guard: Guard
     replacing: str | None = None
     """Id of the stored message that the message takes the place of."""
@@ -74,6 +200,11 @@ class PromptCall:
     def report(self) -> Report:
         """Return the account of this call."""
         return self.guard.report
+
+    @property
+    def db(self) -> Database | None:
+        """Return the database, None when it could not be opened."""
+        return self.guard.db
 
     @property
     def is_down(self) -> bool:
@@ -155,11 +286,11 @@ def open_call(request: PromptRequest) -> PromptCall:
     if live.skipped:
         report.note(f"context_memory: {live.skipped} things are no message and are left out")
     guard = Guard(report)
-    db = guard.open(request.db)
+    db = guard.db = guard("database", lambda: defaults.handle(request.db), None)
     scope = guard("database", lambda: resolve_scope(db, given), given)
     message, live = put_under_key(message, live, scope.conversation)
     replacing = read_message_id(request.replacing, "replacing")
-    return PromptCall(request, message, live, settings, scope, db, guard, replacing)
+    return PromptCall(request, message, live, settings, scope, guard, replacing)
 
 
 def in_zone_of_asker(call: PromptCall) -> PromptCall:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from ..base.limits import read_limit_argument
 from ..context.lines import ChatLine
 from ..shapes import LeftOut
 from ..text.hits import find_match, snippet_around
@@ -118,6 +117,40 @@ class Fitted:
     def size(self) -> int:
         """Return the characters of the prompt."""
         return len(self.text)
+
+
+# Limits: strict as an argument, lenient from a host's hook
+
+
+def read_limit_argument(name: str, value: object) -> int | None:
+    """Return the limit as a whole number of at least 1, or None when none was given."""
+    if value is None or _is_limit(value):
+        return value  # type: ignore[return-value]
+    raise ValueError(f"{name} is {_shown(value)}. It must be a whole number of at least 1, or None for no limit.")
+
+
+EngineLimit = tuple[int | None, str | None]
+NO_LIMIT: EngineLimit = (None, None)
+
+
+def read_engine_limit(value: object) -> EngineLimit:
+    """Return the limit the hook `engine_limit` gave, and a note for the report where it cannot be used."""
+    if value is None or _is_limit(value):
+        return value, None  # type: ignore[return-value]
+    return None, f"engine_limit gave {_shown(value)}, which is no whole number of at least 1; it is not used"
+
+
+def _is_limit(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _shown(value: object) -> str:
+    """Return a short account of a bad value; foreign objects are named by their type alone."""
+    if isinstance(value, int) and value.bit_length() > 64:
+        return "a number of more than 19 digits"
+    if isinstance(value, int | float) or (isinstance(value, str) and len(value) <= 40):
+        return repr(value)
+    return f"a text of {len(value)} characters" if isinstance(value, str) else f"of type {type(value).__name__}"
 
 
 # Choosing

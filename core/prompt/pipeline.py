@@ -19,8 +19,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from .. import hooks, personas
-from ..base.limits import read_engine_limit, read_limit_argument
+from .. import personas
 from ..calls.call import Call
 from ..context.context import OWN_KEYS, is_empty, order_context
 from ..context.history import HistoryLists
@@ -50,15 +49,15 @@ from .call import (
     PromptCall,
     PromptRequest,
     Recalled,
+    Report,
     VisibleContext,
     in_zone_of_asker,
     open_call,
 )
-from .fit import Fitted, Space, fit
+from .fit import NO_LIMIT, Fitted, Space, fit, read_engine_limit
 from .history import DiaryLines, ask_history_hook, build_history, compose, read_stored, show_diary
 from .message_lines import MOST_MEMORIES, MessageLines
 from .messages import Messages, check_dialect
-from .report import Report
 from .structure import ask_actions, assemble
 
 SECTIONS: tuple[Section, ...] = (
@@ -84,7 +83,7 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
     space, counter = _read_space(request)
     call = open_call(request)
     with _note_repairs(call):
-        gathered = _gather_within(call, space)
+        gathered = _gather(call)
         prompt = assemble(call, gathered, ask_actions(call))
         parts: dict[str, Any] = {"rank": gathered.rank, "ids": gathered.ids, "words": gathered.words}
         fitted = _fit(call, space, counter, lambda limits: fit(prompt, limits, **parts))
@@ -98,7 +97,7 @@ def build_messages(request: PromptRequest, dialect: str) -> tuple[Messages | dic
     space, counter = _read_space(request)
     call = _for_lines(open_call(request))
     with _note_repairs(call):
-        gathered = _gather_within(call, space)
+        gathered = _gather(call)
         lines = MessageLines(call, gathered, ask_actions(call))
         fitted = _fit(call, space, counter, lambda limits: lines.write_messages(dialect, limits))
     _note_shown(call, gathered, fitted.memories)
@@ -111,7 +110,7 @@ def build_records(request: PromptRequest, held: Sequence[str] = ()) -> Fitted:
     Args:
         held: texts that the request has already.
     """
-    limit_chars = read_limit_argument("max_chars", request.max_chars)
+    limit_chars = Space(request.max_chars).limit_chars
     call = _for_lines(open_call(request))
     gathered = _gather(call)
     lines = MessageLines(call, gathered, ask_actions(call), as_turns=False)
@@ -122,24 +121,15 @@ def build_records(request: PromptRequest, held: Sequence[str] = ()) -> Fitted:
 
 def _read_space(request: PromptRequest) -> tuple[Space, str | None]:
     """Return the limits that were asked for, and the name of the counter of tokens, None where there is none."""
-    limit_chars = read_limit_argument("max_chars", request.max_chars)
-    if request.counter is None and request.limit_tokens is None:
-        return Space(limit_chars), None
-    count, name = resolve_counter(request.counter)
-    return Space(limit_chars, request.limit_tokens, count), name
+    count, name = None, None
+    if request.counter is not None or request.limit_tokens is not None:
+        count, name = resolve_counter(request.counter)
+    return Space(request.max_chars, request.limit_tokens, count), name
 
 
 def _for_lines(call: PromptCall) -> PromptCall:
     """Return the call with as many memories as fit where nobody says how many, and times in the asker's zone."""
     return replace(in_zone_of_asker(call), most_memories=MOST_MEMORIES)
-
-
-def _gather_within(call: PromptCall, space: Space) -> Gathered:
-    limit = space.limit_chars or (0 if hooks.get_hook("engine_limit") else call.settings.max_prompt_chars)
-    if limit and len(call.message.text) > limit:
-        call.report.note("text alone is over the limit; nothing was searched or read for it")
-        return Gathered()
-    return _gather(call)
 
 
 @contextmanager
@@ -161,24 +151,21 @@ def _note_repairs(call: PromptCall) -> Iterator[None]:
 def _fit(call: PromptCall, space: Space, counter: str | None, write: Callable[[Space], Fitted]) -> Fitted:
     """Return what `write` gives within the limits, entered in the report; a counter that fails counts for nothing."""
     if space.limit_chars is None:  # where the caller says nothing, the hook, else the setting
-        nothing: tuple[int | None, str | None] = (None, None)
-        limit, note = call.guard.hook("engine_limit", {}, read_engine_limit, nothing)
+        limit, note = call.guard.hook("engine_limit", {}, read_engine_limit, NO_LIMIT)
         call.report.note(*([note] if note else ()))
         space = Space(limit or call.settings.max_prompt_chars or None, space.limit_tokens, space.counter)
 
-    def work(limits: Space) -> Fitted:
+    def write_and_report(limits: Space) -> Fitted:
         fitted = write(limits)
         call.report.add(fitted, limits, counter)
         return fitted
 
-    fitted = call.guard("counter", lambda: work(space), None)
-    if fitted is None:
-        space = Space(space.limit_chars)
-        fitted = work(space)
+    fitted = call.guard("counter", lambda: write_and_report(space), None) or write_and_report(Space(space.limit_chars))
     if fitted.broken is not None:
-        in_tokens = fitted.broken == "tokens"
-        size, most = (sum(fitted.parts.values()), space.limit_tokens) if in_tokens else (fitted.size, space.limit_chars)
-        raise PromptTooLargeError(size, most or 0, fitted.parts, unit=fitted.broken)
+        size, limit = fitted.size, space.limit_chars
+        if fitted.broken == "tokens":
+            size, limit = sum(fitted.parts.values()), space.limit_tokens
+        raise PromptTooLargeError(size, limit or 0, fitted.parts, unit=fitted.broken)
     return fitted
 
 

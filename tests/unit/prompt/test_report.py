@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from core.errors import StoreReadError
-from core.prompt.report import MAX_MESSAGE_CHARS, Report
+from core.prompt.call import MAX_MESSAGE_CHARS, Report
 
 KEYS = [
     *("limit", "limit_tokens", "size", "tokens", "over_limit", "counter"),

@@ -12,9 +12,8 @@ from core.context.context import OWN_KEYS
 from core.context.incoming import IncomingMessage
 from core.context.live import LiveHistory
 from core.hooks import set_hook
-from core.prompt.call import Gathered, PromptCall, PromptRequest
+from core.prompt.call import Gathered, Guard, PromptCall, PromptRequest, Report
 from core.prompt.pipeline import DROPPED_KEYS, merge_host_context
-from core.prompt.report import Guard, Report
 from core.prompt.structure import ask_actions, assemble
 from core.scope import Scope
 from core.text.sizes import size
@@ -41,7 +40,6 @@ def make(
         LiveHistory(),
         Settings(**flags),
         Scope("iris"),
-        None,
         Guard(Report()),
     )
     set_hook("actions", lambda: actions)

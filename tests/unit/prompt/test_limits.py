@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.base.limits import read_engine_limit, read_limit_argument
+from core.prompt.fit import read_engine_limit, read_limit_argument
 
 
 @pytest.mark.parametrize("value", [0, -(10**30), "x", True, float("nan"), 2.5])
