@@ -86,10 +86,6 @@ def _in_order(lines: list[Line]) -> list[Line]:
 _FACTS_OF = select(*FACTS).where(*_THESE)
 _LINES_OF = select(*LINE).where(*_THESE)
 _BY_ID = select(*LINE).where(*_HERE, _C.message_id.in_(IDS))
-_BY_TIME = select(*FACTS).where(*_HERE, _C.timestamp.in_(bindparam("ids", expanding=True, type_=Time())))
-_SENDERS = select(*FACTS).where(
-    _PERSONA, _C.interface_path > bindparam("low"), _C.interface_path < bindparam("high"), _C.message_id.in_(IDS)
-)
 
 
 def read_lines(read: Reader, persona: str, rows: Collection[int], *, with_text: bool = True) -> list[Line]:
@@ -117,18 +113,6 @@ def read_by_ids(read: Reader, persona: str, conversation: str, ids: Iterable[str
     """Return those of a conversation's messages that are stored, by their id on the platform."""
     rows = read_parts(read, _BY_ID, {"persona": persona, "conversation": conversation}, ids)
     return {row.message_id: build_line(row) for row in rows}
-
-
-def read_by_times(read: Reader, persona: str, conversation: str, times: Iterable[datetime]) -> list[Line]:
-    """Return what was said in a conversation at exactly these times, without the texts, by time and id."""
-    rows = read_parts(read, _BY_TIME, {"persona": persona, "conversation": conversation}, times)
-    return _in_order([build_line(row) for row in rows])
-
-
-def read_senders(read: Reader, persona: str, interface: str, ids: Iterable[str]) -> list[Line]:
-    """Return the messages of these ids in any conversation of an interface, without the texts."""
-    values = {"persona": persona, "low": f"{interface}/", "high": f"{interface}0"}
-    return [build_line(row) for row in read_parts(read, _SENDERS, values, ids)]
 
 
 def update_facts(

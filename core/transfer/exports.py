@@ -158,8 +158,8 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
         out.write(data)
         size += len(data)
 
-    header, after, style = _header(call)
-    write(json_text.write(header, style))
+    header, after = _header(call)
+    write(json_text.write(header))
     for page in table_lines.read_pages(
         call.reader("chat_history_cache"), call.persona, call.conversation, call.audiences
     ):
@@ -168,7 +168,7 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
             for line in json_text.kept_lines(row.metadata, json_text.BEFORE):
                 write(line)
             value = tavern_lines.build_line(_said(row, beside.get(row.row_id, NOTHING), header))
-            write(json_text.write(value, json_text.kept_style(row.metadata)))
+            write(json_text.write(value))
         count += len(page)
         if progress:
             progress("writing", count, 0)
@@ -188,8 +188,8 @@ def _said(row: Line, lies_beside: Beside, header: dict[str, Any]) -> Said:
     return Said(row.text, row.role, name, row.at, row.hidden, row.excluded, row.metadata, lies_beside)
 
 
-def _header(call: StoryCall) -> tuple[dict[str, Any], list[str], int]:
-    """Return the first line, the lines behind the last message, and how the first is written."""
+def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
+    """Return the first line, and the lines behind the last message."""
     persona, conversation = call.persona, call.conversation
     read = call.reader("conversations")
     metadata = table_imported.read_metadata(read, persona, conversation)
@@ -199,7 +199,7 @@ def _header(call: StoryCall) -> tuple[dict[str, Any], list[str], int]:
     _, chat, thread = split_key(conversation)
     chat_id = f"{chat}/{thread}" if thread else chat
     header = tavern_header.write(line, versions, current, chat_id, _places(call) if versions else Places())
-    return header, json_text.kept_lines(metadata, json_text.AFTER), json_text.kept_style(metadata)
+    return header, json_text.kept_lines(metadata, json_text.AFTER)
 
 
 def _places(call: StoryCall) -> Places:

@@ -209,8 +209,9 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _LONGEST = 64
 
 _NAMED = re.compile(
-    r"(?P<month>[A-Za-z]{3,9})\.?\s+(?P<day>\d{1,2}),?\s+(?P<year>\d{4})"
+    r"(?:\w+, )?(?P<month>[A-Za-z]{3,9})\.?\s+(?P<day>\d{1,2}),?\s+(?P<year>\d{4})"
     r"(?:,?\s+(?:at\s+)?(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?\s*(?P<half>[AaPp]\.?[Mm]\.?)?)?"
+    r"(?P<utc> UTC)?"
 )
 _HUMANIZED = re.compile(
     r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})\s*@\s*(?P<hour>\d{1,2})h\s*(?P<minute>\d{1,2})m"
@@ -250,6 +251,7 @@ def _from_number(number: float) -> datetime | None:
 
 
 def _from_parts(parts: dict[str, str | None], zone: tzinfo) -> datetime | None:
+    zone = UTC if parts.get("utc") else zone
     month, half = parts["month"] or "", (parts.get("half") or "").lower()
     hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
     if half:

@@ -271,8 +271,6 @@ def _notes(plan: Plan, reading: Reading, public: int, conversations: int) -> Ite
         yield f"nothing is imported: no message of the file {bad}"
     for text, count in reading.notes.items():
         yield f"{text}: {count}"
-    if survey.moved:
-        yield f"messages whose send_date does not fit their place, given the time before: {survey.moved}"
     several = {name for facts in survey.rooms.values() if len(facts.assistants) > 1 for name in facts.assistants}
     if plan.persona is None and several:
         names = ", ".join(sorted(several)[:8])

@@ -19,7 +19,6 @@ MAX_BLANK_LINES = 100_000
 """Blank lines that a file may have: a packed file of line ends alone would be read for minutes."""
 WHOLE_CHARS = 16 * 1024**2
 """Longest document that is read whole: Python's values take many times its size."""
-_LOOKED_AT = 1 << 16
 _BOM = b"\xef\xbb\xbf"
 _BLANK = "\ufeff\x00 \t\r\n"
 
@@ -64,44 +63,19 @@ class JsonLine(NamedTuple):
     """1-based number of the line in the file."""
     value: Any
     """Its value; a `BadJson` where it is no JSON."""
-    text: str = ""
-    """As it is written, blank where it is part of a document."""
 
 
 def read_lines(member: Member) -> Iterator[JsonLine]:
     """Yield the lines of a file that are not blank, in order.
-
-    A chat that is one document, {"chat_metadata": ..., "messages": [...]}, is given as its header and its messages.
 
     Raises:
         TransferError: the file is damaged or not UTF-8, or has a line that is too long.
     """
     try:
         with member.open() as stream:
-            document = _read_chat(stream)
-        if document:
-            yield from (JsonLine(row, value) for row, value in enumerate(document, 1))
-            return
-        with member.open() as stream:
             yield from _read_each_line(stream, member.name)
     except UNREADABLE:
         raise TransferError(f"{member.name!r} is broken or cut off. Copy it again.") from None
-
-
-def _read_chat(stream: BinaryIO) -> list[Any]:
-    """Return the header and the messages of a chat that is one document; nothing for other files."""
-    head = stream.read(_LOOKED_AT).removeprefix(_BOM).lstrip()
-    first, end, _ = head.partition(b"\n")
-    is_row = bool(end) and b'"messages"' not in first and isinstance(read_value(first.decode(errors="replace")), dict)
-    if not head.startswith(b"{") or is_row:
-        return []
-    content = head + stream.read(MAX_LINE_BYTES)
-    try:
-        value = read_value(content.decode()) if len(content) <= MAX_LINE_BYTES else None
-    except UnicodeDecodeError:
-        return []
-    messages = value.pop("messages", None) if isinstance(value, dict) else None
-    return [value or {"chat_metadata": {}}, *messages] if isinstance(messages, list) else []
 
 
 def _read_each_line(stream: BinaryIO, name: str) -> Iterator[JsonLine]:
@@ -121,7 +95,7 @@ def _read_each_line(stream: BinaryIO, name: str) -> Iterator[JsonLine]:
         if problem:
             raise TransferError(f"Line {row} of {name!r} {problem}.", row=row)
         if text.strip():
-            yield JsonLine(row, read_value(text), text.rstrip("\r\n"))
+            yield JsonLine(row, read_value(text))
 
 
 # Documents

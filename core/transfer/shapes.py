@@ -135,8 +135,6 @@ class Header:
     """Of the running recap, by number."""
     current: int | None = None
     """Number of the current one of `versions`, None where the file names none."""
-    style: int = 0
-    """How the line is written, a place in `sillytavern.json_text.STYLES`."""
 
 
 class Ending(NamedTuple):

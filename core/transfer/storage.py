@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 from ..access.table_conversations import resolve_scope
 from ..calls.call import Call, with_viewer
-from ..database.dialects import from_microseconds
 from ..database.readers import reader_for
 from ..errors import MessageError, StoreError, TransferError
 from ..forgetting import table_followers
@@ -33,7 +31,7 @@ from .formats.sillytavern.header import Places
 from .items.formats import Row
 from .items.storage import ItemWriter
 from .shapes import Ending, Fault, Header, Line, Note, Progress, Reading
-from .survey import MAX_LISTED, IdMaker, MadeId, Plan, RoomFacts, is_of_family, number_of, text_digest
+from .survey import MAX_LISTED, IdMaker, Plan, text_digest
 
 BATCH = 500
 """Lines stored in one transaction."""
@@ -41,8 +39,6 @@ FACTS = "imported"
 """Key of a message's metadata: which program it came from, and which text and edit of it."""
 _MOST_INSTRUCTIONS = 50
 _QUOTE_CHARS = 2000
-_FEWEST_RENAMED = 2
-"""Lines of two chats that are the same by chance are fewer."""
 
 
 class _Ready(NamedTuple):
@@ -50,8 +46,6 @@ class _Ready(NamedTuple):
 
     line: Line
     message: NewMessage
-    family: str
-    """Of an id that was made; blank for one of the export's own."""
 
     @property
     def id(self) -> str:
@@ -73,8 +67,6 @@ class ChatWriter:
         self._endings: list[tuple[str, Ending]] = []
         self._places: dict[str, list[tuple[int, int]]] = {}
         """Conversation to (position in the file, row id) of its messages, where the order of the file is kept."""
-        self._newest: dict[str, datetime] = {}
-        """Conversation to the time of its newest message so far, where the order of the file is kept."""
         self.counts: Counter[str] = Counter()
         """`stored`, `edited`, `service`, `duplicate`, or the reason why not, to how many."""
         self.refused: list[Fault] = []
@@ -115,44 +107,20 @@ class ChatWriter:
         if len(self.refused) < MAX_LISTED:
             self.refused.append(fault)
 
-    # Conversations that are stored under another key
-
     def _find_known_rooms(self) -> None:
+        """Note under which key each conversation is stored."""
         plan, call = self._plan, self._call
-        for room, facts in plan.survey.rooms.items():
-            if facts.first_lines and plan.conversation is None:
-                self._find_renamed(room, facts)
         privacies = plan.privacies()
         for room, facts in plan.survey.rooms.items():  # a conversation of another server can have the same name
             key = plan.key_of(*room)
             here = replace(call.scope, conversation=key, server=plan.server_of(facts.room), privacy=privacies[key])
             plan.keys[room] = resolve_scope(call.db, here).conversation or key
 
-    def _find_renamed(self, room: tuple[str, str], facts: RoomFacts) -> None:
-        """Note the conversation that holds most of a room's first lines, and who spoke them there.
-
-        A chat whose contact got another name between two exports is recognised by it.
-        """
-        speakers = dict(facts.first_lines)
-        interface = self._plan.interface_of(facts.program)
-        rows = table_lines.read_senders(self._reader, self._call.persona, interface, speakers)
-        keys = Counter(row.conversation for row in rows).most_common(1)
-        if not keys or keys[0][1] < max(_FEWEST_RENAMED, len(speakers) / 2):
-            return
-        key = self._plan.keys[room] = keys[0][0]
-        senders: dict[str, Counter[str]] = {}
-        for row in rows:
-            if row.conversation == key and row.sender_id != PERSONA_SENDER:
-                senders.setdefault(speakers[row.message_id or ""], Counter())[row.sender_id] += 1
-        for speaker, ids in senders.items():
-            self._plan.senders[(*room, speaker)] = ids.most_common(1)[0][0]
-
     # From lines to messages
 
     def _read_messages(self) -> Iterator[_Ready]:
         maker, plan = IdMaker(), self._plan
         answering: dict[str, str] = {}
-        times = {room: iter(facts.times) for room, facts in plan.survey.rooms.items()}
         for program, read in self._files.read(self._reading):
             if isinstance(read, Note):
                 self._notes.append((program, read))
@@ -160,16 +128,13 @@ class ChatWriter:
                 self._endings.append((plan.key_of(program, read.room.id), read))
             if not isinstance(read, Line):
                 continue
-            made_id = MadeId(read.id, "") if read.id else maker.make_id(read)
-            settled = next(times[program, read.room.id], None)
-            line = read if settled is None else replace(read, at=from_microseconds(settled) or read.at)
             try:
-                message = self._read_message(program, line, made_id.id, answering)
+                message = self._read_message(program, read, read.id or maker.make_id(read), answering)
             except (MessageError, RefusedError) as error:
-                self._refuse(Fault(line.place, str(error).rstrip("."), line.row))
+                self._refuse(Fault(read.place, str(error).rstrip("."), read.row))
                 continue
             if message is not None:
-                yield _Ready(line, message, made_id.family)
+                yield _Ready(read, message)
 
     def _read_message(self, program: str, line: Line, message_id: str, answering: dict[str, str]) -> NewMessage | None:
         """Return the message of a line. A line of the persona answers whoever spoke before it."""
@@ -185,7 +150,7 @@ class ChatWriter:
             text,
             now=self._call.db.clock(),
             sender_name=line.speaker.name if line.speaker else None,
-            sender_id=PERSONA_SENDER if own else self._sender_of(program, line) if role == "user" else None,
+            sender_id=PERSONA_SENDER if own else _sender_of(line) if role == "user" else None,
             timestamp=line.at,
             metadata=metadata or None,
             message_id=key_of(plan.id_of(line, message_id), "id", MESSAGE_ID_BYTES),
@@ -198,14 +163,6 @@ class ChatWriter:
         if message is not None and message.participant and "bot" not in metadata:
             answering[key] = message.participant
         return message
-
-    def _sender_of(self, program: str, line: Line) -> str | None:
-        """Return the id of who said a line, told apart from the persona's own."""
-        if line.speaker is None:
-            return None
-        speaker = self._plan.senders.get((program, line.room.id, line.speaker.id), line.speaker.id)
-        sender = key_of(speaker, "the speaker's id", SPEAKER_BYTES)
-        return f"name:{sender}" if sender == PERSONA_SENDER else sender
 
     def _metadata(self, program: str, line: Line, text: str, own: bool) -> dict[str, Any]:
         """Return what is kept beside a message: what the file says of it, and which text of which program it is."""
@@ -255,7 +212,6 @@ class ChatWriter:
         edits: list[tuple[StoredLine, _Ready]] = []
         for ready, own_names in zip(lines, names, strict=True):
             there = next((stored[name] for name in own_names if name in stored), None)
-            ready = self._in_order(ready, there)  # noqa: PLW2901 - the same line, at the time it gets
             if there is None:
                 new.append(ready)
                 continue
@@ -264,40 +220,11 @@ class ChatWriter:
                 edits.append((there, ready))
             elif not ready.line.is_service:
                 self.counts["duplicate"] += 1
-        replaced = self._find_replaced(key, [ready for ready in new if ready.family])
-        edits += replaced
-        replacing = {id(ready) for _, ready in replaced}
-        return [ready for ready in new if id(ready) not in replacing], edits
-
-    def _in_order(self, ready: _Ready, there: StoredLine | None) -> _Ready:
-        """Return a message no older than the one before it, where the order of the file is kept."""
-        if not ready.line.room.keeps_order:
-            return ready
-        key = ready.message.conversation
-        at = (there.at if there is not None else None) or ready.message.at
-        newest = self._newest[key] = max(at, self._newest.get(key, at))
-        return ready if there is not None else ready._replace(message=replace(ready.message, at=newest))
+        return new, edits
 
     def _add_place(self, ready: _Ready, row_id: int | None) -> None:
         if ready.line.room.keeps_order and row_id is not None:
             self._places.setdefault(ready.message.conversation, []).append((ready.line.index, row_id))
-
-    def _find_replaced(self, key: str, lines: Sequence[_Ready]) -> list[tuple[StoredLine, _Ready]]:
-        """Return lines without an id of their own that stand where another stood that is in the export no more."""
-        if not lines:
-            return []
-        times = {ready.message.at for ready in lines}
-        there = table_lines.read_by_times(self._reader, self._call.persona, key, times)
-        replaced = []
-        for ready in lines:
-            for stored in there:
-                plain = (stored.message_id or "").removeprefix(f"{ready.line.room.id}:")
-                is_same = is_of_family(plain, ready.family) and stored.sender_id == ready.message.sender_id
-                if is_same and number_of(plain) not in self._plan.survey.id_numbers:
-                    replaced.append((stored, ready))
-                    there.remove(stored)
-                    break
-        return replaced
 
     def _with_quotes(self, conversation: str, new: Sequence[_Ready], lines: Sequence[_Ready]) -> list[_Ready]:
         """Return lines that answer others with what these say, as far as that is known."""
@@ -361,7 +288,6 @@ class ChatWriter:
         call, persona, header = self._call, self._call.persona, ending.header or Header({})
         line = None if ending.header is None else json_text.keep(header.line)
         metadata: dict[str, Any] = {} if line is None else {json_text.KEY: line}
-        metadata |= json_text.style_facts(header.style)
         metadata |= {json_text.AFTER: list(ending.after)} if ending.after else {}
         versions, has_scenes = header.versions, bool(self.story["scenes"])
         order = table_hidden.read_rows(self._reader, persona, conversation) if versions or has_scenes else []
@@ -415,6 +341,14 @@ class ChatWriter:
             self.memories += result.imported
             for problem in result.errors:
                 self._refuse(Fault(notes[problem.row - 1].place, problem.reason))
+
+
+def _sender_of(line: Line) -> str | None:
+    """Return the id of who said a line, told apart from the persona's own."""
+    if line.speaker is None:
+        return None
+    sender = key_of(line.speaker.id, "the speaker's id", SPEAKER_BYTES)
+    return f"name:{sender}" if sender == PERSONA_SENDER else sender
 
 
 def _role_of(line: Line, own: bool) -> Role:

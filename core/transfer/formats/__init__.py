@@ -5,7 +5,7 @@
 | `declared` | formats that are a row of a table |
 | `branches` | chats that branch: ChatGPT, Claude, Open WebUI |
 | `messengers` | Discord, Slack, Telegram |
-| `texts`, `whatsapp` | chats as plain text: LINE, Signal, WhatsApp |
+| `whatsapp` | chats as plain text |
 | `sillytavern`, `records` | one object a line |
 """
 
@@ -23,18 +23,9 @@ from ..fields import each_part
 from ..files import MAX_BYTES, Export, Member
 from ..json_values import BadJson, Part, read_value
 from ..shapes import Fault, Left, Read, Reading
-from . import branches, declared, messengers, records, sillytavern, texts, whatsapp
+from . import branches, declared, messengers, records, sillytavern, whatsapp
 
 Reader = Callable[[Sequence[Member], Reading], Iterator[Read]]
-
-
-def _read_signal(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
-    """Yield the messages of Signal: of a chat that is there as JSON and as Markdown, the JSON."""
-    as_json = [member for member in members if not member.name.lower().endswith((".md", ".txt"))]
-    folders = {PurePosixPath(member.name).parent for member in as_json}
-    texts_alone = [each for each in members if each not in as_json and PurePosixPath(each.name).parent not in folders]
-    yield from declared.read("signal", as_json, reading)
-    yield from texts.read_signal(texts_alone, reading)
 
 
 READERS: dict[str, Reader] = {
@@ -45,19 +36,19 @@ READERS: dict[str, Reader] = {
     "slack": lambda members, reading: messengers.Slack(reading).read(members),
     "telegram": lambda members, reading: messengers.Telegram(reading).read(members),
     "whatsapp": whatsapp.read,
-    "line": texts.read_line,
     **declared.readers(),
-    "signal": _read_signal,
     "sillytavern": sillytavern.read,
     "records": records.read,
 }
 TITLES = {"chatgpt": "ChatGPT", "claude": "Claude", "discord": "Discord", "openwebui": "Open WebUI", "slack": "Slack",
-          "telegram": "Telegram", "whatsapp": "WhatsApp", "line": "LINE",
+          "telegram": "Telegram", "whatsapp": "WhatsApp",
           **{name: form.title for name, form in declared.FORMATS.items()},
           "sillytavern": "SillyTavern", "records": "JSON lines"}  # fmt: skip
 OWN = ("records", "sillytavern")
 """Formats whose conversations have keys that begin with `import`: the file does not say which program spoke."""
 
+_ONE_CHAT_A_FILE = (*OWN, "whatsapp")
+"""Formats of which one file of several may be refused as a whole."""
 _LOOKED_AT = 40
 _LINES = 100
 """Lines among which one must fit a format of lines."""
@@ -97,7 +88,7 @@ class ChatFiles:
         yield from (("", fault) for fault in self.export.faults)
         is_one = len(self.export.members) == 1
         for kind, members in self.members.items():
-            reader = READERS[kind] if is_one or kind not in OWN else partial(_read_each, READERS[kind])
+            reader = READERS[kind] if is_one or kind not in _ONE_CHAT_A_FILE else partial(_read_each, READERS[kind])
             yield from ((kind, read) for read in reader(members, reading))
         if self.unknown:
             yield "", Left("files that hold no chat", self.unknown)
@@ -153,12 +144,8 @@ def _kind(member: Member, broken: list[Fault]) -> str:
     head = begins.lstrip("\ufeff \t\r\n\x00")
     if not head:
         return ""
-    if texts.is_signal(begins, member.name):
-        return "signal"
     if whatsapp.fits(begins):
         return "whatsapp"
-    if texts.is_line(begins):
-        return "line"
     if head[0] in "{[":
         kinds = (_kind_of_part(part) for part in islice(each_part(member), _LOOKED_AT))
         return _kind_of_lines(begins) or next(filter(None, kinds), "") or declared.find_format(member)
@@ -202,8 +189,6 @@ def _kind_of_part(part: Part | Fault) -> str:
     match part.path:
         case ("messages", int()) | ("chats" | "left_chats", *_, "messages", int()):
             return _find_marked(part.value, _OF_MESSAGES)
-        case ("chat_metadata",):
-            return "sillytavern"
         case ("chats" | "left_chats", _, *_, "name" | "type" | "id"):
             return "telegram"
         case (*_, int()):

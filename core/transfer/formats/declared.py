@@ -86,14 +86,6 @@ def _unfold_pairs(chat: Any) -> Any:
     ]}  # fmt: skip
 
 
-def _unfold_actions(story: Any) -> Any:
-    """Return the messages of a story of KoboldAI: what begins with > is the player's."""
-    texts = [text.strip() for text in (story.get("prompt"), *list_at(story, "actions")) if isinstance(text, str)]
-    return {"messages": [
-        {"role": "user" if text.startswith(">") else "assistant", "text": text.lstrip("> ")} for text in texts
-    ]}  # fmt: skip
-
-
 def _unfold_activity(entry: Any) -> Any:
     """Return the question and the answer of one entry of Google's list of activity."""
     answers = [each.get("html") for each in list_at(entry, "safeHtmlItem") if isinstance(each, dict)]
@@ -128,14 +120,6 @@ def _unfold_events(room: Any) -> Any:
     return {**room, "messages": list(messages.values())}
 
 
-def _unfold_characters(chat: Any) -> Any:
-    """Return a chat of Agnai whose messages say which kind of speaker they are of."""
-    return {**chat, "messages": [
-        {**each, "kind": "character" if each.get("characterId") else "user"} if isinstance(each, dict) else each
-        for each in chat["messages"]
-    ]}  # fmt: skip
-
-
 def _unfold_sent(agent: Any) -> Any:
     """Return an agent of Letta whose assistant says what it sent by its tool, where it has one for that."""
     messages = []
@@ -157,15 +141,6 @@ def _read_blocks(document: Any) -> Iterator[tuple[str, str]]:
     """Yield the memory blocks of Letta: what the agent keeps of the person and of itself."""
     for block in list_at(document, "blocks"):
         yield text_at(block, "label"), text_at(block, "value")
-
-
-def _unfold_rows(chat: Any) -> Any:
-    """Return the messages of a backup of Replika, which writes line breaks as two letters."""
-    return {LINES: [
-        {**row, "Text": str(row.get("Text") or "").replace("\\n", "\n"),
-         "Reaction": None if row.get("Reaction") == "None" else row.get("Reaction")}
-        for row in list_at(chat, LINES) if isinstance(row, dict)
-    ]}  # fmt: skip
 
 
 # The table
@@ -198,10 +173,9 @@ FORMATS: dict[str, Format] = {
         speaker=("sender",), reactions=("reactions",), files=("attachments",), left={"deleted": _DELETED},
         named_after="folder",
     ),
-    "replika": Format(
-        "Replika", (("lines.Timestamp", "lines.From", "lines.Text"),), messages=(LINES,), text=("Text",),
-        time=("Timestamp",), id=("ID",), role=("From",), persona=frozenset({"rep"}), people=frozenset({"me"}),
-        reactions=("Reaction",), newest_first=True, unfold=_unfold_rows, named_after="file",
+    "table": Format(
+        "table of speaker, text and timestamp", (("lines.speaker", "lines.text", "lines.timestamp"),),
+        messages=(LINES,), time=("timestamp",), id=("id",), speaker=("speaker",), named_after="file",
     ),
     "sharegpt": Format(
         "ShareGPT", (("conversations.from", "conversations.value"),), messages=("conversations",), room=("id",),
@@ -218,11 +192,6 @@ FORMATS: dict[str, Format] = {
         messages=("messages", LINES), room=("id", "conversation_id"), name=("title",), text=("content",),
         time=("created_at", "timestamp"), id=("id",), role=("role",), persona=_ASSISTANT, people=_USER, shown=("name",),
     ),
-    "agnai": Format(
-        "Agnai", (("messages.msg", "messages.createdAt"), ("messages.msg", "greeting")), room=("_id", "id"),
-        name=("name",), text=("msg",), time=("createdAt",), id=("_id",), role=("kind",),
-        persona=frozenset({"character"}), people=_USER, shown=("handle",), unfold=_unfold_characters,
-    ),
     "risuai": Format(
         "RisuAI", (("data.message.role", "data.message.data"),), messages=("data.message",), room=("data.id",),
         name=("data.name",), text=("data",), time=("time",), id=("chatId",), role=("role",),
@@ -237,10 +206,6 @@ FORMATS: dict[str, Format] = {
     "oobabooga": Format(
         "text-generation-webui", (("internal", "visible"),), role=("role",), time=("time",), persona=_ASSISTANT,
         people=_USER, unfold=_unfold_pairs,
-    ),
-    "koboldai": Format(
-        "KoboldAI", (("gamestarted", "actions"),), role=("role",), persona=_ASSISTANT, people=_USER,
-        unfold=_unfold_actions,
     ),
     "gemini": Format(
         "Gemini", (("products", "header", "title", "time"),), room=("id",), time=("time",), role=("role",),
@@ -337,10 +302,6 @@ def read(name: str, members: Sequence[Member], reading: Reading) -> Iterator[Rea
         yield from _File(FORMATS[name], member, reading).read()
 
 
-_LONG_DATE = re.compile(r"\w+, (\w+ \d{1,2}, \d{4} at \d{1,2}:\d{2}:\d{2}\s?[AP]M) UTC")
-"""How Google Chat writes a time."""
-
-
 class _File:
     """One file of a declared format."""
 
@@ -396,8 +357,7 @@ class _File:
         if not text.strip():
             return Left("files or thoughts without a word")
         written = _first(message, form.time)
-        long_date = _LONG_DATE.fullmatch(written.replace("\u202f", " ")) if isinstance(written, str) else None
-        at = time_at({"at": long_date[1] if long_date else written}, "at", zone=zone)
+        at = time_at({"at": written}, "at", zone=zone)
         if at is None:
             self._reading.notes[NO_TIME] += 1
         return Line(

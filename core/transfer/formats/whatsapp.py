@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime, time, timedelta
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, time
 from itertools import pairwise
 from typing import NamedTuple, TextIO
 
@@ -122,6 +122,7 @@ _HEAD_CHARS = 72
 """No time is written longer."""
 _LINE_CHARS = 1 << 20
 _FOUNDED = 2009
+"""Year in which the program appeared: earlier ones are of another calendar."""
 _FEW = 4
 
 Day = tuple[int, int, int]
@@ -150,22 +151,13 @@ class _Message(NamedTuple):
     """Who speaks and what they say, marks of direction in it."""
 
 
-class UnclearError(Exception):
-    """The order of day and month cannot be found."""
-
-
 def fits(text: str) -> bool:
     return any(_parse(line) is not None for line in text.splitlines()[:_LOOKED_AT])
 
 
 def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
     for member in members:
-        try:
-            yield from _read_chat(member, reading)
-        except UnclearError as error:
-            if len(members) == 1:
-                raise TransferError(str(error)) from None
-            yield Fault(member.name, str(error))
+        yield from _read_chat(member, reading)
 
 
 def _read_chat(member: Member, reading: Reading) -> Iterator[Read]:
@@ -279,7 +271,7 @@ def _read_line(place: str, message: _Message, room: Room, order: str, reading: R
         return Fault(place, "it stands before the first line that has a time")
     date = _date(message.head.day, order)
     if date is None or message.head.clock is None:
-        return Fault(place, "its date is none in the order of day and month of this file")
+        return Fault(place, "its date is none in the order of day and month of this file, or of another calendar")
     local = datetime.combine(date, message.head.clock)
     name, words = _split(message.text)
     words = words.lstrip(" ")
@@ -334,60 +326,34 @@ def find_order(days: Sequence[Day], separator: str, day_first: bool | None) -> s
         return left[0]
     if day_first is not None:
         return "dmy" if day_first else "mdy"
-    if separator != "/" or any(_find_calendar(c) for _, _, c in days):
-        return "dmy"  # who writes the month first counts years as in Rome
+    if separator != "/" or any(c > 2400 for _, _, c in days):
+        return "dmy"  # with dots and dashes, and in Thailand, the day comes first
     back = {order: _count_steps_back(days, order) for order in ("dmy", "mdy")}
     if back["dmy"] != back["mdy"]:
         return min(back, key=lambda order: back[order])
     firsts, seconds = {a for a, _, _ in days}, {b for _, b, _ in days}
     if min(len(firsts), len(seconds)) == 1 and max(len(firsts), len(seconds)) >= _FEW:
         return "dmy" if len(firsts) > len(seconds) else "mdy"  # many days of one month, and not one day of many months
-    raise UnclearError(
+    raise TransferError(
         "Whether its dates begin with the day or with the month cannot be told from the file. "
         "Say --day-first or --month-first."
     )
 
 
-def _find_calendar(year: int) -> Callable[[int, int, int], datetime] | None:
-    """Return what reads a date of the calendar that counts such years now, None for the Gregorian one."""
-    if year > 2400:
-        return lambda year, month, day: datetime(year - 543, month, day)  # noqa: DTZ001 - as below
-    if 1380 <= year < 1425:
-        return _from_persian
-    return _from_islamic if 1425 <= year < 1480 else None
-
-
-def _from_persian(year: int, month: int, day: int) -> datetime:
-    """Return the day of a date of the Persian calendar, whose leap years repeat every 33 years in this age."""
-    past = year - 979
-    leap_days = past // 33 * 8 + (past % 33 + 3) // 4
-    is_leap = (past + 1) // 33 * 8 + ((past + 1) % 33 + 3) // 4 > leap_days
-    longest = 31 if month <= 6 else 30 if month <= 11 or is_leap else 29
-    if month not in range(1, 13) or day not in range(1, longest + 1):
-        raise ValueError("no such day")
-    months = 31 * min(month - 1, 6) + 30 * max(month - 7, 0)
-    return datetime(1600, 3, 20) + timedelta(365 * past + leap_days + months + day - 1)  # noqa: DTZ001 - as below
-
-
-def _from_islamic(year: int, month: int, day: int) -> datetime:
-    """Return the day of a date of the Islamic calendar as it is computed; where it is observed it may be a day off."""
-    if not 1 <= month <= 12 or not 1 <= day <= 30:
-        raise ValueError("no such day")
-    days = (year - 1) * 354 + (11 * year + 3) // 30 + (59 * (month - 1) + 1) // 2 + day - 1
-    return datetime(622, 7, 19) + timedelta(days)  # noqa: DTZ001 - as below
-
-
 def _is_possible(day: Day, order: str) -> bool:
-    """Return whether a date can be one; a year of two digits must be one in which the program existed."""
     date = _date(day, order)
-    return date is not None and (max(day) > 99 or _FOUNDED <= date.year <= datetime.now(UTC).year + 1)
+    return date is not None and date.year <= datetime.now(UTC).year + 1
 
 
 def _date(day: Day, order: str) -> datetime | None:
     named = dict(zip(order, day, strict=True))
     year = named["y"] + (2000 if named["y"] < 100 else 0)
+    if year > 2400:  # the Buddhist calendar of Thai phones
+        year -= 543
+    if year < _FOUNDED:
+        return None
     try:
-        return (_find_calendar(year) or datetime)(year, named["m"], named["d"])
+        return datetime(year, named["m"], named["d"])  # noqa: DTZ001 - the reader's zone is put in later
     except ValueError:
         return None
 

@@ -90,7 +90,7 @@ def test_rows_without_id_get_the_same_one_every_time() -> None:
     for _ in range(2):
         maker = IdMaker()
         lines = [line for line in read_all(records, row, row, {**row, "speaker": "Bob"})[0] if isinstance(line, Line)]
-        ids.append([maker.make_id(line).id for line in lines])
+        ids.append([maker.make_id(line) for line in lines])
     assert ids[0] == ids[1]
     assert len(set(ids[0])) == 3
 

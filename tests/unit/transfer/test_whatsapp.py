@@ -158,12 +158,11 @@ def test_r26_times_are_of_the_zone_that_is_named(tmp_path: Path) -> None:
 
 def test_r26_a_line_before_all_times_and_a_date_that_is_none_are_listed(tmp_path: Path) -> None:
     """One bad line takes no other along."""
-    read = _read(
-        tmp_path, "what is this\n13/04/21, 10:00 - Ann: a\n13/14/21, 10:00 - Ann: b\n14/04/21, 10:00 - Ann: c\n"
-    )
+    lines = ["what is this", "13/04/21, 10:00 - Ann: a", "13/14/21, 10:00 - Ann: b", "14/04/21, 10:00 - Ann: c"]
+    read = _read(tmp_path, "\n".join([*lines, "15/04/1403, 10:00 - Ann: of the Persian calendar"]))
     assert [line.text for line in _lines(read)] == ["a", "c"]
     assert [each.place for each in read if isinstance(each, Fault)] == [
-        "chat with Bob.txt: line 1", "chat with Bob.txt: line 3",
+        "chat with Bob.txt: line 1", "chat with Bob.txt: line 3", "chat with Bob.txt: line 5",
     ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from ...fields import SPEAKER_BYTES, RefusedError, key_of, read_time, said_type, text_of
@@ -19,6 +19,7 @@ from . import header, json_text, lines
 
 _HEADER = frozenset({"user_name", "character_name", "create_date", "chat_metadata"})
 _NO_TIME = "messages without send_date, given the time of the message before"
+_MOVED = "messages whose send_date does not fit their place, given the time of the message before"
 _TOO_MUCH = "lines with over 4 MiB beside the texts, or nested over 100 deep: what has no column here was left out"
 _FURTHER = "further headers, left out"
 
@@ -41,7 +42,9 @@ class _Chat:
         self._reading = reading
         self._room = Room(member.stem, privacy="public" if reading.private is False else "direct", keeps_order=True)
         self._header: Header | None = None
+        self._created: datetime | None = None
         self._time: datetime | None = None
+        self._written = ""
         self._names = {"user": "User", "persona": "Character"}
         self._headers = 0
         self._before: list[str] = []
@@ -67,10 +70,10 @@ class _Chat:
         if self._header is not None:
             self._reading.notes[_FURTHER] += 1
             return
-        self._header = header.read(value, json_text.find_style(value, line.text))
+        self._header = header.read(value)
         if json_text.keep(self._header.line) is None:
             self._reading.notes[_TOO_MUCH] += 1
-        self._time = read_time(value.get("create_date"), self._reading.zone)
+        self._created = read_time(value.get("create_date"), self._reading.zone)
         for role, name in (("user", "user_name"), ("persona", "character_name")):
             shown = value.get(name)
             if isinstance(shown, str) and shown.strip() and shown != "unused":  # later versions write `unused`
@@ -80,20 +83,19 @@ class _Chat:
 
     def _read_message(self, line: JsonLine) -> Read:
         value = line.value
-        style = json_text.find_style(value, line.text)
         text = self._text(value)
         if not text.strip():
-            self._keep_blank(value, style)
+            self._keep_blank(value)
             return Left(BLANK)
         role, is_persona, hidden = lines.read_role(value)
         name = key_of(value.get("name"), "name", SPEAKER_BYTES) or self._names["user" if role == "user" else "persona"]
-        time = self._read_time(value.get("send_date"))
+        written, time = self._read_time(value.get("send_date"))
         taken = lines.split_line(value, text)
         return Line(
             place=self._member.name, room=self._room, text=text, at=time, role=role, hidden=hidden,
             speaker=Speaker(name, name, is_assistant=is_persona), excluded=taken.excluded, beside=taken.beside,
-            metadata=self._metadata(taken.kept) | json_text.style_facts(style), row=line.row,
-            index=line.row - 1 - self._headers,
+            metadata=self._metadata(taken.kept), row=line.row,
+            index=line.row - 1 - self._headers, made_of=written,
         )  # fmt: skip
 
     def _text(self, value: dict[str, Any]) -> str:
@@ -102,8 +104,8 @@ class _Chat:
             text = swipes[chosen]
         return lines.without_thoughts(text_of(text, "mes"), value)
 
-    def _keep_blank(self, value: dict[str, Any], style: int) -> None:
-        line = json_text.keep(value, style)
+    def _keep_blank(self, value: dict[str, Any]) -> None:
+        line = json_text.keep(value)
         if line is None or len(line) > json_text.KEPT_BYTES - sum(map(len, self._before)):
             self._reading.notes[_TOO_MUCH] += 1
         else:
@@ -117,14 +119,18 @@ class _Chat:
         fields = {json_text.KEY: line, json_text.BEFORE: before}
         return {name: value for name, value in fields.items() if value}
 
-    def _read_time(self, value: Any) -> datetime:
-        if value not in (None, ""):
-            time = read_time(value, self._reading.zone)
-            if time is None:
-                raise RefusedError("send_date cannot be read")
-            self._time = time
-        elif self._time is None:
+    def _read_time(self, value: Any) -> tuple[str, datetime]:
+        """Return the time as it is written, and the one the message gets: no earlier than the message before it."""
+        before = self._time or self._created
+        time = read_time(value, self._reading.zone)
+        if time is None and value not in (None, ""):
+            raise RefusedError("send_date cannot be read")
+        if time is not None:
+            self._written = time.isoformat()
+            if time.year <= datetime.now(UTC).year + 1 and (self._time is None or time >= self._time):
+                self._time = time
+                return self._written, time
+        if before is None:
             raise RefusedError("send_date is missing, and no row before it has a time")
-        else:
-            self._reading.notes[_NO_TIME] += 1
-        return self._time
+        self._reading.notes[_NO_TIME if time is None else _MOVED] += 1
+        return self._written, before

@@ -53,13 +53,13 @@ class Places:
         return index if at < 0 else self.lines[at] + index - self.own[at]
 
 
-def read(value: Mapping[str, Any], style: int = 0) -> Header:
+def read(value: Mapping[str, Any]) -> Header:
     """Return a header without the texts of its running recap, and these as versions."""
     line = dict(value)
     metadata = line.get("chat_metadata")
     storage = metadata.get(RUNNING) if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(storage, dict) or not isinstance(storage.get("versions"), list):
-        return Header(line, style=style)
+        return Header(line)
     versions: dict[int, Version] = {}
     left = []
     for entry in storage["versions"]:
@@ -72,7 +72,7 @@ def read(value: Mapping[str, Any], style: int = 0) -> Header:
     current = storage.get("current_version")
     is_known = isinstance(current, int) and not isinstance(current, bool) and current in versions
     line["chat_metadata"] = {**metadata, RUNNING: {**storage, "versions": left}}
-    return Header(line, tuple(versions[number] for number in sorted(versions)), current if is_known else None, style)
+    return Header(line, tuple(versions[number] for number in sorted(versions)), current if is_known else None)
 
 
 def _version(entry: Any) -> Version | None:

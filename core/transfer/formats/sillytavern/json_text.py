@@ -10,11 +10,10 @@ from typing import Any
 
 from ...json_values import is_deeper
 
-KEY, BEFORE, AFTER, STYLE = "sillytavern", "sillytavern_before", "sillytavern_after", "sillytavern_style"
+KEY, BEFORE, AFTER = "sillytavern", "sillytavern_before", "sillytavern_after"
 """Keys of a metadata column: a message's or header's own fields; lines of the file that are no messages here, before a
 message and behind the last."""
-STYLES = (((",", ":"), False), ((", ", ": "), False), ((",", ":"), True), ((", ", ": "), True))
-"""Separators, and whether letters are escaped: how programs write JSON, SillyTavern itself first."""
+_SEPARATORS = (",", ":")
 KEPT_BYTES = 4 * 1024**2
 """Most bytes that are kept of one line beside its texts; a server takes no more than 16 MB in one statement."""
 KEPT_DEPTH = 100
@@ -22,13 +21,12 @@ KEPT_DEPTH = 100
 _LONE = re.compile("[\ud800-\udfff]")
 
 
-def write(value: Any, style: int = 0) -> str:
-    """Return a value as one line of JSON in one of `STYLES`: lone surrogates escaped, NaN null."""
-    separators, is_ascii = STYLES[style]
+def write(value: Any) -> str:
+    """Return a value as one line of JSON: lone surrogates escaped, NaN null."""
     try:
-        text = json.dumps(value, ensure_ascii=is_ascii, separators=separators, allow_nan=False)
+        text = json.dumps(value, ensure_ascii=False, separators=_SEPARATORS, allow_nan=False)
     except ValueError:
-        text = json.dumps(_finite(value), ensure_ascii=is_ascii, separators=separators)
+        text = json.dumps(_finite(value), ensure_ascii=False, separators=_SEPARATORS)
     return text if text.isascii() else _LONE.sub(lambda lone: f"\\u{ord(lone[0]):04x}", text)
 
 
@@ -40,29 +38,10 @@ def _finite(value: Any) -> Any:
     return [_finite(item) for item in value] if isinstance(value, list) else value
 
 
-def find_style(value: Any, text: str) -> int:
-    """Return the style in which a line is written; the first where it is none of them."""
-    if not text:
-        return 0
-    try:
-        return next((number for number in range(len(STYLES)) if write(value, number) == text), 0)
-    except RecursionError:
-        return 0
-
-
-def style_facts(style: int) -> dict[str, Any]:
-    return {STYLE: style} if style else {}
-
-
-def kept_style(metadata: Mapping[str, Any] | None) -> int:
-    style = (metadata or {}).get(STYLE)
-    return style if isinstance(style, int) and 0 <= style < len(STYLES) else 0
-
-
-def keep(value: Any, style: int = 0) -> str | None:
+def keep(value: Any) -> str | None:
     """Return the text that is kept of a value; None where it is larger than KEPT_BYTES or nested too deep."""
     try:
-        text = write(value, style)
+        text = write(value)
     except RecursionError:
         return None
     if len(text) * 4 > KEPT_BYTES and len(text.encode("utf-8")) > KEPT_BYTES:
