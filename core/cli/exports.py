@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..transfer.items import ItemExport
 
 _STDOUT = "-"
-_FORMATS = {".yaml": "yaml", ".yml": "yaml", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
 @command("export")
@@ -37,8 +37,7 @@ def export(
         str | None,
         Option(
             metavar="NAME",
-            help="sillytavern: a chat of SillyTavern. Of memories json, yaml or jsonl; without it by the file's "
-            "ending.",
+            help="sillytavern: a chat of SillyTavern. Of memories json or jsonl; without it by the file's ending.",
         ),
     ] = None,
     server: ServerOption = "",
@@ -121,13 +120,13 @@ def _export_items(
 
     A file holds no more than `import` takes; what follows goes into further files with a number in their names.
     """
-    from ..transfer.items import documents
+    from ..transfer.items import formats
 
     fmt = format_name or _FORMATS.get(file.suffix.lower(), "json")
     kinds = None if kind is None else [each.strip() for each in kind.split(",")]
     with refusals(), output.bar() as bar:
         if str(file) == _STDOUT:
-            exported = _export_part(run, kinds, fmt, limit or documents.MAX_ITEMS, None)
+            exported = _export_part(run, kinds, fmt, limit or formats.MAX_ITEMS, None)
             sys.stdout.writelines(exported)
             count, after = exported.count, exported.next_after
         else:
@@ -142,12 +141,12 @@ def _write_files(
 ) -> tuple[int, str | None, list[str]]:
     """Write file after file; return how many items they hold, where more would follow, and their names."""
     from ..transfer.exports import write_whole
-    from ..transfer.items import documents
+    from ..transfer.items import formats
 
     count, after = 0, None
     names: list[str] = []
     while not names or (after is not None and (limit is None or count < limit)):
-        left = documents.MAX_ITEMS if limit is None else min(documents.MAX_ITEMS, limit - count)
+        left = formats.MAX_ITEMS if limit is None else min(formats.MAX_ITEMS, limit - count)
         exported = _export_part(run, kinds, fmt, left, after)
         path = file if not names else file.with_name(f"{file.stem}-{len(names) + 1}{file.suffix}")
         with write_whole(path, overwrite=force) as stream:
@@ -160,7 +159,7 @@ def _write_files(
 
 
 def _export_part(run: Run, kinds: list[str] | None, fmt: str, limit: int, after: str | None) -> ItemExport:
-    from ..transfer.items import documents, export_items
+    from ..transfer.items import export_items, formats
 
-    options: Any = {"kind": kinds, "fmt": fmt, "limit": limit, "after": after, "max_bytes": documents.MAX_BYTES}
+    options: Any = {"kind": kinds, "fmt": fmt, "limit": limit, "after": after, "max_bytes": formats.MAX_BYTES}
     return export_items(**options, db=run.db, scope=run.scope())

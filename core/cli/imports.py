@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import TransferError
-from ..memories.rules import DEFAULT_KIND
 from . import output
 from .run import DryRunOption, Run, ServerOption, command, refusals
 
@@ -73,13 +72,6 @@ ConsolidateOption = Annotated[
     typer.Option("--consolidate", help="Queue the making of summaries and memories of each conversation of an export."),
 ]
 ZoneOption = Annotated[str, typer.Option("--timezone", metavar="ZONE", help="Of times without an offset.")]
-KindOption = Annotated[
-    str | None, typer.Option("--kind", metavar="KIND", help="Of memories that name none; without it KeyFacts.")
-]
-StrictOption = Annotated[
-    bool, typer.Option("--strict", help="Exit with 1 if there are rows that cannot be taken; good ones are taken.")
-]
-
 _SHOWN = 20
 _SHOWN_NAMES = 5
 
@@ -97,22 +89,19 @@ def import_(
     server: ServerOption = "",
     timezone: ZoneOption = "UTC",
     day_first: DayFirstOption = None,
-    kind: KindOption = None,
     consolidate: ConsolidateOption = False,
     dry_run: DryRunOption = False,
-    strict: StrictOption = False,
 ) -> None:
     """Import conversations or memories, each once.
 
-    FILE holds chats of another program, such as ChatGPT, Discord, Telegram, WhatsApp, Signal, LINE, Character.AI or
-    SillyTavern: the file, the folder or the zip archive as it was downloaded. Which program it is, is found from the
-    content. Or it holds one JSON object a line: {conversation, session, id, timestamp, speaker, text}, of which the
-    last three must be there. The same file again adds nothing, so an import that was stopped is run again to go
-    on; a later export adds what is new and edits what was edited. Bad rows are listed, good ones taken.
+    FILE holds chats of another program, such as ChatGPT, Discord, Telegram, WhatsApp, Character.AI or SillyTavern: the
+    file, the folder or the zip archive as it was downloaded. Which program it is, is found from the content. Or it
+    holds one JSON object a line: {conversation, session, id, timestamp, speaker, text}, of which the last three must be
+    there. The same file again adds nothing, so an import that was stopped is run again to go on; a later export adds
+    what is new and edits what was edited. Bad rows are listed, good ones taken.
 
-    Or it holds memories: what `export --items` writes, a World Info file or character book, an export of mem0, of the
-    memory server of MCP or of an Open-LLM-VTuber with a memory, a list of memories as text, or the tables of the
-    original application as JSON.
+    Or it holds memories: what `export --items` writes, a World Info file or character book, an export of mem0 or of the
+    memory server of MCP, or a list of memories as text.
 
     Or it is a character card, as PNG, CHARX or JSON: it becomes the persona's text (PERSONA_FOLDER), its book memories.
 
@@ -120,34 +109,32 @@ def import_(
     """
     if (file is None) == (from_url is None):
         raise typer.BadParameter("say either which FILE, or --from which URL")
-    if from_url is not None:
-        from ..transfer.original import import_original
-
-        counts = import_original(from_url, db=run.db, scope=run.scope()).as_dict()
-        run.answer(counts, lambda: output.facts(counts.items()))
-        return
-    assert file is not None
     from ..conversations.memory_files import NAMES
-    from ..transfer.cards import read_card
 
     with refusals():
-        if any((file / name).is_file() for name in NAMES):
-            _import_markdown(run, file, run.scope(conversation, user or None, server))
-        elif read_card(file) is not None:
-            _import_card(run, file, dry_run=dry_run)
+        if file is None:
+            from ..transfer.original import import_original
+
+            run.answer(import_original(str(from_url), db=run.db, scope=run.scope()).as_dict())
+        elif any((file / name).is_file() for name in NAMES):
+            from ..conversations import import_markdown
+
+            scope = run.scope(conversation, user or None, server)
+            run.answer(asdict(import_markdown(file, db=run.db, settings=run.settings, scope=scope)))
+        elif _import_card(run, file, dry_run=dry_run):
+            return
         elif not _holds_chats(file):
             if persona is not None or private is not None:
                 raise typer.BadParameter(
                     "--persona-speaker and --private belong to conversations, and the file holds memories"
                 )
-            scope = run.scope(conversation, server=server)
-            _import_items(run, file, {"default_kind": kind or DEFAULT_KIND, "dry_run": dry_run, "scope": scope}, strict)
+            _import_items(run, file, run.scope(conversation, server=server), dry_run=dry_run)
         else:
             options: dict[str, Any] = {"interface": interface, "conversation": conversation, "persona": persona}
             options |= {"user": user, "private": private, "time_zone": timezone, "day_first": day_first}
             options |= {"dry_run": dry_run, "db": None if dry_run else run.db}
             options |= {"scope": None if dry_run else run.scope(server=server)}
-            _import_chats(run, file, options, consolidate=consolidate, strict=strict)
+            _import_chats(run, file, options, consolidate=consolidate)
 
 
 def _holds_chats(file: Path) -> bool:
@@ -197,8 +184,8 @@ def _print_rest(
         output.say(next_step)
 
 
-def _end(result: ImportResult | ItemImport, file: Path, *, strict: bool, taken: int) -> None:
-    """Say what was not imported; exit with 1 if it was stopped or nothing was, with `strict` also if rows were not."""
+def _end(result: ImportResult | ItemImport, file: Path, taken: int) -> None:
+    """Say what was not imported; exit with 1 if it was stopped or nothing was."""
     if result.error_count:
         rows = "1 row was" if result.error_count == 1 else f"{result.error_count} rows were"
         output.note(f"{rows} not taken; the answer gives the reasons.", style="yellow")
@@ -210,14 +197,13 @@ def _end(result: ImportResult | ItemImport, file: Path, *, strict: bool, taken: 
         from ..transfer.files import WHAT_TO_DO, describe_file
 
         output.note(f"Nothing was taken of {str(file)!r}: {describe_file(file)}. {WHAT_TO_DO}", style="yellow")
-    if not taken or (strict and result.error_count):
         raise typer.Exit(1)
 
 
 # Chats
 
 
-def _import_chats(run: Run, file: Path, options: Mapping[str, Any], *, consolidate: bool, strict: bool) -> None:
+def _import_chats(run: Run, file: Path, options: Mapping[str, Any], *, consolidate: bool) -> None:
     from ..transfer.imports import import_file
 
     with _stoppable() as should_stop, output.bar() as bar:
@@ -228,7 +214,7 @@ def _import_chats(run: Run, file: Path, options: Mapping[str, Any], *, consolida
             queued = _consolidate(run, chats, bar)
     run.answer({**chats.as_dict(), **({"queued": queued} if consolidate else {})}, lambda: _print_chats(chats, queued))
     taken = chats.imported + chats.edited + chats.duplicates + chats.service + chats.memories + chats.could_import
-    _end(chats, file, strict=strict, taken=taken)
+    _end(chats, file, taken)
 
 
 def _consolidate(run: Run, result: ImportResult, progress: output.Progress) -> int:
@@ -287,11 +273,6 @@ def _list_facts(result: ImportResult) -> list[tuple[str, str]]:
 
 
 def _first(names: Sequence[str]) -> str:
-    """Return the first few names, and how many there are beside.
-
-    >>> _first(["a", "b"]), _first(["a", "b", "c", "d", "e", "f", "g"])
-    ('a, b', 'a, b, c, d, e and 2 more')
-    """
     more = len(names) - _SHOWN_NAMES
     return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
@@ -299,21 +280,15 @@ def _first(names: Sequence[str]) -> str:
 # Memories and cards
 
 
-def _import_markdown(run: Run, folder: Path, scope: Scope) -> None:
-    """Add what the two Markdown files hold and is not stored."""
-    from ..conversations import import_markdown
+def _import_card(run: Run, file: Path, *, dry_run: bool) -> bool:
+    """Import a character card; return False where the file is none."""
+    from ..transfer.cards import import_card, read_card
 
-    done = import_markdown(folder, db=run.db, settings=run.settings, scope=scope)
-    run.answer(asdict(done), lambda: output.facts([("Added", done.added), ("Not taken", len(done.left_out))]))
-    for reason in done.left_out:
-        output.note(reason, style="yellow")
-
-
-def _import_card(run: Run, file: Path, *, dry_run: bool) -> None:
-    from ..transfer.cards import import_card
-
+    if read_card(file) is None:
+        return False
     done = import_card(file, dry_run=dry_run, db=run.db, settings=run.settings, scope=run.scope())
     run.answer(done.as_dict(), lambda: _print_card(done))
+    return True
 
 
 def _print_card(done: CardImport) -> None:
@@ -326,13 +301,15 @@ def _print_card(done: CardImport) -> None:
         _print_items(book)
 
 
-def _import_items(run: Run, file: Path, options: Mapping[str, Any], strict: bool) -> None:
+def _import_items(run: Run, file: Path, scope: Scope, *, dry_run: bool) -> None:
     from ..transfer.items import import_items
 
     with _stoppable() as should_stop, output.bar() as bar:
-        items = import_items(file, progress=bar, should_stop=should_stop, db=run.db, **options)
+        items = import_items(
+            file, dry_run=dry_run, progress=bar, should_stop=should_stop, db=run.db, settings=run.settings, scope=scope
+        )
     run.answer(items.as_dict(), lambda: _print_items(items))
-    _end(items, file, strict=strict, taken=items.imported + items.duplicates)
+    _end(items, file, items.imported + items.duplicates)
 
 
 def _print_items(result: ItemImport) -> None:

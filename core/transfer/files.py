@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import re
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, TextIO
+from typing import Any, TextIO
 
 from ..errors import TransferError
 from .shapes import Fault
@@ -28,7 +27,6 @@ BOMB_RATIO = 200
 BOMB_FREE_BYTES = 64 * 1024**2
 """A packed file may unpack to this much whatever its ratio; beyond, chats pack 3 to 20 times, never 200 times."""
 _SAYS_UTF8 = 0x800
-GZIP = b"\x1f\x8b"
 _ENDINGS = (".json", ".jsonl", ".txt", ".csv", ".af")
 _ARCHIVES = (".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz")
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
@@ -52,7 +50,7 @@ class Member:
 
     @property
     def stem(self) -> str:
-        return PurePosixPath(self.name.removesuffix(".gz")).stem
+        return PurePosixPath(self.name).stem
 
     @property
     def folder(self) -> str:
@@ -107,7 +105,6 @@ class Export:
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
         check_bytes(max_bytes)
         self._path = path
-        self._max_bytes = max_bytes
         self._name = path.absolute().stem
         self.faults: list[Fault] = []
         self.members: list[Member] = []
@@ -131,13 +128,8 @@ class Export:
 
     def _add_file(self, path: Path, name: str) -> None:
         facts = path.stat()
-        with path.open("rb") as raw:
-            is_packed = raw.read(2) == GZIP
-        max_bytes = self._max_bytes
-        opened = (lambda: io.BufferedReader(_Bounded(path, max_bytes))) if is_packed else (lambda: path.open("rb"))
-        self.members.append(
-            Member(name, facts.st_size, opened, datetime.fromtimestamp(facts.st_mtime, UTC), self._name)
-        )
+        changed = datetime.fromtimestamp(facts.st_mtime, UTC)
+        self.members.append(Member(name, facts.st_size, lambda: path.open("rb"), changed, self._name))
 
     def _add_folder(self, folder: Path) -> None:
         for number, path in enumerate(sorted(folder.rglob("*"))):
@@ -212,38 +204,6 @@ def _natural(name: str) -> list[str | int]:
     return [int(part) if place % 2 else part for place, part in enumerate(parts)]
 
 
-class _Bounded(io.RawIOBase):
-    """A file packed with gzip; one that unpacks to far more than it takes is refused."""
-
-    def __init__(self, path: Path, max_bytes: int) -> None:
-        self._path, self._max_bytes = path, max_bytes
-        self._raw: BinaryIO = path.open("rb")
-        self._inner = gzip.GzipFile(fileobj=self._raw)
-        self._unpacked = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        part = self._inner.read(len(buffer))
-        self._unpacked += len(part)
-        if self._unpacked > self._max_bytes:
-            raise TransferError(
-                f"{str(self._path)!r} is larger than {self._max_bytes} bytes. Split it into smaller files."
-            )
-        if self._unpacked > BOMB_FREE_BYTES and self._unpacked > BOMB_RATIO * max(self._raw.tell(), 1):
-            raise TransferError(
-                f"{str(self._path)!r} unpacks to over {BOMB_RATIO} times its size, which no conversation does. "
-                "Unpack it yourself and look at it."
-            )
-        buffer[: len(part)] = part
-        return len(part)
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
 # A file that nothing was taken of
 
 _LOOKED_AT = 1 << 20
@@ -269,6 +229,8 @@ def describe_file(path: Path) -> str:
     text = head.decode("utf-8-sig", errors="replace").lstrip()
     if not text:
         return "it is empty"
+    if head.startswith(b"\x1f\x8b"):
+        return "it is packed with gzip; unpack it first"
     if head.startswith(b"PK\x03\x04"):
         return "it is a zip archive of files that hold no chat"
     if text.startswith(("{", "[")):

@@ -15,8 +15,6 @@ from .files import UNREADABLE, Member
 
 MAX_LINE_BYTES = 128 * 1024**2
 """Longest line: the longest text that can be stored, 16 MB, every letter of it written as an escape."""
-MAX_BLANK_LINES = 100_000
-"""Blank lines that a file may have: a packed file of line ends alone would be read for minutes."""
 WHOLE_CHARS = 16 * 1024**2
 """Longest document that is read whole: Python's values take many times its size."""
 _BOM = b"\xef\xbb\xbf"
@@ -35,7 +33,8 @@ def read_value(text: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        return BadJson(f"not JSON: {error.msg} at character {error.pos + 1}")
+        where = f"line {error.lineno}, " if error.lineno > 1 else ""
+        return BadJson(f"not JSON: {error.msg} at {where}character {error.colno}")
     except RecursionError:
         return BadJson("not usable: nested too deeply", is_deep=True)
     except ValueError:  # a number of more digits than Python reads
@@ -79,15 +78,12 @@ def read_lines(member: Member) -> Iterator[JsonLine]:
 
 
 def _read_each_line(stream: BinaryIO, name: str) -> Iterator[JsonLine]:
-    row = blank = 0
+    row = 0
     while line := stream.readline(MAX_LINE_BYTES + 1):
         row += 1
         problem = ""
         if len(line) > MAX_LINE_BYTES:
             problem = f"is longer than {MAX_LINE_BYTES} bytes. One object stands on each line"
-        blank += not line.strip()
-        if blank > MAX_BLANK_LINES:
-            problem = f"comes after {MAX_BLANK_LINES:,} lines with nothing in them. Take them out"
         try:
             text = (line.removeprefix(_BOM) if row == 1 else line).decode("utf-8")
         except UnicodeDecodeError as error:

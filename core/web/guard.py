@@ -26,7 +26,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..base import logs
-from ..transfer.items.documents import MAX_BYTES
+from ..transfer.items.formats import MAX_BYTES
 from . import errors
 from .access import (
     COOKIE,

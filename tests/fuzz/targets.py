@@ -210,7 +210,6 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("languages", lambda value: (languages.language_of(value), question_words.is_question(value, SPEECH))),
     Target("extracts", lambda value: (extracts.build_extract([value]), rules_running.split_sentences(value))),
     Target("items", _items),
-    Target("items in YAML", _of_syntax("yaml")),
     Target("items in JSON", _of_syntax("json")),
     Target("items in lines", _of_syntax("jsonl")),
     Target("chat files", _chat_file),

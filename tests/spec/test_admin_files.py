@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from typing import Any
 
 import httpx2
 import pytest
-import yaml
 from fastapi import FastAPI
 
 from core.errors import StoreReadError
@@ -33,16 +31,15 @@ def test_l32_export_and_import_by_the_routes(operator: Operator, other: Operator
     first = operator.get("/memory/export", limit=1)["items"][-1]
     rest = operator.get("/memory/export", after=f"{first['timestamp']}/{first['id']}")
     assert [i["text"] for i in rest["items"]] == ["coffee"]
-    read = yaml.safe_load(operator.ask("GET", "/memory/export", params={"fmt": "yaml"}).text)
     lines = operator.ask("GET", "/memory/export", params={"fmt": "jsonl"}).text.splitlines()
-    assert read == whole.json() and [json.loads(line)["text"] for line in lines] == ["tea", "coffee"]
+    assert [json.loads(line)["text"] for line in lines] == ["tea", "coffee"]
     dry = other.send(whole.content, dry_run=True)
     assert (dry["imported"], dry["dry_run"], other.get("/memory/search")["total"]) == (2, True, 0)
     done = other.send(whole.content, history_uid=HERE)
     assert (done["imported"], done["skipped"], done["errors"]) == (2, 0, [])
     assert {item["conversation"] for item in other.get("/memory/search")["items"]} == {HERE}
     assert {item["persona"] for item in other.get("/memory/search")["items"]} == {other.persona}
-    again = other.send(gzip.compress(whole.content), history_uid=HERE)
+    again = other.send(whole.content, history_uid=HERE)
     assert (again["imported"], again["skipped"]) == (0, 2)
     mixed = other.send(b'{"items": ["x", "", {"text": "canary", "kind": "Nope"}]}', default_kind="Mood", fmt="json")
     assert (mixed["imported"], mixed["skipped"], mixed["error_count"]) == (1, 1, 1)
@@ -78,11 +75,8 @@ def test_l32_an_export_is_sent_while_it_is_read(
 
 
 def test_l33_a_file_that_is_too_large_is_413(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its bytes as they come, as a file, and unpacked."""
+    """By its bytes as they come, and as a file."""
     monkeypatch.setattr(guard, "UPLOAD_BYTES", 30_000)
     monkeypatch.setattr(transfer, "MAX_BYTES", 20_000)
     assert "30000 bytes" in operator.send(b" " * 40_000, 413)["message"]
     assert "20,000 bytes" in operator.send(b" " * 25_000, 413)["message"]
-    monkeypatch.undo()
-    packed = gzip.compress(b" " * (21 * 1024**2))
-    assert "20,971,520 bytes" in operator.send(packed, 413)["message"]

@@ -134,7 +134,7 @@ def _slack_members(export: Export) -> set[Member]:
 
 
 def _is_json(member: Member) -> bool:
-    return member.name.lower().removesuffix(".gz").endswith(".json")
+    return member.name.lower().endswith(".json")
 
 
 def _kind(member: Member, broken: list[Fault]) -> str:

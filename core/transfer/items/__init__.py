@@ -22,17 +22,14 @@ from ...text.strict_json import make_strict
 from ...text.times import parse_time
 from ..files import check_bytes
 from ..shapes import Progress
-from .documents import MAX_BYTES, MAX_ITEMS, SYNTAXES, Source, Syntax
-from .formats import read_items
+from .formats import MAX_BYTES, MAX_ITEMS, Source, Syntax, read_items
 from .storage import ItemImport, ItemProblem, ItemWriter, read_kind
 
 __all__ = ["ItemExport", "ItemImport", "ItemProblem", "export_items", "import_items"]
 
 DEFAULT_LIMIT = 1000
 NOTHING = "nothing was imported: the file holds no items"
-MEDIA_TYPES: dict[Syntax, str] = {
-    "json": "application/json", "yaml": "application/yaml", "jsonl": "application/x-ndjson",
-}  # fmt: skip
+MEDIA_TYPES: dict[Syntax, str] = {"json": "application/json", "jsonl": "application/x-ndjson"}
 _PLACE = re.compile(r"(?P<at>[^/]{0,40})/(?P<id>\d{1,19})\Z")
 
 
@@ -59,7 +56,14 @@ class ItemExport:
         Raises:
             StoreReadError: nothing more could be read.
         """
-        yield from write_items(self._items(), self._syntax)
+        lines = (json.dumps(item, ensure_ascii=False, allow_nan=False) for item in self._items())
+        if self._syntax == "jsonl":
+            yield from (line + "\n" for line in lines)
+            return
+        yield '{"items": ['
+        for number, line in enumerate(lines):
+            yield (",\n" if number else "\n") + line
+        yield "\n]}\n"
 
     def _items(self) -> Iterator[dict[str, Any]]:
         last: Any = None
@@ -75,8 +79,7 @@ class ItemExport:
     def _is_full(self, item: dict[str, Any]) -> bool:
         if self._left_bytes is None:
             return False
-        size = len(json.dumps(item, ensure_ascii=False).encode()) + 4
-        self._left_bytes -= 2 * size if self._syntax == "yaml" else size  # YAML indents and breaks lines
+        self._left_bytes -= len(json.dumps(item, ensure_ascii=False).encode()) + 4
         return self._left_bytes < 0
 
 
@@ -110,38 +113,6 @@ def _build_item(row: Any) -> dict[str, Any]:
     }
 
 
-def write_items(items: Iterable[dict[str, Any]], syntax: Syntax) -> Iterator[str]:
-    if syntax == "yaml":
-        yield from _write_yaml(items)
-        return
-    lines = (json.dumps(item, ensure_ascii=False, allow_nan=False) for item in items)
-    if syntax == "jsonl":
-        yield from (line + "\n" for line in lines)
-        return
-    yield '{"items": ['
-    for number, line in enumerate(lines):
-        yield (",\n" if number else "\n") + line
-    yield "\n]}\n"
-
-
-def _write_yaml(items: Iterable[dict[str, Any]]) -> Iterator[str]:
-    import yaml  # noqa: PLC0415 - 14 ms, which only YAML pays
-
-    class Plain(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
-        """Writes a value out wherever it stands: aliases are not read back."""
-
-        def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the interface of the library
-            return True
-
-    options: Any = {"allow_unicode": True, "sort_keys": False, "default_flow_style": False, "width": 10**9}
-    head = "items:\n"
-    for item in items:
-        yield head + yaml.dump([item], Dumper=Plain, **options)
-        head = ""
-    if head:
-        yield "items: []\n"
-
-
 def export_items(
     *,
     kind: str | Iterable[str] | None = None,
@@ -161,7 +132,7 @@ def export_items(
 
     Args:
         kind: items of this kind, or of several; None is all.
-        fmt: json, yaml, or jsonl for one item a line.
+        fmt: json, or jsonl for one item a line.
         limit: most items, 1 to 50,000.
         after: `next_after` of an export that ended at its limit, to go on there.
         max_bytes: end before the file gets larger than that, but for its first item; an import takes 20 MB.
@@ -209,9 +180,9 @@ def export_items(
     return ItemExport(rows, fmt, limit, max_bytes if max_bytes is None else check_bytes(max_bytes))
 
 
-def _check_syntax(fmt: object) -> None:
-    if fmt not in SYNTAXES:
-        raise ValueError(f"fmt is {str(fmt)[:40]!r}. It must be {', '.join(SYNTAXES)}.")
+def _check_syntax(fmt: str) -> None:
+    if fmt not in MEDIA_TYPES:
+        raise ValueError(f"fmt is {fmt[:40]!r}. It must be {' or '.join(MEDIA_TYPES)}.")
 
 
 def _read_place(after: str) -> Place:
@@ -247,12 +218,11 @@ def import_items(
     stands in the file. What is archived counts as not there.
 
     Args:
-        source: a path, bytes, or a binary stream; packed with gzip or not. See `transfer.items.formats` for what
-            it may hold.
+        source: a path, bytes, or a binary stream. See `transfer.items.formats` for what it may hold.
         default_kind: kind of items that name none; blank for items without kind.
-        fmt: json, yaml or jsonl; None finds it out.
+        fmt: json or jsonl; None finds it out.
         dry_run: give the same answer and store nothing.
-        max_bytes: most bytes, unpacked; 20 MB.
+        max_bytes: most bytes; 20 MB.
         progress: see `Progress`.
         should_stop: asked between transactions; True ends the import there.
         screen: screening hook for this call.

@@ -1,41 +1,51 @@
-"""What wrote a file of memory items, told by what it holds and not by its name, and its rows.
+"""Reads a file of memory items: finds out by its content which program wrote it, and gives its rows.
 
 | Format | What is in the file |
 |---|---|
 | `items` | {items: [...]}, the export of this program; `lines` where it is one item a line |
 | `list` | one memory a line behind a bullet or number, as ChatGPT lists what it remembers |
-| `vtuber` | the export of an Open-LLM-VTuber with a memory |
 | `world_info`, `character_book` | entries of SillyTavern, in a file of their own or inside a character card |
 | `mem0` | {results: [...]}, {memories: [...]} or a list, of objects with `memory` |
 | `mcp_memory` | entities and relations of the reference memory server of MCP |
-| `synth` | rows of the original application's tables: {memories: [...]}, or a dump by phpMyAdmin |
 """
 
 from __future__ import annotations
 
-import json
+import io
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 from ...errors import TransferError
 from ...memories.rules import SAVED
 from ...text.folding import clean
-from ..files import describe_file
-from ..json_values import BadJson, JsonLine
-from .documents import MAX_BYTES, Source, Syntax, find_syntax, name_of, parse, read_text
+from ..files import check_bytes, describe_file
+from ..json_values import BadJson, JsonLine, is_deeper, read_value
+
+Source = str | os.PathLike[str] | bytes | BinaryIO
+Syntax = Literal["json", "jsonl"]
+"""json: one document. jsonl: one item a line."""
+
+MAX_BYTES = 20 * 1024**2
+MAX_ITEMS = 50_000
+MAX_DEPTH = 20
+"""Most lists and objects inside one another, the outermost counted."""
+MAX_VALUES = 3_000_000
+"""Most values of a file. Each takes many times its bytes once it is read; 50,000 full items have half as many."""
 
 _SHAPES = (
     "It must hold {items: [...]}, or one item a line; or be a World Info file, a character book, an export of mem0 or "
-    "of the memory server of MCP, a list of memories with a bullet each, or the original application's tables as JSON. "
+    "of the memory server of MCP, or a list of memories with a bullet each. "
     "docs/import.md lists the chats of other programs that are taken"
 )
+_TEXTS = frozenset({"text", "content", "memory", "observations", "relationType"})
+_LISTS = frozenset({"items", "results", "memories", "entries", "character_book", "entities"})
+"""Keys of a document that holds items."""
 _ENTRY = re.compile(r"\s*(?:[-*•]|\d{1,4}[.)])?\s*(?:\[(?P<at>\d{4}-\d\d-\d\d)\]\s*-?\s*)?(?P<text>\S.*)")
 _IS_ENTRY = re.compile(r"\s*(?:(?:[-*•]|\d{1,4}[.)])\s+\S|\[\d{4}-\d\d-\d\d\]\s*-?\s*\S|(?:The user|User) \S)")
-_IS_YAML = re.compile(r"(?:\s|#[^\n]*\n|---)*(items|results|memories|entries)\s*:")
+_IS_YAML = re.compile(r"\s*-\s*[\w\"']+:\s")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s.*|```\w*|[^\n]{1,80}:)\s*\Z")
 
 
@@ -70,13 +80,73 @@ def read_items(source: Source, syntax: Syntax | None = None, max_bytes: int = MA
     text = read_text(source, max_bytes)
     if syntax is None and _is_list(text):
         return Items("list", list(_read_list(text)))
-    syntax = syntax or find_syntax(text, name_of(source))
-    value = parse(text, syntax)
-    items = _read_lines(value) if syntax == "jsonl" else _read_document(value)
+    if text.count(",") + text.count("[") + text.count("{") > MAX_VALUES:
+        raise TransferError(f"The file holds more than {MAX_VALUES:,} values. Split it into smaller files.")
+    value = BadJson("") if syntax == "jsonl" else read_value(text)
+    lines = None if syntax == "json" else _split_lines(text, value)
+    items: Items | None = None
+    if lines is not None:
+        _check_bounds([line.value for line in lines], MAX_DEPTH + 1)
+        items = _read_lines(lines)
+    elif isinstance(value, BadJson) and text.lstrip().startswith(("{", "[")):
+        raise TransferError(f"The file is {value.reason}.")
+    elif not isinstance(value, BadJson):
+        _check_bounds(value, MAX_DEPTH)
+        items = _read_document(value)
     if items is None:
         looks = f": {describe_file(Path(source))}" if isinstance(source, (str, os.PathLike)) else ""
         raise TransferError(f"The file is of no shape that is known{looks}. {_SHAPES}.")
     return items
+
+
+def read_text(source: Source, max_bytes: int = MAX_BYTES) -> str:
+    """Return the text of a file.
+
+    Raises:
+        TransferError: there is no such file, it is larger than allowed, or not UTF-8.
+    """
+    check_bytes(max_bytes)
+    try:
+        if isinstance(source, (str, os.PathLike)):
+            path = Path(source)
+            if not path.is_file():
+                what = "is no regular file" if path.exists() else "does not exist"
+                raise TransferError(f"{str(path)[:200]!r} {what}. Name a file of memories.", path=str(path)[:200])
+            with path.open("rb") as stream:
+                content = stream.read(max_bytes + 1)
+        else:
+            content = source if isinstance(source, (bytes, bytearray)) else source.read(max_bytes + 1)
+    except OSError as error:
+        raise TransferError(f"The file cannot be read: {error.strerror or type(error).__name__}.") from None
+    if len(content) > max_bytes:
+        raise too_large(max_bytes)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise TransferError("The file is not UTF-8. Unpack it if it is packed, and save it as UTF-8.") from None
+
+
+def too_large(max_bytes: int) -> TransferError:
+    return TransferError(f"The file is larger than {max_bytes:,} bytes. Split it into smaller files.")
+
+
+def _check_bounds(value: Any, max_depth: int) -> None:
+    if is_deeper(value, max_depth):
+        raise TransferError(f"The file is nested deeper than {MAX_DEPTH} levels, which no list of memories is.")
+    lists = [value, *(value.values() if isinstance(value, dict) else ())]
+    if any(isinstance(each, list) and len(each) > MAX_ITEMS for each in lists):
+        raise TransferError(f"The file holds more than {MAX_ITEMS:,} items. Split it into smaller files.")
+
+
+def _split_lines(text: str, value: Any) -> list[JsonLine] | None:
+    """Return the items of a file that has one a line, also where there is one alone; None for a document."""
+    if not isinstance(value, BadJson):
+        is_item = isinstance(value, dict) and value.keys() & _TEXTS and not value.keys() & _LISTS
+        return [JsonLine(1, value)] if is_item else None
+    lines = [JsonLine(row, read_value(line)) for row, line in enumerate(io.StringIO(text), 1) if line.strip()]
+    first = lines[0].value if lines else None
+    is_item = isinstance(first, str) or (isinstance(first, dict) and not first.keys() & _LISTS)
+    return lines if is_item or not value.reason else None
 
 
 def _read_lines(lines: list[JsonLine]) -> Items:
@@ -87,47 +157,24 @@ def _read_lines(lines: list[JsonLine]) -> Items:
 
 def _read_document(value: Any) -> Items | None:
     match value:
-        case [*parts] if any(_is_part(part) for part in parts):
-            tables = [part for part in parts if _is_part(part) and isinstance(part.get("data"), list)]
-            return _read_tables({str(table.get("name"))[:64]: table["data"] for table in tables}) or Items("synth", [])
-        case [*memories]:
-            return Items("mem0", _read_alike(memories, _is_mem0, _read_mem0)) if any(map(_is_mem0, memories)) else None
         case {"items": list(items)}:
-            is_vtuber = bool(items) and _is_vtuber(items[0])
-            return Items("vtuber" if is_vtuber else "items", [_read_item(n, each) for n, each in enumerate(items, 1)])
+            return Items("items", [_read_item(number, each) for number, each in enumerate(items, 1)])
         case {"entities": list(graph)}:
             graph = [*graph, *_list(value.get("relations"))]
             return Items("mcp_memory", [row for n, each in enumerate(graph, 1) for row in _read_graph(n, each)])
-        case {"format": "yaml", "data": str(text)}:  # what an Open-LLM-VTuber wraps
-            inner = _read_document(parse(text, "yaml"))
-            return Items("vtuber", inner.rows if inner else [])
-        case {"results": list(memories)} | {"memories": list(memories)} if any(map(_is_mem0, memories)):
-            relations = [
-                Row(n, None, None, "a relation, which is no memory")
-                for n, _ in enumerate(_list(value.get("relations")), 1)
-            ]
-            return Items("mem0", _read_alike(memories, _is_mem0, _read_mem0) + relations)
-    return (_read_tables(value) or _read_books(value)) if isinstance(value, dict) else None
+        case [*memories] | {"results": list(memories)} | {"memories": list(memories)} if any(map(_is_mem0, memories)):
+            relations = _list(value.get("relations")) if isinstance(value, dict) else []
+            return Items("mem0", [
+                *(_read_mem0(number, each) for number, each in enumerate(memories, 1)),
+                *(Row(number, None, None, "a relation, which is no memory") for number, _ in enumerate(relations, 1)),
+            ])  # fmt: skip
+    return _read_books(value) if isinstance(value, dict) else None
 
 
 def _read_item(number: int, value: Any) -> Row:
     if isinstance(value, BadJson):
         return Row(number, None, None, value.reason)
-    if _is_vtuber(value):
-        return _read_vtuber(number, value)
-    if _is_mem0(value):
-        return _read_mem0(number, value)
-    if _is_synth(value) and "text" not in value:
-        return _read_synth(number, value)
-    return Row(number, None, value)
-
-
-def _read_alike(entries: Sequence[Any], fits: Callable[[Any], bool], read: Callable[[int, Any], Row]) -> list[Row]:
-    """Return the rows of a list that holds memories of one program alone."""
-    return [
-        read(number, entry) if fits(entry) else Row(number, None, None, "the row is no memory")
-        for number, entry in enumerate(entries, 1)
-    ]
+    return _read_mem0(number, value) if _is_mem0(value) else Row(number, None, value)
 
 
 def _uid(value: Any, missing: str | int | None = None) -> str | int | None:
@@ -146,13 +193,10 @@ def _list(value: Any) -> list[Any]:
 
 def _is_list(text: str) -> bool:
     """Return whether a text is a list of memories: every line an entry, below a heading maybe."""
-    if _IS_YAML.match(text):
-        return False
     lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith("```")]
     if lines and _HEADING.match(lines[0]) and not _IS_ENTRY.match(lines[0]):
         lines = lines[1:]
-    is_each_entry = bool(lines) and all(_IS_ENTRY.match(line) for line in lines)
-    return is_each_entry and not re.match(r"\s*-\s*[\w\"']+:\s", lines[0])
+    return bool(lines) and all(map(_IS_ENTRY.match, lines)) and not _IS_YAML.match(lines[0])
 
 
 def _read_list(text: str) -> Iterator[Row]:
@@ -172,8 +216,10 @@ def _is_mem0(entry: Any) -> bool:
 _READ_OF_MEM0 = frozenset({"memory", "created_at", "categories", "expiration_date", "metadata"})
 
 
-def _read_mem0(number: int, entry: dict[str, Any]) -> Row:
+def _read_mem0(number: int, entry: Any) -> Row:
     """Return the row of a memory: its categories are tags, whose it is and all else is kept in the metadata."""
+    if not _is_mem0(entry):
+        return Row(number, None, None, "the row is no memory")
     metadata = entry.get("metadata")
     kept = metadata if isinstance(metadata, dict) else {} if metadata is None else {"metadata": metadata}
     rest = {name: value for name, value in entry.items() if name not in _READ_OF_MEM0 and value is not None}
@@ -215,96 +261,9 @@ def _words(value: Any) -> str:
     return value.replace("_", " ").strip() if isinstance(value, str) else ""
 
 
-# An Open-LLM-VTuber with a memory
-
-_VTUBER_KINDS = {
-    "user": "FactsAboutUser", "self": "SelfBeliefs", "thirdparty": "KeyFacts", "sessionevent": "PastEvents",
-    "objectivetemp": "Objectives",
-}  # fmt: skip
-"""Kinds of its versions that are not ours."""
-_SESSION = frozenset({"sessionevent", "objectivetemp"})
-_LIFTED = ("kind", "importance", "timestamp", "tags")
-
-
-def _is_vtuber(entry: Any) -> bool:
-    if not isinstance(entry, dict) or "tier" in entry or not isinstance(entry.get("metadata"), dict):
-        return False
-    keys = entry["metadata"].keys()
-    return "text" in entry and bool(keys & {"conf_uid", "history_uid", "is_session"} or {"kind"} & keys - entry.keys())
-
-
-def _read_vtuber(number: int, entry: dict[str, Any]) -> Row:
-    metadata = entry["metadata"]
-    value = {name: field for name, field in entry.items() if name not in ("metadata", "id", "score")}
-    for name in _LIFTED:
-        if value.get(name) is None:
-            value[name] = metadata.get(name)
-    kind = value["kind"]
-    form = "".join(char for char in kind.lower() if char.isalnum()) if isinstance(kind, str) else ""
-    if metadata.get("is_session") is True or form in _SESSION:
-        value["tier"] = "session"
-    value |= {"kind": _VTUBER_KINDS.get(form, kind), "tags": _read_tags(value["tags"])}
-    value["timestamp"] = value["timestamp"] or None
-    value["metadata"] = {name: field for name, field in metadata.items() if name not in (*_LIFTED, "is_session")}
-    return Row(number, _uid(entry.get("id")), value)
-
-
-def _read_tags(value: Any) -> Any:
-    """Return the tags, which its store keeps as JSON or with commas where it can keep no list."""
-    if not isinstance(value, str):
-        return value or []
-    with suppress(ValueError, RecursionError):
-        if isinstance(tags := json.loads(value), list):
-            return [tag for tag in tags if isinstance(tag, str)]
-    return [tag.strip() for tag in value.split(",") if tag.strip()]
-
-
-# The original application
-
-_OTHER_TABLES = frozenset({
-    "ai_diary", "chat_history_cache", "tags", "tag_aliases", "tag_links", "archived_memories", "config", "recent_chats",
-})  # fmt: skip
-"""Tables that hold no memory items."""
-_UNUSED_COLUMNS = frozenset({"id", "content_hash", "text_folded", "audience_id", "persona_id"})
-
-
-def _is_synth(entry: Any) -> bool:
-    return isinstance(entry, dict) and "content" in entry and bool(entry.keys() & {"author", "scope", "emotion_state"})
-
-
-def _is_part(value: Any) -> bool:
-    return isinstance(value, dict) and value.get("type") in ("header", "database", "table")
-
-
-def _read_synth(number: int, entry: dict[str, Any]) -> Row:
-    uid = _uid(entry.get("id"))
-    if entry.get("archived_at") or entry.get("superseded_by"):
-        return Row(number, uid, None, "archived")
-    return Row(number, uid, {name: value for name, value in entry.items() if name not in _UNUSED_COLUMNS})
-
-
-def _read_tables(tables: dict[str, Any]) -> Items | None:
-    rows: list[Row] = []
-    for table, entries in tables.items():
-        if table == "memories" and any(map(_is_synth, _list(entries))):
-            rows += _read_alike(entries, _is_synth, _read_synth)
-        elif table in _OTHER_TABLES:
-            why = f"a row of {table}, which is no memory: `prompt-engine import --from URL` reads the whole database"
-            rows += [
-                Row(number, _uid(entry.get("id")), None, why)
-                for number, entry in enumerate(_list(entries), 1)
-                if isinstance(entry, dict)
-            ]
-    return Items("synth", rows) if rows else None
-
-
 # Books of SillyTavern
 
 _NOT_KEPT = ("content", "disable", "enabled", "uid", "id")
-
-
-def is_world_info(entries: Any) -> bool:
-    return isinstance(entries, dict) and (not entries or any(isinstance(entry, dict) for entry in entries.values()))
 
 
 def find_book(value: Any) -> Mapping[str, Any] | None:
@@ -312,17 +271,19 @@ def find_book(value: Any) -> Mapping[str, Any] | None:
     book = value.get("character_book") if isinstance(value, dict) else None
     book = book if isinstance(book, dict) else value
     entries = book.get("entries") if isinstance(book, dict) else None
-    return book if isinstance(entries, list) or is_world_info(entries) else None
+    is_world_info = isinstance(entries, dict) and all(isinstance(entry, dict) for entry in entries.values())
+    return book if isinstance(entries, list) or is_world_info else None
 
 
 def _read_books(value: dict[str, Any]) -> Items | None:
     """Return the rows of a World Info file, a character book, or the book of a character card."""
-    for holder in (value, value.get("character_book"), value.get("data")):
-        if (book := find_book(holder)) is None or (holder is value and book is not value):
+    for holder in (value, value.get("data")):
+        if (book := find_book(holder)) is None:
             continue
         name = holder.get("name") if holder is not book else ""  # type: ignore[union-attr]
         rows = list(_read_book(book, name.strip() if isinstance(name, str) else ""))
-        return Items("world_info" if holder is value and isinstance(book["entries"], dict) else "character_book", rows)
+        is_world_info = book is value and isinstance(book["entries"], dict)
+        return Items("world_info" if is_world_info else "character_book", rows)
     return None
 
 

@@ -15,12 +15,10 @@ from ...calls.call import Call
 from ...errors import MessageError, StoreError, TransferError
 from ...memories import new_item, table_transfer
 from ...memories.new_item import NewMemory
-from ...memories.rules import expires_at, kind_of
+from ...memories.rules import SAVED, expires_at, kind_of, read_entry
 from ...memories.table_transfer import Known
 from ...scope import Scope
-from ...text.folding import clean
 from ...text.hits import name_persona
-from ...text.strict_json import make_strict
 from ..fields import RefusedError, said_type
 from .formats import Row
 
@@ -29,21 +27,16 @@ BATCH = 1000
 MAX_LISTED = 1000
 """Refused rows that are listed; further ones are counted."""
 
-_COLUMNS = (
-    "response_text", "author", "source", "tags", "emotion", "intensity", "emotion_state", "timestamp", "importance",
-    "pinned", "local_only", "quarantined", "source_message_ids", "expires_at",
-)  # fmt: skip
 _OWNERS = {
     "persona": "persona", "persona_id": "persona", "conf_uid": "persona",
     "conversation": "conversation", "conversation_key": "conversation", "history_uid": "conversation",
     "participant": "participant", "participant_key": "participant",
 }  # fmt: skip
 """Field that says whose an item is, to the field of the scope that counts instead."""
-_UNUSED = ("id", "audience_id", "audience", "superseded_by", "archived_at", "created_at", "updated_at")
-_READ = frozenset({
-    "text", "content", "kind", "tier", "provenance", "metadata", "label", "scope", *_COLUMNS, *_OWNERS, *_UNUSED
+_NOT_READ = frozenset({
+    *_OWNERS, "id", "audience_id", "audience", "superseded_by", "archived_at", "created_at", "updated_at", "scope",
+    "quarantined",
 })  # fmt: skip
-_TIERS = {"longterm": "long_term", "ltm": "long_term", "session": "session"}
 _PROVENANCES = ("host", "model", "extract", "manual", "import")
 _MACRO = re.compile(r"\{\{\s*(?:(char)|(user))\s*\}\}|<(?:(BOT|CHAR)|(USER))>", re.IGNORECASE)
 _USER_NAME = "the user"
@@ -64,7 +57,7 @@ class ItemImport:
     """What an import of items did: `imported + skipped + error_count` is the number of rows of the file."""
 
     format: str = ""
-    """items, lines, list, vtuber, world_info, character_book, mem0, mcp_memory or synth."""
+    """items, lines, list, world_info, character_book, mem0 or mcp_memory."""
     imported: int = 0
     """Items stored; in a dry run those that would be."""
     skipped: int = 0
@@ -125,7 +118,9 @@ class ItemWriter:
         known = Known()
         for self.rows_done, row in enumerate(rows, 1):
             try:
-                memory = self._read_row(row)
+                if row.reason:
+                    raise RefusedError(row.reason)
+                memory = read_item(self._with_names(row), self._defaults)
             except RefusedError as error:
                 self._refuse(row, str(error))
                 continue
@@ -134,13 +129,18 @@ class ItemWriter:
             else:
                 yield _ReadyItem(row, known.number(memory), memory)
 
-    def _read_row(self, row: Row) -> NewMemory | None:
-        if row.reason:
-            raise RefusedError(row.reason)
+    def _with_names(self, row: Row) -> Any:
+        """Return the value of a row; of an entry of a book with names in place of {{char}} and {{user}}."""
         if row.character is None:
-            return read_item(row.value, self._defaults)
-        name = row.character or name_persona(self._defaults.scope.persona)
-        return read_item(_fill_macros(row.value, name), self._defaults)
+            return row.value
+        character = row.character or name_persona(self._call.persona)
+
+        def fill(text: Any) -> Any:
+            if not isinstance(text, str):
+                return text
+            return _MACRO.sub(lambda macro: character if macro[1] or macro[3] else _USER_NAME, text)
+
+        return {**row.value, "text": fill(row.value["text"]), "tags": [fill(tag) for tag in row.value["tags"]]}
 
     def _refuse(self, row: Row, reason: str) -> None:
         self._counts["refused"] += 1
@@ -183,17 +183,6 @@ class ItemWriter:
         )
 
 
-def _fill_macros(value: Mapping[str, Any], character: str) -> dict[str, Any]:
-    """Return an entry of a book with names in place of {{char}} and {{user}}, in its text and its keys."""
-
-    def fill(text: Any) -> Any:
-        if not isinstance(text, str):
-            return text
-        return _MACRO.sub(lambda macro: character if macro[1] or macro[3] else _USER_NAME, text)
-
-    return {**value, "text": fill(value["text"]), "tags": [fill(tag) for tag in value["tags"]]}
-
-
 # From a row to a memory
 
 
@@ -206,15 +195,10 @@ def read_item(value: Any, defaults: ItemDefaults) -> NewMemory | None:
     given = {"text": value} if isinstance(value, str) else value
     if not isinstance(given, dict):
         raise RefusedError(f"the item is {said_type(given)}, it must be a text or an object")
-    text = given.get("text", given.get("content"))
-    if text is None:
+    if given.get("text", given.get("content")) is None:
         raise RefusedError("text is missing")
-    if not isinstance(text, str):
-        raise RefusedError(f"text is {said_type(text)}, it must be a text")
-    if not clean(text).strip():
-        return None
     try:
-        memory = _build_memory(text, given, defaults)
+        memory = _build_memory(given, defaults)
     except (MessageError, TypeError) as error:
         raise RefusedError(str(error).rstrip(".")) from None
     if memory is None:
@@ -225,24 +209,25 @@ def read_item(value: Any, defaults: ItemDefaults) -> NewMemory | None:
     return replace(memory, notes=(*memory.notes, *notes))
 
 
-def _build_memory(text: str, given: Mapping[str, Any], defaults: ItemDefaults) -> NewMemory | None:
-    kind = defaults.kind if given.get("kind") is None else read_kind(given["kind"])
-    values = {name: given[name] for name in _COLUMNS if given.get(name) not in (None, "", [])}
-    if kind == "saved":
-        values.setdefault("pinned", True)
-    if given.get("created_at") is not None:
-        values.setdefault("timestamp", given["created_at"])
-    provenance = given.get("provenance")
-    is_ours = isinstance(provenance, str) and provenance in _PROVENANCES
+def _build_memory(given: Mapping[str, Any], defaults: ItemDefaults) -> NewMemory | None:
+    entry = {name: field for name, field in given.items() if name not in _NOT_READ and field not in ("", [])}
+    entry.setdefault("timestamp", given.get("created_at"))
+    entry["label"] = given.get("label") or given.get("scope") or "general"
+    # A captured memory has no kind, and an export says so with a blank one.
+    arguments = read_entry(entry, "" if given.get("kind") == "" else defaults.kind)
+    if arguments is None:
+        return None
+    provenance = arguments.pop("provenance", None)
+    if provenance not in (None, *_PROVENANCES):
+        arguments["metadata"] = {"provenance": provenance, **(arguments["metadata"] or {})}
+        provenance = None
+    if arguments["kind"] == SAVED:
+        arguments.setdefault("pinned", True)
     memory = new_item.read(
-        text,
+        **arguments,
         now=defaults.now,
-        kind=kind,
-        tier=_read_tier(given.get("tier")),  # type: ignore[arg-type]
-        label=given.get("label") or given.get("scope") or "general",
-        provenance=provenance if is_ours else "import",  # type: ignore[arg-type]
-        metadata=_build_metadata(given, {} if is_ours or provenance is None else {"provenance": provenance}),
-        **values,
+        provenance=provenance or "import",
+        quarantined=given.get("quarantined") or False,
     )
     if memory is not None and memory.tier == "session" and "expires_at" not in given:
         return replace(memory, expires_at=expires_at(memory.at, defaults.session_ttl_seconds))
@@ -252,25 +237,6 @@ def _build_memory(text: str, given: Mapping[str, Any], defaults: ItemDefaults) -
 def read_kind(value: Any) -> str:
     """Return a known kind; blank stays blank, as captured memories have none."""
     return "" if isinstance(value, str) and not value.strip() else kind_of(value)
-
-
-def _read_tier(value: Any) -> str:
-    if value is None:
-        return "long_term"
-    letters = "".join(char for char in value.lower() if char.isalpha()) if isinstance(value, str) else ""
-    if letters not in _TIERS:
-        raise MessageError("tier is none of long_term, session", fields=("tier",))
-    return _TIERS[letters]
-
-
-def _build_metadata(given: Mapping[str, Any], more: Mapping[str, Any]) -> Any:
-    """Return the metadata of the file with every field that has no column."""
-    own = given.get("metadata") or None
-    unknown = {str(name): value for name, value in given.items() if name not in _READ and value is not None}
-    unknown |= more
-    if not unknown:
-        return own
-    return make_strict({**unknown, **(own if isinstance(own, dict) else {} if own is None else {"metadata": own})})[0]
 
 
 def _owner_note(given: Mapping[str, Any], scope: Scope) -> str:

@@ -17,7 +17,7 @@ from ...lifelong import BulkResult, CycleResult
 from ...memories.rules import DEFAULT_KIND, Tier
 from ...scope import Scope
 from ...transfer.items import DEFAULT_LIMIT, export_items, import_items
-from ...transfer.items.documents import MAX_BYTES, MAX_ITEMS, Syntax, too_large
+from ...transfer.items.formats import MAX_BYTES, MAX_ITEMS, Syntax, too_large
 from ..answers import (
     DeletedAnswer,
     ImportAnswer,
@@ -59,7 +59,6 @@ _EXPORTED: dict[int | str, dict[str, Any]] = {
         "description": 'The file: {"items": [...]}, or with jsonl one item a line.',
         "content": {
             "application/json": {"schema": _ITEMS},
-            "application/yaml": {"schema": _ITEMS},
             "application/x-ndjson": {"schema": {"type": "string"}},
         },
     }
@@ -70,7 +69,7 @@ _EXPORTED: dict[int | str, dict[str, Any]] = {
 def export(
     admin: MemoryAdmin,
     kind: Kinds = None,
-    fmt: Annotated[Syntax, Query(description="json, yaml, or jsonl for one item a line.")] = "json",
+    fmt: Annotated[Syntax, Query(description="json, or jsonl for one item a line.")] = "json",
     limit: Annotated[int, Query(ge=1, le=MAX_ITEMS, description="Most items.")] = DEFAULT_LIMIT,
     after: Annotated[
         str | None,
@@ -101,7 +100,7 @@ def chunks(pieces: Iterable[str]) -> Iterator[str]:
 @router.post("/memory/import", name="import")
 def import_file(
     admin: MemoryAdmin,
-    file: Annotated[UploadFile, File(description="JSON, YAML or JSON lines, also packed; at most 20 MB.")],
+    file: Annotated[UploadFile, File(description="JSON or JSON lines; at most 20 MB.")],
     history_uid: Annotated[str | None, Query(max_length=512, description="Conversation every item is of.")] = None,
     default_kind: Annotated[str, Query(max_length=64, description="Kind of items that name none.")] = DEFAULT_KIND,
     fmt: Annotated[Syntax | None, Query(description="Without it, found out.")] = None,

@@ -17,11 +17,11 @@ def _file(name: str, *items: object) -> str:
 
 
 def test_l37_export_and_import_by_the_command(run: Command) -> None:
-    """JSON, YAML and lines; into another database and back."""
+    """JSON and lines; into another database and back."""
     path = _file("in.json", "Ann likes tea", {"text": "moved", "kind": "past_events", "timestamp": "2020-01-01"}, "")
     ran = run("import", path)
     assert (ran.code, ran.json["imported"], ran.json["skipped"], ran.json["format"]) == (0, 2, 1, "items")
-    for name in ("out.json", "out.yaml", "out.jsonl"):
+    for name in ("out.json", "out.jsonl"):
         assert run("export", "--items", name).json == {"items": 2, "files": [name], "more": False}
         assert run("import", name, "--database", f"sqlite:///{name}.db").json["imported"] == 2
         assert run("import", name).json["imported"] == 0
@@ -61,17 +61,14 @@ def test_f76_an_import_that_takes_nothing_fails_and_says_why(run: Command, conte
         ran = run("import", name)
         assert ran.code == 1
         assert "hello" not in ran.out + ran.err
-        assert looks in ran.err or "not YAML" in ran.err or "not usable JSON" in ran.err, ran.err
+        assert looks in ran.err, ran.err
 
 
 def test_l38_rows_not_taken_are_shown(run: Command) -> None:
-    """For people as a table; with --strict the exit code tells."""
+    """For people as a table."""
     path = _file("in.json", "a", {"text": "b", "kind": "Nope"})
     dry = run("import", path, "--dry-run", "--text")
     assert "Could import  1\n" in dry.out and "kind is 'Nope'" in dry.out
-    assert run("import", path, "--kind", "mood").json["imported"] == 1
-    assert run("export", "--items", "out.json", "--kind", "mood").json["items"] == 1
-    assert run("import", path, "--strict").code == 1
     book = {"entries": [{"id": 7, "keys": ["Rome"], "content": " "}, {"id": 8, "keys": [], "content": "A city."}]}
     Path("book.json").write_text(json.dumps(book))
     assert re.search(r"1\s+7\s+empty", run("import", "book.json", "--text").out)
@@ -82,7 +79,7 @@ def test_l38_rows_not_taken_are_shown(run: Command) -> None:
     [
         (("export", "out.json"), 2, "a conversation with --chat, a person with --person, or --items"),
         (("export", "--items", "--chat", "a/b", "out.json"), 2, "--items"),
-        (("export", "--items", "out.json", "--format", "xml"), 2, "fmt is 'xml'. It must be json, yaml, jsonl"),
+        (("export", "--items", "out.json", "--format", "xml"), 2, "fmt is 'xml'. It must be json or jsonl"),
         (("export", "--items", "-", "--limit", "50001"), 2, "1 to 50000"),
         (("export", "--items", "in.json"), 1, "is there already"),
         (("import", "in.json", "--private"), 2, "belong to conversations"),

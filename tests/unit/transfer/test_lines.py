@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 
@@ -37,12 +36,6 @@ def test_a_line_separator_inside_a_text_ends_no_line(tmp_path: Path) -> None:
     assert [line.value for line in read(path)] == [{"text": "a\u2028b\u0085c"}]
 
 
-def test_gzip_is_told_by_its_content(tmp_path: Path) -> None:
-    """People rename files."""
-    path = _file(tmp_path, gzip.compress(b'{"a": 1}\n{"a": 2}\n'), "chat.txt")
-    assert [line.value for line in read(path)] == [{"a": 1}, {"a": 2}]
-
-
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -68,22 +61,12 @@ def test_f76_not_utf8_names_the_line_and_the_byte(tmp_path: Path) -> None:
     assert caught.value.row == 2
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_f76_too_large_is_measured_unpacked(tmp_path: Path, packed: bool) -> None:
-    """The limit protects the machine, so what counts is what comes out of the file."""
-    content = b'{"a": 1}\n' * 100
-    path = _file(tmp_path, gzip.compress(content) if packed else content)
+def test_f76_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    """The limit protects the machine."""
+    path = _file(tmp_path, b'{"a": 1}\n' * 100)
     assert len(read(path, max_bytes=900)) == 100
     with pytest.raises(TransferError, match="larger than 899 bytes"):
         read(path, max_bytes=899)
-
-
-def test_f76_a_decompression_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A small file must not keep a machine busy for hours."""
-    monkeypatch.setattr(files, "BOMB_FREE_BYTES", 1_000_000)
-    path = _file(tmp_path, gzip.compress((b" " * 9_999 + b"\n") * 1_000))
-    with pytest.raises(TransferError, match="unpacks to over 200 times its size"):
-        read(path)
 
 
 def test_f76_an_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,12 +77,7 @@ def test_f76_an_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
         read(path)
 
 
-def test_f76_broken_and_missing_files_are_named(tmp_path: Path) -> None:
-    """Each sentence says what is there."""
-    whole = gzip.compress(b'{"a": 1}\n' * 1000)
-    with pytest.raises(TransferError, match="broken or cut off"):
-        read(_file(tmp_path, whole[:-12]))
-    with pytest.raises(TransferError, match="broken or cut off"):
-        read(_file(tmp_path, b"\x1f\x8b" + b"nothing of the kind"))
+def test_f76_a_missing_file_is_named(tmp_path: Path) -> None:
+    """The sentence says what is there."""
     with pytest.raises(TransferError, match="does not exist"):
         read(tmp_path / "nothing")
