@@ -101,13 +101,12 @@ def test_r41_the_name_given_at_the_start_stands_from_the_first_line_on(db: Datab
 
     speaker = Speaker(build_scope(persona), "Ann", db)
     tools.memory_save(speaker, schemas.SaveArguments(text="Ann's cat is called Tofu"))
-    (hit,) = tools.memory_search(speaker, schemas.SearchArguments(query="cat Tofu")).hits
-    (listed,) = tools.memory_list(speaker, schemas.ListArguments()).memories
-    assert (hit.speaker, listed.speaker) == ("Ann", "Ann")
-    turn = schemas.TurnArguments(user_text="Is there tea?", assistant_text="Green tea.")
-    tools.turn_save(speaker, turn)
-    hits = tools.memory_search(speaker, schemas.SearchArguments(query="Is there tea?")).hits
-    assert {each.speaker for each in hits if "there tea" in each.text} == {"Ann"}
+    (hit,) = tools.memory_search(speaker, schemas.SearchArguments(query="cat Tofu"))["hits"]
+    (listed,) = tools.memory_list(speaker, schemas.ListArguments())["memories"]
+    assert (hit["speaker"], listed["speaker"]) == ("Ann", "Ann")
+    tools.turn_save(speaker, schemas.TurnArguments(user_text="Is there tea?", assistant_text="Green tea."))
+    hits = tools.memory_search(speaker, schemas.SearchArguments(query="Is there tea?"))["hits"]
+    assert {each["speaker"] for each in hits if "there tea" in each["text"]} == {"Ann"}
 
 
 def test_r41_over_http_a_header_says_what_the_person_is_called(db: Database, persona: str, http: HttpServer) -> None:

@@ -1,11 +1,7 @@
-"""What the tools take and answer, and what is said of arguments that do not fit: never the text that was given.
-
-Every id is a whole number, every time ISO 8601 in UTC, blank where there is none.
-"""
+"""What the tools take and answer, and what is said of arguments that do not fit: never the text that was given."""
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,6 +13,7 @@ from ...base.wire_ids import LARGEST_ID
 from ...errors import MessageError
 from ...memories.rules import INSTRUCTION, KINDS
 from ...shapes import WriteResult
+from ..answers import WrittenAnswer
 from ..problems import NOT_BOOL, describe_problem
 
 TEXT_CHARS = 1_000_000
@@ -49,13 +46,9 @@ Number = Annotated[int, NOT_BOOL]
 TextList = Annotated[list[Annotated[str, Field(max_length=255)]], BeforeValidator(_read_json_list)]
 Id = Annotated[Number, Field(ge=0, le=LARGEST_ID, description="Id of a memory, as memory_list gives it.")]
 Text = Annotated[str, Field(min_length=1, max_length=TEXT_CHARS)]
-Time = Annotated[str, Field(max_length=64, description="ISO 8601, such as 2026-03-10 or 2026-03-10T12:00:00Z.")]
-Cursor = Annotated[str, Field(max_length=100_000, description="next_cursor of the page before; blank begins.")]
 
 
 class Arguments(BaseModel):
-    """Arguments of one tool; nothing else is taken."""
-
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -67,12 +60,9 @@ class ContextArguments(Arguments):
 class SearchArguments(Arguments):
     query: str = Field("", max_length=10_000, description="A question or words, in any language.")
     limit: Number = Field(10, ge=1, le=MOST_HITS, description="Most hits.")
-    since: Time = Field(
-        "", description="Nothing older than this: ISO 8601, such as 2026-03-10 or 2026-03-10T12:00:00Z."
-    )
-    until: Time = Field("", description="Only what is older than this: ISO 8601.")
+    since: str = Field("", max_length=64, description="The earliest: ISO 8601, as 2026-03-10 or 2026-03-10T12:00:00Z.")
+    until: str = Field("", max_length=64, description="The latest, not included: ISO 8601.")
     tags: TextList = Field([], max_length=48, description="Also what has one of these tags.")
-    cursor: Cursor = ""
 
 
 class SaveArguments(Arguments):
@@ -86,7 +76,7 @@ class ListArguments(Arguments):
         "all", description="saved: asked to be remembered. instruction: a standing instruction. all: everything."
     )
     limit: Number = Field(PAGE, ge=1, le=MOST_HITS, description="Most memories of this page.")
-    cursor: Cursor = ""
+    cursor: str = Field("", pattern="^[0-9]{0,9}$", description="next_cursor of the page before; blank begins.")
 
 
 class UpdateArguments(Arguments):
@@ -136,28 +126,11 @@ def read_arguments(model: type[Model], given: Mapping[str, Any]) -> Model:
     raise MessageError(" ".join(sentences), fields=tuple(dict.fromkeys(names)))
 
 
-# Answers
+# Answers of tools that change something
 
 
 class Answer(BaseModel):
-    """One answer; nothing stands in it that its schema does not name."""
-
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
-
-
-class FoundText(Answer):
-    id: int
-    source: str = Field(description="memories, ai_diary or chat_history.")
-    timestamp: str
-    speaker: str = Field(description="Who said it; blank where it is not known.")
-    text: str
-    tags: list[str]
-
-
-class SearchAnswer(Answer):
-    count: int
-    hits: list[FoundText] = Field(description="Newest first.")
-    next_cursor: str | None = Field(description="Gives the next best hits; null at the end.")
 
 
 class WriteAnswer(Answer):
@@ -171,61 +144,6 @@ class WriteAnswer(Answer):
         return cls(done=result.stored, id=result.id, reason=result.reason, notes=[str(note) for note in result.notes])
 
 
-class ListedMemory(Answer):
-    id: int
-    kind: str
-    text: str
-    speaker: str = Field(description="Who said it; blank where it is not known.")
-    timestamp: str
-    tags: list[str]
-
-
-class ListAnswer(Answer):
-    count: int
-    total: int = Field(description="How many there are in all.")
-    next_cursor: str | None = Field(description="Gives the next page; null at the end.")
-    memories: list[ListedMemory] = Field(description="Newest first.")
-
-
-class SavedLine(Answer):
-    """What became of one line of a turn."""
-
-    stored: bool
-    id: int | None
-    reason: str = Field(description="Why it was not stored: duplicate, privacy, empty; blank where it was.")
-
-    @classmethod
-    def of_result(cls, result: WriteResult) -> SavedLine:
-        return cls(stored=result.stored, id=result.id, reason=result.reason)
-
-
 class TurnAnswer(Answer):
-    user: SavedLine
-    assistant: SavedLine
-    notes: list[str]
-
-
-def write_cursor(value: Any) -> str:
-    """Return where a page ended, as a client hands it back.
-
-    >>> read_cursor(write_cursor([["2026-03-10", 7]]))
-    [['2026-03-10', 7]]
-    """
-    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
-
-
-def read_cursor(text: str) -> list[Any]:
-    """Return what a cursor holds: pairs of a text and an id; [] for a blank one.
-
-    Raises:
-        MessageError: it is none of ours.
-    """
-    if not text:
-        return []
-    try:
-        value = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        if all(isinstance(name, str) and type(row_id) is int for name, row_id in value):
-            return list(value)
-    except (ValueError, TypeError, RecursionError):
-        pass
-    raise MessageError("cursor cannot be used. It must be next_cursor of an answer, or blank.", fields=("cursor",))
+    user: WrittenAnswer
+    assistant: WrittenAnswer

@@ -82,15 +82,8 @@ def _describe_error(error: Exception, what: str) -> str:
     """Return the sentence of an error that was raised on purpose, of another its class."""
     if isinstance(error, CoreError):
         return str(error)
-    if type(error) in (ValueError, TypeError) and _is_of_arguments(error):
-        return str(error)
     logs.event(logging.ERROR, "mcp_call_failed", what=what, error=type(error).__name__)
     return f"It failed inside the server ({type(error).__name__}). Whoever runs it finds more in its log."
-
-
-def _is_of_arguments(error: Exception) -> bool:
-    """Return whether a search refused a value: its sentence begins with the name of the argument."""
-    return str(error).partition(" ")[0] in ("query", "tags", "limit", "since", "until")
 
 
 def _find_version() -> str:

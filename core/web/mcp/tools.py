@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
@@ -14,20 +15,17 @@ from ...errors import ItemNotFoundError, MessageError
 from ...lifelong import delete_items, edit_item, retag_items, search_items
 from ...prompt.call import PromptRequest
 from ...prompt.pipeline import build_records
-from ...shapes import Hit, WriteResult
+from ...shapes import WriteResult
 from ...synth_core_memory import search_memories
 from ...transcripts import finish_turn
+from ..answers import WrittenAnswer
 from . import schemas
 from .speaker import Speaker
 
-MAX_PAGED = 1000
-"""Hits that a search hands out by cursor, page after page."""
-PAGE_OVERLAP = 200
-"""Items of one moment that a page after the first may have to pass over."""
 ANSWER_ID = "/answer"
 """What the id of an answer has behind that of its message."""
 
-Work: TypeAlias = Callable[[Speaker, Any], schemas.Answer | str]
+Work: TypeAlias = Callable[[Speaker, Any], schemas.Answer | dict[str, Any] | str]
 Function = TypeVar("Function", bound=Work)
 
 
@@ -39,16 +37,10 @@ class Tool(NamedTuple):
     work: Work
 
     def run(self, speaker: Speaker, given: dict[str, Any]) -> types.CallToolResult:
-        """Return the answer to a call.
-
-        Raises:
-            MessageError: arguments that do not fit, naming each.
-            CoreError, ValueError, TypeError: as the called function raises it.
-        """
-        answer = self.work(speaker, schemas.read_arguments(self.takes, given))
-        text = answer if isinstance(answer, str) else answer.model_dump_json()
-        is_structured = self.listed.output_schema is not None and isinstance(answer, schemas.Answer)
-        structured = answer.model_dump(mode="json") if is_structured else None  # type: ignore[union-attr]
+        answer, structured = self.work(speaker, schemas.read_arguments(self.takes, given)), None
+        if isinstance(answer, schemas.Answer):
+            answer = structured = answer.model_dump(mode="json")
+        text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=structured)
 
 
@@ -56,12 +48,12 @@ TOOLS: dict[str, Tool] = {}
 
 
 def _tool(
-    title: str, *, reads_only: bool = False, destroys: bool = False, repeats: bool = True, is_structured: bool = False
+    title: str, *, reads_only: bool = False, destroys: bool = False, repeats: bool = True
 ) -> Callable[[Function], Function]:
     """Make a function a tool: its name, its docstring and its annotations are what a model reads.
 
-    Without `is_structured` it answers with text alone, so that a long answer is sent once. A tool that `repeats`
-    changes nothing more when it is called again with the same arguments.
+    What reads answers with text alone, so that a long answer is sent once. A tool that `repeats` changes nothing more
+    when it is called again with the same arguments.
     """
 
     def add(work: Function) -> Function:
@@ -71,7 +63,7 @@ def _tool(
             title=title,
             description=" ".join((work.__doc__ or "").split()),
             input_schema=hints["asked"].model_json_schema(),
-            output_schema=hints["return"].model_json_schema(mode="serialization") if is_structured else None,
+            output_schema=None if reads_only else hints["return"].model_json_schema(mode="serialization"),
             annotations=types.ToolAnnotations(
                 title=title,
                 read_only_hint=reads_only,
@@ -103,41 +95,38 @@ def memory_context(speaker: Speaker, asked: schemas.ContextArguments) -> str:
 
 
 @_tool("Search memory", reads_only=True)
-def memory_search(speaker: Speaker, asked: schemas.SearchArguments) -> schemas.SearchAnswer:
+def memory_search(speaker: Speaker, asked: schemas.SearchArguments) -> dict[str, Any]:
     """Search everything remembered and said for a question or words, tags, or both, within a span of time. Call it when
-    the context does not hold what you need. Give query, tags, or both.
+    the context does not hold what you need. Give query, tags, or both. The hits come newest first.
     """
     if not asked.query.strip() and not asked.tags:
         raise MessageError("query is blank. Give query, tags, or both.", fields=("query",))
-    shown = [(source, row_id) for source, row_id in schemas.read_cursor(asked.cursor)]
-    wanted: dict[str, Any] = {
-        "query": asked.query or None,
-        "tags": asked.tags or None,
-        "since": asked.since or None,
-        "until": asked.until or None,
-        **speaker.asking,
-    }
-    hits = search_memories(limit=asked.limit, exclude=shown, **wanted)
-    passed = [*shown, *((hit["source"], hit["id"]) for hit in hits)]
-    may_go_on = len(hits) == asked.limit and len(shown) < MAX_PAGED
-    has_more = may_go_on and search_memories(limit=1, exclude=passed, **wanted)
-    following = schemas.write_cursor(passed) if has_more else None
-    return schemas.SearchAnswer(count=len(hits), hits=[_show_hit(speaker, hit) for hit in hits], next_cursor=following)
+    try:
+        found = search_memories(
+            query=asked.query or None,
+            tags=asked.tags or None,
+            since=asked.since or None,
+            until=asked.until or None,
+            limit=asked.limit,
+            **speaker.asking,
+        )
+    except ValueError as error:
+        raise MessageError(str(error)) from None
+    hits = [
+        {
+            "id": hit["id"],
+            "source": hit["source"],
+            "timestamp": hit["timestamp"],
+            "speaker": speaker.name_person(hit.get("speaker") or ""),
+            "text": hit["snippet"],
+            "tags": hit["tags"],
+        }
+        for hit in found
+    ]
+    return {"count": len(hits), "hits": hits}
 
 
-def _show_hit(speaker: Speaker, hit: Hit) -> schemas.FoundText:
-    said_by: Any = hit.get("speaker", "")
-    return schemas.FoundText(
-        id=hit["id"],
-        source=hit["source"],
-        timestamp=hit["timestamp"],
-        speaker=speaker.name_person(said_by or ""),
-        text=hit["snippet"],
-        tags=hit["tags"],
-    )
-
-
-@_tool("Remember", is_structured=True)
+@_tool("Remember")
 def memory_save(speaker: Speaker, asked: schemas.SaveArguments) -> schemas.WriteAnswer:
     """Save one fact for good, because the person asked you to remember it."""
     done = add_saved_memory(asked.text, **speaker.asking)
@@ -148,33 +137,27 @@ def memory_save(speaker: Speaker, asked: schemas.SaveArguments) -> schemas.Write
 
 
 @_tool("List memories", reads_only=True)
-def memory_list(speaker: Speaker, asked: schemas.ListArguments) -> schemas.ListAnswer:
+def memory_list(speaker: Speaker, asked: schemas.ListArguments) -> dict[str, Any]:
     """List memories with their ids, newest first, all or of one kind. next_cursor gives the next page."""
-    # A page goes on behind the last row of the one before: rows that come meanwhile move none to the next page.
-    kinds = None if asked.kind == "all" else asked.kind
-    after = schemas.read_cursor(asked.cursor)[:1]
-    until = after[0][0] if after else None
-    page = search_items(kinds=kinds, until=until, limit=asked.limit + len(after) * PAGE_OVERLAP, **speaker.asking)
-    rows = [item for item in page["items"] if not after or [item["timestamp"], item["id"]] < after[0]]
-    listed = [
-        schemas.ListedMemory(
-            id=item["id"],
-            kind=item["kind"],
-            text=item["text"],
-            speaker=speaker.name_person(item["participant"] or ""),
-            timestamp=item["timestamp"],
-            tags=item["tags"],
-        )
-        for item in rows[: asked.limit]
+    kinds, offset = None if asked.kind == "all" else asked.kind, int(asked.cursor or 0)
+    page = search_items(kinds=kinds, limit=asked.limit, offset=offset, **speaker.asking)
+    memories = [
+        {
+            "id": item["id"],
+            "kind": item["kind"],
+            "text": item["text"],
+            "speaker": speaker.name_person(item["participant"] or ""),
+            "timestamp": item["timestamp"],
+            "tags": item["tags"],
+        }
+        for item in page["items"]
     ]
-    left = page["total"] - (len(page["items"]) - len(rows))
-    total = search_items(kinds=kinds, limit=1, **speaker.asking)["total"] if after else left
-    last = rows[len(listed) - 1] if listed else None
-    following = schemas.write_cursor([(last["timestamp"], last["id"])]) if last and len(listed) < left else None
-    return schemas.ListAnswer(count=len(listed), total=total, next_cursor=following, memories=listed)
+    end = offset + len(memories)
+    following = str(end) if memories and end < page["total"] else None
+    return {"count": len(memories), "total": page["total"], "next_cursor": following, "memories": memories}
 
 
-@_tool("Change a memory", destroys=True, is_structured=True)
+@_tool("Change a memory", destroys=True)
 def memory_update(speaker: Speaker, asked: schemas.UpdateArguments) -> schemas.WriteAnswer:
     """Give one memory, or one line that was said, another text, by the id that a search or list gave."""
     row_id = asked.id
@@ -193,7 +176,7 @@ def _update_memory(speaker: Speaker, row_id: int, text: str) -> WriteResult | No
         return None
 
 
-@_tool("Delete a memory", destroys=True, is_structured=True)
+@_tool("Delete a memory", destroys=True)
 def memory_delete(speaker: Speaker, asked: schemas.DeleteArguments) -> schemas.WriteAnswer:
     """Take one memory away, by its id, because the person asked for it; an operator can bring it back. A line that was
     said is deleted for good, with what was made of it.
@@ -209,17 +192,12 @@ def _or_none(result: WriteResult) -> WriteResult | None:
 
 
 def _refuse_id(row_id: int) -> WriteResult:
-    """Refuse an id of nothing that is seen here.
-
-    Raises:
-        MessageError: always.
-    """
     raise MessageError(
         f"id {row_id} names nothing here. Use an id that memory_search or memory_list gave.", fields=("id",)
     )
 
 
-@_tool("Save a turn", repeats=False, is_structured=True)
+@_tool("Save a turn", repeats=False)
 def turn_save(speaker: Speaker, asked: schemas.TurnArguments) -> schemas.TurnAnswer:
     """Store what the person said and what you answered, so that it can be recalled later. Call it once after each
     answer.
@@ -233,7 +211,4 @@ def turn_save(speaker: Speaker, asked: schemas.TurnArguments) -> schemas.TurnAns
     )
     answer_id = asked.message_id + ANSWER_ID if asked.message_id else None
     answered = finish_turn(said, asked.user_text, asked.assistant_text, message_id=answer_id, **speaker.asking)
-    notes = [str(note) for note in dict.fromkeys((*said.notes, *answered.notes))]
-    return schemas.TurnAnswer(
-        user=schemas.SavedLine.of_result(said), assistant=schemas.SavedLine.of_result(answered), notes=notes
-    )
+    return schemas.TurnAnswer(user=WrittenAnswer.of_result(said), assistant=WrittenAnswer.of_result(answered))
