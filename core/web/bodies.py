@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from fastapi import Depends, Query, Request, Security
-from fastapi.dependencies.models import Dependant
+from fastapi.dependencies.utils import get_flat_params
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from fastapi.security import APIKeyCookie, HTTPBearer
@@ -15,7 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from ..base.wire_ids import LARGEST_ID
 from ..config import Settings
-from ..memories.rules import MOST_IDS
+from ..memories.rules import MOST_IDS, Tier
 from ..scope import Privacy
 from ..shapes import Ranking
 from ..text.times import parse_time
@@ -45,9 +44,26 @@ Kinds = Annotated[
     Query(description="Only these kinds: the parameter repeated, or separated by commas.", examples=[["KeyFacts"]]),
     AfterValidator(_split_commas),
 ]
-Words = Annotated[str, Query(max_length=10_000, description="Words; each must stand in the text. Blank lists.")]
-Limit = Annotated[int, Query(ge=1, le=500, description="Most of them in this answer.")]
-Offset = Annotated[int, Query(ge=0, le=1_000_000_000, description="How many are passed over.")]
+
+
+class ItemList(BaseModel):
+    """A page of items, as the parameters of an address name it."""
+
+    q: str = Field(default="", max_length=10_000, description="Words; each must stand in the text. Blank lists.")
+    kinds: Kinds = None
+    limit: int = Field(default=50, ge=1, le=500, description="Most of them in this answer.")
+    offset: int = Field(default=0, ge=0, le=1_000_000_000, description="How many are passed over.")
+
+
+class ItemSearch(ItemList):
+    tier: Tier | None = Field(default=None, description="session or long_term.")
+    conversation: str | None = Field(default=None, max_length=512, description="Conversation key.")
+    participant: str | None = Field(default=None, max_length=255, description="Key of a person.")
+    min_importance: float | None = Field(default=None, ge=0, le=1)
+    since: str | None = Field(default=None, max_length=64, description="The earliest time, ISO 8601.")
+    until: str | None = Field(default=None, max_length=64, description="The latest time, ISO 8601.")
+    tags: list[str] | None = Field(default=None, description="All of these; the parameter repeated.")
+    archived: bool = Field(default=False, description="Those deleted, pruned or replaced, in place of those that hold.")
 
 
 def _read_key(value: object) -> object:
@@ -113,29 +129,20 @@ async def check_known(request: Request) -> None:
     route = request.scope.get("route")
     if not isinstance(route, APIRoute):
         return
-    known = sorted(set(_iter_parameters(route.dependant)))
-    problems = [_unknown_problem("query", name, known) for name in request.query_params if name not in known]
-    if request.method in READING:
-        pass
-    elif route.body_field is None:
-        if (await request.body()).strip() not in _NOTHING:
-            problems.append({"type": NO_BODY, "loc": ("body",), "input": None})
-    elif request.headers.get("content-type", "").startswith("multipart/form-data"):
+    known = sorted({each.alias for each in get_flat_params(route.dependant)})
+    given = [("query", name, known) for name in request.query_params]
+    if request.headers.get("content-type", "").startswith("multipart/form-data"):
         fields = [each.alias for each in route.dependant.body_params]
-        problems += [_unknown_problem("body", name, fields) for name in await request.form() if name not in fields]
+        given += [("body", name, fields) for name in await request.form()]
+    elif request.method not in READING and route.body_field is None and (await request.body()).strip() not in _NOTHING:
+        raise RequestValidationError([{"type": NO_BODY, "loc": ("body",), "input": None}])
+    problems = [
+        {"type": "extra_forbidden", "loc": (place, name), "input": None, "ctx": {"known": names}}
+        for place, name, names in given
+        if name not in names
+    ]
     if problems:
         raise RequestValidationError(problems)
-
-
-def _iter_parameters(dependant: Dependant) -> Iterator[str]:
-    """Yield the names of the parameters of the address, those that a dependency reads too."""
-    yield from (each.alias for each in dependant.query_params)
-    for part in dependant.dependencies:
-        yield from _iter_parameters(part)
-
-
-def _unknown_problem(place: str, name: str, known: Sequence[str]) -> dict[str, Any]:
-    return {"type": "extra_forbidden", "loc": (place, name), "input": None, "ctx": {"known": known}}
 
 
 _REFUSAL = {"application/json": {"schema": {"$ref": f"#/components/schemas/{ErrorAnswer.__name__}"}}}
@@ -221,6 +228,12 @@ class Who(Body):
     participant: ParticipantKey | None = Field(default=None, description="interface/id.", examples=["web/ann"])
     server: ServerId = Field(default="", description="Community a public conversation belongs to.")
     privacy: Privacy | None = Field(default=None, description="What the host says of the conversation.")
+
+
+class WhoAsks(Who):
+    """The same as parameters of an address, beside others."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
 
 
 class Person(BaseModel):

@@ -11,7 +11,7 @@ from .. import chat_history_cache, lifelong, prompt_engine, synth_core_memory
 from ..db import insert_memory
 from ..errors import ItemNotFoundError
 from ..privacy import scope_of
-from ..scope import KEY_BYTES, NO_SERVER, Privacy, Scope
+from ..scope import KEY_BYTES, NO_SERVER, Scope
 from ..shapes import PERSONA_SENDER, WriteResult
 from ..text.hits import name_persona
 from ..text.strict_json import make_strict
@@ -32,17 +32,16 @@ from .bodies import (
     NOT_FOUND,
     HostMessage,
     ItemId,
-    Limit,
+    ItemList,
     MemoryBody,
     MessageEditBody,
     MessagesBody,
     NewMessage,
-    Offset,
     PromptBody,
     SearchBody,
     TurnBody,
     Who,
-    Words,
+    WhoAsks,
 )
 from .errors import Refused, refuse_bad_values
 
@@ -200,30 +199,18 @@ def add_memory(host: Host, body: MemoryBody) -> StoredMemoryAnswer:
     return StoredMemoryAnswer.model_validate({"id": row})
 
 
-def _read_asking(
-    host: Host,
-    conversation: Annotated[str | None, Query(max_length=512, description="Who asks: where.")] = None,
-    participant: Annotated[str | None, Query(max_length=255, description="Who asks.")] = None,
-    server: Annotated[str, Query(max_length=191, description="Who asks: in which community.")] = "",
-    privacy: Annotated[Privacy | None, Query(description="What the host says of the conversation.")] = None,
-) -> dict[str, Any]:
-    return host.by(Who(conversation=conversation, participant=participant, server=server, privacy=privacy))
+def _read_asking(host: Host, who: Annotated[WhoAsks, Query()]) -> dict[str, Any]:
+    return host.by(who)
 
 
 Asking = Annotated[dict[str, Any], Depends(_read_asking)]
 
 
 @router.get("/memories")
-def list_memories(
-    asking: Asking,
-    q: Words = "",
-    kinds: Annotated[list[str] | None, Query(description="Only these kinds; the parameter repeated.")] = None,
-    limit: Limit = 50,
-    offset: Offset = 0,
-) -> ItemPageAnswer:
+def list_memories(asking: Asking, asked: Annotated[ItemList, Query()]) -> ItemPageAnswer:
     """Return a page of the memory items that the scope sees, newest first."""
     with refuse_bad_values():
-        page = lifelong.search_items(q, kinds, limit=limit, offset=offset, **asking)
+        page = lifelong.search_items(**asked.model_dump(), **asking)
     return ItemPageAnswer.model_validate(page)
 
 

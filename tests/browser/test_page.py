@@ -21,8 +21,8 @@ pytestmark = pytest.mark.slow  # a busy machine takes seconds for a handful of s
 
 IRIS = f"conf_uid={PERSONA}"
 SCREENS = {
-    "memory": f"memory?{IRIS}&size=25",
-    "filters": f"memory?{IRIS}&size=25&kind=KeyFacts&min_importance=0.3&since=2025-01-01",
+    "memory": f"memory?{IRIS}&limit=25",
+    "filters": f"memory?{IRIS}&limit=25&kinds=KeyFacts&min_importance=0.3&since=2025-01-01",
     "nothing found": f"memory?{IRIS}&q=zebra",
     "unknown persona": "memory?conf_uid=nobody-of-that-name",
     "archive": f"memory?{IRIS}&archived=1",
@@ -270,13 +270,13 @@ def test_chosen_rows_are_retagged_pinned_deleted_and_brought_back(window: Window
 def test_filters_pages_and_the_total_agree_with_the_door(window: Window, site: Site) -> None:
     """Next page, filters by kind and day, and the archive."""
     page = window()
-    page.goto(site.at(f"memory?{IRIS}&size=25"))
+    page.goto(site.at(f"memory?{IRIS}&limit=25"))
     total = lifelong.search_items(operator=True, limit=1, **asking(site))["total"]
     assert f"of {total} items" in page.inner_text("#count")
     first = texts(page)
     click(page, "text=Older")
     assert page.inner_text("#count").startswith("26–50 of") and not set(first) & set(texts(page))
-    page.goto(site.at(f"memory?{IRIS}&kind=SelfBeliefs&kind=Objectives&until=2025-12-31&size=100"))
+    page.goto(site.at(f"memory?{IRIS}&kinds=SelfBeliefs&kinds=Objectives&until=2025-12-31&limit=100"))
     found = lifelong.search_items(
         kinds=["SelfBeliefs", "Objectives"],
         until="2025-12-31T23:59:59.999999",
@@ -368,7 +368,7 @@ def test_bad_values_are_told_in_words_and_lead_back(window: Window, site: Site) 
     page = window()
     for path, word in (
         (f"memory?{IRIS}&min_importance=x", "number"),
-        (f"memory?{IRIS}&kind=KeyFact", "Did you mean 'KeyFacts'"),
+        (f"memory?{IRIS}&kinds=KeyFact", "Did you mean 'KeyFacts'"),
         (f"people/one?{IRIS}", "No person"),
     ):
         answer = page.goto(site.at(path))

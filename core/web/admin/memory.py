@@ -14,7 +14,7 @@ from ...base.wire_ids import LARGEST_ID
 from ...config.flags import PruneMode
 from ...errors import ItemNotFoundError, TransferError
 from ...lifelong import BulkResult, CycleResult
-from ...memories.rules import DEFAULT_KIND, Tier
+from ...memories.rules import DEFAULT_KIND
 from ...scope import Scope
 from ...transfer.items import DEFAULT_LIMIT, export_items, import_items
 from ...transfer.items.formats import MAX_BYTES, MAX_ITEMS, Syntax, too_large
@@ -34,14 +34,12 @@ from ..bodies import (
     EditBody,
     HistoryUid,
     IdsBody,
+    ItemSearch,
     Kinds,
-    Limit,
     MemoryAdmin,
-    Offset,
     PinBody,
     Reason,
     RetagBody,
-    Words,
 )
 from ..context import AdminCall
 from ..errors import Refused, refuse_bad_values
@@ -182,39 +180,9 @@ OneId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="Id of the item.")]
 
 
 @router.get("/memory/search")
-def search(
-    admin: MemoryAdmin,
-    q: Words = "",
-    kinds: Kinds = None,
-    tier: Annotated[Tier | None, Query(description="session or long_term.")] = None,
-    conversation: Annotated[str | None, Query(max_length=512, description="Conversation key.")] = None,
-    min_importance: Annotated[float | None, Query(ge=0, le=1)] = None,
-    since: Annotated[str | None, Query(max_length=64, description="The earliest time, ISO 8601.")] = None,
-    until: Annotated[str | None, Query(max_length=64, description="The latest time, ISO 8601.")] = None,
-    tags: Annotated[list[str] | None, Query(description="All of these; the parameter repeated.")] = None,
-    archived: Annotated[
-        bool, Query(description="Those deleted, pruned or replaced, in place of those that hold.")
-    ] = False,
-    limit: Limit = 50,
-    offset: Offset = 0,
-) -> ItemPageAnswer:
+def search(admin: MemoryAdmin, asked: Annotated[ItemSearch, Query()]) -> ItemPageAnswer:
     """Return a page of the items that hold all words and filters, newest first, of all audiences of the persona."""
-    page = lifelong.search_items(
-        q,
-        kinds,
-        tier,
-        conversation=conversation,
-        min_importance=min_importance,
-        since=since,
-        until=until,
-        tags=tags,
-        limit=limit,
-        offset=offset,
-        archived=archived,
-        operator=True,
-        **admin.asking,
-    )
-    return ItemPageAnswer.model_validate(page)
+    return ItemPageAnswer.model_validate(lifelong.search_items(**asked.model_dump(), operator=True, **admin.asking))
 
 
 @router.post("/memory/edit", responses=NOT_FOUND)

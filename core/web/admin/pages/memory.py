@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, Field
 from starlette.responses import Response
@@ -14,6 +14,7 @@ from .... import lifelong
 from ....lifelong import BulkResult
 from ....memories import table_sources
 from ....memories.rules import INSTRUCTION
+from ...bodies import ItemSearch
 from ...errors import Refused
 from .formats import plural
 from .page import Fraction, Id, Ids, Key, Offset, Page, Words, name_items, split_ids
@@ -25,19 +26,10 @@ MOST_UNDONE = 200
 """Ids that an address carries for undoing; a page has no more rows."""
 
 
-class Search(BaseModel):
-    q: str = ""
-    kind: list[str] = []
-    tier: Literal["long_term", "session"] | None = None
-    tags: Words = []
-    since: str | None = None
-    until: str | None = None
+class Search(ItemSearch):
+    tags: Words | None = None
     min_importance: Fraction = None
-    conversation: Key | None = None
-    participant: Key | None = None
-    archived: bool = False
-    size: Annotated[int, Field(ge=1, le=max(PAGE_SIZES))] = 50
-    offset: Offset = 0
+    limit: Annotated[int, Field(ge=1, le=max(PAGE_SIZES))] = 50
 
     def query(self, **more: Any) -> dict[str, Any]:
         """Return the values of the address that lists the same, defaults left out."""
@@ -46,30 +38,18 @@ class Search(BaseModel):
     @property
     def narrowed(self) -> int:
         """How many filters are set beside the words."""
-        return len(self.model_fields_set - {"q", "archived", "size", "offset"})
-
-
-class Listed(BaseModel):
-    edit: Id = 0
+        return len(self.model_fields_set - {"q", "archived", "limit", "offset"})
 
 
 def find_items(page: Page, search: Search) -> lifelong.ItemPage:
     until = search.until
-    return lifelong.search_items(
-        search.q,
-        search.kind or None,
-        search.tier,
-        conversation=search.conversation,
-        participant=search.participant,
-        min_importance=search.min_importance,
-        since=search.since,
-        until=f"{until}T23:59:59.999999" if until and _DATE.fullmatch(until) else until,
-        tags=search.tags or None,
-        limit=search.size,
-        offset=search.offset,
-        archived=search.archived,
-        **page.operating(),
-    )
+    if until and _DATE.fullmatch(until):
+        until = f"{until}T23:59:59.999999"
+    return lifelong.search_items(**{**search.model_dump(), "until": until}, **page.operating())
+
+
+class Listed(BaseModel):
+    edit: Id = 0
 
 
 def listing(page: Page) -> Response:
@@ -77,7 +57,7 @@ def listing(page: Page) -> Response:
     items_page = find_items(page, search)
     if not items_page["items"] and items_page["total"]:
         # The last row of the last page was deleted: the page before it is the last one now.
-        last = (items_page["total"] - 1) // search.size * search.size
+        last = (items_page["total"] - 1) // search.limit * search.limit
         search = search.model_copy(update={"offset": last})
         items_page = find_items(page, search)
     return page.render(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar, get_origin
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
 from urllib.parse import parse_qs, urlencode
 
 from fastapi import APIRouter
@@ -103,7 +103,8 @@ class Page:
             texts = [value.replace("\r\n", "\n") for value in source.getlist(name) if isinstance(value, str)]
             values = [text for text in texts if text.strip()]
             if values:
-                given[name] = values if get_origin(field.annotation) is list else values[-1]
+                origins: list[Any] = [get_origin(each) for each in (field.annotation, *get_args(field.annotation))]
+                given[name] = values if list in origins else values[-1]
         try:
             return model.model_validate(given)
         except ValidationError as error:
