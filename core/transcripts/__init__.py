@@ -7,7 +7,6 @@ line is an alternative of the first, what is missing in the list stays.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -30,8 +29,6 @@ __all__ = ["TranscriptSaved", "save_transcript"]
 
 MOST_LINES = 1000
 """Lines of a list that are looked at, the newest; of what is stored twice as many."""
-_LOCKS = tuple(threading.Lock() for _ in range(64))
-"""One list of a conversation is compared at a time in this process; other processes find the ids of its new lines."""
 _ROLES: Mapping[str, rules.LineRole] = {
     "user": "user",
     "character": "user",
@@ -92,8 +89,7 @@ def save_transcript(
         raise MessageError("The scope names no conversation. A list of messages is of one.", fields=("conversation",))
     lines = _read_lines(messages)
     text = "" if answer is None else rows.text(answer, "answer")
-    with _LOCKS[hash((call.persona, conversation)) % len(_LOCKS)]:
-        return _Transcript(call, lines, name, persona_name).save(clean(text))
+    return _Transcript(call, lines, name, persona_name).save(clean(text))
 
 
 def find_replaced(

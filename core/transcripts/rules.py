@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
 LineRole = Literal["user", "persona"]
@@ -83,35 +84,12 @@ def _is_repeated(lines: Sequence[Spoken], matches: Sequence[int | None], stored:
 
 
 def _pair_equal(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> list[int | None]:
-    """Return the longest pairing of equal lines in order; of several the one with the latest stored lines."""
+    """Return a pairing of equal lines in order, with the latest stored lines first."""
     matches: list[int | None] = [None] * len(lines)
-    low, high, end = 0, len(lines), len(stored)
-    while high and end and lines[high - 1] == stored[end - 1]:
-        high, end = high - 1, end - 1
-        matches[high] = end
-    if high == len(lines) and len(lines) > 1 and end:  # the usual request: all that is stored, and a new line
-        tail, back = high - 1, end
-        while tail and back and lines[tail - 1] == stored[back - 1]:
-            tail, back = tail - 1, back - 1
-            matches[tail] = back
-        if not tail or not back:
-            return matches
-        matches = [None] * len(lines)
-    rows, columns = lines[low:high], stored[:end]
-    lengths = [[0] * (len(columns) + 1) for _ in range(len(rows) + 1)]
-    for i, line in enumerate(rows, 1):
-        above, row = lengths[i - 1], lengths[i]
-        for j, other in enumerate(columns, 1):
-            row[j] = above[j - 1] + 1 if line == other else max(above[j], row[j - 1])
-    i, j = len(rows), len(columns)
-    while i and j:
-        if rows[i - 1] == columns[j - 1] and lengths[i][j] == lengths[i - 1][j - 1] + 1:
-            matches[low + i - 1] = j - 1
-            i, j = i - 1, j - 1
-        elif lengths[i - 1][j] >= lengths[i][j - 1]:
-            i -= 1
-        else:
-            j -= 1
+    pairs = SequenceMatcher(None, lines[::-1], stored[::-1], autojunk=False)
+    for at, index, size in pairs.get_matching_blocks():
+        for step in range(size):
+            matches[len(lines) - 1 - at - step] = len(stored) - 1 - index - step
     return matches
 
 
