@@ -35,23 +35,16 @@ def add_token(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> NewToken:
-    """Make a token and return it; the text under `token` is shown this once and cannot be asked for again.
+    """Make a token and return it as `list_tokens` shows it, with its text under `token`, which is shown this once.
 
     Args:
         kind: `scope` for the participant of the scope, in its conversation and server where it names them; `host` for
             every participant and conversation of the persona; `admin` for the operator's routes alone.
         label: what it is for, at most 100 characters, shown in lists.
         personas: of a host token, other personas that a request may choose: names with commas between, or `*` for all.
-        db: None is the database of the process.
-        settings: None is those of the process.
-        scope: whose token it is; None is the current scope. An admin token is nobody's.
-
-    Returns:
-        The token as `list_tokens` shows it, and `token`, which is sent as `Authorization: Bearer TOKEN`.
 
     Raises:
-        MessageError: an unknown kind, a scope token without participant, a label that is too long, `personas` for
-            another kind than host or longer than 1,000 characters.
+        MessageError: an unknown kind, a scope token without participant, a label or `personas` that is too long.
         StoreWriteError: nothing was stored.
 
     >>> from prompt_engine import Scope, open_database
@@ -75,14 +68,16 @@ def add_token(
         )
     call = open_call(db, settings, scope)
     asking = call.scope
-    if kind == "scope" and not (asking.participant or "").strip():
+    if kind == "admin":
+        return issue_token(call.db, AccessToken(0, kind, table.OPERATOR, label=label))
+    if kind == "host":
+        return issue_token(call.db, AccessToken(0, kind, asking.persona, label=label, personas=personas))
+    if not (asking.participant or "").strip():
         raise MessageError(
             "participant is missing. A scope token is of one participant; a host token is of a whole persona.",
             fields=("participant",),
         )
-    token = AccessToken(0, kind, table.OPERATOR if kind == "admin" else asking.persona, label=label, personas=personas)
-    if kind == "scope":
-        token = replace(token, participant=asking.participant, conversation=asking.conversation, server=asking.server)
+    token = AccessToken(0, kind, asking.persona, asking.participant, asking.conversation, asking.server, label)
     return issue_token(call.db, token)
 
 
@@ -96,16 +91,7 @@ def issue_token(db: Database, token: AccessToken) -> NewToken:
 
 
 def find_token(text: str, *, db: Database | None = None) -> AccessToken | None:
-    """Return who shows a token, None for what is none, holds no more or never did.
-
-    Args:
-        text: the token, as it was shown when it was made.
-
-    Returns:
-        Kind, persona and scope of the token; None says nothing of why.
-
-    Raises:
-        StoreReadError: nothing could be read.
+    """Return who shows a token, None for what is none or holds no more.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.tokens import find_token
@@ -136,20 +122,11 @@ def narrow_scope(
     scope token speaks for its participant: in its conversation where it has one, else in conversations that are theirs
     by their key (`web/ann`, `web/ann/2` of `web/ann`), which are direct ones.
 
-    Args:
-        token: of `find_token`.
-        persona, conversation, participant, server, privacy: what the request says; None where it says nothing.
-
-    Returns:
-        A scope as every function takes it.
-
     Raises:
         ScopeError: it says what the token does not stand for. The error is the same whether there is such a thing.
 
     >>> from prompt_engine.tokens import narrow_scope
     >>> from prompt_engine.tokens.shapes import AccessToken
-    >>> narrow_scope(AccessToken(1, "host", "iris"), conversation="web/7", participant="web/ann").participant
-    'web/ann'
     >>> narrow_scope(AccessToken(1, "scope", "iris", "web/ann"), conversation="web/ann/2").privacy
     'direct'
     """
@@ -179,16 +156,10 @@ def list_tokens(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ListedToken]:
-    """Return the tokens of the scope's persona, the oldest first, with those that were revoked. For an operator.
+    """Return the tokens of the scope's persona without their texts, the oldest first, revoked ones too.
 
     Args:
         admin: the admin tokens, which are nobody's, in place of the persona's.
-
-    Returns:
-        Every token without its text; `revoked_at` is blank for one that holds.
-
-    Raises:
-        StoreReadError: nothing could be read.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.tokens import add_token, list_tokens
@@ -210,25 +181,21 @@ def revoke_token(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> bool:
-    """Let a token hold no more from now on, and return whether it did until now. For an operator.
+    """Let a token hold no more from now on; False for one that was revoked before, or is not of the scope's persona.
 
     Args:
         id: as `list_tokens` shows it, a whole number.
-        admin: an admin token, in place of one of the scope's persona.
-
-    Returns:
-        False for one that was revoked before, and where there is none of the persona with the id.
+        admin: an admin token, in place of one of the persona.
 
     Raises:
         MessageError: the id is none.
-        StoreWriteError: nothing was changed.
 
     >>> from prompt_engine import open_database
-    >>> from prompt_engine.tokens import add_token, find_token, revoke_token
+    >>> from prompt_engine.tokens import add_token, revoke_token
     >>> db = open_database("sqlite://")
     >>> made = add_token("host", db=db)
-    >>> revoke_token(made["id"], db=db), revoke_token(made["id"], db=db), find_token(made["token"], db=db)
-    (True, False, None)
+    >>> revoke_token(made["id"], db=db), revoke_token(made["id"], db=db)
+    (True, False)
     >>> db.close()
     """
     call = open_call(db, settings, scope)

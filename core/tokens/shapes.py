@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import re
 from dataclasses import dataclass
 from datetime import datetime
@@ -42,9 +41,7 @@ class AccessToken:
 
     @property
     def scope(self) -> Scope:
-        """Return the scope the token stands for: of a host token the persona's, to be narrowed by what the
-        host says.
-        """
+        """Return the scope the token stands for; of a host token the persona's."""
         if self.kind == "admin":
             raise ScopeError("An admin token stands for no persona. Use a host token or a scope token.")
         if self.kind == "scope" and self.conversation is None and not self.server:
@@ -76,15 +73,13 @@ class NewToken(ListedToken):
     """What is sent as `Authorization: Bearer TOKEN`. It is shown this once and stored nowhere."""
 
 
-PREFIX = "pe_"
-"""What every token begins with, so that people and scanners know one when they see it."""
-
 _FORM = re.compile(r"pe_([0-9]{1,19})_([A-Za-z0-9_-]{43})")
 MOST_ID = 2**63 - 1
 
 
 def write_token(token_id: int, secret: str) -> str:
-    return f"{PREFIX}{token_id}_{secret}"
+    """Return the text of a token, which people and scanners know by its beginning."""
+    return f"pe_{token_id}_{secret}"
 
 
 def read_token_id(text: str) -> int | None:
@@ -97,11 +92,6 @@ def read_token_id(text: str) -> int | None:
 def hash_token(text: str) -> bytes:
     """Return what is stored of a token: with 256 random bits in it, one round cannot be turned back."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
-def is_same_hash(one: bytes, other: bytes) -> bool:
-    """Return whether two hashes are equal, in a time that tells nothing of where they differ."""
-    return hmac.compare_digest(one, other)
 
 
 def is_own_place(conversation: str, participant: str) -> bool:

@@ -238,7 +238,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         if row is None or row[0].expires_at is None or row[0].expires_at - ACCESS + REFRESH <= db.clock():
             return None
         known = self._write_refresh(client, row[0].id, row[1])
-        return row if shapes.is_same_hash(shapes.hash_token(known), shapes.hash_token(text)) else None
+        return row if hmac.compare_digest(shapes.hash_token(known), shapes.hash_token(text)) else None
 
     async def exchange_refresh_token(
         self,
@@ -312,7 +312,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     def _read(self, purpose: str, text: str) -> dict[str, Any] | None:
         """Return what was written for a purpose, None where this server did not write it."""
         body, _, signature = text.partition(".")
-        if not shapes.is_same_hash(self._sign(f"{purpose} {body}").encode(), signature.encode("utf-8", "replace")):
+        if not hmac.compare_digest(self._sign(f"{purpose} {body}").encode(), signature.encode("utf-8", "replace")):
             return None
         values: dict[str, Any] = json.loads(urlsafe_b64decode(body + "=" * (-len(body) % 4)))
         return values
