@@ -25,7 +25,6 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from mcp.server.auth.middleware.client_auth import AuthenticationError, ClientAuthenticator
 from mcp.server.auth.provider import (
     AccessToken,
     AuthorizationCode,
@@ -37,19 +36,11 @@ from mcp.server.auth.provider import (
     TokenError,
     construct_redirect_uri,
 )
-from mcp.server.auth.routes import (
-    REVOCATION_PATH,
-    cors_middleware,
-    create_auth_routes,
-    create_protected_resource_routes,
-)
-from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions, RevocationOptions
-from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, RequestBodyLimitMiddleware
+from mcp.server.auth.routes import create_auth_routes, create_protected_resource_routes
+from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyHttpUrl
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ...errors import ConfigError
@@ -109,16 +100,9 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
             {"issuer_url": self.url, "resource_server_url": self.resource, "validate_token_resource": True}
         )
         assert both.resource_server_url is not None
-        registration, revocation = ClientRegistrationOptions(enabled=True), RevocationOptions(enabled=True)
-        own = create_auth_routes(
-            self, both.issuer_url, client_registration_options=registration, revocation_options=revocation
-        )
-        replaced = [each for each in own if each.path != REVOCATION_PATH]
-        answer = RequestBodyLimitMiddleware(
-            cors_middleware(self._answer_revocation, ["POST", "OPTIONS"]), DEFAULT_MAX_REQUEST_BODY_SIZE
-        )
-        replaced.append(Route(REVOCATION_PATH, answer, methods=["POST", "OPTIONS"]))
-        return [*replaced, *create_protected_resource_routes(both.resource_server_url, [both.issuer_url])]
+        registration = ClientRegistrationOptions(enabled=True)
+        own = create_auth_routes(self, both.issuer_url, client_registration_options=registration)
+        return [*own, *create_protected_resource_routes(both.resource_server_url, [both.issuer_url])]
 
     # Registration
 
@@ -269,36 +253,8 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         """Return None: the guard checks requests."""
         return None
 
-    async def _answer_revocation(self, request: Request) -> Response:
-        """Let a token hold no more, and with it the one that renews it.
-
-        The SDK's own answer finds no access token here, and asks for a secret in the form, also of a program that has
-        none or sends it in a header.
-        """
-        try:
-            client = await ClientAuthenticator(self).authenticate_request(request)
-        except AuthenticationError as error:
-            told = {"error": "unauthorized_client", "error_description": error.message}
-            return JSONResponse(told, 401)
-        text = (await request.form()).get("token")
-        if not isinstance(text, str):
-            return JSONResponse({"error": "invalid_request", "error_description": "token: Field required"}, 400)
-        await run_in_threadpool(self._revoke, client, text)
-        return Response(headers={"Cache-Control": "no-store"})
-
     async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
-        """Do nothing: what a program revokes is answered above."""
-
-    def _revoke(self, client: OAuthClientInformationFull, text: str) -> None:
-        db = self._context.database()
-        row = self._find_row(client, text) or self._find_access(text)
-        if row is not None:
-            table.update_revoked(db, row[0].persona, row[0].id)
-
-    def _find_access(self, text: str) -> tuple[shapes.AccessToken, bytes] | None:
-        """Return the row of an access token, also after its hour; none of the operator's own, by `token add`."""
-        row = table.find_token(self._context.database(), text)
-        return row if row is not None and row[0].expires_at is not None else None
+        """Do nothing: programs are not offered a revocation, the operator revokes on the page."""
 
     # Signed texts
 
