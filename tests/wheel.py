@@ -26,7 +26,6 @@ CHOICE = (
     "tests/golden",
     "tests/spec/test_prompt_call.py",
     "tests/spec/test_word_files.py",
-    "tests/store/test_maintenance.py",
     "tests/store/test_migrations.py",
     "tests/unit/cli/test_db.py",
     "tests/unit/cli/test_demo.py",

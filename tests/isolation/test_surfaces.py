@@ -147,7 +147,7 @@ IN_A_CONVERSATION = ("build", "explain", "search", "recap show")
 OTHERS = {
     "remember", "import", "forget", "worker", "serve", "demo", "tags add", "tags alias", "tags link", "tags extract",
     "db init", "db migrate", "db reindex", "db pack",
-    "db verify", "db maintenance", "config list", "config check", "config write",
+    "config list", "config check", "config write",
     "memory consolidate", "memory prune", "jobs cancel", "jobs clear", "jobs retry",
     "memory embed", "memory runs", "token add", "token list", "token revoke",
     "recap make", "recap refresh", "config preset", "config set", "db backup",

@@ -26,10 +26,6 @@ from tests.unit.cli.conftest import Command
         (["search", "x", "--since", "soon"], "since"),
         (["import", "x", "--timezone", "Mars"], "time_zone is 'Mars'"),
         (["config", "list", "CONTEXT_VERBOSTY"], "CONTEXT_VERBOSITY"),
-        (["db", "maintenance", "helth"], "known are"),
-        (["db", "maintenance", "health", "--set", "x"], "NAME=VALUE"),
-        (["db", "maintenance", "health", "--apply"], "nothing to apply"),
-        (["db", "maintenance", "prune", "--set", "expired_before=soon"], "is a time such as"),
         (["demo", "--database", "sqlite:///x.db"], "--database"),
     ],
 )
@@ -47,7 +43,7 @@ def test_f78_a_wrong_call_is_one_sentence_and_exit_code_2(made: Command, argumen
 _READING = (
     "build hi", "explain hi", "search tea", "export --items -", "export --person tg/ann -", "tags list",
     "tags extract tea",
-    "db check", "db stats", "db reindex", "db pack", "db maintenance health",
+    "db check", "db stats", "db reindex", "db pack",
     "db backup copy.db", "memory consolidate", "memory prune", "recap show tg/1",
     "recap make tg/1", "recap refresh tg/1",
     "forget --participant tg/ann --yes", "jobs list", "jobs cancel 1", "jobs clear", "jobs retry 1", "token list",
