@@ -8,12 +8,9 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import closing
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ..errors import StoreError
 from ..scope import Scope
 from ..shapes import PERSONA_SENDER
 from . import output
@@ -26,8 +23,6 @@ if TYPE_CHECKING:
 FILE = "prompt-engine-demo.sqlite3"
 INTERFACE, KITCHEN, PERSONA = "demo", "demo/kitchen", "Iris"
 _SAMPLE = Path(__file__).resolve().parent / "sample"
-_MARK = 0x50454431
-"""SQLite's application_id of a database that the demo made. Nothing else is ever removed."""
 _LIMIT = 4_000
 _MOST_ITEMS = 8
 _MOST_HITS = 100
@@ -44,75 +39,34 @@ def demo(run: Run) -> None:
     """Show what a question gets from a sample conversation.
 
     It tells what was found and left out, who may see it, and what the model is sent; --json prints the JSON prompt
-    instead. The database is a file in this folder, made again each time.
+    instead. The first run stores the sample in a database file in this folder.
     """
+    from .. import db as door
     from ..base.yaml_text import read_value
     from ..prompt_engine import build_json_prompt
 
     sample: Any = read_value((_SAMPLE / "sample.yaml").read_text(encoding="utf-8"))
-    file = Path.cwd() / FILE
-    db = _open_new(file, sample["today"])
+    is_new = not Path(FILE).exists()
+    db = door.open_database(f"sqlite:///{FILE}", clock=lambda: sample["today"])
     run.use(db)
-    stored = _store_sample(db, sample)
+    stored = _store_sample(db, sample) if is_new else "stored by an earlier run"
     message = _build_message(sample)
     if run.asks_json:
         output.print_json(build_json_prompt(message, max_chars=_LIMIT, db=db, scope=Scope(PERSONA)))
         return
-    counts = ", ".join(f"{count} {name}" for name, count in stored.items())
-    output.say(f"Ten months in the flat of Mara, Jonas and the persona Iris: {counts}, in {file.name}.")
+    output.say(f"Ten months in the flat of Mara, Jonas and the persona Iris: {stored}, in {FILE}.")
     _tell_story(db, message)
     output.heading("Next")
     # the command by its name where the shell finds it, else by its path
     called = Path(sys.argv[0])
     by_path = called.name == "prompt-engine" and not shutil.which("prompt-engine")
-    output.say(f"  export DATABASE_URL=sqlite:///{file.name} PERSONA_ID={PERSONA}")
+    output.say(f"  export DATABASE_URL=sqlite:///{FILE} PERSONA_ID={PERSONA}")
     name = os.path.relpath(called) if by_path else "prompt-engine"
     output.say(f"  {name} explain 'Who repairs the oven?' --conversation {KITCHEN}")
 
 
-def _open_new(file: Path, today: datetime) -> Database:
-    """Return a new database for the demo, whose clock shows the sample's day.
-
-    Raises:
-        StoreError: the folder cannot be written, or the file there is not the demo's own.
-    """
-    import sqlite3
-
-    from .. import db as door
-
-    if file.exists():
-        _remove_own(file)
-    db = door.open_database(f"sqlite:///{file}", clock=lambda: today)
-    with closing(sqlite3.connect(file)) as connection:
-        connection.execute(f"PRAGMA application_id = {_MARK}")
-    return db
-
-
-def _remove_own(file: Path) -> None:
-    """Remove a database that an earlier demo made and that holds no other persona's rows; refuse any other file."""
-    import sqlite3
-
-    try:
-        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as connection:
-            marked = connection.execute("PRAGMA application_id").fetchone()[0] == _MARK
-            others = connection.execute(_OTHERS, {"own": PERSONA}).fetchone() if marked else None
-    except sqlite3.Error:
-        marked, others = False, None
-    if not marked or others:
-        why = "holds memories that are not the demo's" if marked else "was not made by this demo"
-        raise StoreError(f"{str(file)!r} {why}. Move it away, or run the demo in another folder.", source=FILE)
-    for ending in ("", "-wal", "-shm", "-journal"):
-        file.with_name(file.name + ending).unlink(missing_ok=True)
-
-
-_OTHERS = """
-SELECT 1 FROM chat_history_cache WHERE persona_id <> :own UNION ALL
-SELECT 1 FROM memories WHERE persona_id <> :own UNION ALL SELECT 1 FROM ai_diary WHERE persona_id <> :own LIMIT 1
-"""
-
-
-def _store_sample(db: Database, sample: Mapping[str, Any]) -> dict[str, int]:
-    """Store the sample and return how much of what there is."""
+def _store_sample(db: Database, sample: Mapping[str, Any]) -> str:
+    """Store the sample and return how much of what there is, in words."""
     from .. import ai_diary, synth_tagging
     from .. import db as door
     from ..transfer.imports import import_file
@@ -132,7 +86,7 @@ def _store_sample(db: Database, sample: Mapping[str, Any]) -> dict[str, int]:
         synth_tagging.add_alias(alias, tag, **own)
     for tag, other, weight in sample["links"]:
         synth_tagging.link_tags(tag, other, weight, **own)
-    return {"messages": messages, "memories": len(sample["memories"]), "diary entries": len(sample["diary"])}
+    return f"{messages} messages, {len(sample['memories'])} memories, {len(sample['diary'])} diary entries"
 
 
 def _build_message(sample: Mapping[str, Any]) -> dict[str, Any]:
