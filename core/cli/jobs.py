@@ -1,4 +1,4 @@
-"""`worker`, `jobs` and `recap`: background work, its queue, and the recaps it writes."""
+"""`worker` and `jobs`: background work and its queue."""
 
 from __future__ import annotations
 
@@ -10,19 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, BadParameter, Option
 
-from ..errors import TransferError
 from ..scope import Scope
 from . import output
-from .run import Run, ServerOption, command
+from .run import Run, command
 
 if TYPE_CHECKING:
     from ..memories.shapes import CycleResult
-    from ..shapes import ListedOperation, OperationRun
+    from ..shapes import ListedOperation, OperationRun, OperationState
 
-IdArgument = Annotated[int, Argument(metavar="ID", help="Id of the operation.", show_default=False)]
-StoryArgument = Annotated[
-    str, Argument(metavar="CONVERSATION", help="interface/chat or interface/chat/thread.", show_default=False)
-]
+IdArgument = Annotated[int | None, Argument(metavar="ID", help="Id of the operation.", show_default=False)]
 _SHOWN = 20
 _MOST = 10_000
 
@@ -144,7 +140,6 @@ def list_jobs(run: Run) -> None:
 
 
 def _print_queue(run: Run, queue: dict[str, Any]) -> None:
-    from ..jobs.rules import STATES
     from ..jobs.table_claiming import read_personas
 
     counts = queue["counts"]
@@ -153,12 +148,8 @@ def _print_queue(run: Run, queue: dict[str, Any]) -> None:
         waits = f" Work waits for {', '.join(others[:_SHOWN])}: see --persona-id." if others else ""
         output.say(f"Nothing is queued for {queue['persona']}.{waits}")
         return
-    states = [state for state in STATES if any(state in each for each in counts.values())]
-    output.table(
-        ("type", *(state.replace("_", " ") for state in states)),
-        [(kind, *(each.get(state, 0) for state in states)) for kind, each in counts.items()],
-        right=range(1, len(states) + 1),
-    )
+    numbers = [(kind, state, number) for kind, states in counts.items() for state, number in states.items()]
+    output.table(("type", "state", "operations"), numbers, right=(2,))
     _print_operations("Running", queue["in_progress"], "since", "updated_at")
     _print_operations("Tried again", queue["retrying"], "next try", "available_at")
     _print_operations("Failed", queue["failed"], "at", "updated_at")
@@ -166,126 +157,62 @@ def _print_queue(run: Run, queue: dict[str, Any]) -> None:
         output.say("`prompt-engine jobs retry ID` puts one back into the queue, `jobs retry --all` all of them.")
 
 
-def _print_operations(title: str, rows: Sequence[ListedOperation], column: str, field: str) -> None:
+def _print_operations(title: str, rows: Sequence[ListedOperation], time_title: str, field: str) -> None:
     """Print operations with the time of one field, in UTC."""
-    if rows:
-        output.heading(f"{title} (times in UTC)")
-        cells = [
-            (
-                one["id"], one["type"], one["conversation"] or "", one["tries"],
-                str(one.get(field) or "")[5:16].replace("T", " "), one["error"],
-            )
-            for one in rows
-        ]  # fmt: skip
-        output.table(("id", "type", "conversation", "try", column, "reason"), cells, right=(0, 3))
+    if not rows:
+        return
+    output.heading(f"{title} (times in UTC)")
+    columns = ("id", "type", "conversation", "try", time_title, "reason")
+    cells = []
+    for row in rows:
+        moment = str(row.get(field))[5:16].replace("T", " ")
+        cells.append((row["id"], row["type"], row["conversation"] or "", row["tries"], moment, row["error"]))
+    output.table(columns, cells, right=(0, 3))
 
 
 @command("jobs cancel")
-def cancel(run: Run, job_id: IdArgument) -> None:
+def cancel(
+    run: Run,
+    job_id: IdArgument = None,
+    every: Annotated[bool, Option("--all", help="Every operation of the persona that has not ended.")] = False,
+) -> None:
     """Cancel an operation; the result of a running one is dropped."""
     from .. import jobs
+    from ..shapes import OPEN_STATES
 
-    done = bool(jobs.cancel([job_id], **run.asking()))
-    run.answer({"id": job_id, "cancelled": done}, "Cancelled." if done else _NOT_THERE)
-    if not done:
+    number = jobs.cancel(_choose_ids(run, job_id, every, OPEN_STATES), **run.asking())
+    nothing = "Nothing was changed: no operation of this persona has the id, or it has ended."
+    run.answer({"cancelled": number}, f"{number} cancelled." if number or every else nothing)
+    if not number and not every:
         raise typer.Exit(1)
-
-
-@command("jobs clear")
-def clear(run: Run) -> None:
-    """Cancel all operations of a persona that have not ended.
-
-    Results of running ones are dropped.
-    """
-    from .. import jobs
-
-    waiting = jobs.list_operations(("in_progress", "retrying", "pending"), limit=_MOST, **run.asking())
-    number = jobs.cancel([each["id"] for each in waiting], **run.asking())
-    run.answer({"cancelled": number}, f"{number} cancelled.")
 
 
 @command("jobs retry")
 def retry(
     run: Run,
-    job_id: Annotated[int | None, Argument(metavar="ID", help="Id of the operation.", show_default=False)] = None,
+    job_id: IdArgument = None,
     every: Annotated[bool, Option("--all", help="Every failed operation of the persona, in place of an ID.")] = False,
 ) -> None:
     """Put a failed operation back into the queue."""
     from .. import jobs
 
-    asking = run.asking()
-    if (job_id is None) != every:
-        raise BadParameter("say which operation: either its ID or --all")
-    if job_id is None:
-        failed = jobs.list_operations("failed", (), _MOST, **asking)
-        again = [jobs.retry_operation(one["id"], **asking) for one in failed]
-        pending, refused = sum(each.stored for each in again), sum(each.reason == "refused" for each in again)
-        left = f" {refused} cannot be done again: their texts are not kept after the end." if refused else ""
-        run.answer({"pending": pending, "refused": refused}, f"{pending} in the queue again.{left}")
-        return
-    done = jobs.retry_operation(job_id, **asking)
-    notes = "; ".join(done.notes)
-    sentence = "It is in the queue again." if done.stored else f"Not possible: {notes}." if notes else _NOT_FAILED
-    run.answer({"id": job_id, "pending": done.stored, "reason": done.reason, "notes": list(done.notes)}, sentence)
-    if not done.stored:
+    results = [jobs.retry_operation(each, **run.asking()) for each in _choose_ids(run, job_id, every, ("failed",))]
+    pending = sum(each.stored for each in results)
+    refused = sum(each.reason == "refused" for each in results)
+    left = f" {refused} cannot be done again: their texts are not kept after the end." if refused else ""
+    nothing = "Nothing was changed: no failed operation of this persona has the id."
+    sentence = f"{pending} in the queue again.{left}" if pending or refused or every else nothing
+    run.answer({"pending": pending, "refused": refused}, sentence)
+    if not pending and not every:
         raise typer.Exit(1)
 
 
-_NOT_THERE = "Nothing was changed: no operation of this persona has the id, or it has ended."
-_NOT_FAILED = "Nothing was changed: no failed operation of this persona has the id."
+def _choose_ids(run: Run, job_id: int | None, every: bool, states: Sequence[OperationState]) -> list[int]:
+    from .. import jobs
 
+    if (job_id is None) != every:
+        raise BadParameter("say which operation: either its ID or --all")
+    if job_id is not None:
+        return [job_id]
+    return [each["id"] for each in jobs.list_operations(states, limit=_MOST, **run.asking())]
 
-# Recaps
-
-
-def _asking(run: Run, conversation: str, server: str) -> dict[str, Any]:
-    """Return the arguments of the functions of stories; refuse a conversation that nothing was stored of."""
-    from ..access import table_overview
-
-    scope = run.scope(conversation, server=server, destination="local")
-    if table_overview.find_conversation(run.db, scope.persona, conversation) is None:
-        raise TransferError(
-            f"Nothing is stored of the conversation {conversation!r} of the persona {scope.persona!r}. "
-            "Name it by its key interface/chat[/thread], and the persona it belongs to by --persona-id."
-        )
-    return {"conversation": conversation, "db": run.db, "settings": run.settings, "scope": scope}
-
-
-@command("recap show")
-def show_recaps(run: Run, conversation: StoryArgument, server: ServerOption = "") -> None:
-    """Print the recaps of story, scenes and messages in prompts now."""
-    from .. import stories
-
-    asking = _asking(run, conversation, server)
-    running = stories.get_running_recap(**asking)
-    scenes = stories.list_scenes(**asking)
-    text = stories.get_recap_text(**asking)
-
-    def show() -> None:
-        output.heading("Running recap")
-        output.indented(running["content"] if running else "There is none.")
-        output.heading("Scenes")
-        for scene in scenes:
-            output.say(scene["name"] or "A scene without a name")
-        output.heading("Recaps of messages in the prompt")
-        output.indented(text or "None.")
-
-    run.answer({"running": running, "scenes": scenes, "messages": text}, show)
-
-
-@command("recap make")
-def make_recaps(run: Run, conversation: StoryArgument, server: ServerOption = "") -> None:
-    """Queue a recap of every message that has none, for a worker."""
-    from .. import stories
-
-    number = stories.queue_recaps(**_asking(run, conversation, server))
-    run.answer({"queued": number}, f"{number} recaps are queued. `prompt-engine worker` makes them.")
-
-
-@command("recap refresh")
-def refresh_recaps(run: Run, conversation: StoryArgument, server: ServerOption = "") -> None:
-    """Decide again what is hidden and which recaps are shown."""
-    from .. import stories
-
-    done = stories.refresh_memory(**_asking(run, conversation, server))
-    run.answer(done, f"{done['changed']} recaps changed.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, BadParameter, Option
@@ -29,7 +29,6 @@ from .run import (
 
 if TYPE_CHECKING:
     from ..forgetting import Forgotten
-    from ..memories.shapes import Pruned
 
 _SHOWN = 20
 TagOption = Annotated[list[str] | None, Option("--tag", help="A tag that rows have; may be repeated.")]
@@ -47,9 +46,6 @@ def search(
     tag: TagOption = None,
     word: Annotated[list[str] | None, Option(help="A word or phrase in the text; may be repeated.")] = None,
     limit: Annotated[int, Option("--limit", "-n", min=1, max=200, help="Most hits.")] = 5,
-    ranking: Annotated[
-        Literal["relevance", "recency"] | None, Option(help="Best or newest. Without it MEMORY_RANKING.")
-    ] = None,
     since: Annotated[str | None, Option(metavar="TIME", help="Earliest time, included.")] = None,
     until: Annotated[str | None, Option(metavar="TIME", help="Latest time, not included.")] = None,
     conversation: ConversationOption = None,
@@ -63,7 +59,7 @@ def search(
     from ..synth_core_memory import explain_search
 
     scope = run.scope(conversation, participant(conversation, user), server, "local" if local else None)
-    asked: dict[str, Any] = {"limit": limit, "ranking": ranking, "since": since, "until": until}
+    asked: dict[str, Any] = {"limit": limit, "since": since, "until": until}
     with refusals():
         hits, report = explain_search(query=query, tags=tag, keywords=word, db=run.db, scope=scope, **asked)
     run.answer({"hits": hits, "report": report}, lambda: _print_hits(hits, report))
@@ -237,12 +233,6 @@ def list_tags(
     run.answer(tags, nothing="There are no tags yet.")
 
 
-@command("tags add", creates=True)
-def add_tag(run: Run, tag: TagArgument) -> None:
-    """Add a tag."""
-    _write_tag(run, "add_tag", tag)
-
-
 @command("tags alias", creates=True)
 def add_alias(run: Run, alias: Annotated[str, Argument(metavar="ALIAS", show_default=False)], tag: TagArgument) -> None:
     """Make ALIAS another spelling of TAG."""
@@ -273,16 +263,6 @@ def _write_tag(run: Run, function: str, *arguments: object) -> None:
         raise typer.Exit(1)
 
 
-@command("tags extract")
-def extract_tags(run: Run, text: Annotated[str, Argument(metavar="TEXT", show_default=False)]) -> None:
-    """Print the tags of a text."""
-    from ..synth_tagging import extract_tags as extract
-    from ..tags.table import current
-
-    tags = extract(text, current(run.db, run.scope().persona))
-    run.answer(tags, ", ".join(tags) or "This text has no tags.")
-
-
 # Long-term memory
 
 
@@ -292,26 +272,20 @@ def consolidate(
     deep: Annotated[
         bool, Option("--deep", help="Prune, then look again over the newest messages for what stays true.")
     ] = False,
-    dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
     """Make items of what was said since, archive what has expired.
 
-    With --deep it first asks whether to archive long-term items; --dry-run shows which.
+    With --deep it first asks whether to archive long-term items; `memory prune --dry-run` shows which.
     """
     from .. import lifelong, llm
 
     call = run.asking()
-    if dry_run and not deep:
-        raise BadParameter("--dry-run shows what --deep would archive; add --deep")
-    if deep and (dry_run or not yes):
-        preview = lifelong.prune_ltm(dry_run=True, **call)
-        if dry_run:
-            _answer_pruned(run, preview, dry_run=True)
-            return
-        count = f"{int(preview)} long-term items"
-        alone = f"it would archive {count} and nobody can be asked here: add --yes, or --dry-run to see which"
-        if preview and not is_agreed(f"Archive {count}?", alone):
+    if deep and not yes:
+        count = int(lifelong.prune_ltm(dry_run=True, **call))
+        items = f"{count} long-term items"
+        alone = f"it would archive {items} and nobody can be asked here: add --yes"
+        if count and not is_agreed(f"Archive {items}?", alone):
             raise typer.Abort
     try:
         done = lifelong.deep_consolidation(**call) if deep else lifelong.run_cycle(reason="by hand", **call)
@@ -324,34 +298,22 @@ def consolidate(
 
 
 @command("memory prune")
-def prune(
-    run: Run,
-    max_age_days: Annotated[int | None, Option(metavar="DAYS", help="PRUNE_MAX_AGE_DAYS.", show_default=False)] = None,
-    max_importance: Annotated[
-        float | None, Option(metavar="0-1", help="PRUNE_MAX_IMPORTANCE.", show_default=False)
-    ] = None,
-    mode: Annotated[str | None, Option(metavar="any|all", help="PRUNE_MODE.", show_default=False)] = None,
-    dry_run: DryRunOption = False,
-) -> None:
+def prune(run: Run, dry_run: DryRunOption = False) -> None:
     """Archive long-term items that are old or matter little.
 
-    Pinned and saved items stay; an archived item can be restored.
+    PRUNE_MAX_AGE_DAYS, PRUNE_MAX_IMPORTANCE and PRUNE_MODE say which. Pinned and saved items stay; an archived item can
+    be restored.
     """
     from .. import lifelong
 
-    done = lifelong.prune_ltm(None, max_age_days, max_importance, mode, dry_run=dry_run, **run.asking())
-    _answer_pruned(run, done, dry_run=dry_run)
-
-
-def _answer_pruned(run: Run, done: Pruned, *, dry_run: bool) -> None:
+    done = lifelong.prune_ltm(dry_run=dry_run, **run.asking())
     items = [{"id": item, "why": why} for item, why in done.items]
-    facts = {"count": int(done), "dry_run": dry_run, "items": items, "notes": done.notes}
 
     def show() -> None:
         output.say(f"{int(done)} items {'would be archived' if dry_run else 'archived'}.")
-        if done.items:
-            output.table(("item", "because of"), [(item, ", ".join(why)) for item, why in done.items[:_SHOWN]])
-        if len(done.items) > _SHOWN:
-            output.say(f"and {len(done.items) - _SHOWN} more")
+        if items:
+            output.table(("item", "because of"), [(each["id"], ", ".join(each["why"])) for each in items[:_SHOWN]])
+        if len(items) > _SHOWN:
+            output.say(f"and {len(items) - _SHOWN} more")
 
-    run.answer(facts, show)
+    run.answer({"count": int(done), "dry_run": dry_run, "items": items, "notes": done.notes}, show)

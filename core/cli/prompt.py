@@ -38,7 +38,6 @@ class MessageOptions(NamedTuple):
     max_chars: Annotated[
         int | None, Option(min=1, help="Most characters of the prompt. Without it MAX_PROMPT_CHARS.")
     ] = None
-    lite: Annotated[bool, Option("--lite", help="Few items of each kind, as PROMPT_LITE_MODE.")] = False
     local: LocalOption = False
 
 
@@ -107,7 +106,6 @@ def _read_options(run: Run, given: MessageOptions) -> tuple[Any, dict[str, Any]]
         "max_chars": given.max_chars,
         "destination": "local" if given.local else None,
         "db": run.db,
-        "settings": {"PROMPT_LITE_MODE": True} if given.lite else None,
         "scope": run.scope() if run.persona is not None else None,
     }
 

@@ -54,12 +54,11 @@ YesOption = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
 ForceOption = Annotated[bool, Option("--force", help="Replace a file that is there.")]
 
 GROUPS = {
-    "tags": "List, add and link tags; see those of a text.",
+    "tags": "List and link tags.",
     "memory": "Make facts of what was said, and archive them.",
     "db": "Make, check, repair and back up the database.",
     "config": "List the flags, check and set them, write a file of them.",
     "jobs": "Look at the work in the background, and change it.",
-    "recap": "Look at the recaps of a story, make and refresh them.",
     "token": "Make, list and revoke tokens of other programs.",
 }
 

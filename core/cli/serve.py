@@ -260,39 +260,30 @@ def _print_place(settings: Settings, public_url: str, *, admin: bool, mcp: bool,
 # Health
 
 _ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - not listened on
+_HEALTH_SECONDS = 10.0
 _SENTENCES = {
     "ready": "It is ready.",
-    "ok": "It is alive.",
     "database": "It is not ready: the database does not answer.",
     "schema": "It is not ready: the database is of another version. Bring it to the present: prompt-engine db migrate",
 }
 
 
 @command("health", without={"database", "persona_id"})
-def health(
-    run: Run,
-    host: HostOption = None,
-    port: PortOption = None,
-    live: Annotated[
-        bool, Option("--live", help="Ask only whether the process answers, not whether the database does.")
-    ] = False,
-    timeout: Annotated[float, Option(metavar="SECONDS", min=0.1, max=600, help="Longest wait for the answer.")] = 10.0,
-) -> None:
+def health(run: Run, host: HostOption = None, port: PortOption = None) -> None:
     """Ask a running server whether it is ready to serve.
 
     It is when it answers, its database does, and the tables are of this version. The exit code is 1 if it is not.
     """
     settings = config.load()
-    listening, number = host or settings.admin_host, port or settings.admin_port
-    address = (_ANY_ADDRESS.get(listening, listening), number)
-    status, body = _ask(address, "/health/live" if live else "/health/ready", timeout)
+    listening = host or settings.admin_host
+    status, body = _ask_readiness(_ANY_ADDRESS.get(listening, listening), port or settings.admin_port)
     word = str(body.get("lacks") or body.get("status"))
     run.answer({"healthy": status == 200, **body}, _SENTENCES.get(word, f"It answers {status}."))
     if status != 200:
         raise typer.Exit(1)
 
 
-def _ask(address: tuple[str, int], path: str, seconds: float) -> tuple[int, dict[str, Any]]:
+def _ask_readiness(host: str, port: int) -> tuple[int, dict[str, Any]]:
     """Return status and body of what a server of this machine answers.
 
     Raises:
@@ -300,20 +291,19 @@ def _ask(address: tuple[str, int], path: str, seconds: float) -> tuple[int, dict
     """
     import http.client
 
-    connection = http.client.HTTPConnection(*address, timeout=seconds)
+    connection = http.client.HTTPConnection(host, port, timeout=_HEALTH_SECONDS)
     try:
-        connection.request("GET", path)
+        connection.request("GET", "/health/ready")
         answer = connection.getresponse()
-        body = json.loads(answer.read(10_000))
-    except (OSError, ValueError, http.client.HTTPException) as error:
+        return answer.status, dict(json.loads(answer.read(10_000)))
+    except (OSError, ValueError, TypeError, http.client.HTTPException) as error:
         raise ConfigError(
-            f"No server of this program answers on {address[0]}, port {address[1]} ({type(error).__name__}). Start it "
-            "with `prompt-engine serve`, or name its place with --host and --port, or ADMIN_HOST and ADMIN_PORT.",
+            f"No server of this program answers on {host}, port {port} ({type(error).__name__}). Start it with "
+            "`prompt-engine serve`, or name its place with --host and --port, or ADMIN_HOST and ADMIN_PORT.",
             flag="ADMIN_PORT",
         ) from None
     finally:
         connection.close()
-    return answer.status, body if isinstance(body, dict) else {}
 
 
 # MCP over standard input and output

@@ -138,19 +138,18 @@ COMMANDS = {
     "db stats": ["db", "stats"],
     "db check": ["db", "check"],
     "jobs list": ["jobs", "list"],
-    "recap show": ["recap", "show"],
     "mcp": None,
 }
 """What reads, and how it is called; None for one that is tried by itself, or tells of the server alone."""
-IN_A_CONVERSATION = ("build", "explain", "search", "recap show")
+IN_A_CONVERSATION = ("build", "explain", "search")
 """What shows the rows of a conversation's scope; the rest is for an operator, of a whole persona."""
 OTHERS = {
-    "remember", "import", "forget", "worker", "serve", "demo", "tags add", "tags alias", "tags link", "tags extract",
+    "remember", "import", "forget", "worker", "serve", "demo", "tags alias", "tags link",
     "db init", "db migrate", "db reindex", "db pack",
     "config list", "config check", "config write",
-    "memory consolidate", "memory prune", "jobs cancel", "jobs clear", "jobs retry",
-    "memory embed", "memory runs", "token add", "token list", "token revoke",
-    "recap make", "recap refresh", "config preset", "config set", "db backup",
+    "memory consolidate", "memory prune", "jobs cancel", "jobs retry",
+    "token add", "token list", "token revoke",
+    "config preset", "config set", "db backup",
     "health",
 }  # fmt: skip
 """What writes, or reads no rows of anybody."""
@@ -186,11 +185,7 @@ def test_f12_no_command_shows_what_is_not_seen(
                 continue
             more = ["--persona-id", scope.persona]
             if name in IN_A_CONVERSATION:
-                more += (
-                    [str(scope.conversation)]
-                    if name.startswith("recap")
-                    else ["--conversation", str(scope.conversation)]
-                )
+                more += ["--conversation", str(scope.conversation)]
                 more += ["--server", scope.server] if scope.server else []
             capsys.readouterr()
             core.cli.main([*words, *more, "--json"])

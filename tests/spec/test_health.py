@@ -91,7 +91,6 @@ def test_r34_the_command_asks_a_running_server(own: Database, capsys: pytest.Cap
         lose_version(own)
         assert command.run_command(["health", "--port", port, "--text"]) == 1
         assert "prompt-engine db migrate" in capsys.readouterr().out
-        assert command.run_command(["health", "--port", port, "--live", "--text"]) == 0
     assert command.run_command(["health", "--port", port]) == 1
     said = capsys.readouterr().err
     assert f"port {port}" in said and "prompt-engine serve" in said

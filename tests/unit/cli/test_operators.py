@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from core import jobs
+from core import jobs, stories
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
 from core.db import insert_memory, open_database
 from core.scope import Scope
-from tests.unit.cli.conftest import KITCHEN, Command
+from tests.unit.cli.conftest import Command
 
 
 @pytest.fixture
@@ -79,7 +79,8 @@ def test_a_worker_with_a_dead_model_says_what_waits(
     monkeypatch.setenv("LLM_MODEL", "m")
     for number in range(4):
         _say(call, "discord/c1", f"Line number {number} has some words in it.")
-    assert run("recap", "make", "discord/c1").json == {"queued": 4}
+    scope = Scope("default", "discord/c1", "discord/u1")
+    assert stories.queue_recaps("discord/c1", scope=scope, **call) == 4
     ran = run("worker", "--once")
     assert "Operations that wait: 4, the last try failed:" in ran.err
     assert sum(each["retrying"] for each in jobs.count_operations(**call, scope=Scope("default")).values()) == 4
@@ -160,12 +161,3 @@ def test_export_of_a_person_holds_all_that_names_them_and_nobody_else(run: Comma
     assert run("export", "ann.json", "--person", "discord/ann").json["rows"]["memories"] == 1
     unknown = run("export", "-", "--person", "discord/anne")
     assert unknown.code == 1 and "Near it: discord/ann, " in unknown.err
-
-
-def test_recap_shows_makes_and_refreshes(kitchen: Command) -> None:
-    assert kitchen("recap", "show", KITCHEN).json["running"] is None
-    assert kitchen("recap", "make", KITCHEN).json["queued"] > 10
-    assert "changed" in kitchen("recap", "refresh", KITCHEN).json
-    ran = kitchen("recap", "show", "demo/nowhere")
-    assert ran.code == 1 and "Nothing is stored of the conversation" in ran.err
-    assert "by --persona-id" in ran.err
