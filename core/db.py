@@ -56,7 +56,7 @@ def __getattr__(name: str) -> Any:
 def open_database(
     url: str | None = None, *, settings: Settings | Mapping[str, Any] | None = None, **options: Any
 ) -> Database:
-    """Return a handle on a database, brought up to date where it is empty.
+    """Return a handle on a database that threads may share. An empty database gets its tables.
 
     Args:
         url: `sqlite:///FILE`, or `mysql://USER:PASSWORD@HOST:PORT/NAME` for MySQL, MariaDB, OceanBase and TiDB; None
@@ -64,12 +64,8 @@ def open_database(
         settings: flag to value, or whole settings; DB_TIMEOUT_SECONDS bounds the wait of each call.
         options: `clock`, a callable that gives an aware time; `pool_size`, connections kept of each kind (8).
 
-    Returns:
-        A handle that threads may share. Close it at the end.
-
-    Raises:
-        ConfigError: the connection string cannot be used; the password is never part of the text.
-        StoreError: the database cannot be reached, or an older version of it waits for `prompt-engine db migrate`.
+    Raises ConfigError for a connection string that cannot be used, StoreError where the database cannot be reached or
+    waits for `prompt-engine db migrate`. Close the handle at the end.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")  # in memory; a file is sqlite:///FILE
@@ -81,14 +77,9 @@ def open_database(
 
 
 def current_database() -> Database:
-    """Return the database of this process.
+    """Return the database of this process, the same one at every call.
 
-    Returns:
-        The handle of `configure`, else one that is opened at the first use by DATABASE_URL, config.yaml or the embedded
-        file; the same one at every call.
-
-    Raises:
-        ConfigError, StoreError: as `open_database`.
+    It is that of `configure`, else one that is opened at the first use, as `open_database` opens it without a url.
 
     >>> from prompt_engine import configure, open_database
     >>> from prompt_engine.db import current_database
@@ -118,7 +109,7 @@ def insert_memory(
     settings: Settings | Mapping[str, Any] | None = None,
     **more: Any,
 ) -> int:
-    """Store one memory item and return its id.
+    """Store one memory item and return its id, which is above 0; ids rise with time.
 
     Args:
         content: not blank, at most 16 MB.
@@ -131,18 +122,11 @@ def insert_memory(
         label: the label when `scope` is a `Scope`; `general` by default.
         message_id: the message it stands on, by the platform's id in the scope's conversation or by the row id that
             saving it returned; changed or deleted, it takes this along.
-        db, settings: those of the process where they are None.
-        more: further values of the item: response_text, tier, kind, provenance, importance (0 to 1), pinned,
-            local_only, quarantined, source_message_ids, expires_at, metadata.
+        more: response_text, tier, kind, provenance, importance (0 to 1), pinned, local_only, quarantined,
+            source_message_ids, expires_at, metadata.
 
-    Returns:
-        The id of the item, above 0; ids rise with time.
-
-    Raises:
-        TypeError: an argument that is not known; the nearest known one is named.
-        MessageError: blank content, a value that does not fit its column (named in `fields`), or a participant of the
-            scope whose privacy level forbids it.
-        StoreWriteError: nothing was stored.
+    Raises TypeError for an unknown argument, MessageError for a value that does not fit (named in `fields`) or where
+    the participant's privacy level forbids it, StoreWriteError where nothing was stored.
 
     >>> from prompt_engine import insert_memory, open_database, search_memories
     >>> db = open_database("sqlite://")
@@ -189,24 +173,17 @@ def insert_memory(
     return result.id
 
 
-_MORE: tuple[str, ...] = ("response_text", "tier", "kind", "provenance", "importance", "pinned", "local_only")
-_MORE += ("quarantined", "source_message_ids", "expires_at", "metadata")
+_MORE = (
+    "response_text", "tier", "kind", "provenance", "importance", "pinned", "local_only", "quarantined",
+    "source_message_ids", "expires_at", "metadata",
+)  # fmt: skip
 
 
 def check_server(db: Database | None = None) -> list[Finding]:
-    """Return what is wrong with the database or worth knowing, each with the remedy; nothing is changed.
+    """Return what is wrong with the database or worth knowing, errors first, each with the remedy; nothing is changed.
 
-    It looks at the server, rights, tables, values that cannot be read, the search index, rows that belong to nobody and
+    It checks the server, rights, tables, values that cannot be read, the search index, rows that belong to nobody and
     what has expired, and counts the memories of each kind. It reads every row.
-
-    Args:
-        db: None is the database of the connection string, as it is.
-
-    Returns:
-        Errors first, then warnings, then notes.
-
-    Raises:
-        StoreReadError: the database cannot be reached or not be looked at.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.db import check_server
@@ -221,17 +198,9 @@ def check_server(db: Database | None = None) -> list[Finding]:
 def migrate(db: Database | None = None) -> Migrated:
     """Make the tables of an empty database, or bring those of an earlier version to the present.
 
-    A second run changes nothing and says so.
+    A second run changes nothing and says so. After a step that failed, the next run goes on from there.
 
-    Args:
-        db: None is the database of the connection string, as it is.
-
-    Returns:
-        The revisions that ran, and a sentence for each step.
-
-    Raises:
-        StoreError: the database has tables of another program with names of ours, and was left as it is.
-        StoreWriteError: a step failed; the steps before it stay, and the next run goes on from there.
+    Raises StoreError where tables of another program have names of ours; the database is left as it was.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.db import migrate
@@ -241,58 +210,34 @@ def migrate(db: Database | None = None) -> Migrated:
     return migration.migrate(_bare(db))
 
 
-def reindex(
-    db: Database | None = None,
-    *,
-    progress: Progress | None = None,
-) -> int:
-    """Build the search index of rows that are not indexed yet, then put right what differs from the rows.
+def reindex(db: Database | None = None, *, progress: Progress | None = None) -> int:
+    """Build the search index of rows that are not indexed yet, put right what differs from the rows, and return how
+    many rows were indexed.
 
-    Rows that others inserted by SQL are taken in first, and texts that others changed by SQL are found by what they
-    say now. Writers go on meanwhile; only who changes or deletes a row of the audience being built waits.
-
-    Args:
-        db: None is the database of the process.
-        progress: called with what is being done, how many are done and how many there are.
-
-    Returns:
-        How many rows were indexed.
-
-    Raises:
-        StoreError: the database cannot be reached; audiences that were built stay.
+    Rows that others inserted or changed by SQL are then found by what they say now. Writers go on meanwhile; only who
+    changes or deletes a row of the audience being built waits. `progress` is called with what is being done, how many
+    are done and how many there are.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.db import reindex
     >>> reindex(open_database("sqlite://"))
     0
     """
-    from .index import packing  # noqa: PLC0415 - loads numpy
+    from .access import external_rows  # noqa: PLC0415 - loads numpy
+    from .index import packing  # noqa: PLC0415 - as above
 
     handle = defaults.handle(db)
-    from .access import external_rows  # noqa: PLC0415 - as above
-
     external_rows.index_all_rows(handle, progress)
     return packing.rebuild_all(handle, progress)
 
 
 def pack_index(db: Database | None = None, *, progress: Progress | None = None) -> int:
-    """Pack the search index: rows that wait to be packed, and small segments into large ones.
+    """Pack the search index, and return how many rows were packed or moved to a larger segment.
 
-    Writers pack by themselves; what they leave, since it would take them long, is done here, each step a transaction:
-    packing 8,192 rows takes seconds, joining segments of up to 65,536 rows tens of seconds on a busy server. Nobody who
-    reads waits. On a server new rows are stored meanwhile; whoever packs rows of the same audience, or changes or
-    removes a packed one, waits for the end of the step, and with SQLite everybody who writes. None waits longer than
-    DB_TIMEOUT_SECONDS (10): then it is a StoreWriteError. Interrupted, what was packed stays, and the next run goes on.
-
-    Args:
-        db: None is the database of the process.
-        progress: called with `rows`, how many are packed and how many wait.
-
-    Returns:
-        How many rows were packed or moved to a larger segment; 0 where nothing was due.
-
-    Raises:
-        StoreError: the database cannot be reached.
+    Writers pack small segments by themselves; this does what would take them long, each step a transaction of seconds,
+    on a busy server of tens of seconds. Readers do not wait. Writers of the same audience may wait, with SQLite all
+    writers, at most DB_TIMEOUT_SECONDS. Interrupted, what was packed stays, and the next run goes on. `progress` is
+    called with `rows`, how many are packed and how many wait.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.db import pack_index

@@ -215,4 +215,3 @@ def _choose_ids(run: Run, job_id: int | None, every: bool, states: Sequence[Oper
     if job_id is not None:
         return [job_id]
     return [each["id"] for each in jobs.list_operations(states, limit=_MOST, **run.asking())]
-

@@ -49,25 +49,16 @@ def enqueue_operation(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Put an operation into the queue of the scope's persona and return its id.
+    """Put an operation into the queue of the scope's persona and return its id, which is above 0.
 
     Args:
-        type: RECAP, SCENE_DETECTION, SCENE_RECAP, RUNNING_SCENE_RECAP, CONVERSATION_SUMMARY, or one that
-            `register_handler` was called with.
+        type: RECAP, SCENE_DETECTION, CONSOLIDATION and others of the package, or one of `register_handler`.
         priority: HIGH, NORMAL or LOW.
-        metadata: plain JSON the handler works on; ids, and under `texts` alone what is stored nowhere else. `texts` is
-            emptied when the operation ends.
-        depends_on: ids of operations that must be completed before; an id that is not known counts as completed.
-        conversation: key of the conversation it acts on; without it that of the scope.
-        participant: key of the participant it is about; without it that of the scope.
+        metadata: plain JSON the handler works on. `texts` alone may hold what was said: it is emptied at the end.
+        depends_on: ids of operations that must be completed before; an unknown id counts as completed.
+        conversation, participant: keys the operation is about; None is that of the scope.
 
-    Returns:
-        The id, above 0; `cancel`, `retry_operation` and `depends_on` take it.
-
-    Raises:
-        ValueError: type or priority is not known.
-        MessageError: metadata is no plain JSON, a dependency no id, a key too long.
-        StoreWriteError: nothing was stored.
+    Raises ValueError for an unknown type or priority, MessageError for metadata that is no plain JSON.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import count_operations, enqueue_operation
@@ -110,22 +101,15 @@ def run_pending(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[OperationRun]:
-    """Do the operations of the scope's persona that may begin now, one after the other, and report each.
+    """Do the operations of the scope's persona that may begin now, and return one report each in this order.
 
-    Those that are queued meanwhile are done too; those that wait for their next try are left for a later call. Each
-    acts in the conversation it was queued for, whatever the scope's is.
+    Those that are queued meanwhile are done too; those that wait for their next try are left for a later call.
 
     Args:
         limit: most operations to begin; None for all.
         model: the model to ask; without one that of `configure`, else that of LLM_BASE_URL, else extracts are made.
 
-    Returns:
-        One report an operation, in the order they were done; [] when none may begin.
-
-    Raises:
-        ValueError: limit is no whole number of at least 0.
-        ConfigError: the model's server is named wrongly, or the extra `llm` is not installed; what waits is left.
-        StoreError: the database did not answer; what was done before is done.
+    Raises ConfigError if the model's server is named wrongly: what waits is left.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import enqueue_operation, run_pending
@@ -157,17 +141,9 @@ def cancel(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Cancel operations of the scope's persona that have not ended; the results of running ones are dropped.
+    """Cancel operations that have not ended, and return how many; the results of running ones are dropped.
 
-    Args:
-        ids: what `enqueue_operation` returned; those that have ended, and unknown ones, are passed over.
-
-    Returns:
-        How many were cancelled.
-
-    Raises:
-        MessageError: a value that is no id.
-        StoreWriteError: some may be left; calling it again does the rest.
+    Ids that are unknown, of another persona or of operations that have ended are passed over.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import cancel, enqueue_operation
@@ -190,16 +166,8 @@ def retry_operation(
 ) -> WriteResult:
     """Put a failed operation of the scope's persona back into the queue, with all its tries before it.
 
-    Args:
-        id: what `enqueue_operation` returned.
-
-    Returns:
-        `(True, id, "")`; `(False, id, "unchanged")` when it has not failed or there is none; `(False, id, "refused")`
-        when it worked on texts handed in, which are not kept after the end.
-
-    Raises:
-        MessageError: no id.
-        StoreError: nothing was changed.
+    Returns `(True, id, "")`; with reason `unchanged` when it has not failed or there is none, and `refused` when it
+    worked on texts handed in, which are not kept after the end.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import enqueue_operation, retry_operation
@@ -227,20 +195,17 @@ def list_operations(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ListedOperation]:
-    """Return operations of the scope's persona: running ones, those to come in the order of their turns, ended ones.
+    """Return operations of the scope's persona by state, in the order of `states` below.
+
+    Those that have not ended follow in the order of their turns, the others the last made first.
 
     Args:
-        states: only these, in any order: in_progress, retrying, pending, failed, cancelled, completed.
+        states: only these: in_progress, retrying, pending, failed, cancelled, completed.
         types: only of these types; none for all.
         limit: most operations, 1 to 10,000.
         conversation: only of this one; None for all.
 
-    Returns:
-        By state in the order above; within it by priority, then older first, of ended ones the last made first.
-
-    Raises:
-        ValueError: a state that is not known, or a limit out of range.
-        StoreReadError: nothing could be read.
+    Raises ValueError for an unknown state or a limit out of range.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import enqueue_operation, list_operations
@@ -268,12 +233,6 @@ def count_operations(
     scope: Scope | None = None,
 ) -> dict[str, dict[str, int]]:
     """Return how many operations of the scope's persona there are: type to state to number, without zeros.
-
-    Returns:
-        {} for an empty queue.
-
-    Raises:
-        StoreReadError: nothing could be read.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import count_operations, enqueue_operation

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, case, delete, func, select, type_coerce, update
+from sqlalchemy import Connection, and_, bindparam, case, delete, func, not_, select, type_coerce, update
 
 from ..database.bulk import chunks
 from ..database.dialects import Time
@@ -14,6 +14,7 @@ from ..database.engine import Database
 from ..database.rows import read_list, read_object
 from ..database.schema import conversations, memory_jobs
 from ..shapes import OPEN_STATES, ListedOperation, OperationState
+from ..text.times import iso_text
 from ..upkeep.leases import is_free
 from . import rules
 
@@ -193,56 +194,60 @@ def _remove(db: Database, statement: Any) -> int:
 # Listing
 
 _NOW: Any = bindparam("now", type_=Time())
-_shown_state: Any = type_coerce(
-    case((and_(_J.status == "in_progress", is_free(_J, _NOW)), "pending"), else_=_J.status), _J.status.type
-)
-"""An operation that a dead worker left is stored as in progress and is pending."""
+_is_left: Any = and_(_J.status == "in_progress", is_free(_J, _NOW))
+"""A dead worker left it: it is stored as in progress, and is pending."""
+_shown_state: Any = type_coerce(case((_is_left, "pending"), else_=_J.status), _J.status.type)
+_listed_columns = [column for column in _J if column.name != "payload"]
 
 
 def list_operations(
     db: Database, persona: str, states: Sequence[str], types: Sequence[str], conversation: str | None, most: int
 ) -> list[ListedOperation]:
     """Return operations by state: those not ended in the order of their turns, ended ones the last made first."""
-    is_open = _shown_state.in_(OPEN_STATES)
-    stored = {*states, "in_progress"} if "pending" in states else set(states)
-    chosen = (
-        select(*(column for column in _J if column.name != "payload"), _shown_state.label("state"))
-        .where(_J.persona_id == persona, _J.status.in_(sorted(stored)), _shown_state.in_(states))
-        .order_by(
-            case(*((_shown_state == name, number) for number, name in enumerate(rules.STATES))),
-            *(case((is_open, column)) for column in (_J.priority, _J.created_at, _J.id)),
-            _J.created_at.desc(),
-            _J.id.desc(),
-        )
-        .limit(most)
-    )
+    chosen = select(*_listed_columns).where(_J.persona_id == persona).limit(most)
     if types:
         chosen = chosen.where(_J.type.in_(types))
     if conversation is not None:
         chosen = chosen.where(_J.conversation_key == conversation)
-    return [_listed(row._mapping) for row in db.read(chosen, {"now": db.clock()}, source="memory_jobs")]
+    now = {"now": db.clock()}
+    operations: list[ListedOperation] = []
+    for state in rules.STATES:
+        if state not in states or len(operations) >= most:
+            continue
+        # One statement for each stored state, in the order of the index: over several, a server would sort all rows.
+        conditions: list[Any] = [_J.status == state]
+        if state == "in_progress":
+            conditions = [and_(_J.status == state, not_(_is_left))]
+        elif state == "pending":
+            conditions.append(_is_left)
+        order = (_J.priority, _J.created_at, _J.id) if state in OPEN_STATES else (_J.id.desc(),)
+        rows = [
+            row._mapping
+            for condition in conditions
+            for row in db.read(chosen.where(condition).order_by(*order), now, source="memory_jobs")
+        ]
+        if len(conditions) > 1:
+            rows.sort(key=lambda row: (row["priority"], iso_text(row["created_at"]), row["id"]))
+        operations += [_build_listed(row, state) for row in rows]
+    return operations[:most]
 
 
-def _listed(row: Any) -> ListedOperation:
-    times = {name: "" if row[name] is None else row[name].isoformat() for name in _TIMES}
+def _build_listed(row: Any, state: OperationState) -> ListedOperation:
     return ListedOperation(
         id=row["id"],
         type=row["type"],
-        state=row["state"],
+        state=state,
         priority=rules.name_of(row["priority"]),
         conversation=row["conversation_key"],
         participant=row["participant_key"],
         tries=row["tries"],
         error=row["error"] or "",
         depends_on=[each for each in read_list(row["depends_on"]) if isinstance(each, int)],
-        created_at=times["created_at"],
-        updated_at=times["updated_at"],
-        available_at=times["available_at"] if row["state"] == "retrying" else "",
-        lease_until=times["lease_until"] if row["state"] == "in_progress" else "",
+        created_at=iso_text(row["created_at"]),
+        updated_at=iso_text(row["updated_at"]),
+        available_at=iso_text(row["available_at"]) if state == "retrying" else "",
+        lease_until=iso_text(row["lease_until"]) if state == "in_progress" else "",
     )
-
-
-_TIMES = ("created_at", "updated_at", "available_at", "lease_until")
 
 
 def count_by_type(db: Database, persona: str) -> dict[str, dict[str, int]]:
