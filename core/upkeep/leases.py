@@ -1,21 +1,11 @@
 """One worker at a time, on every server: a lease in a row of `counters`, taken and kept by conditional updates.
 
 Conditions of one UPDATE decide and its row count tells; no lock of the server is used, since clusters have none that
-all nodes see. A lease is kept by taking it again with the same token, and ends by itself.
-
-| Called by | For |
-|---|---|
-| `upkeep.migration` | `lease`: one migrates the whole database, the others wait |
-| `lifelong.cycles` | `acquire`, `release`: one runs a cycle of a persona, the others do something else |
-| `jobs` | `is_free`: which operation a worker may take, in rows of its own |
+all nodes see. A lease is kept by acquiring it again with the same token, and ends by itself.
 """
 
 from __future__ import annotations
 
-import contextlib
-import secrets
-import time
-from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -24,13 +14,7 @@ from sqlalchemy import Connection, or_, select, update
 from ..database.dialects import insert_ignore
 from ..database.engine import Database
 from ..database.schema import counters
-from ..errors import StoreError
 
-LEASE_SECONDS = 60.0
-"""A worker that said nothing for so long is taken for dead."""
-WAIT_SECONDS = 600.0
-EVERYBODY = "default"
-"""Persona of the row of a lease that is about the whole database."""
 _C = counters.c
 
 
@@ -68,26 +52,3 @@ def release(db: Database, persona: str, name: str, token: str) -> None:
         .values(claimed_by=None, lease_until=None)
     )
     db.idempotent_transaction(lambda connection: connection.execute(change).rowcount, source="counters")
-
-
-@contextlib.contextmanager
-def lease(db: Database, name: str, *, wait_seconds: float = WAIT_SECONDS) -> Iterator[Callable[[], None]]:
-    """Hold the lease of a name, and yield a function that keeps it; call that between steps."""
-    mine = secrets.token_hex(16)
-    deadline = time.monotonic() + wait_seconds
-    while not acquire(db, EVERYBODY, name, mine, LEASE_SECONDS):
-        if time.monotonic() >= deadline:
-            raise StoreError(
-                f"Another process has been at work on the database ({name}) for {wait_seconds:.0f} s. Wait until it is "
-                f"done, then try again; if none is running, the lease ends {LEASE_SECONDS:.0f} s after its last step.",
-                source=name,
-            )
-        time.sleep(0.05)
-
-    def keep() -> None:
-        acquire(db, EVERYBODY, name, mine, LEASE_SECONDS)
-
-    try:
-        yield keep
-    finally:
-        release(db, EVERYBODY, name, mine)

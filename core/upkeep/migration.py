@@ -3,7 +3,7 @@
 | State | What happens |
 |---|---|
 | none of our tables | all are made from `database.schema`, and the version is written |
-| our version, with newer revisions | the revisions run, under a lease: one process works, the others wait |
+| our version, with newer revisions | Alembic runs the revisions |
 | tables with our names, but no version of ours | refused: they belong to another program |
 
 The first row of `schema_version` is written before any other table, so a creation that stopped half way goes on, and
@@ -13,6 +13,7 @@ nobody takes the tables of a creation under way for another program's.
 from __future__ import annotations
 
 from collections.abc import Container
+from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -28,11 +29,11 @@ from ..database.schema import schema_version
 from ..errors import StoreError
 from . import ddl
 
-LEASE = "migrate"
 UNFINISHED = "0000"
 """The version while the tables are being made."""
 PATIENCE_SECONDS = 6 * 3600.0
 """Longest answer to one statement: an index on millions of rows takes minutes, far over DB_TIMEOUT_SECONDS."""
+NOTHING = "The database is at the present version. Nothing was changed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,6 @@ class Migrated:
     def changed(self) -> bool:
         """Return whether anything was done."""
         return bool(self.applied)
-
-
-NOTHING = "The database is at the present version. Nothing was changed."
 
 
 def find_folder() -> Path:
@@ -114,8 +112,7 @@ def list_foreign(found: Container[str], versions: list[str] | None) -> list[str]
 
 def migrate(db: Database) -> Migrated:
     """Bring the database to the present and return what was done."""
-    from . import inspection  # noqa: PLC0415 - a database that is at the present needs neither
-    from .leases import lease  # noqa: PLC0415
+    from . import inspection  # noqa: PLC0415 - a database that is at the present does without
 
     names = inspection.list_names(inspection.read_facts(db))
     versions = read_versions(db)
@@ -128,23 +125,17 @@ def migrate(db: Database) -> Migrated:
         )
     if _newest(versions) in ("", UNFINISHED):
         return _create(db)
-    if not list_pending(db):
+    pending = list_pending(db)
+    if not pending:
         return Migrated(messages=(NOTHING,))
-    worker = db
-    if db.family != "sqlite":  # which sets no limit to a statement
+    if db.family == "sqlite":  # which sets no limit to a statement
+        run_revisions(db)
+    else:
         url = db.target.url.render_as_string(hide_password=False)
-        worker = Database(url, timeout_seconds=PATIENCE_SECONDS, clock=db.clock)
-    done: list[str] = []
-    try:
-        with lease(worker, LEASE) as keep_lease:
-            for revision in list_pending(worker):
-                run_revision(worker, revision)
-                keep_lease()
-                done.append(revision)
-    finally:
-        if worker is not db:
-            worker.close()
-    return Migrated(tuple(done), tuple(f"version {one}" for one in done) or (NOTHING,))
+        with closing(Database(url, timeout_seconds=PATIENCE_SECONDS, clock=db.clock)) as patient:
+            run_revisions(patient)
+    event(20, "migrated", version=pending[-1])
+    return Migrated(tuple(pending), tuple(f"version {one}" for one in pending))
 
 
 def _create(db: Database) -> Migrated:
@@ -172,8 +163,8 @@ def _creation(family: str) -> tuple[str, ...]:
     return tuple(one for table in ddl.list_tables().values() for one in ddl.create_all(table, family))
 
 
-def run_revision(db: Database, revision: str) -> None:
-    """Run the revisions up to this one by Alembic, in a transaction as far as the server's DDL allows one."""
+def run_revisions(db: Database) -> None:
+    """Run the revisions that have not run by Alembic, in a transaction as far as the server's DDL allows one."""
     from alembic import command  # noqa: PLC0415 - takes longer to load than a database to be made
     from alembic.config import Config  # noqa: PLC0415
 
@@ -185,7 +176,6 @@ def run_revision(db: Database, revision: str) -> None:
         for statement in ddl.create_all(schema_version, db.family):
             connection.exec_driver_sql(statement)
         config.attributes.update(connection=connection, ddl=ddl)
-        command.upgrade(config, revision)
+        command.upgrade(config, "head")
 
-    db.transaction(work, source=f"the migration {revision}")
-    event(20, "migrated", revision=revision)
+    db.transaction(work, source="the migration")

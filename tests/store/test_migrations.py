@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from core.database.dialects import StoredBytes
 from core.database.engine import Database
 from core.db import check_server, open_database
 from core.errors import StoreError
-from core.upkeep import ddl, inspection, leases, migration
+from core.upkeep import ddl, inspection, migration
 from tests.store.world import of_today
 
 pytestmark = pytest.mark.dialects
@@ -112,8 +112,7 @@ def stored(db: Database) -> dict[str, list[Any]]:
 
 def test_d32_migrations_from_nothing_give_what_the_schema_gives(db: Database, fresh_url: str) -> None:
     """Column by column, index by index: two ways to a database, one database."""
-    for revision in migration.list_revisions():
-        migration.run_revision(db, revision)
+    migration.run_revisions(db)
     by_revisions = shape(db)
     assert inspection.list_names(by_revisions) == set(ddl.list_tables())
     run(db, *(f"DROP TABLE {ddl.quote(name, db.family)}" for name in inspection.list_names(by_revisions)))
@@ -194,15 +193,6 @@ def test_a_new_file_is_opened_while_another_program_makes_it(db: Database) -> No
     assert db.read(text("PRAGMA journal_mode"), source="test")[0][0] == "wal"
 
 
-@NOT_SEEKDB
-def test_d29_processes_at_once_migrate_once(present: Database, next_version: Any) -> None:
-    """One works, the others wait and find nothing left to do."""
-    next_version()
-    done: list[migration.Migrated] = []
-    assert at_once(present, lambda handle: done.append(migration.migrate(handle))) == []
-    assert sorted(one.applied for one in done) == [(), (), ("9999",)]
-
-
 def at_once(db: Database, work: Any) -> list[Exception]:
     """Run work three times at once, each with a handle of its own, and return what was raised."""
     failed: list[Exception] = []
@@ -224,26 +214,6 @@ def at_once(db: Database, work: Any) -> list[Exception]:
     for thread in threads:
         thread.join()
     return failed
-
-
-def test_a_dead_worker_s_lease_runs_out(present: Database) -> None:
-    """A migration that was killed does not keep the next one out for ever; a living one does."""
-    with (
-        leases.lease(present, "migrate"),
-        pytest.raises(StoreError, match="Another process"),
-        leases.lease(present, "migrate", wait_seconds=0.1),
-    ):
-        pytest.fail("two hold the lease")
-    now = present.clock()
-    with leases.lease(present, "migrate") as keep:
-        keep()
-        later = Database(
-            present.target.url.render_as_string(hide_password=False),
-            clock=lambda: now + timedelta(seconds=leases.LEASE_SECONDS + 5),
-        )
-        with leases.lease(later, "migrate", wait_seconds=0.1):
-            pass
-        later.close()
 
 
 @NOT_SEEKDB
