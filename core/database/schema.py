@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, UniqueConstraint, text
 
-from .dialects import BLOB, FLAG, HASH, ID, INTEGER, LONG_TEXT, PACKED, SMALL, Decimal, Time, name_type
-from .schema_base import flag, json_text, key, metadata, persona, row_id, table
+from .dialects import BLOB, FLAG, HASH, ID, INTEGER, LONG_TEXT, PACKED, SMALL, Decimal, name_type
+from .schema_base import flag, json_text, key, metadata, persona, row_id, table, times
 
 NAMESPACE_BYTES = 1000
 NAME_BYTES = 512
@@ -45,9 +45,7 @@ conversations: Table = table(
     Column("current_recap_version", INTEGER, nullable=True),
     Column("next_recap_version", INTEGER, nullable=False, server_default=text("0")),
     Column("consolidated_to", ID, nullable=True),
-    Column("last_message_at", Time(), nullable=True),
-    Column("created_at", Time(), nullable=True),
-    Column("closed_at", Time(), nullable=True),
+    *times("last_message_at", "created_at", "closed_at"),
     # what a chat file says of the whole chat, for its export
     json_text("metadata"),
     # the conversation of a message
@@ -64,8 +62,7 @@ participants: Table = table(
     key("participant_key", 255),
     key("person_key", 255),
     Column("display_name", name_type(255), nullable=False, server_default=text("''")),
-    Column("created_at", Time(), nullable=True),
-    Column("updated_at", Time(), nullable=True),
+    *times("created_at", "updated_at"),
     PrimaryKeyConstraint("persona_id", "participant_key"),
     # all identities of a person
     Index("ix_participants_person", "persona_id", "person_key"),
@@ -78,10 +75,12 @@ privacy_levels: Table = table(
     "privacy_levels",
     key("participant_key", 255),
     key("level", 8),
-    Column("updated_at", Time(), nullable=True),
+    *times("updated_at"),
     PrimaryKeyConstraint("participant_key"),
     clustered=True,
 )
+
+# `indexed` is 0 for a row that another program inserted, until it is in the search index
 
 chat_history_cache: Table = table(
     "chat_history_cache",
@@ -98,14 +97,13 @@ chat_history_cache: Table = table(
     Column("text_folded", LONG_TEXT, nullable=True),
     key("triggered_by", 255, default=None, nullable=True),
     json_text("metadata"),
-    Column("timestamp", Time(), nullable=True),
+    *times("timestamp"),
     flag("hidden"),
     flag("excluded"),
     # 1 once an item made of it was deleted or corrected: nothing is made of it again
     flag("no_items"),
     Column("content_hash", HASH, nullable=True),
-    Column("edited_at", Time(), nullable=True),
-    # 0 for a row that another program inserted, until it is in the search index
+    *times("edited_at"),
     flag("indexed"),
     # newest of a conversation, range of a story
     Index("ix_chat_conversation", "persona_id", "interface_path", "timestamp", "id"),
@@ -127,7 +125,7 @@ memories: Table = table(
     row_id(by_server=True),
     persona(),
     Column("audience_id", ID, nullable=False, server_default=text("0")),
-    Column("timestamp", Time(), nullable=True),
+    *times("timestamp"),
     Column("content", LONG_TEXT, nullable=False),
     Column("text_folded", LONG_TEXT, nullable=True),
     Column("response_text", LONG_TEXT, nullable=True),
@@ -148,14 +146,11 @@ memories: Table = table(
     key("participant_key", 255, default=None, nullable=True),
     json_text("source_message_ids"),
     key("provenance", 8, default="host"),
-    Column("expires_at", Time(), nullable=True),
-    Column("archived_at", Time(), nullable=True),
+    *times("expires_at", "archived_at"),
     Column("superseded_by", ID, nullable=True),
     json_text("metadata"),
     Column("content_hash", HASH, nullable=True),
-    Column("created_at", Time(), nullable=True),
-    Column("updated_at", Time(), nullable=True),
-    # 0 for a row that another program inserted, until it is in the search index
+    *times("created_at", "updated_at"),
     flag("indexed"),
     # listing, walk of a search
     Index("ix_memories_audience", "persona_id", "audience_id", "archived_at", "timestamp", "id"),
@@ -185,19 +180,18 @@ ai_diary: Table = table(
     json_text("emotions"),
     json_text("context_tags"),
     json_text("involved_users"),
-    Column("timestamp", Time(), nullable=True),
+    *times("timestamp"),
     key("interface", 50),
     key("chat_id", 255),
     key("thread_id", 255),
     flag("local_only"),
     flag("quarantined"),
-    Column("archived_at", Time(), nullable=True),
+    *times("archived_at"),
     Column("content_hash", HASH, nullable=True),
     # the messages the entry stands on
     json_text("source_message_ids"),
     # whoever spoke, and whose names were left out for their privacy level: read by forgetting alone
     json_text("participant_keys"),
-    # 0 for a row that another program inserted, until it is in the search index
     flag("indexed"),
     # recent entries, walk of a search
     Index("ix_diary_audience", "persona_id", "audience_id", "archived_at", "timestamp", "id"),
@@ -212,7 +206,7 @@ tags: Table = table(
     persona(),
     key("tag", 255),
     Column("uses", INTEGER, nullable=False, server_default=text("0")),
-    Column("created_at", Time(), nullable=True),
+    *times("created_at"),
     PrimaryKeyConstraint("persona_id", "tag"),
     clustered=True,
 )
@@ -252,7 +246,7 @@ message_recaps: Table = table(
     flag("edited"),
     flag("stale"),
     key("provenance", 8, default="model"),
-    Column("updated_at", Time(), nullable=True),
+    *times("updated_at"),
     PrimaryKeyConstraint("persona_id", "message_row", "alternative"),
     # one story in order
     Index("ix_recaps_conversation", "persona_id", "conversation_key", "message_row"),
@@ -294,7 +288,7 @@ scene_recaps: Table = table(
     Column("content", LONG_TEXT, nullable=False),
     json_text("metadata"),
     key("provenance", 8, default="model"),
-    Column("created_at", Time(), nullable=True),
+    *times("created_at"),
     PrimaryKeyConstraint("persona_id", "scene_id", "version_index"),
 )
 
@@ -311,8 +305,7 @@ running_recaps: Table = table(
     key("provenance", 8, default="model"),
     # the scenes in the text, with the version of each one's recap
     json_text("data"),
-    Column("created_at", Time(), nullable=True),
-    Column("deleted_at", Time(), nullable=True),
+    *times("created_at", "deleted_at"),
     PrimaryKeyConstraint("persona_id", "conversation_key", "version"),
 )
 
@@ -324,11 +317,11 @@ conversation_summaries: Table = table(
     key("conversation_key", 512),
     Column("title", name_type(200), nullable=False, server_default=text("''")),
     Column("summary", LONG_TEXT, nullable=False),
-    Column("occurred_at", Time(), nullable=True),
+    *times("occurred_at"),
     Column("last_message_row", ID, nullable=True),
     flag("local_only"),
     key("provenance", 8, default="model"),
-    Column("created_at", Time(), nullable=True),
+    *times("created_at"),
     # the rolling list
     Index("ix_summaries_audience", "persona_id", "audience_id", "occurred_at", "id"),
     # the same end twice
@@ -343,7 +336,7 @@ item_history: Table = table(
     Column("old_text", LONG_TEXT, nullable=False),
     Column("reason", name_type(100), nullable=False, server_default=text("''")),
     Column("changed_by", name_type(100), nullable=False, server_default=text("''")),
-    Column("changed_at", Time(), nullable=True),
+    *times("changed_at"),
     # the texts an item had, in order
     Index("ix_item_history_item", "persona_id", "item_id", "id"),
 )
@@ -363,8 +356,7 @@ short_term_memories: Table = table(
     flag("local_only"),
     json_text("messages"),
     Column("summary", LONG_TEXT, nullable=True),
-    Column("summary_updated_at", Time(), nullable=True),
-    Column("last_updated", Time(), nullable=True),
+    *times("summary_updated_at", "last_updated"),
     Column("turns_since_summary", INTEGER, nullable=False, server_default=text("0")),
     # the entry of a person in a channel
     UniqueConstraint("persona_id", "participant_key", "channel_id", name="uq_short_term_entry"),
@@ -390,7 +382,7 @@ user_relationships: Table = table(
     Column("base_days", INTEGER, nullable=False, server_default=text("0")),
     Column("trust", SMALL, nullable=False, server_default=text("0")),
     Column("interaction_count", INTEGER, nullable=False, server_default=text("0")),
-    Column("last_interaction", Time(), nullable=True),
+    *times("last_interaction"),
     PrimaryKeyConstraint("persona_id", "user_id"),
     # recent list, decay
     Index("ix_relationships_recent", "persona_id", "last_interaction", "user_id"),
@@ -407,8 +399,7 @@ consolidation_runs: Table = table(
     Column("window_size", INTEGER, nullable=False, server_default=text("0")),
     Column("items_added", INTEGER, nullable=False, server_default=text("0")),
     Column("items_pruned", INTEGER, nullable=False, server_default=text("0")),
-    Column("started_at", Time(), nullable=True),
-    Column("finished_at", Time(), nullable=True),
+    *times("started_at", "finished_at"),
     Column("error", name_type(500), nullable=True),
     # what ran last
     Index("ix_runs_persona", "persona_id", "id"),
@@ -430,9 +421,7 @@ stored_values: Table = table(
     # the memory item that makes it searchable
     Column("memory_id", ID, nullable=True),
     Column("ttl_seconds", INTEGER, nullable=True),
-    Column("expires_at", Time(), nullable=True),
-    Column("created_at", Time(), nullable=True),
-    Column("updated_at", Time(), nullable=True),
+    *times("expires_at", "created_at", "updated_at"),
     # one value by name, those below a namespace. Not unique: two may meet when a conversation turns private
     Index("ix_values_name", "persona_id", "audience_id", "kind", "namespace", "name", "id"),
     # forgetting
@@ -544,12 +533,10 @@ memory_jobs: Table = table(
     json_text("payload"),
     json_text("depends_on"),
     Column("tries", INTEGER, nullable=False, server_default=text("0")),
-    Column("available_at", Time(), nullable=True),
-    Column("lease_until", Time(), nullable=True),
+    *times("available_at", "lease_until"),
     key("claimed_by", 64, default=None, nullable=True),
     Column("error", name_type(500), nullable=True),
-    Column("created_at", Time(), nullable=True),
-    Column("updated_at", Time(), nullable=True),
+    *times("created_at", "updated_at"),
     # next operation
     Index("ix_jobs_next", "persona_id", "status", "priority", "created_at", "id"),
     # operations of a conversation: one detection at a time, forgetting
@@ -561,7 +548,7 @@ counters: Table = table(
     persona(),
     key("name", 64),
     Column("value", ID, nullable=False, server_default=text("0")),
-    Column("lease_until", Time(), nullable=True),
+    *times("lease_until"),
     key("claimed_by", 64, default=None, nullable=True),
     PrimaryKeyConstraint("persona_id", "name"),
     clustered=True,
@@ -581,10 +568,10 @@ access_tokens: Table = table(
     # of a host token: other personas it may speak as, with commas between; `*` for all
     Column("personas", name_type(1000), nullable=False, server_default=text("''")),
     Column("label", name_type(100), nullable=False, server_default=text("''")),
-    Column("created_at", Time(), nullable=True),
+    *times("created_at"),
     # of a program that an operator connected by OAuth, which renews its token until then; the others do not expire
-    Column("expires_at", Time(), nullable=True),
-    Column("revoked_at", Time(), nullable=True),
+    *times("expires_at"),
+    *times("revoked_at"),
 )
 
 model_usage: Table = table(
@@ -596,7 +583,7 @@ model_usage: Table = table(
     key("model", 191),
     Column("calls", ID, nullable=False, server_default=text("0")),
     Column("characters", ID, nullable=False, server_default=text("0")),
-    Column("last_at", Time(), nullable=True),
+    *times("last_at"),
     PrimaryKeyConstraint("day", "asker", "model"),
     clustered=True,
 )

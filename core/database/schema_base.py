@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import CheckConstraint, Column, MetaData, Table, text
 
-from .dialects import FLAG, ID, JsonText, Key
+from .dialects import FLAG, ID, JsonText, Key, Time
 
 metadata: MetaData = MetaData()
 
@@ -24,6 +24,11 @@ def json_text(name: str) -> Column[Any]:
 def flag(name: str) -> Column[Any]:
     """Return a switch, off by default."""
     return Column(name, FLAG, nullable=False, server_default=text("0"))
+
+
+def times(*names: str) -> list[Column[Any]]:
+    """Return columns that hold a time, or nothing."""
+    return [Column(name, Time(), nullable=True) for name in names]
 
 
 def key(name: str, length: int, *, default: str | None = "", nullable: bool = False) -> Column[Any]:
