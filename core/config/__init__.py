@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from ..errors import ConfigError
 from .editing import set_in_file
-from .file import ConfigFile, find_and_read, find_file, read_entries
+from .file import read_entries, read_file
 from .flag_base import ValueSource
 from .flags import FLAGS, Settings
 from .levels import (
@@ -38,9 +38,10 @@ __all__ = [
 ]  # fmt: skip
 
 _MAX_KEPT = 64
-_Key = tuple[ConfigFile, tuple[tuple[str, str], ...]]
+_Variables = tuple[tuple[str, str], ...]
 
-_kept: dict[_Key, Settings] = {}
+_kept: dict[tuple[str, _Variables], tuple[bytes, Settings]] = {}
+"""File and variables to the content of the file and the settings that come of both."""
 
 
 class Row(NamedTuple):
@@ -64,35 +65,32 @@ def load(
     """Return the value of every flag, each from the highest level that has one.
 
     A bad value gives the flag's default, whatever the levels below it say, and one warning. The same object comes back
-    while variables and file are the same.
+    while variables and file are the same; `sources` of it says of each flag where its value is from.
 
     Args:
         overrides: flag to value, the level of arguments; in upper, lower or camel case; None for none.
-        path: the file; None is CONFIG_FILE, else ./config.yaml, else the shipped one.
+        path: the file; None is CONFIG_FILE, else ./config.yaml.
         environ: the variables; None is those of the process.
 
-    Returns:
-        Frozen settings; `sources` says of each flag where its value is from.
-
-    Raises:
-        ConfigError: the file is not there, is a folder, is not YAML or says a key twice; the file of a secret is
-            missing, unreadable or empty; an override that is no flag.
+    Raises ConfigError for a file that is not there or is no YAML mapping, the file of a secret that cannot be read,
+    and an override that is no flag.
 
     >>> load({"CONTEXT_VERBOSITY": 4}, environ={"CONTEXT_VERBOSITY": "2", "DIARY_HISTORY_DAYS": "1"}).differing()
     {'CONTEXT_VERBOSITY': 4, 'DIARY_HISTORY_DAYS': 1}
     """
     variables = read_environment(environ)
     named = os.fspath(path) if path is not None else dict(variables).get(CONFIG_FILE)
-    file = find_and_read(named, FLAGS)
-    key = (file, variables)
-    settings = _kept.get(key)
-    if settings is None:
-        levels = [file_level(file), environment_level(variables)]
+    name, content = read_file(named) or ("", b"")
+    kept = _kept.get((name, variables))
+    if kept is not None and kept[0] == content:
+        settings = kept[1]
+    else:
+        levels = [file_level(name, read_entries(name, content, FLAGS)), environment_level(variables)]
         settings = _joined(Settings(), levels)
         if not any(level.refused for level in levels):  # a folder that is missing now may be there at the next call
             if len(_kept) >= _MAX_KEPT:
                 _kept.clear()
-            _kept[key] = settings
+            _kept[name, variables] = content, settings
     return _joined(settings, [argument_level(overrides)]) if overrides else settings
 
 
@@ -120,14 +118,7 @@ def check(
 ) -> list[Problem]:
     """Return everything that is wrong with the configuration, file first, then variables; [] for nothing.
 
-    It raises nothing: what cannot be read is a problem too.
-
-    Args:
-        path: the file; None as for `load`.
-        environ: the variables; None is those of the process.
-
-    Returns:
-        Flag, sentence, source and line each.
+    `path` and `environ` are those of `load`. It raises nothing: what cannot be read is a problem too.
 
     >>> [problem.flag for problem in check(environ={"CONTEXT_VERBOSITY": "ten", "TIMEZONE": "Mars"})]
     ['CONTEXT_VERBOSITY', 'TIMEZONE']
@@ -136,11 +127,10 @@ def check(
     variables = read_environment(environ, of_variables)
     errors: list[ConfigError] = []
     problems: list[Problem] = []
+    named = os.fspath(path) if path is not None else dict(variables).get(CONFIG_FILE)
     try:
-        found = find_file(os.fspath(path) if path is not None else dict(variables).get(CONFIG_FILE))
-        if found is not None:
-            entries = tuple(read_entries(*found, FLAGS, errors))
-            problems = file_level(ConfigFile(*found, entries)).problems
+        name, content = read_file(named) or ("", b"")
+        problems = file_level(name, list(read_entries(name, content, FLAGS, errors))).problems
     except ConfigError as error:
         errors.append(error)
     problems = sorted([*map(Problem.of, errors), *problems], key=lambda problem: problem.line or 0)
@@ -149,14 +139,6 @@ def check(
 
 def show(settings: Settings) -> list[Row]:
     """Return each flag with its value, where it came from, and what is declared about it, in order of declaration.
-
-    It raises nothing.
-
-    Args:
-        settings: those of `load`; a secret that is set is shown as dots.
-
-    Returns:
-        One row a flag.
 
     >>> show(Settings(context_verbosity=4))[0][:4]
     ('CONTEXT_VERBOSITY', '4', 'argument', '10')

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..base import resources, yaml_text
+from ..base import yaml_text
 from ..errors import ConfigError
 from .flag_types import BadValueError, shown
 
 MAX_BYTES = 1_000_000
-_MAX_KEPT = 16
 _HUMPS = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -27,52 +24,19 @@ class Entry(NamedTuple):
     """The value; a BadValueError where YAML cannot make one of it, for instance a date without such a day."""
 
 
-@dataclass(frozen=True, eq=False)
-class ConfigFile:
-    """What one file said when it was read; `name` is its path as messages show it, blank for no file at all."""
-
-    name: str = ""
-    content: bytes = b""
-    entries: tuple[Entry, ...] = ()
-
-
-_kept: dict[str, ConfigFile] = {}
-NO_FILE = ConfigFile()
-
-
-@lru_cache(maxsize=1)
-def _shipped() -> str:
-    try:
-        return str(resources.find("config.yaml"))
-    except FileNotFoundError:  # the package works without: every line of the shipped file is a comment
-        return ""
-
-
 def flag_name(key: str) -> str:
     """Return a key in the spelling of flags, mechanically: `contextVerbosity` and `context_verbosity` alike."""
     return _HUMPS.sub("_", key).upper() if key.isascii() else key
 
 
-def find_file(named: str | None) -> tuple[str, bytes] | None:
-    """Return path and content of the file `named`, else of `config.yaml` here, else of the shipped one, else None."""
-    if named:
-        content = _read_bytes(named)
-        if content is None:
-            raise ConfigError(
-                f"There is no configuration file {shown(named)}. Name one that exists, or none.", source=named
-            )
-        return named, content
-    for name in ("config.yaml", _shipped()):
-        content = _read_bytes(name) if name else None
-        if content is not None:
-            return name, content
-    return None
-
-
-def find_and_read(named: str | None, flags: Container[str]) -> ConfigFile:
-    """Return what the file of `find_file` says, the same object as long as its bytes are the same."""
-    found = find_file(named)
-    return _parsed(*found, flags) if found else NO_FILE
+def read_file(named: str | None) -> tuple[str, bytes] | None:
+    """Return path and content of the file `named`, else of `config.yaml` here, else None."""
+    name = named or "config.yaml"
+    content = _read_bytes(name)
+    if content is None and named:
+        sentence = f"There is no configuration file {shown(named)}. Name one that exists, or none."
+        raise ConfigError(sentence, source=named)
+    return None if content is None else (name, content)
 
 
 def _read_bytes(name: str) -> bytes | None:
@@ -85,27 +49,11 @@ def _read_bytes(name: str) -> bytes | None:
     except IsADirectoryError:
         raise ConfigError(f"{name!r} is a folder. Name a YAML file.", source=name) from None
     except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"{name!r} cannot be read ({_reason(error)}). Name a file that can be read.", source=name
-        ) from None
+        reason = getattr(error, "strerror", None) or "not a possible path"
+        raise ConfigError(f"{name!r} cannot be read ({reason}). Name a file that can be read.", source=name) from None
     if len(content) > MAX_BYTES:
         raise ConfigError(f"{name!r} is larger than {MAX_BYTES} bytes, the most that is read.", source=name)
     return content
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return getattr(error, "strerror", None) or "not a possible path"
-
-
-def _parsed(name: str, content: bytes, flags: Container[str]) -> ConfigFile:
-    known = _kept.get(name)
-    if known is not None and known.content == content:
-        return known
-    made = ConfigFile(name, content, tuple(read_entries(name, content, flags)))
-    if len(_kept) >= _MAX_KEPT:
-        _kept.clear()
-    _kept[name] = made
-    return made
 
 
 def read_entries(

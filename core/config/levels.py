@@ -11,7 +11,7 @@ from typing import Any
 from ..base import logs
 from ..base.hints import find_nearest
 from ..errors import ConfigError
-from .file import ConfigFile, flag_name
+from .file import Entry, flag_name
 from .flag_base import Flag, ValueSource
 from .flag_types import BadValueError, shown
 from .flags import FLAGS
@@ -124,20 +124,18 @@ def environment_level(texts: Iterable[tuple[str, str]]) -> Level:
     return level
 
 
-def file_level(file: ConfigFile) -> Level:
+def file_level(name: str, entries: Iterable[Entry]) -> Level:
     """Return what the file says; a key that is no flag is a problem that names the nearest known one."""
     level = Level("file")
-    for entry in file.entries:
-        name = flag_name(entry.key)
-        if name in FLAGS:
-            level.read(FLAGS[name], entry.value, file.name, entry.line)
+    for entry in entries:
+        flag = flag_name(entry.key)
+        if flag in FLAGS:
+            level.read(FLAGS[flag], entry.value, name, entry.line)
         else:
-            near = find_nearest(name, FLAGS)
+            near = find_nearest(flag, FLAGS)
             advice = f" The nearest known one is {near}." if near else ""
-            text = (
-                f"{shown(entry.key)} is no flag ({file.name}, line {entry.line}).{advice} Correct or remove the line."
-            )
-            level.problems.append(Problem(entry.key, text, file.name, entry.line))
+            text = f"{shown(entry.key)} is no flag ({name}, line {entry.line}).{advice} Correct or remove the line."
+            level.problems.append(Problem(entry.key, text, name, entry.line))
     return level
 
 

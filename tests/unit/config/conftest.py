@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from core import config
-from core.config import file as config_file
 from core.config import levels as config_levels
 
 
@@ -19,4 +18,3 @@ def clean_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(config_levels, "_warned", set())
     monkeypatch.setattr(config, "_kept", {})
-    monkeypatch.setattr(config_file, "_kept", {})

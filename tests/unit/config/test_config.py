@@ -65,7 +65,7 @@ def test_g17_a_change_of_the_file_acts_on_the_next_call_even_within_one_tick_of_
         assert load().context_verbosity == digit
 
 
-def test_the_file_is_config_file_else_the_working_folder_else_the_shipped_one(
+def test_the_file_is_config_file_else_the_one_in_the_working_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert load() == Settings()
