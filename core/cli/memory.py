@@ -312,7 +312,7 @@ def prune(run: Run, dry_run: DryRunOption = False) -> None:
     def show() -> None:
         output.say(f"{int(done)} items {'would be archived' if dry_run else 'archived'}.")
         if items:
-            output.table(("item", "because of"), [(each["id"], ", ".join(each["why"])) for each in items[:_SHOWN]])
+            output.table(("item", "because of"), [(item, ", ".join(why)) for item, why in done.items[:_SHOWN]])
         if len(items) > _SHOWN:
             output.say(f"and {len(items) - _SHOWN} more")
 

@@ -43,8 +43,8 @@ _READING = (
     "build hi", "explain hi", "search tea", "export --items -", "export --person tg/ann -", "tags list",
     "db check", "db stats", "db reindex", "db pack",
     "db backup copy.db", "memory consolidate", "memory prune",
-    "forget --participant tg/ann --yes", "jobs list", "jobs cancel 1", "jobs cancel --all", "jobs retry 1", "token list",
-    "token revoke 1",
+    "forget --participant tg/ann --yes", "jobs list", "jobs cancel 1", "jobs cancel --all", "jobs retry 1",
+    "token list", "token revoke 1",
 )  # fmt: skip
 
 
