@@ -6,7 +6,7 @@
 | instructions, what was saved, items, diary entries that stand on it alone | go | go; instructions are read anew |
 | items that an operation made of others too | go, made anew | go, made anew |
 | others that stand on others too | stay, without it | stay |
-| scene recaps, running recap | go, made anew | made anew |
+| scene recaps, running recap | go, made anew | go, made anew; stay if a person wrote them |
 | summaries of the conversation and of its short-term entries | go, made anew | go, made anew |
 | quotes of it in replies | go | say it too |
 """
@@ -170,7 +170,7 @@ def _change_followers(removal: Removal, message: Any, text: str | None) -> None:
         table_quotes.clean_operations(removal, (), (), {message.id})
         short_term_table.reword_lines(removal.connection, removal.persona, key, message.message_text, None)
     else:
-        table_stories.renew_parts(removal, key, message.id)
+        table_stories.delete_parts(removal, key, {message.id}, edited=True)
     table_quotes.change_replies(removal, key, message.message_id, message.message_text, text)
     _change_entries(removal, message, text)
     _change_items(removal, message, text)

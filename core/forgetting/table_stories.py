@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 
 from ..database.bulk import chunks
 from ..database.readers import reader_in
@@ -13,42 +13,35 @@ from ..database.schema import conversations, running_recaps, scene_recaps
 from ..database.schema import scenes as scene_table
 from ..messages import table_scenes
 from ..messages.table_scenes import Scene
-from ..stories.rules_scenes import BEFORE_ALL
 from ..stories.scenes import Layout, read_layout
 from . import rules
 from .table_rows import AT_ONCE, Removal
 
 SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
 """What makes the texts anew."""
+MADE = ("model", "extract")
+"""Provenance of texts that an operation made."""
 _S, _R, _V, _K = scene_table.c, scene_recaps.c, running_recaps.c, conversations.c
 
 
-def delete_parts(removal: Removal, conversation: str, deleted: Collection[int]) -> None:
-    """Delete what a conversation's story was made of, as far as messages that go are in it, and queue it anew."""
+def delete_parts(removal: Removal, conversation: str, messages: Collection[int], *, edited: bool = False) -> None:
+    """Delete what a conversation's story was made of, as far as these messages are in it, and queue it anew.
+
+    The messages go; with `edited` they stay and say something else, and so does what a person wrote.
+    """
     story = _read_story(removal, conversation)
-    first = _find_first(story, deleted)
+    first = _find_first(story, messages)
     if first is None:
         return
-    is_empty = all(row in deleted for row in story.rows)
-    changed = _scenes_with(removal, story, deleted)
-    _change_scenes(removal, story, changed, deleted)
-    ended = _drop_versions(removal, conversation, BEFORE_ALL if is_empty else first)
-    left = [
-        [row for row in story.rows_of(each) if row not in deleted] for each in changed if each.recap_index is not None
-    ]
-    _queue(removal, conversation, [rows[-1] for rows in left if rows], running=ended and not is_empty)
-
-
-def renew_parts(removal: Removal, conversation: str, row: int) -> None:
-    """Queue anew what a conversation's story was made of a message that says something else now."""
-    story = _read_story(removal, conversation)
-    index = _find_first(story, {row})
-    if index is None:
-        return
-    anew = [scene.break_row for scene in _scenes_with(removal, story, {row}) if scene.recap_index is not None]
-    mine = (_V.persona_id == removal.persona, _V.conversation_key == conversation, _V.deleted_at.is_(None))
-    covering = removal.read_rows(select(_V.version).where(*mine, _V.new_scene_index >= index).limit(1))
-    _queue(removal, conversation, anew, running=bool(covering))
+    changed = _scenes_with(removal, story, messages)
+    if edited:
+        changed = _delete_made(removal, changed)
+    else:
+        _change_scenes(removal, story, changed, messages)
+    ended = _drop_versions(removal, conversation, first, edited=edited)
+    gone = () if edited else messages
+    left = [[row for row in story.rows_of(each) if row not in gone] for each in changed if each.recap_index is not None]
+    _queue(removal, conversation, [rows[-1] for rows in left if rows], running=ended)
 
 
 def _read_story(removal: Removal, conversation: str) -> Layout:
@@ -122,11 +115,24 @@ def _change_scenes(removal: Removal, story: Layout, changed: Sequence[Scene], de
     removal.counts[scene_table.name] += len((said_something | set(moved)) - dropped)
 
 
-def _drop_versions(removal: Removal, conversation: str, first: int) -> bool:
+def _delete_made(removal: Removal, scenes: Sequence[Scene]) -> list[Scene]:
+    """Delete the recaps of scenes that an operation made; return the scenes whose current one is gone."""
+    connection, persona = removal.connection, removal.persona
+    for scene in scenes:
+        mine = (_R.persona_id == persona, _R.scene_id == scene.id)
+        removal.delete(scene_recaps, _R.scene_id == scene.id, _R.provenance.in_(MADE))
+        if scene.provenance in MADE:
+            newest = connection.execute(select(func.max(_R.version_index)).where(*mine)).scalar()
+            change = update(scene_table).where(_S.persona_id == persona, _S.id == scene.id)
+            connection.execute(change.values(current_recap_index=newest))
+    return [scene for scene in scenes if scene.provenance in MADE]
+
+
+def _drop_versions(removal: Removal, conversation: str, first: int, *, edited: bool) -> bool:
     """Delete the versions that hold something of what goes; return whether there were some with a text."""
     mine = (_V.persona_id == removal.persona, _V.conversation_key == conversation)
-    versions = removal.read_rows(select(_V.version, _V.new_scene_index, _V.deleted_at).where(*mine))
-    stale = [row.version for row in versions if row.new_scene_index >= first]
+    versions = removal.read_rows(select(_V.version, _V.new_scene_index, _V.deleted_at, _V.provenance).where(*mine))
+    stale = [row.version for row in versions if row.new_scene_index >= first and (not edited or row.provenance in MADE)]
     if not stale:
         return False
     removal.delete_in(running_recaps, _V.version, stale, _V.conversation_key == conversation)

@@ -17,7 +17,7 @@ from core.database.schema import conversations
 from core.errors import MessageError
 from core.privacy import set_privacy
 from core.shapes import OperationRun
-from core.stories import handlers
+from core.stories import rules_scenes
 from tests.spec.stage import HERE
 from tests.spec.story import Model, Story
 from tests.store.world import count, rows_of
@@ -66,7 +66,7 @@ def conversation(story: Story) -> tuple[list[int], list[int]]:
 def test_f20_recaps_of_scenes_are_made_without_the_lines_of_people_at_full(
     story: Story, by_model: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handlers, "OFFSET", 0)
+    monkeypatch.setattr(rules_scenes, "OFFSET", 0)
     _, bob = conversation(story)
     level(story)
     model = Model(echo)
@@ -132,7 +132,7 @@ def test_f20_no_alternative_is_added_to_what_somebody_at_full_said(story: Story)
 def test_f18_what_stays_on_the_machine_is_shown_to_no_remote_model(
     story: Story, destination: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handlers, "OFFSET", 0)
+    monkeypatch.setattr(rules_scenes, "OFFSET", 0)
     _, bob = conversation(story)
     stories.add_scene_break(bob[-1], **story.given)
     stories.queue_recaps(HERE, **story.given)
@@ -177,7 +177,7 @@ def _summary(story: Story, rows: list[int]) -> None:
 def test_f47_what_is_cleared_while_the_model_writes_comes_back_nowhere(
     story: Story, begin: Callable[..., None], answer: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handlers, "OFFSET", 0)
+    monkeypatch.setattr(rules_scenes, "OFFSET", 0)
     rows = [story.say(f"The {CANARY} walked to house {n}.", minutes=60 - n) for n in range(12)]
     begin(story, rows)
     asked: list[str] = []
@@ -195,6 +195,28 @@ def test_f47_what_is_cleared_while_the_model_writes_comes_back_nowhere(
     assert [count(story.db, table, story.persona) for table in MADE[:6]] == [0] * 6
     assert stories.list_scenes(HERE, **story.given) == []
     assert count(story.db, schema.scenes, story.persona) == 0
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_p69_an_edit_leaves_no_made_text_of_what_was_said_before(story: Story) -> None:
+    """Earlier versions too; what a person wrote stays, and what comes before the message."""
+    rows = [story.say(f"Ann saw {CANARY if n == 3 else 'the sea'} from house {n}.", minutes=60 - n) for n in range(6)]
+    for row in (rows[1], rows[3], rows[5]):
+        stories.add_scene_break(row, **story.given)
+        story.run(Model(echo))
+    stories.set_scene_recap(rows[3], "Ann looked out.", **story.given)
+    story.run(Model(echo))
+    assert {"scene_recaps", "running_recaps"} <= set(where(story))
+    before = len(stories.get_running_recap_versions(HERE, **story.given))
+    assert chat_history_cache.edit_chat_message(rows[3], "Ann saw nothing.", **story.given).stored
+    assert where(story) == []
+    scenes = stories.list_scenes(HERE, **story.given)
+    assert [bool(scene["recap"]) for scene in scenes] == [True, True, True]
+    assert [each["content"] for each in stories.get_scene_recaps(rows[3], **story.given)] == ["Ann looked out."]
+    assert 0 < len(stories.get_running_recap_versions(HERE, **story.given)) < before
+    model = Model(echo)
+    story.run(model)
+    assert "Ann looked out." in model.asked[-1] and where(story) == []
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
