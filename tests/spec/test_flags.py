@@ -1,91 +1,63 @@
-"""Every flag changes something a host can see: one probe each (design: a flag without a probe does not exist)."""
+"""Every flag changes something a host can see: one probe for each whose effect no other test of its noun shows."""
 
 from __future__ import annotations
 
+import asyncio
+import re
+import time
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
-from core import chat_history_cache, synth_tagging
+from core import jobs, llm, short_term, stories, synth_tagging
 from core.calls import defaults
 from core.config import FLAGS, Settings
 from core.database.engine import Database
+from core.lifelong import Scheduler
+from core.llm import embedder
 from core.memories.capture import should_remember
-from core.personas import set_persona_text
-from tests.spec import (  # noqa: F401 - they register
-    probes_admin,
-    probes_api,
-    probes_conversations,
-    probes_lifelong,
-    probes_models,
-    probes_recall,
-    probes_short_term,
-    probes_stories,
-)
-from tests.spec.probes import PROBES, Probe, probe, register
-from tests.spec.stage import ELSEWHERE, HERE, Stage, snippets
+from core.prompt_engine import to_messages
+from core.web.context import WebContext
+from core.web.proxy import memory
+from tests.spec.lifelong_world import Life, Model, said_in
+from tests.spec.stage import HERE, NOW, Stage
+from tests.spec.story import Story
+from tests.unit.llm.embedding_server import running
+
+pytestmark = pytest.mark.engines("sqlite")  # a flag is read before any server is asked
+
+TESTS = Path(__file__).resolve().parents[1]
+
+Probe = Callable[[Stage, Any], object]
+PROBES: dict[str, tuple[Probe, Any, Any]] = {}
 
 
-def _lines(stage: Stage) -> None:
-    for n in range(6):
-        stage.say(f"tofu here {n}", minutes=60 - n)
-        stage.say(f"tofu there {n}", ELSEWHERE, "Bob", minutes=70 - n)
+def probe(before: Any, after: Any) -> Callable[[Probe], Probe]:
+    """Register what must differ between two values of the flag the function is named after."""
+
+    def keep(function: Probe) -> Probe:
+        PROBES[function.__name__.removeprefix("_").upper()] = (function, before, after)
+        return function
+
+    return keep
 
 
-def _context(name: str, key: str, text: str = "tofu", **more: Any) -> Probe:
-    def shown(stage: Stage, value: Any) -> object:
-        return stage.context(text, **{name: value}, **more).get(key, "absent")
-
-    return shown
+def _context(name: str, key: str, **more: Any) -> Probe:
+    return lambda stage, value: stage.context("tofu", **{name: value}, **more).get(key, "absent")
 
 
 for _name, _before, _after, _key in (
-    ("CONTEXT_VERBOSITY", 3, 5, "history_current_chat"),
-    ("HISTORY_LINES", None, 4, "history_current_chat"),
-    ("MEMORY_ITEMS", None, 1, "memories"),
-    ("PROMPT_LITE_MODE", 0, 1, "history_current_chat"),
-    ("TIMEZONE", "UTC", "Europe/Rome", "history_current_chat"),
     ("ENABLE_TAGS_PLACEHOLDER", 1, 0, "tags_placeholder"),
-    ("ENABLE_HISTORY_CURRENT_CHAT", 1, 0, "history_current_chat"),
-    ("ENABLE_HISTORY_RECENT", 1, 0, "history_recent"),
-    ("UNIFIED_HISTORY", 1, 0, "history_recent"),
     ("ENABLE_AI_DIARY", 1, 0, "ai_diary"),
-    ("AI_DIARY_FULL", 1, 0, "ai_diary"),
-    ("DIARY_HISTORY_DAYS", 2, 4, "ai_diary"),
-    ("DIARY_CHARS", 8000, 5, "ai_diary"),
-    ("ENABLE_MEMORIES", 1, 0, "memories"),
     ("SNIPPET_CHARS", 400, 80, "memories"),
     ("SNIPPET_WINDOW", "start", "match", "memories"),
 ):
-    register(_name, _before, _after, _context(_name, _key))
-register("ENABLE_THOUGHTS", 1, 0, _context("ENABLE_THOUGHTS", "thoughts", AI_DIARY_FULL=0))
-
-
-@probe(0, 2600)
-def _max_prompt_chars(stage: Stage, value: Any) -> object:
-    return stage.explain("tofu", MAX_PROMPT_CHARS=value)[1]["size"] > 2600
-
-
-@probe("auto", "actions")
-def _answer_format(stage: Stage, value: Any) -> object:
-    return stage.prompt("tofu", ANSWER_FORMAT=value)["instructions"]
-
-
-@probe(1, 0)
-def _include_local_time_in_prompts(stage: Stage, value: Any) -> object:
-    return "local_time" in stage.prompt("hi", INCLUDE_LOCAL_TIME_IN_PROMPTS=value)["input"]["payload"]
-
-
-@probe(10, 2)
-def _chat_history(stage: Stage, value: Any) -> object:
-    settings = Settings(chat_history=value)
-    return len(chat_history_cache.load_chat_history(HERE, db=stage.db, settings=settings, scope=stage.scope()))
-
-
-@probe("relevance", "recency")
-def _memory_ranking(stage: Stage, value: Any) -> object:
-    return snippets(stage.context("rare tofu", MEMORY_RANKING=value, CONTEXT_VERBOSITY=1, UNIFIED_HISTORY=0))
+    PROBES[_name] = (_context(_name, _key), _before, _after)
+PROBES["ENABLE_THOUGHTS"] = (_context("ENABLE_THOUGHTS", "thoughts", AI_DIARY_FULL=0), 1, 0)
 
 
 @probe(["en"], ["de"])
@@ -98,100 +70,186 @@ def _remember_phrases(stage: Stage, value: Any) -> object:
     return should_remember("Mark my words, it rains", None, settings=Settings(remember_phrases=value))
 
 
-@probe("default", "somebody")
-def _persona_id(stage: Stage, value: Any) -> object:
-    with_flag = Settings(persona_id=value)
-    return defaults.scope_for(None, with_flag).persona
-
-
-@probe(1, 0)
-def _private_stays_private(stage: Stage, value: Any) -> object:
-    if value:
-        stage.say("a secret zebra", "tg/direct", "Bob", minutes=9, privacy="direct")
-    return snippets(
-        stage.context("secret zebra", PRIVATE_STAYS_PRIVATE=value, is_private=False, path="tg/x", UNIFIED_HISTORY=0)
-    )
-
-
-@probe(0, 1)
-def _server_in_direct(stage: Stage, value: Any) -> object:
-    if not value:
-        stage.say("my zebra is striped", "tg/77", "Ann", minutes=900, server="s1")
-    return snippets(stage.context("zebra", SERVER_IN_DIRECT=value, is_private=True, path="tg/ann"))
-
-
-@probe("none", "full")
-def _privacy_default(stage: Stage, value: Any) -> object:
-    return chat_history_cache.save_chat_message(
-        "tg/70",
-        f"new {value}",
-        "Zed",
-        f"zed{value}",
-        db=stage.db,
-        settings=Settings(privacy_default=value),
-        scope=stage.scope("tg/70"),
-    ).stored
-
-
-@probe("remote", "local")
-def _prompt_destination(stage: Stage, value: Any) -> object:
-    if value == "remote":
-        stage.remember("quagga kept local", ["quagga"], local_only=True)
-    return snippets(stage.context("quagga", PROMPT_DESTINATION=value))
-
-
-@probe("sqlite:///a.db", "sqlite:///b.db")
-def _database_url(stage: Stage, value: Any) -> object:
-    return defaults.open_bare(settings=Settings(database_url=value)).target.shown
-
-
 @probe(10, 3)
 def _db_timeout_seconds(stage: Stage, value: Any) -> object:
     return defaults.open_bare("sqlite://", settings=Settings(db_timeout_seconds=value)).timeout_seconds
 
 
-@probe(None, "templates")
-def _templates_dir(stage: Stage, value: Any) -> object:
-    folder: Any = None
-    if value:
-        folder = stage.folder  # type: ignore[attr-defined]
-        (folder / "instructions.txt.j2").write_text("Answer in JSON with type, payload, thread_id, actions.")
-    return stage.prompt("hi", TEMPLATES_DIR=folder, ANSWER_FORMAT="actions")["instructions"]
+@probe("", "k")
+def _embedder_api_key(stage: Stage, value: Any) -> object:
+    with running() as server:
+        embedder.resolve(None, Settings(embedder=server.base(), embedder_api_key=value)).embed(["a"])
+        llm.close()
+        return server.headers[0].get("authorization")
 
 
-@probe("nowhere", "personas")
-def _persona_folder(stage: Stage, value: Any) -> object:
-    folder = stage.folder / value  # type: ignore[attr-defined]
-    if value == "personas":
-        set_persona_text("I am who I am.", settings={"PERSONA_FOLDER": str(folder)}, scope=stage.scope())
-    return stage.prompt("hi", PERSONA_FOLDER=str(folder))["instructions"]
+@probe(2.0, 0.1)
+def _proxy_memory_seconds(stage: Stage, value: Any) -> object:
+    turns, turn = memory.TurnMemory(WebContext(db=stage.db)), memory.Turn([], stage.scope(), None)
+    with patch.object(memory, "build_block", lambda *_: time.sleep(0.5) or "memories"):
+        try:
+            return asyncio.run(turns.build(turn, "who is tofu?", (), Settings(proxy_memory_seconds=value)))
+        except TimeoutError:
+            return "too late"
+
+
+# Memory that lasts
+
+
+@probe(1800, 60)
+def _memory_consolidation_interval_sec(stage: Stage, value: Any) -> object:
+    stage = Stage(stage.db)
+    stage.say("said", minutes=0.1)
+    settings = Settings(memory_consolidation_interval_sec=value, consolidate_every_n_messages=0)
+    scheduler, clock, runs = Scheduler(stage.db, personas=[stage.persona], settings=settings), stage.db.clock, 0
+    try:
+        for seconds in (0, 120):
+            clock.now = NOW + timedelta(seconds=seconds)
+            runs += len(scheduler.tick())
+    finally:
+        clock.now = NOW
+    return runs
+
+
+@probe(120, 20)
+def _consolidation_window(stage: Stage, value: Any) -> object:
+    stage = Stage(stage.db)
+    for n in range(22):
+        stage.say(f"said {n}", message_id=f"m{n}", minutes=(22 - n) / 60)
+    model = Model(key_facts=["a"])
+    Life(stage).consolidate_history(HERE, model=model, CONSOLIDATION_WINDOW=value)
+    return len(said_in(model.asked[0]))
+
+
+def _pruned(stage: Stage, **flags: Any) -> int:
+    life = Life(Stage(stage.db))
+    life.item("old and dull", days=366, importance=0.2)
+    life.item("dull a little", days=366, importance=0.3)
+    return int(life.prune_ltm(dry_run=True, **flags))
+
+
+@probe(365, 400)
+def _prune_max_age_days(stage: Stage, value: Any) -> object:
+    return _pruned(stage, PRUNE_MAX_AGE_DAYS=value)
+
+
+@probe(0.25, 0.4)
+def _prune_max_importance(stage: Stage, value: Any) -> object:
+    return _pruned(stage, PRUNE_MAX_IMPORTANCE=value)
+
+
+# Short-term memory
+
+
+def _turn(stage: Stage, channel: str, hours: float = 0, lines: int = 1, **flags: Any) -> Any:
+    """Hold a turn of Ann some hours ago."""
+    messages = [{"content": str(n), "sender_id": "ann"} for n in range(lines)]
+    at = {"user": "tg/ann", "channel": channel, "server": "s1", "at": NOW - timedelta(hours=hours)}
+    given: dict[str, Any] = {"db": stage.db, "settings": Settings(**flags), "scope": stage.scope()}
+    return short_term.write_turn({**at, "messages": messages}, [{"text": "re"}], **given)
+
+
+def _read(stage: Stage, **flags: Any) -> list[Any]:
+    given: dict[str, Any] = {"db": stage.db, "settings": Settings(**flags), "scope": stage.scope(server="s1")}
+    return list(short_term.get_for_user("tg/ann", **given))
+
+
+@probe(1, 0)
+def _enable_short_term(stage: Stage, value: Any) -> object:
+    _turn(stage, "tg/short")
+    return "short_term" in stage.context("hi", ENABLE_SHORT_TERM=value, server_id="s1", is_private=False, path="tg/new")
+
+
+@probe(12, 0.5)
+def _short_term_memory_ttl_hours(stage: Stage, value: Any) -> object:
+    _turn(stage, "tg/ttl", hours=1)
+    return len(_read(stage, short_term_memory_ttl_hours=value))
+
+
+@probe(24, 0.5)
+def _short_term_memory_summary_ttl_hours(stage: Stage, value: Any) -> object:
+    _turn(stage, "tg/sum", hours=1)
+    given: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": stage.scope()}
+    stage.db.clock.now = NOW - timedelta(hours=1)
+    short_term.update_short_term_memory("tg/ann", "tg/sum", "they met", "s1", **given)
+    stage.db.clock.now = NOW
+    return [entry["summary"] for entry in _read(stage, short_term_memory_summary_ttl_hours=value)]
+
+
+@probe(10, 3)
+def _short_term_memory_max_messages_per_channel(stage: Stage, value: Any) -> object:
+    _turn(stage, "tg/most", lines=9, short_term_memory_max_messages_per_channel=value)
+    return len(_read(stage)[0]["messages"])
+
+
+@probe(3, 1)
+def _short_term_max_channels(stage: Stage, value: Any) -> object:
+    for n in range(4):
+        _turn(stage, f"tg/room{n}")
+    given: dict[str, Any] = {"db": stage.db, "settings": Settings(short_term_max_channels=value)}
+    return len(short_term.build_short_term_context("tg/ann", "tg/new", "s1", scope=stage.scope(), **given))
+
+
+# Stories
+
+
+@probe("percent", "absolute")
+def _message_recap_context_type(stage: Stage, value: Any) -> object:
+    story = Story(stage.db, f"{stage.persona}-{value}")
+    story.recap(*(f"so it went {n}" for n in range(3)))
+    return story.included(MESSAGE_RECAP_CONTEXT_TYPE=value, MESSAGE_RECAP_CONTEXT_LIMIT=10, CONTEXT_TOKENS=256)
+
+
+@probe(10, 20)
+def _scene_min_length(stage: Stage, value: Any) -> object:
+    story = Story(stage.db, f"{stage.persona}-{value}")
+    for count, hours in ((15, 90), (15, 60), (10, 30)):
+        story.tell(count, start=timedelta(hours=hours))
+    jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **story.given)
+    story.run(SCENE_MIN_LENGTH=value)
+    return [each["last_index"] for each in stories.list_scenes(HERE, **story.given)]
+
+
+def _placed(name: str) -> Probe:
+    """Return a probe that shows injection and messages of a prompt with a running recap."""
+
+    def shown(stage: Stage, value: Any) -> object:
+        story = Story(stage.db, f"{stage.persona}-{value}")
+        story.tell(4)
+        story.add("x")
+        made = stories.get_running_recap_injection(HERE, **story.with_flags(**{name: value}))
+        return made, [each["role"] for each in to_messages(story.prompt(), settings=Settings(**{name.lower(): value}))]
+
+    return shown
+
+
+PROBES["SCENE_RECAP_ROLE"] = (_placed("SCENE_RECAP_ROLE"), "system", "user")
+PROBES["SCENE_RECAP_SCAN"] = (_placed("SCENE_RECAP_SCAN"), 0, 1)
 
 
 @pytest.fixture
-def full(db: Database, tmp_path: Path) -> Stage:
+def full(db: Database) -> Stage:
     """A persona with something for every probe."""
     made = Stage(db)
-    made.folder = tmp_path  # type: ignore[attr-defined]
-    _lines(made)
-    made.say("yes", who="self", minutes=50)
     for n in range(3):
+        made.say(f"tofu here {n}", minutes=60 - n)
         made.diary(f"tofu day {n}", minutes=80 - n, personal_thought=f"tofu thought {n}")
-    made.diary("tofu long ago", minutes=60 * 24 * 3)
     made.remember("x " * 300 + "rare tofu", ["pizza", "recipe"], 60 * 24 * 9)
     made.remember("tofu again", ["tofu", "round"], 30)
-    made.remember("tofu at last", ["tofu"], 20)
     synth_tagging.link_tags("pizza", "round", db=db, scope=made.scope())
     return made
 
 
-@pytest.mark.engines("sqlite")  # a flag is read before any server is asked
-@pytest.mark.parametrize("name", sorted(FLAGS))
-def test_every_flag_changes_something(full: Stage, name: str) -> None:
-    assert name in PROBES, f"{name} has no probe: nobody can tell what it does"
+@pytest.mark.parametrize("name", sorted(PROBES))
+def test_a_flag_changes_something(full: Stage, name: str) -> None:
     function, before, after = PROBES[name]
     first, second = function(full, before), function(full, after)
     assert first != second
 
 
-def test_no_probe_is_left_over_from_a_flag_that_is_gone() -> None:
+def test_every_flag_has_a_probe_or_is_set_where_its_noun_is_tested() -> None:
     assert set(PROBES) <= set(FLAGS)
+    folders = ("spec", "store", "unit", "isolation")
+    texts = [path.read_text(encoding="utf-8") for name in folders for path in (TESTS / name).rglob("test_*.py")]
+    named = {word.upper() for text in texts for word in re.findall(r"\b[A-Za-z]+(?:_[A-Za-z]+)*\b", text)}
+    assert set(FLAGS) - named == set(), "nobody can tell what they do"
