@@ -27,32 +27,8 @@ _TABLE = re.compile(
 )
 
 
-def unscoped(statement: str) -> list[str]:
-    """Return the tables of a statement that hold somebody's rows and are read or changed without saying whose.
-
-    >>> unscoped("SELECT e.id FROM memories AS e WHERE (+ e.persona_id) = ? AND e.id IN (?)")
-    []
-
-    >>> unscoped("SELECT content FROM memories WHERE memories.id = ?")
-    ['memories']
-    >>> unscoped("SELECT m.content FROM memories AS m WHERE m.persona_id = ? AND m.id = ?")
-    []
-    >>> unscoped("SELECT 1 FROM tags WHERE persona_id = ? UNION ALL SELECT 1 FROM memories WHERE id = ?")
-    ['memories']
-    >>> unscoped("SELECT t.tag FROM tags AS t JOIN memories AS m ON m.id = t.id WHERE t.persona_id = ?")
-    ['memories']
-    >>> unscoped("INSERT INTO tags (tag) VALUES (?)"), unscoped("INSERT INTO tags (persona_id, tag) VALUES (?, ?)")
-    (['tags'], [])
-    >>> unscoped("SELECT x FROM (SELECT id AS x FROM wishes) AS w WHERE persona_id = ?")
-    []
-    >>> unscoped("DELETE FROM search_fresh WHERE row_id = ?"), unscoped("SELECT persona_id FROM memories WHERE id = ?")
-    (['search_fresh'], ['memories'])
-    """
-    return sorted({table for table, _ in parts_for_all(statement)})
-
-
 def parts_for_all(statement: str) -> list[tuple[str, str]]:
-    """Return each table that `unscoped` names, with the part that touches it, lists of values as `(?)`.
+    """Return each table that a part touches for all personas, with that part, lists of values as `(?)`.
 
     >>> parts_for_all("SELECT 1 FROM tags WHERE persona_id = ? UNION ALL SELECT 1 FROM memories WHERE id IN (?, ?)")
     [('memories', 'SELECT 1 FROM memories WHERE id IN (?)')]

@@ -24,7 +24,7 @@ from core.database.statements import dialect_of
 from tests import package_modules
 from tests.databases import watched
 from tests.isolation.readers import READERS, walked
-from tests.isolation.statements import SCOPE_OF, parts_for_all, unscoped
+from tests.isolation.statements import parts_for_all
 from tests.isolation.world import World
 from tests.store import scenario
 from tests.store.world import open_db
@@ -158,25 +158,3 @@ def test_d1_every_reader_and_forgetting_name_their_persona(tmp_path: Path) -> No
         jobs.run_pending(**by)
     db.close()
     assert found == {}
-
-
-def test_d1_each_table_of_somebody_is_known() -> None:
-    assert {"memories", "chat_history_cache", "search_fresh", "short_term_memories", "memory_jobs"} <= set(SCOPE_OF)
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "SELECT id FROM memories WHERE id = ?",
-        "SELECT memories.id, memories.persona_id FROM memories WHERE memories.id IN (?, ?)",
-        "UPDATE memories SET persona_id = ? WHERE id = ?",
-        "DELETE FROM short_term_memories WHERE id = ?",
-        "SELECT 1 FROM tags AS t WHERE t.persona_id = ? UNION ALL SELECT 1 FROM memories AS m WHERE m.tier = ?",
-        "SELECT id FROM tags WHERE persona_id = ? AND tag IN (SELECT tag FROM tag_aliases WHERE alias = ?)",
-        "SELECT t.tag FROM tags AS t, memories AS m WHERE t.persona_id = ? AND m.id = ?",
-        "SELECT id FROM memories WHERE content = 'persona_id = 1'",
-        "SELECT id FROM memories ORDER BY persona_id = ?",
-    ],
-)
-def test_d1_the_check_finds_a_part_for_all(statement: str) -> None:
-    assert unscoped(statement) != []
