@@ -35,6 +35,14 @@ def test_l35_the_way_to_what_was_archived_and_since_when(db: Database, stage: St
         assert '<span class="state cancelled">No messages</span>' in upkeep
 
 
+def test_l35_items_are_counted_as_the_memory_screen_opens_and_not_again(operator: Operator, stage: Stage) -> None:
+    """A search, a page, a change and the screen that is read anew every few seconds count nothing."""
+    Life(stage).item("Tofu is a cat")
+    assert "How much is remembered" in operator.ask("GET", "/page/memory").text
+    for path, given in (("memory", {"q": "cat"}), ("memory", {"note": "pinned", "count": "1"}), ("upkeep", {})):
+        assert "How much is remembered" not in operator.ask("GET", f"/page/{path}", params=given).text
+
+
 def test_l23_deep_consolidation_shows_first_what_it_would_archive(db: Database, stage: Stage) -> None:
     """215 items became 31 by one click; now the click lists them, and a second one does it."""
     life = Life(stage)
@@ -43,7 +51,7 @@ def test_l23_deep_consolidation_shows_first_what_it_would_archive(db: Database, 
     with client_of(made(db)) as client:
         operator = Operator(client, stage.persona)
         shown = operator.ask("POST", "/page/upkeep/run", data={"action": "try_deep"}).text
-        assert "1 long-term item would be archived first" in shown and "old and dull" in shown
+        assert "1 item would be archived first" in shown and "old and dull" in shown
         assert sorted(life.texts()) == ["kept", "old and dull"]
         assert "1 item archived" in operator.ask("POST", "/page/upkeep/run", data={"action": "deep"}).text
         assert life.texts() == ["kept"]
@@ -85,6 +93,15 @@ def test_l35_items_tell_people_and_conversations_by_their_names(operator: Operat
     assert 'title="tg/ann">of Ann<' in shown and 'title="tg/42">in Tea room<' in shown
     assert ">of tg/bob<" in shown and ">in tg/43<" in shown
     assert f">{item}<" in operator.ask("GET", "/page/memory/item", params={"id": item}).text
+
+
+def test_l35_the_list_is_narrowed_by_every_filter_of_its_form(operator: Operator, stage: Stage) -> None:
+    life = Life(stage)
+    life.item("Tofu is a cat", tags=["pet", "cat"], kind="KeyFacts", importance=0.9)
+    life.item("Rex is a dog", tags=["pet"], kind="Mood", importance=0.2)
+    for asked in ({"tags": "pet, cat"}, {"kinds": "KeyFacts"}, {"min_importance": "0,5"}, {"q": "cat"}):
+        shown = operator.ask("GET", "/page/memory", params=asked).text
+        assert "Tofu is a cat" in shown and "Rex is a dog" not in shown, asked
 
 
 def test_r41_two_channels_of_one_name_are_told_apart_by_their_servers(operator: Operator, stage: Stage) -> None:

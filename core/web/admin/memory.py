@@ -12,7 +12,7 @@ from starlette.responses import StreamingResponse
 from ... import lifelong
 from ...base.wire_ids import LARGEST_ID
 from ...config.flags import PruneMode
-from ...errors import ItemNotFoundError, TransferError
+from ...errors import ItemNotFoundError
 from ...lifelong import BulkResult, CycleResult
 from ...memories.rules import DEFAULT_KIND
 from ...scope import Scope
@@ -110,12 +110,7 @@ def import_file(
         asking["scope"] = Scope(admin.call.persona, history_uid)
     if (file.size or 0) > MAX_BYTES:
         raise Refused(413, str(too_large(MAX_BYTES)))
-    try:
-        done = import_items(file.file, default_kind=default_kind, fmt=fmt, dry_run=dry_run, **asking)
-    except TransferError as error:
-        if str(error) == str(too_large(MAX_BYTES)):
-            raise Refused(413, str(error)) from None
-        raise
+    done = import_items(file.file, default_kind=default_kind, fmt=fmt, dry_run=dry_run, **asking)
     return ImportAnswer.model_validate(done.as_dict())
 
 

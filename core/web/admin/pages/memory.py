@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, Field
@@ -12,22 +14,23 @@ from starlette.responses import Response
 
 from .... import lifelong
 from ....lifelong import BulkResult
-from ....memories import table_sources
+from ....memories import table_figures, table_sources
 from ....memories.rules import INSTRUCTION
 from ...bodies import ItemSearch
 from ...errors import Refused
-from .formats import plural
-from .page import Fraction, Id, Ids, Key, Offset, Page, Words, name_items, split_ids
+from .formats import TIER_NAMES, plural
+from .page import SPLIT_COMMAS, Fraction, Id, Ids, Key, Offset, Page, Words, name_items, split_ids
 
 TEMPLATE = "memory.html.j2"
 PAGE_SIZES = (25, 50, 100)
+WEEKS = 13
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 MOST_UNDONE = 200
 """Ids that an address carries for undoing; a page has no more rows."""
 
 
 class Search(ItemSearch):
-    tags: Words | None = None
+    tags: Annotated[list[str] | None, SPLIT_COMMAS] = None
     min_importance: Fraction = None
     limit: Annotated[int, Field(ge=1, le=max(PAGE_SIZES))] = 50
 
@@ -71,7 +74,19 @@ def listing(page: Page) -> Response:
         names=name_items(page.db, page.persona, items_page["items"]),
         sizes=PAGE_SIZES,
         flash=build_flash(page),
+        # Counted as the screen opens, and not again for each search, page and change.
+        figures=None if search.model_fields_set or "note" in page.request.query_params else _count_items(page),
     )
+
+
+def _count_items(page: Page) -> dict[str, Any]:
+    """Return how many items hold by tier, and how many were known at the end of each of the last weeks."""
+    tiers: Counter[str] = Counter()
+    for kind in table_figures.count_kinds(page.db, page.persona):
+        tiers[TIER_NAMES.get(kind.tier, kind.tier or "No tier")] += kind.items
+    now = page.db.clock()
+    ends = [now - timedelta(weeks=back) for back in reversed(range(WEEKS))]
+    return {"tiers": tiers, "weeks": list(zip(ends, table_figures.count_by(page.db, page.persona, ends), strict=True))}
 
 
 class OneItem(BaseModel):

@@ -71,9 +71,8 @@ def split_ids(text: str) -> list[int]:
 Id = Annotated[int, BeforeValidator(lambda text: next(iter(split_ids(str(text))), 0))]
 """The first id of a text; 0 where there is none."""
 Ids = Annotated[list[int], BeforeValidator(lambda texts: split_ids(",".join(texts)))]
-Words = Annotated[
-    list[str], BeforeValidator(lambda texts: [part.strip() for part in ",".join(texts).split(",") if part.strip()])
-]
+SPLIT_COMMAS = BeforeValidator(lambda texts: [part.strip() for part in ",".join(texts).split(",") if part.strip()])
+Words = Annotated[list[str], SPLIT_COMMAS]
 Fraction = Annotated[float | None, BeforeValidator(lambda text: text.replace(",", "."))]
 Offset = Annotated[int, Field(ge=0)]
 Key = Annotated[str, StringConstraints(strip_whitespace=True)]

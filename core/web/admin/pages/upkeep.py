@@ -1,10 +1,7 @@
-"""Upkeep: how much is remembered, what waits, runs and failed in the background, and what is started by hand."""
+"""Upkeep: what waits, runs and failed in the background, and what is started by hand."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
 from typing import NamedTuple, cast
 
 from pydantic import BaseModel
@@ -13,20 +10,19 @@ from starlette.responses import Response
 from .... import jobs, lifelong, privacy
 from ....forgetting import delete_quarantined
 from ....jobs.rules import STATES
-from ....lifelong import CycleResult, Pruned, table_runs
+from ....lifelong import CycleResult, table_runs
 from ....lifelong.pruning import PROTECTED_IMPORTANCE
 from ....llm.table_usage import read_usage
 from ....memories import table_figures
 from ....shapes import OPEN_STATES, OperationState, Source
 from ...errors import Refused
-from .formats import TIER_NAMES, plural
+from .formats import plural
 from .page import Page, read_names, split_ids
 
 MOST_LISTED = 100
 MOST_RUNS = 20
 REASON = "by hand, admin page"
 USAGE_DAYS = 7
-WEEKS = 13
 MOST_SHOWN = 50
 """Pruned items that are shown with their texts."""
 
@@ -44,9 +40,6 @@ def listing(page: Page) -> Response:
     listed = jobs.list_operations(asked.state or STATES, limit=MOST_LISTED, **page.asking())
     runs = table_runs.read_newest(page.db, page.persona, MOST_RUNS)
     people, places = [each["participant"] for each in listed], [each["conversation"] for each in listed]
-    tiers: Counter[str] = Counter()
-    for kind in table_figures.count_kinds(page.db, page.persona):
-        tiers[TIER_NAMES.get(kind.tier, kind.tier or "No tier")] += kind.items
     return page.render(
         "upkeep.html.j2",
         title="Upkeep",
@@ -58,8 +51,6 @@ def listing(page: Page) -> Response:
         names=read_names(page.db, page.persona, people, [*places, *(run.conversation_key for run in runs)]),
         most=MOST_LISTED,
         open_states=OPEN_STATES,
-        tiers=tiers,
-        weeks=_count_weeks(page),
         runs=runs,
         usage=read_usage(page.db, USAGE_DAYS),
         today=f"{page.db.clock():%Y-%m-%d}",
@@ -68,13 +59,6 @@ def listing(page: Page) -> Response:
         asked_row=asked.ask,
         flash=_SAID.get(asked.note),
     )
-
-
-def _count_weeks(page: Page) -> list[tuple[datetime, int]]:
-    """Return how many items were known at the end of each of the last weeks, the latest being now."""
-    now = page.db.clock()
-    ends = [now - timedelta(weeks=back) for back in reversed(range(WEEKS))]
-    return list(zip(ends, table_figures.count_by(page.db, page.persona, ends), strict=True))
 
 
 _SAID = {
@@ -128,24 +112,21 @@ class Outcome(NamedTuple):
 
 
 def run(page: Page) -> Response:
-    action = _ACTIONS.get(page.field("action"))
-    if action is None:
+    action, model = page.field("action"), page.context.model
+    if action == "consolidate":
+        done = lifelong.trigger_memory_consolidation(REASON, model=model, **page.asking())
+        outcome = Outcome("Consolidation", _describe_cycle(done))
+    elif action == "deep":
+        done = lifelong.deep_consolidation(reason=REASON, model=model, **page.asking())
+        outcome = Outcome("Deep consolidation", _describe_cycle(done))
+    elif action in ("try_deep", "try_pruning", "prune"):
+        outcome = _prune(page, action)
+    else:
         raise Refused(422, "The form named no action. Press one of its buttons.")
-    outcome = action(page)
     texts = table_figures.texts(page.db, page.persona, [row_id for row_id, _ in outcome.items[:MOST_SHOWN]])
     return page.render(
         "outcome.html.j2", title=outcome.title, screen="upkeep", outcome=outcome, texts=texts, most=MOST_SHOWN
     )
-
-
-def _consolidate(page: Page) -> Outcome:
-    done = lifelong.trigger_memory_consolidation(REASON, model=page.context.model, **page.asking())
-    return Outcome("Consolidation", _describe_cycle(done))
-
-
-def _deep(page: Page) -> Outcome:
-    done = lifelong.deep_consolidation(reason=REASON, model=page.context.model, **page.asking())
-    return Outcome("Deep consolidation", _describe_cycle(done))
 
 
 def _describe_cycle(done: CycleResult) -> list[str]:
@@ -161,33 +142,10 @@ def _describe_cycle(done: CycleResult) -> list[str]:
     return lines
 
 
-def _prune_session(page: Page) -> Outcome:
-    done = lifelong.prune_session_by_ttl(**page.asking())
-    return Outcome("Expired session items", [f"{plural(done, 'item')} archived.", *done.notes], list(done.items))
-
-
-def _prune(page: Page) -> Outcome:
-    done = lifelong.prune_ltm(**page.asking())
-    return _show_pruned(page, "Pruning", done, f"{plural(done, 'long-term item')} archived.")
-
-
-def _try_pruning(page: Page) -> Outcome:
-    done = lifelong.prune_ltm(dry_run=True, **page.asking())
-    line = f"{plural(done, 'long-term item')} would be archived. Nothing was changed."
-    again = ("prune", f"Archive these {plural(done, 'item')}") if done else ("", "")
-    return _show_pruned(page, "Pruning, tried", done, line, *again)
-
-
-def _try_deep(page: Page) -> Outcome:
-    """Show what a deep run would archive, and what it asks a model for, before it does."""
-    done = lifelong.prune_ltm(dry_run=True, **page.asking())
-    line = f"{plural(done, 'long-term item')} would be archived first. Nothing was changed yet."
-    button = f"Archive {plural(done, 'item')} and consolidate" if done else "Consolidate deeply"
-    return _show_pruned(page, "Deep consolidation", done, line, "deep", button)
-
-
-def _show_pruned(page: Page, title: str, done: Pruned, line: str, action: str = "", button: str = "") -> Outcome:
-    settings = page.settings
+def _prune(page: Page, action: str) -> Outcome:
+    """Prune, or show first what pruning or a deep consolidation would archive."""
+    done = lifelong.prune_ltm(dry_run=action != "prune", **page.asking())
+    count, settings = plural(done, "item"), page.settings
     joint = "or" if settings.prune_mode == "any" else "and"
     rule = (
         f"Too old is {plural(settings.prune_max_age_days, 'day')} or more, {joint} too unimportant is below "
@@ -195,14 +153,10 @@ def _show_pruned(page: Page, title: str, done: Pruned, line: str, action: str = 
         f"{PROTECTED_IMPORTANCE:g} and above, and what stood in a prompt within that time stay. What was archived can "
         "be restored from the archive."
     )
-    return Outcome(title, [line, rule], list(done.items), action, button)
-
-
-_ACTIONS: Mapping[str, Callable[[Page], Outcome]] = {
-    "consolidate": _consolidate,
-    "try_deep": _try_deep,
-    "deep": _deep,
-    "prune_session": _prune_session,
-    "try_pruning": _try_pruning,
-    "prune": _prune,
-}
+    if action == "prune":
+        return Outcome("Pruning", [f"{count} archived.", rule], list(done.items))
+    lines = [f"{count} would be archived{' first' if action == 'try_deep' else ''}. Nothing was changed yet.", rule]
+    if action == "try_deep":
+        button = f"Archive {count} and consolidate" if done else "Consolidate deeply"
+        return Outcome("Deep consolidation", lines, list(done.items), "deep", button)
+    return Outcome("Pruning, tried", lines, list(done.items), "prune" if done else "", f"Archive these {count}")
