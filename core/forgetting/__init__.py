@@ -113,10 +113,6 @@ def forget(
     Returns:
         Table to rows deleted or changed, every table; all 0 where there is nothing of it.
 
-    Raises:
-        MessageError: not exactly one of the four, or one that cannot be a key or id.
-        StoreWriteError: nothing was changed.
-
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.conversations import add_saved_memory
     >>> from prompt_engine.db import forget
@@ -153,17 +149,7 @@ def delete_quarantined(
 ) -> bool:
     """Delete a row that the screening hook has flagged, for good; False where there is none.
 
-    Args:
-        source: `memories` or `ai_diary`, as `privacy.list_quarantined` gives it.
-        id: of the row.
-        scope: its persona.
-
-    Returns:
-        Whether it was there. A row that is not flagged is not touched.
-
-    Raises:
-        MessageError: no id.
-        StoreWriteError: nothing was changed.
+    `source` and `id` are as `privacy.list_quarantined` gives them. A row that is not flagged is not touched.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.conversations import add_saved_memory

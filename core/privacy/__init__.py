@@ -57,17 +57,9 @@ def scope_of(
 ) -> Scope:
     """Return the scope of a host's message; with it, what is saved of this turn is seen where it was said alone.
 
-    Args:
-        message: as for `build_json_prompt`.
-        interface_name, context_memory: as for `build_json_prompt`.
-        scope: gives persona and destination, and what the message does not say; the one of `use_scope` by default.
-
-    Returns:
-        Conversation, participant, server and privacy as `build_json_prompt` takes them from the message. No database is
-        asked.
-
-    Raises:
-        MessageError: the message cannot be used.
+    `message`, `interface_name` and `context_memory` are as `build_json_prompt` takes them; `scope` gives persona and
+    destination, and what the message does not say. No database is asked. A message that cannot be used is a
+    MessageError.
 
     >>> from prompt_engine.privacy import scope_of
     >>> message = {"message_id": 1, "date": None, "chat": {"id": 42}, "from_user": {"id": 7}, "text": "hi"}
@@ -88,21 +80,10 @@ def set_conversation_privacy(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, int]:
-    """Make a conversation, with its threads, public, direct or restricted, all its rows in one transaction.
+    """Make a conversation, with its threads, `public`, `direct` or `restricted`; return changed rows per table.
 
-    It is the only way to make a private conversation public.
-
-    Args:
-        conversation: its key.
-        privacy: `public`: seen in its server. `direct`: with one person. `restricted`: seen in itself alone.
-
-    Returns:
-        Changed rows per table: conversations, chat_history_cache, memories, ai_diary, conversation_summaries,
-        short_term_memories. All 0: it is not known, or is so already.
-
-    Raises:
-        MessageError: another word, or a key that does not fit.
-        StoreWriteError: nothing was changed.
+    All rows move in one transaction. It is the only way to make a private conversation public. All counts are 0 where
+    it is not known, or is so already. Another word, or a key that does not fit, is a MessageError.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.conversations import add_saved_memory
@@ -125,7 +106,7 @@ def set_conversation_local_only(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, int]:
-    """Let a conversation, with its threads, stay on this machine, or open it again; all its rows in one transaction.
+    """Let a conversation, with its threads, stay on this machine, or open it again; return changed rows per table.
 
     What is said in it later, and what is made of it, stays here too. What models elsewhere have been shown, they know.
 
@@ -134,14 +115,6 @@ def set_conversation_local_only(
         local_only: False lets it be shown to models elsewhere again.
         items: with `local_only=False`, open its memory items and diary entries too; otherwise they keep their marks,
             some of which may have been given to them alone.
-
-    Returns:
-        Changed rows per table: conversations, chat_history_cache, memories, ai_diary, conversation_summaries,
-        short_term_memories. All 0: it is not known, or is so already.
-
-    Raises:
-        MessageError: a key that does not fit, or a mark that is neither True nor False.
-        StoreWriteError: nothing was changed.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.privacy import set_conversation_local_only
@@ -165,16 +138,8 @@ def link_participants(
 ) -> dict[str, int]:
     """Make two participants one person: their direct messages meet, and the stricter privacy level holds for both.
 
-    Args:
-        a: participant key `interface/id`; the person goes by the key of this one.
-        b: the other.
-
-    Returns:
-        Changed rows per table; all 0 where they were linked already.
-
-    Raises:
-        MessageError: a key that is blank or does not fit.
-        StoreWriteError: nothing was changed.
+    The person goes by the key `interface/id` of the first. Returns changed rows per table, all 0 where they were linked
+    already.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.privacy import link_participants
@@ -193,17 +158,9 @@ def unlink_participant(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, int]:
-    """Make a participant a person of their own again; their direct messages go with them.
+    """Make a participant (`interface/id`) a person of their own again; their direct messages go with them.
 
-    Args:
-        participant: key `interface/id`.
-
-    Returns:
-        Changed rows per table; all 0 where they were linked to nobody.
-
-    Raises:
-        MessageError: a key that is blank or does not fit.
-        StoreWriteError: nothing was changed.
+    Returns changed rows per table, all 0 where they were linked to nobody.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.privacy import link_participants, unlink_participant
@@ -230,14 +187,6 @@ def set_privacy(
         participant: key `interface/id`.
         level: `none` keeps everything, `partial` nothing for the long term, `full` nothing.
 
-    Returns:
-        The level that holds, what was removed, and what is stored of the person still, for the host to offer
-        `forget`.
-
-    Raises:
-        MessageError: another level, a key that is blank or does not fit.
-        StoreWriteError: nothing was changed.
-
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.conversations import add_saved_memory
     >>> from prompt_engine.privacy import set_privacy
@@ -261,14 +210,7 @@ def list_quarantined(
 ) -> list[QuarantinedItem]:
     """Return what the screening hook has flagged of the scope's persona, newest first, for an operator.
 
-    Args:
-        limit: most rows, 1 to 10,000; beyond that the nearest. What is no number counts as 100, with one warning.
-
-    Returns:
-        One entry a row of memories and diary; [] without any.
-
-    Raises:
-        StoreReadError: nothing could be read.
+    `limit` is 1 to 10,000 rows; beyond that the nearest counts.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.conversations import add_saved_memory
@@ -299,17 +241,7 @@ def release(
 ) -> bool:
     """Let a flagged row be found; False where there is none.
 
-    Args:
-        source: `memories` or `ai_diary`.
-        id: as `list_quarantined` gives it.
-
-    Returns:
-        True where the row was flagged and is found from now on.
-
-    Raises:
-        ValueError: a source that has no flagged rows by its nature; names those that have.
-        MessageError: an id that is no whole number.
-        StoreWriteError: nothing was changed.
+    `source` and `id` are as `list_quarantined` gives them; another source is a ValueError.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.conversations import add_saved_memory
