@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -106,23 +107,14 @@ def read_included(read: Reader, persona: str, conversation: str) -> dict[int, st
     return {r.message_row: r.include for r in read(_INCLUDED, {"persona": persona, "conversation": conversation})}
 
 
-_MEMORIES = (
-    select(_C.id, _R.memory, _C.timestamp)
-    .select_from(chat_history_cache)
-    .join(message_recaps, and_(_R.persona_id == _C.persona_id, _R.message_row == _C.id, _R.alternative == OWN))
-    .where(
-        _C.persona_id == bindparam("persona"),
-        _C.id.in_(IDS),
-        _R.memory.is_not(None),
-    )
+_MEMORIES = select(_R.message_row, _R.memory).where(
+    _R.persona_id == bindparam("persona"), _R.alternative == OWN, _R.memory.is_not(None), _R.message_row.in_(IDS)
 )
 
 
-def read_memories(read: Reader, persona: str, rows: Collection[int]) -> list[tuple[int, str]]:
-    """Return `(message row, memory)` of these messages, oldest message first."""
-    stored = read_parts(read, _MEMORIES, {"persona": persona}, rows)
-    stored.sort(key=lambda r: (r.timestamp is not None, r.timestamp, r.id))
-    return [(r.id, r.memory) for r in stored]
+def read_memories(read: Reader, persona: str, rows: Collection[int]) -> dict[int, str]:
+    """Return message row to memory of those of these messages that have one."""
+    return {r.message_row: r.memory for r in read_parts(read, _MEMORIES, {"persona": persona}, rows)}
 
 
 # The prompt
@@ -235,18 +227,13 @@ def set_include(connection: Connection, persona: str, rows: Collection[int], inc
 def clear_conversation(connection: Connection, persona: str, conversation: str) -> dict[str, int]:
     """Delete all recaps of a conversation, of alternatives too, and return how many messages had each key."""
     here = (_R.persona_id == persona, _R.conversation_key == conversation)
-    chosen = select(
-        func.count(_R.memory).label("memory"),
-        func.count(_R.include).label("include"),
-        func.sum(case((_R.edited == 1, 1), else_=0)).label("edited"),
-    ).where(*here, _R.alternative == OWN)
-    counts = {name: int(n or 0) for name, n in connection.execute(chosen).mappings().one().items()}
-    query = select(_R.data).where(*here, _R.alternative == OWN, _R.data.is_not(None))
-    for text in connection.execute(query).scalars():
-        for name in read_object(text) or ():
-            counts[name] = counts.get(name, 0) + 1
+    columns = (_R.memory.is_not(None).label("memory"), _R.include.is_not(None).label("include"), _R.edited, _R.data)
+    counts: Counter[str] = Counter()
+    for row in connection.execute(select(*columns).where(*here, _R.alternative == OWN)):
+        counts.update(name for name in ("memory", "include", "edited") if getattr(row, name))
+        counts.update(read_object(row.data) or ())
     connection.execute(delete(message_recaps).where(*here))
-    return {name: n for name, n in counts.items() if n}
+    return dict(counts)
 
 
 # Messages that detection has looked at
@@ -263,15 +250,8 @@ def mark_checked(
         update_recap(connection, family, persona, conversation, row_id, {}, {_CHECKED: True}, now=now)
 
 
-_DATA = select(_R.message_row, _R.data).where(
-    _R.persona_id == bindparam("persona"),
-    _R.conversation_key == bindparam("conversation"),
-    _R.alternative == OWN,
-    _R.data.is_not(None),
-)
-
-
 def read_checked(read: Reader, persona: str, conversation: str) -> set[int]:
     """Return the messages of a conversation that are marked `auto_scene_break_checked`."""
-    rows = read(_DATA, {"persona": persona, "conversation": conversation})
-    return {r.message_row for r in rows if (read_object(r.data) or {}).get(_CHECKED)}
+    own = (_R.alternative == OWN, _R.data.is_not(None))
+    stored = select(_R.message_row, _R.data).where(_R.persona_id == persona, _R.conversation_key == conversation, *own)
+    return {r.message_row for r in read(stored, {}) if (read_object(r.data) or {}).get(_CHECKED)}

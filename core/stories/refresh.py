@@ -230,9 +230,9 @@ def get_recap_text(
     if call.place is None:
         return ""
     rows = table_recaps.read_included(call.reader(), call.persona, call.conversation)
-    return rules_recaps.concatenate(
-        memory for _, memory in table_recaps.read_memories(call.reader(), call.persona, rows)
-    )
+    memories = table_recaps.read_memories(call.reader(), call.persona, rows)
+    lines = table_lines.read_lines(call.reader(), call.persona, memories, with_text=False)
+    return rules_recaps.concatenate(memories[line.row_id] for line in lines)
 
 
 def concatenate_recap(
@@ -293,7 +293,7 @@ def _plan_changes(read: Reader, persona: str, conversation: str, count: int) -> 
     nothing: HidePlan = {"hide": [], "show": []}
     if count < 0:
         return nothing, None
-    newest = table_hidden.read_newest_breaks(read, persona, conversation, max(count, 1))
+    newest = table_hidden.read_breaks(read, persona, conversation, max(count, 1))
     last = newest[0] if newest and len(newest) >= count else None  # with fewer than `count` nothing is hidden
     if not table_hidden.is_misplaced(read, persona, conversation, last):
         return nothing, None
