@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, func, null, select, union_all
+from sqlalchemy import Connection, bindparam, null, select
 
 from ..database import sources
 from ..database.dialects import Key
@@ -29,39 +29,20 @@ from .rules import AudienceKey, split_key
 
 RANGE = 200
 """Rows indexed in one transaction."""
-MOST_AT_A_READ = 200
-"""Rows that one read indexes; the next read, a worker or `db reindex` goes on."""
 
 Progress = Callable[[str, int, int], None]
 
 
-def index_rows(db: Database, persona: str, most: int | None = None, progress: Progress | None = None) -> int:
-    """Index the rows that others inserted into a persona, and return how many there were."""
-    total = 0
-    for source in sources.ALL:
-        while (size := RANGE if most is None else min(RANGE, most - total)) > 0:
-            count = db.transaction(partial(_index_range, db, source, persona, size), source=source.table.name)
-            total += count
-            if progress is not None and count:
-                progress(source.table.name, total, 0)
-            if count < size:
-                break
-    return total
-
-
 def index_all_rows(db: Database, progress: Progress | None = None) -> int:
     """Index the rows that others inserted, of every persona, and return how many there were."""
-    personas = {row[0] for source in sources.ALL for row in db.read(_personas(source), source=source.table.name)}
-    return sum(index_rows(db, persona, progress=progress) for persona in sorted(personas))
-
-
-def count_waiting(db: Database, persona: str) -> int:
-    """Return how many rows of a persona wait to be indexed."""
-    counts = [
-        select(func.count()).select_from(s.table).where(s.table.c.persona_id == persona, s.table.c.indexed == 0)
-        for s in sources.ALL
-    ]
-    return sum(int(row[0]) for row in db.read(union_all(*counts), source="the rows that wait to be indexed"))
+    total = 0
+    for source in sources.ALL:
+        for (persona,) in db.read(_personas(source), source=source.table.name):
+            while count := db.transaction(partial(_index_range, db, source, persona), source=source.table.name):
+                total += count
+                if progress is not None:
+                    progress(source.table.name, total, 0)
+    return total
 
 
 @lru_cache(maxsize=8)
@@ -70,10 +51,10 @@ def _personas(source: SourceTable) -> Any:
     return select(c.persona_id).where(c.indexed == 0).distinct()
 
 
-def _index_range(db: Database, source: SourceTable, persona: str, most: int, connection: Connection) -> int:
+def _index_range(db: Database, source: SourceTable, persona: str, connection: Connection) -> int:
     # Readers and writers of the same rows end up one behind the other: who comes second finds none.
-    values = {"persona": persona, "most": most}
-    rows = [dict(row._mapping) for row in connection.execute(_inserted(source, db.family), values)]
+    inserted = connection.execute(_inserted(source, db.family), {"persona": persona})
+    rows = [dict(row._mapping) for row in inserted]
     if not rows:
         return 0
     audiences = _find_audiences(connection, db, persona, [_conversation_of(source, row) for row in rows])
@@ -99,7 +80,7 @@ def _inserted(source: SourceTable, family: str) -> Any:
     found_tags = (null() if source.tags is None else source.tags).label("found_tags")
     rows = select(c.id, c.audience_id, c.timestamp, *texts, *beside, found_tags)
     rows = rows.where(c.persona_id == bindparam("persona", type_=Key(64)), c.indexed == 0)
-    rows = rows.order_by(c.id).limit(bindparam("most", type_=Integer()))
+    rows = rows.order_by(c.id).limit(RANGE)
     return rows if family == "sqlite" else rows.with_for_update()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -26,15 +25,12 @@ from sqlalchemy import (
 )  # fmt: skip
 from sqlalchemy.types import NullType
 
-from ..base import logs
 from ..database import statements
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import audiences, conversations, counters, participants, tag_aliases, tag_links, tags
-from ..database.sources import BY_NUMBER
 from ..database.statements import Part
 from ..database.stored_values import from_key, read_whole
-from ..errors import StoreError, StoreReadError
 from ..index.lookups import NO_MATCH
 from ..scope import Privacy, Scope
 from ..shapes import Vocabulary
@@ -50,49 +46,15 @@ from .view import AccessSnapshot, ConversationFacts, Recent, Request, Viewer, fa
 
 LIVE_KEYS = 400
 
-_UNREADABLE = frozenset({1142, 1143, 1146})
-"""A table is missing, or may not be read."""
-
 
 def load_snapshot(
     db: Database, scope: Scope, request: Request, *, destination: str, private_stays_private: bool = True
 ) -> AccessSnapshot:
-    """Work out what a scope sees, in one statement; two more where others inserted rows by SQL since."""
-    try:
-        rows = _ask(db, scope, request, not private_stays_private)
-    except StoreReadError as error:
-        if error.number not in _UNREADABLE or not request.inserted_into:
-            raise
-        # A table of rows that cannot be read is no reason to see nothing: whoever reads it says so.
-        request = replace(request, inserted_into=())
-        rows = _ask(db, scope, request, not private_stays_private)
-    left = 0
-    if any(row[0] == INSERTED for row in rows):
-        indexed, left = _index_external_rows(db, scope.persona)
-        rows = _ask(db, scope, request, not private_stays_private) if indexed else rows
-    snapshot = _read(rows, scope, request, destination, private_stays_private)
-    return snapshot if not left else replace(snapshot, viewer=replace(snapshot.viewer, unindexed=left))
-
-
-def _ask(db: Database, scope: Scope, request: Request, wide: bool) -> Sequence[Any]:
+    """Work out what a scope sees, in one statement."""
     values: list[Any] = []
-    text = _statement(db.family, request, _values(scope, request), wide, values)
-    return db.read_driver(text, values, source="the visible audiences")
-
-
-def _index_external_rows(db: Database, persona: str) -> tuple[int, int]:
-    """Index rows that others inserted by SQL; return how many, and how many are left for later."""
-    from . import external_rows  # noqa: PLC0415 - it writes, and few databases have such rows
-
-    try:
-        indexed = external_rows.index_rows(db, persona, external_rows.MOST_AT_A_READ)
-        left = external_rows.count_waiting(db, persona) if indexed >= external_rows.MOST_AT_A_READ else 0
-    except StoreError as error:
-        logs.warning("inserted_rows_left", error=type(error).__name__, number=error.number)
-        return 0, 0
-    if left:
-        logs.warning("rows_not_indexed", rows=left)
-    return indexed, left
+    text = _statement(db.family, request, _values(scope, request), not private_stays_private, values)
+    rows = db.read_driver(text, values, source="the visible audiences")
+    return _read(rows, scope, request, destination, private_stays_private)
 
 
 def _values(scope: Scope, request: Request) -> dict[str, Any]:
@@ -118,7 +80,6 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], wide: b
     """Return the statement for what is asked, and append its values to `into`."""
     seen = _select_seen(wide, family).text(shared, into)
     parts = [*_select_always(family)]
-    parts += [_select_inserted(request.inserted_into, family)] if request.inserted_into else []
     parts += _select_vocabulary(family) if request.vocabulary_version is not None else ()
     parts += _select_recent(wide, family) if request.recent else ()
     branches = [part.text(shared, into) for part in parts]
@@ -211,17 +172,7 @@ def _vocabulary(by_part: Mapping[int, Sequence[Any]]) -> Vocabulary:
 
 # What it reads
 
-(
-    CONVERSATION,
-    PARTICIPANT,
-    AUDIENCE,
-    VERSION,
-    A_TAG,
-    ALIAS,
-    LINK,
-    RECENT,
-    INSERTED,
-) = range(9)
+CONVERSATION, PARTICIPANT, AUDIENCE, VERSION, A_TAG, ALIAS, LINK, RECENT = range(8)
 
 _SEEN: Any = table("seen", column("audience_id", ID), column("kind"), column("server_id"), column("ref"))
 
@@ -322,16 +273,6 @@ def _select_always(family: str) -> tuple[Part, ...]:
         audience,
     ]
     return tuple(Part(each, family) for each in parts)
-
-
-@lru_cache(maxsize=16)
-def _select_inserted(numbers: tuple[int, ...], family: str) -> Part:
-    """Return one row where others inserted rows of the persona by SQL into these sources that have no place yet."""
-    waiting: list[Any] = [null()]
-    for number in numbers:
-        c = BY_NUMBER[number].table.c
-        waiting.append(select(c.id).where(c.persona_id == _P, c.indexed == 0).limit(1).scalar_subquery())
-    return Part(select(*_row(INSERTED)).where(func.coalesce(*waiting, null()).is_not(None)), family)
 
 
 @lru_cache(maxsize=2)

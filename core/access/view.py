@@ -50,8 +50,6 @@ class Viewer:
     """Ids of the audiences seen."""
     conversations: Mapping[str, ConversationFacts] = field(default_factory=dict)
     """Stored conversations asked about: the scope's own, its parent, those of live messages."""
-    unindexed: int = 0
-    """Rows of the persona that other programs inserted and that are not indexed yet."""
 
     @property
     def sees_local_only(self) -> bool:
@@ -69,8 +67,6 @@ class Request:
     """Version of the tag vocabulary the caller holds; the vocabulary is read too when the stored one differs."""
     recent: int = 0
     """How many other conversations of each audience are read, those with the newest messages."""
-    inserted_into: tuple[int, ...] = (0, 1, 2)
-    """Numbers of the sources in which rows that others inserted by SQL are indexed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def _load_snapshot(call: PromptCall, db: Database) -> AccessSnapshot | None:
     """Return what the scope sees; None when that cannot be told."""
     version = tags_table.get_held(db, call.scope.persona)[0]
     request = Request(live_keys(call.live), vocabulary_version=version, recent=count_recent(call))
-    for step in (request, replace(request, vocabulary_version=None, inserted_into=())):
+    for step in (request, replace(request, vocabulary_version=None)):
         seen = call.guard(
             "conversations",
             lambda step=step: load_access(call.for_database(db), step),  # type: ignore[misc]

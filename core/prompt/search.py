@@ -19,7 +19,6 @@ from ..messages import table_cross_channel
 from ..messages.table_cross_channel import OwnRow
 from ..search.ranking.rows import FoundRow
 from ..search.table_rows import name_author
-from ..search.terms import list_unindexed
 from ..shapes import HistoryEntry, Hit, LeftOut
 from ..text import hits as text_hits
 from ..text.folding import collapsed, fold
@@ -40,7 +39,7 @@ def start_search(call: PromptCall, visible: VisibleContext) -> searching.Round |
         query = searching.prepare(tags=tags, keywords=words, query=call.asked_text, limit=limit, settings=s)
         if query.is_empty:
             return None
-        call.report.note(*query.notes, *list_unindexed(viewer))
+        call.report.note(*query.notes)
         # Some of the best rows stand in the history lists: seldom half as many as these have lines.
         extra = (call.caps.history + call.caps.recent) // 2 + 2
         return searching.start(searching.resolve(query, viewer, s, db, index=visible.index), db, extra=extra)

@@ -8,7 +8,6 @@ from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ..access.view import Request
 from ..base import logs
 from ..config import Settings
 from ..database import sources
@@ -82,11 +81,6 @@ class Query:
             without_conversations=tuple(sorted(self.exclude.conversations)),
             here=here,
         )
-
-    @property
-    def request(self) -> Request:
-        """Return what is asked beside who sees what."""
-        return Request(inserted_into=self.numbers)
 
     @property
     def is_empty(self) -> bool:

@@ -8,7 +8,6 @@ from typing import Any
 from ..database import sources
 from .choice import Result
 from .gather import MOST_COMPARED
-from .terms import list_unindexed
 
 
 def build_report(result: Result) -> dict[str, Any]:
@@ -42,7 +41,6 @@ def build_report(result: Result) -> dict[str, Any]:
         },
         "notes": [
             *query.notes,
-            *list_unindexed(result.round.search.viewer),
             *([str(error)] if (error := result.round.meaning_error) else []),
             *([f"The search index: {why}"] if (why := result.round.index_error) else []),
             *(

@@ -10,7 +10,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from ..access.view import Viewer
+from ..access.view import Request, Viewer
 from ..calls.call import Call, load_access
 from ..calls.defaults import default_embedder
 from ..config import Settings
@@ -113,9 +113,9 @@ class Search:
 def load_viewer(call: Call, query: Query) -> tuple[Query, Viewer]:
     """Return what is seen, and the query with the known tags of its text."""
     if not query.is_of_text:
-        return query, load_access(call, query.request).viewer
+        return query, load_access(call).viewer
     version, _ = tags_table.get_held(call.db, call.persona)
-    seen = load_access(call, replace(query.request, vocabulary_version=version))
+    seen = load_access(call, Request(vocabulary_version=version))
     vocabulary = tags_table.hold(call.db, call.persona, seen.vocabulary_version, seen.vocabulary)
     tags = tag_rules.extract(query.text, vocabulary=vocabulary, languages=call.settings.languages)
     return replace(query, tags=tuple(tag_rules.expand(tags, vocabulary))), seen.viewer
@@ -166,12 +166,6 @@ def _resolve_embedder(embedder: Any, settings: Settings) -> Any:
     from ..llm import embedder as semantic_embedder  # noqa: PLC0415 - loads what asks servers
 
     return semantic_embedder.resolve(embedder, settings)
-
-
-def list_unindexed(viewer: Viewer) -> list[str]:
-    """Return the note that rows of other programs are not found yet, where there are some."""
-    said = f"{viewer.unindexed} rows that were inserted by SQL are not indexed yet. Run `prompt-engine db reindex`."
-    return [said] if viewer.unindexed else []
 
 
 def widen(search: Search) -> Search | None:

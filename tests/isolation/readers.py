@@ -259,7 +259,7 @@ _reads("core.tokens.list_tokens", lambda p, **by: tokens.list_tokens(**by), "per
 # Files
 
 _reads("core.transfer.export_items",
-       lambda p, **by: ["".join(transfer.export_items(fmt=fmt, **by)) for fmt in ("json", "yaml", "jsonl")],
+       lambda p, **by: ["".join(transfer.export_items(fmt=fmt, **by)) for fmt in ("json", "jsonl")],
        "persona")  # fmt: skip
 
 

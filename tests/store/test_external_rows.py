@@ -20,7 +20,6 @@ from core.database.schema import (
 )  # fmt: skip
 from core.db import check_server, reindex
 from core.scope import Scope
-from core.synth_core_memory import explain_search
 from tests.store.search_world import NOW, find, memory, open_quick, said
 from tests.store.world import verify_index
 
@@ -71,8 +70,8 @@ CHAT = (
 
 
 def test_d40_a_plain_insert_is_found_by_tag_and_by_word(db: Database) -> None:
-    """The next search gives the row its place; nothing has to be run first."""
     run_sql(db, PLAIN)
+    assert external_rows.index_all_rows(db) == 1
     scope = Scope()
     assert [hit["snippet"] for hit in find(db, scope, tags=["pets"])] == ["Ann keeps a Xylofant"]
     assert [hit["snippet"] for hit in find(db, scope, keywords=["xylofant"])] == ["Ann keeps a Xylofant"]
@@ -88,6 +87,7 @@ def test_d40_messages_and_diary_entries_are_found_in_both_modes(db: Database) ->
     """Of every table the original application writes, with the columns it knows."""
     run_sql(db, DIARY)
     run_sql(db, CHAT)
+    assert external_rows.index_all_rows(db) == 2
     for ranking in ("relevance", "recency"):
         assert len(find(db, Scope(), keywords=["glaciers"], ranking=ranking)) == 1
         assert len(find(db, Scope(), tags=["ice"], ranking=ranking)) == 1
@@ -118,36 +118,30 @@ def test_d40_a_row_of_a_known_conversation_is_seen_there_alone(db: Database) -> 
         "INSERT INTO chat_history_cache (interface_path, message_text, sender_id, timestamp) "
         "VALUES ('tg/7', 'the whales are hidden', '7', '2026-03-10 10:00:00')",
     )
+    assert external_rows.index_all_rows(db) == 1
     hits = find(db, Scope(conversation="tg/9", participant="tg/9"), keywords=["hidden"])
     assert hits == []
     assert len(find(db, scope, keywords=["hidden"])) == 1
 
 
 def test_d40_a_broken_value_does_not_keep_the_others_out(db: Database) -> None:
-    """Tags that are no list are none; a search that cannot write finds what is indexed."""
+    """Tags that are no list are none."""
     run_sql(db, "INSERT INTO memories (content, tags) VALUES ('odd herring', '{\"a\": 1}')")
     run_sql(db, "INSERT INTO memories (content) VALUES ('herring without')")
+    assert external_rows.index_all_rows(db) == 2
     assert len(find(db, Scope(), keywords=["herring"])) == 2
     assert verify_index(db) == []
 
 
-def test_d40_more_rows_than_one_search_indexes_are_reported_and_wait(
-    db: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One search is not held up by all that another program wrote; nothing is missed without a word."""
-    assert external_rows.MOST_AT_A_READ == 200
-    monkeypatch.setattr(external_rows, "MOST_AT_A_READ", 3)
+def test_d40_rows_that_wait_are_counted_and_indexed_in_ranges(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader writes nothing: a worker or `reindex` gives them their place."""
     monkeypatch.setattr(external_rows, "RANGE", 2)
-    for n in range(8):
+    for n in range(5):
         run_sql(db, "INSERT INTO memories (content, tags) VALUES (?, '[]')", f"otter {n}")
-    hits, told = explain_search(keywords=["otter"], db=db, limit=10)
-    assert len(hits) == 3
-    assert [note for note in told["notes"] if "5 rows that were inserted by SQL" in note and "db reindex" in note]
+    assert find(db, Scope(), keywords=["otter"], limit=10) == []
     assert [one.where for one in check_server(db) if "wait to be indexed" in one.what] == ["memories"]
-    assert len(find(db, Scope(), keywords=["otter"], limit=10)) == 6
-    assert reindex(db) == 8
-    hits, told = explain_search(keywords=["otter"], db=db, limit=10)
-    assert (len(hits), told["notes"]) == (8, [])
+    assert external_rows.index_all_rows(db) == 5
+    assert len(find(db, Scope(), keywords=["otter"], limit=10)) == 5
     assert verify_index(db) == []
 
 
@@ -166,6 +160,7 @@ def test_d40_every_column_that_another_program_may_leave_out_has_a_default(
     run_sql(db, f"INSERT INTO {table} ({columns}) VALUES ({values})")
     waits = db.read_driver(f"SELECT indexed, timestamp FROM {table}", (), source="tests")
     assert tuple(waits[0]) == (0, None)
+    assert external_rows.index_all_rows(db) == 1
     assert len(find(db, Scope(), keywords=["pangolin"])) == 1
     done = db.read_driver(f"SELECT indexed, timestamp FROM {table}", (), source="tests")
     assert done[0][0] == 1 and done[0][1] is not None
