@@ -13,6 +13,7 @@ from ..database.schema import conversations, running_recaps, scene_recaps
 from ..database.schema import scenes as scene_table
 from ..messages import table_scenes
 from ..messages.table_scenes import Scene
+from ..stories.rules_scenes import BEFORE_ALL
 from ..stories.scenes import Layout, read_layout
 from . import rules
 from .table_rows import AT_ONCE, Removal
@@ -38,10 +39,11 @@ def delete_parts(removal: Removal, conversation: str, messages: Collection[int],
         changed = _delete_made(removal, changed)
     else:
         _change_scenes(removal, story, changed, messages)
-    ended = _drop_versions(removal, conversation, first, edited=edited)
     gone = () if edited else messages
+    is_empty = all(row in gone for row in story.rows)
+    ended = _drop_versions(removal, conversation, BEFORE_ALL if is_empty else first, edited=edited)
     left = [[row for row in story.rows_of(each) if row not in gone] for each in changed if each.recap_index is not None]
-    _queue(removal, conversation, [rows[-1] for rows in left if rows], running=ended)
+    _queue(removal, conversation, [rows[-1] for rows in left if rows], running=ended and not is_empty)
 
 
 def _read_story(removal: Removal, conversation: str) -> Layout:

@@ -231,7 +231,7 @@ def clear_conversation(connection: Connection, persona: str, conversation: str) 
     counts: Counter[str] = Counter()
     for row in connection.execute(select(*columns).where(*here, _R.alternative == OWN)):
         counts.update(name for name in ("memory", "include", "edited") if getattr(row, name))
-        counts.update(read_object(row.data) or ())
+        counts.update(list(read_object(row.data) or ()))
     connection.execute(delete(message_recaps).where(*here))
     return dict(counts)
 

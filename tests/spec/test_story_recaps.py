@@ -9,7 +9,7 @@ import pytest
 
 from core import chat_history_cache, stories
 from core.database.engine import Database
-from core.database.schema import message_alternatives, message_recaps
+from core.database.schema import message_alternatives, message_recaps, running_recaps
 from core.errors import MessageError
 from core.privacy import set_privacy
 from core.scope import Scope
@@ -298,8 +298,11 @@ def test_s9_a_deleted_message_takes_along_what_lies_on_it(story: Story) -> None:
     persona = story.persona
     assert [r.message_row for r in rows_of(story.db, message_recaps, persona)] == [second]
     assert count(story.db, message_alternatives, persona) == 0
+    stories.add_running_recap_version("so far", 0, 0, -1, -1, conversation=story.path, **asked)
+    operations = story.operations()
     assert chat_history_cache.clear_chat_history(story.path, **asked) == 1
-    assert count(story.db, message_recaps, persona) == 0
+    assert [count(story.db, table, persona) for table in (message_recaps, running_recaps)] == [0, 0]
+    assert story.operations() == operations  # nothing is left to make a text of
 
 
 def test_s13_a_recap_is_counted_when_it_is_written(story: Story) -> None:
