@@ -13,14 +13,13 @@ import typer
 from typer import Argument, BadParameter, Option
 
 from .. import config
-from ..base import logs, resources
+from ..base import logs
 from ..config import Problem, Settings
 from ..config.levels import describe_bad_token, known_flag
 from ..errors import ConfigError
 from . import output
 from .run import ForceOption, Run, command, refusals
 
-FolderArgument = Annotated[Path, Argument(metavar="[FOLDER]", help="Where to.", show_default=False)]
 PRESETS = Path(__file__).resolve().parent / "presets"
 
 
@@ -134,7 +133,7 @@ def preset(
     name: Annotated[
         str, Argument(metavar="NAME", help="bot, role-play, companion, vtuber or notes.", show_default=False)
     ],
-    folder: FolderArgument = Path(),
+    folder: Annotated[Path, Argument(metavar="[FOLDER]", help="Where to.", show_default=False)] = Path(),
     force: ForceOption = False,
 ) -> None:
     """Write a config.yaml for a kind of program.
@@ -144,35 +143,18 @@ def preset(
     known = sorted(file.stem for file in PRESETS.glob("*.yaml"))
     if name not in known:
         raise BadParameter(f"there is no preset {name!r}; known are {', '.join(known)}")
-    text = (PRESETS / f"{name}.yaml").read_text(encoding="utf-8")
-    head = [line.removeprefix("# ") for line in text.partition("\n\n")[0].splitlines()]
-    path = _write_file(folder, text, force=force)
-    run.answer({"file": str(path), "about": head}, lambda: output.lines([f"Written: {path}", *head]))
-
-
-@command("config write")
-def write(run: Run, folder: FolderArgument = Path(), force: ForceOption = False) -> None:
-    """Write a config.yaml that explains every flag.
-
-    It goes to FOLDER, the working directory by default. Every line is a comment, so it changes nothing.
-    """
-    shipped = resources.find("config.yaml").read_text(encoding="utf-8")
-    path = _write_file(folder, shipped, force=force)
-    run.answer({"file": str(path)}, str(path))
-
-
-def _write_file(folder: Path, text: str, *, force: bool) -> Path:
+    content = (PRESETS / f"{name}.yaml").read_bytes()
     path = folder / "config.yaml"
     try:
-        if path.exists() and not force and path.read_bytes() != text.encode():
-            raise ConfigError(
-                f"{str(path)!r} is there already. Name another folder, or replace it with --force.", source=str(path)
-            )
+        if path.exists() and not force and path.read_bytes() != content:
+            sentence = f"{str(path)!r} is there already. Name another folder, or replace it with --force."
+            raise ConfigError(sentence, source=str(path))
         folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
+        path.write_bytes(content)
     except OSError as error:
         raise ConfigError(f"{str(path)!r} cannot be written: {error.strerror}.", source=str(path)) from None
-    return path
+    head = [line.removeprefix("# ") for line in content.decode().partition("\n\n")[0].splitlines()]
+    run.answer({"file": str(path), "about": head}, lambda: output.lines([f"Written: {path}", *head]))
 
 
 @contextmanager

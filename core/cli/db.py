@@ -22,25 +22,17 @@ _STYLES = {"error": "red", "warning": "yellow"}
 
 
 @command("db init", creates=True)
-def init(run: Run) -> None:
-    """Make the tables. A database that has them stays as it is."""
-    from ..db import migrate as make_tables
-
-    db = run.open_bare()
-    done = make_tables(db)
-    run.answer({"database": db.target.shown, "created": done.changed, "messages": list(done.messages)})
-
-
 @command("db migrate", creates=True)
 def migrate(run: Run) -> None:
-    """Bring the database to the present.
+    """Make the tables, or bring those of an earlier version to the present.
 
-    Each step may run again. When there is nothing to do, nothing is changed.
+    When there is nothing to do, nothing is changed.
     """
     from .. import db as door
 
-    done = door.migrate(run.open_bare())
-    value = {"changed": done.changed, "applied": list(done.applied), "messages": list(done.messages)}
+    db = run.open_bare()
+    done = door.migrate(db)
+    value = {"database": db.target.shown, "changed": done.changed, "messages": list(done.messages)}
     run.answer(value, lambda: output.lines(done.messages))
 
 
@@ -95,16 +87,6 @@ def _print_findings(findings: list[Finding]) -> None:
         output.say(f"{one.severity}:{place} {one.what}", style=_STYLES.get(one.severity, ""))
         if one.remedy:
             output.indented(f"repair: {one.remedy}")
-
-
-@command("db stats")
-def stats(run: Run) -> None:
-    """Count the rows of every table."""
-    from ..upkeep import check as checking
-
-    counts = checking.count_rows(run.open_bare())
-    nothing = "There are no tables. Make them with: prompt-engine db init"
-    run.answer(counts, lambda: output.table(("table", "rows"), counts.items(), nothing, right=(1,)))
 
 
 @command("db reindex")

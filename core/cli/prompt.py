@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from typer import Argument, BadParameter, Option
+from typer import Argument, Option
 
 from . import output
 from .run import ConversationOption, LocalOption, Run, ServerOption, command, participant, refusals
@@ -18,16 +16,7 @@ from .run import ConversationOption, LocalOption, Run, ServerOption, command, pa
 class MessageOptions(NamedTuple):
     """The message to build for, and how much of a prompt."""
 
-    text: Annotated[
-        str | None, Argument(metavar="TEXT", help="What was said; - reads standard input.", show_default=False)
-    ] = None
-    message_file: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="The message as your program has it, a JSON object with message_id and date; - reads standard input.",
-        ),
-    ] = None
+    text: Annotated[str, Argument(metavar="TEXT", help="What was said; - reads standard input.", show_default=False)]
     conversation: ConversationOption = None
     user: Annotated[
         str | None, Option(metavar="ID", help="Id of who says it; interface/id without --conversation.")
@@ -75,32 +64,24 @@ def explain(run: Run, options: MessageOptions) -> None:
     run.answer(report, lambda: _print_report(report))
 
 
-def _read_options(run: Run, given: MessageOptions) -> tuple[Any, dict[str, Any]]:
-    """Return the message, of the file or made of the options, and the arguments to build a prompt with."""
-    if (given.text is None) == (given.message_file is None):
-        raise BadParameter("give the message either as TEXT or by --message-file")
-    interface = None
-    if given.message_file is not None:
-        if any((given.conversation, given.user, given.name, given.server, given.private)):
-            raise BadParameter(
-                "--message-file says where and by whom it was said; leave out --conversation, --user, --name, --server "
-                "and --private"
-            )
-        message = _read_message_file(given.message_file)
-    else:
-        user = given.user
-        if user is not None and given.conversation is None:
-            interface, _, user = (participant(None, user) or "").partition("/")
-        text = sys.stdin.read() if given.text == "-" else given.text
-        message = {"message_id": None, "date": None, "text": text}
-        if given.conversation is not None:
-            message["interface_path"] = given.conversation
-        if user is not None or given.name is not None:
-            message["from_user"] = {"id": user, "full_name": given.name or user, "username": user}
-        if given.server:
-            message["server_id"] = given.server
-        if given.private:
-            message["is_private"] = True
+def _read_options(run: Run, given: MessageOptions) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the message of the options, and the arguments to build a prompt with."""
+    interface, user = None, given.user
+    if user is not None and given.conversation is None:
+        interface, _, user = (participant(None, user) or "").partition("/")
+    message: dict[str, Any] = {
+        "message_id": None,
+        "date": None,
+        "text": sys.stdin.read() if given.text == "-" else given.text,
+    }
+    if given.conversation is not None:
+        message["interface_path"] = given.conversation
+    if user is not None or given.name is not None:
+        message["from_user"] = {"id": user, "full_name": given.name or user, "username": user}
+    if given.server:
+        message["server_id"] = given.server
+    if given.private:
+        message["is_private"] = True
     return message, {
         "interface_name": interface,
         "max_chars": given.max_chars,
@@ -108,16 +89,6 @@ def _read_options(run: Run, given: MessageOptions) -> tuple[Any, dict[str, Any]]
         "db": run.db,
         "scope": run.scope() if run.persona is not None else None,
     }
-
-
-def _read_message_file(file: Path) -> Any:
-    shown = "standard input" if str(file) == "-" else repr(str(file))
-    try:
-        return json.loads(sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise BadParameter(f"{shown} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        raise BadParameter(f"{shown} is not JSON in UTF-8; it must hold one object, the message") from None
 
 
 # For people

@@ -177,7 +177,9 @@ def command(path: str, *, without: Collection[str] = (), creates: bool = False) 
         listed = [(p.name, p.annotation, p.default) for p in own if p.name not in groups]
         for group in groups.values():
             hints = get_type_hints(group, include_extras=True)
-            listed += [(name, hints[name], group._field_defaults[name]) for name in group._fields]
+            listed += [
+                (name, hints[name], group._field_defaults.get(name, inspect.Parameter.empty)) for name in group._fields
+            ]
         common = [name for name in _COMMON if name not in without]
         listed += [(name, _COMMON[name], False if name == "debug" else None) for name in common]
         parameters = [

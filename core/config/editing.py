@@ -23,7 +23,7 @@ _COMMENT = re.compile(r"[ \t]+#")
 def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config.yaml") -> bool:
     """Write a flag's value to a configuration file, which is made where there is none. It acts on the next call.
 
-    The flag's line is replaced, or the commented one that `config write` made; else a line is added at the end.
+    The flag's line is replaced, or a commented one; else a line is added at the end.
 
     Args:
         name: the flag, in upper, lower or camel case.

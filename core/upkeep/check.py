@@ -82,14 +82,6 @@ def check_server(db: Database) -> list[Finding]:
     return sorted(findings, key=lambda one: SEVERITIES.index(one.severity))
 
 
-def count_rows(db: Database) -> dict[str, int]:
-    """Return the number of rows of every table that is there, in the order of the schema."""
-    there = inspection.list_names(inspection.read_facts(db))
-    parts = [f"SELECT '{name}', COUNT(*) FROM {ddl.quote(name, db.family)}" for name in TABLES if name in there]  # noqa: S608
-    rows = db.read_driver(" UNION ALL ".join(parts), (), source="all tables") if parts else ()
-    return {str(row[0]): int(row[1]) for row in rows}
-
-
 # SQLite
 
 

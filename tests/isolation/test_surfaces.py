@@ -135,7 +135,6 @@ COMMANDS = {
     "search": ["search", COMMON],
     "export": None,
     "tags list": ["tags", "list"],
-    "db stats": ["db", "stats"],
     "db check": ["db", "check"],
     "jobs list": ["jobs", "list"],
     "mcp": None,
@@ -146,7 +145,7 @@ IN_A_CONVERSATION = ("build", "explain", "search")
 OTHERS = {
     "remember", "import", "forget", "worker", "serve", "demo", "tags alias", "tags link",
     "db init", "db migrate", "db reindex", "db pack",
-    "config list", "config check", "config write",
+    "config list", "config check",
     "memory consolidate", "memory prune", "jobs cancel", "jobs retry",
     "token add", "token list", "token revoke",
     "config preset", "config set", "db backup",

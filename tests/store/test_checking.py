@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import insert
 
-from core.database import registry, schema
+from core.database import schema
 from core.database.engine import Database
 from core.db import insert_memory
 from core.errors import StoreError
@@ -191,17 +191,6 @@ def test_f74_expired_items_and_orphans_are_counted(db: Database) -> None:
     told = {one.where: one for one in check.check_server(db) if "memories of kind" not in one.what}
     assert "1 session items have expired" in told["memories"].what
     assert told["message_recaps"].severity == "warning" and "are gone" in told["message_recaps"].what
-
-
-def test_d36_stats_count_every_table(db: Database) -> None:
-    """`db stats` reads the registry; a table that is missing is left out."""
-    rows = [{"id": n, "content": "a"} for n in (1, 2, 3)]
-    db.transaction(lambda c: c.execute(insert(schema.memories), rows), source="test")
-    counted = check.count_rows(db)
-    assert list(counted) == [entry.table for entry in registry.REGISTRY]
-    assert {name: n for name, n in counted.items() if n} == {"memories": 3, "schema_version": 1}
-    run(db, "DROP TABLE tags")
-    assert "tags" not in check.count_rows(db)
 
 
 def test_f74_a_database_that_cannot_be_reached_is_an_error_not_a_finding() -> None:

@@ -6,24 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.conftest import ROOT, Command
-
-
-def test_config_write_never_replaces_what_somebody_wrote(run: Command, tmp_path: Path) -> None:
-    """A config.yaml is made once and edited for years."""
-    file, shipped = tmp_path / "config.yaml", (ROOT / "config.yaml").read_text()
-    assert run("config", "write").json == {"file": "config.yaml"}
-    assert file.read_text() == shipped
-    assert run("config", "write").code == 0
-    for theirs in (b"CONTEXT_VERBOSITY: 4\n", b"\xff", b"", shipped.encode() + b"# mine\n"):
-        file.write_bytes(theirs)
-        ran = run("config", "write")
-        assert (ran.code, ran.out, "--force" in ran.err) == (1, "", True)
-        assert file.read_bytes() == theirs
-    assert run("config", "write", "--force").code == 0
-    assert file.read_text() == shipped
-    assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
-    assert run("config", "write", file / "below").code == 1
+from tests.unit.cli.conftest import Command
 
 
 def test_l34_config_check_refuses_a_token_that_serve_refuses(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:

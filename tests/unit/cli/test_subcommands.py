@@ -16,22 +16,14 @@ import core.cli
 from tests.unit.cli.conftest import KITCHEN, ROOT, Command
 
 
-def test_build_prints_the_prompt(kitchen: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """From the command line, from standard input, and from a host's own message."""
+def test_build_prints_the_prompt(kitchen: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the command line and from standard input."""
     ran = kitchen("build", "Who repairs the oven?", "--conversation", KITCHEN, "--user", "Mara")
     assert list(ran.json) == ["context", "input", "instructions", "__pre_reduction_size", "actions"]
     assert any("Mrs. Adeyemi" in hit["snippet"] for hit in ran.json["context"]["memories"])
     assert ran.json["input"]["payload"]["source"]["name"] == "Mara"
     monkeypatch.setattr(sys, "stdin", io.StringIO("Who repairs the oven?"))
     assert kitchen("build", "-", "--conversation", KITCHEN).json["input"]["payload"]["text"] == "Who repairs the oven?"
-    message = {"message_id": 7, "date": "2026-03-10T12:00:00Z", "text": "The spare key?", "interface_path": KITCHEN}
-    file = tmp_path / "message.json"
-    file.write_text(json.dumps(message))
-    ran = kitchen("build", "--message-file", file)
-    assert ran.json["input"]["payload"]["source"]["message_id"] == "7"
-    assert any("Mr. Petersen" in hit["snippet"] for hit in ran.json["context"]["memories"])
-    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(message)))
-    assert kitchen("build", "--message-file", "-").json["input"] == ran.json["input"]
 
 
 def test_build_keeps_to_its_options(kitchen: Command) -> None:
@@ -41,18 +33,6 @@ def test_build_keeps_to_its_options(kitchen: Command) -> None:
     assert len(json.dumps(small.json, ensure_ascii=False)) <= 2500 < len(json.dumps(whole.json, ensure_ascii=False))
     messages = kitchen("build", "Lena?", "--conversation", KITCHEN, "--messages", "openai").json
     assert "system" in json.dumps(messages)
-
-
-def test_a_message_file_that_is_no_message_is_refused(made: Command, tmp_path: Path) -> None:
-    """F60 and F78: what the file holds is at fault, or that it is no JSON."""
-    file = tmp_path / "message.json"
-    file.write_text('{"txet": "hi"}')
-    ran = made("build", "--message-file", file)
-    assert (ran.code, "message_id" in ran.err) == (1, True)
-    file.write_text("hi")
-    assert made("build", "--message-file", file).code == 2
-    file.write_bytes(b"\xff")
-    assert made("build", "--message-file", file).code == 2
 
 
 def test_explain_is_a_report_for_programs_and_for_people(kitchen: Command) -> None:
@@ -143,17 +123,15 @@ def test_f76_rows_not_taken_are_told_on_stderr(run: Command, tmp_path: Path) -> 
 
 
 def test_db_subcommands_on_a_new_database(run: Command, tmp_path: Path) -> None:
-    """Made, checked, counted, indexed; each says so a second time too."""
+    """Made, checked, indexed; each says so a second time too."""
     (tmp_path / "own.db").touch(0o600)
     empty = run("db", "check", "--text")
     assert (empty.code, empty.out) == (0, "empty: run prompt-engine db init\n")
-    assert run("db", "stats").json == {}
-    assert run("db", "init").json["created"] is True
-    assert run("db", "init").json["created"] is False
+    assert run("db", "init").json["changed"] is True
+    assert run("db", "init").json["changed"] is False
     assert run("db", "migrate").json["changed"] is False
     assert run("db", "check").json == []
     run("remember", "tea")
-    assert run("db", "stats").json["memories"] == 1
     assert run("db", "reindex").json == {"done": 1}
     told = run("db", "check")
     assert [set(one) for one in told.json] == [{"severity", "what", "where", "remedy"}]
