@@ -111,7 +111,7 @@ def set_(
 ) -> None:
     """Set a flag in config.yaml: its line is changed, or added.
 
-    The file is that of --config or CONFIG_FILE, else the one in the working directory. It acts on the next call. A
+    The file is that of CONFIG_FILE, else the one in the working directory. It acts on the next call. A
     variable of the environment goes before it. A secret is not written: give it by a variable.
     """
     flag = _read_name(name)

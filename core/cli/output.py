@@ -51,7 +51,7 @@ def print_json(value: Any, *, in_one_line: bool = False) -> None:
 
 def say(text: str, style: str = "") -> None:
     """Print a sentence on stdout."""
-    _print(console(sys.stdout), text, style)
+    _print(sys.stdout, text, style)
 
 
 def lines(texts: Iterable[str]) -> None:
@@ -62,13 +62,14 @@ def lines(texts: Iterable[str]) -> None:
 
 def note(text: str, style: str = "") -> None:
     """Print a sentence on stderr."""
-    _print(console(sys.stderr), text, style)
+    _print(sys.stderr, text, style)
 
 
-def _print(to: Console, text: str, style: str) -> None:
+def _print(stream: TextIO, text: str, style: str) -> None:
     """Print a text, on a terminal wrapped between words. Indented lines are commands to copy: they stay whole."""
     from rich.text import Text
 
+    to = console(stream)
     indent = " " * (len(text) - len(text.lstrip(" ")))
     to.print(Text(indent + clean(text), style=style), soft_wrap=bool(indent) or not to.is_terminal)
 
@@ -98,7 +99,7 @@ def table(
     if nothing and not rows:
         say(nothing)
         return
-    grid = _make_grid(show_header=True)
+    grid = _make_grid()
     for number, name in enumerate(columns):
         aligned = number in right
         grid.add_column(name, justify="right" if aligned else "left", overflow="fold", no_wrap=aligned)
@@ -107,30 +108,23 @@ def table(
 
 def facts(rows: Iterable[tuple[str, object]]) -> None:
     """Print names and values on stdout, the values under each other."""
-    grid = _make_grid(show_header=False)
+    grid = _make_grid()
+    grid.show_header = False
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
     _print_rows(grid, rows)
 
 
 def show(value: Any, nothing: str = "") -> None:
-    """Print any answer: a list of objects as a table, an object as names and values, objects within it below."""
-    if not isinstance(value, Mapping):
-        rows = list(value)
-        names = list(rows[0]) if rows else []
-        numbers = [at for at, name in enumerate(names) if all(type(row[name]) is int for row in rows)]
-        cells = [[_cell(name, row[name]) for name in names] for row in rows]
-        table([name.replace("_", " ") for name in names], cells, nothing, right=numbers)
+    """Print any answer: a list of objects as a table, an object as names and values."""
+    if isinstance(value, Mapping):
+        facts((name.replace("_", " ").capitalize(), _cell(name, each)) for name, each in value.items())
         return
-    facts((_title(name), _cell(name, each)) for name, each in value.items() if not isinstance(each, Mapping))
-    for name, each in value.items():
-        if isinstance(each, Mapping) and each:
-            heading(_title(name))
-            table(("", "rows"), each.items(), right=(1,))
-
-
-def _title(name: str) -> str:
-    return name.replace("_", " ").capitalize()
+    rows = list(value)
+    names = list(rows[0]) if rows else []
+    numbers = [at for at, name in enumerate(names) if all(type(row[name]) is int for row in rows)]
+    cells = [[_cell(name, row[name]) for name in names] for row in rows]
+    table([name.replace("_", " ") for name in names], cells, nothing, right=numbers)
 
 
 def _cell(name: str, value: Any) -> object:
@@ -143,10 +137,10 @@ def _cell(name: str, value: Any) -> object:
     return "yes" if value is True else "no" if value is False else "" if value is None else value
 
 
-def _make_grid(*, show_header: bool) -> Table:
+def _make_grid() -> Table:
     from rich.table import Table
 
-    return Table(box=None, pad_edge=False, show_header=show_header, header_style="bold", padding=(0, 2, 0, 0))
+    return Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
 
 
 def _print_rows(grid: Table, rows: Iterable[Sequence[object]]) -> None:

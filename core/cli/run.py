@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import os
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
@@ -15,7 +13,7 @@ from typer import BadParameter, Option
 
 from ..config import Settings
 from ..errors import StoreError
-from ..scope import Destination, Privacy, Scope
+from ..scope import Destination, Scope
 from . import output
 
 if TYPE_CHECKING:
@@ -32,7 +30,6 @@ _COMMON: dict[str, Any] = {
     "persona_id": Annotated[
         str | None, Option("--persona-id", metavar="ID", help="Whose memory. Without it PERSONA_ID.", **_PANEL)
     ],
-    "config": Annotated[Path | None, Option("--config", metavar="FILE", help="Another config.yaml.", **_PANEL)],
     "as_json": Annotated[bool | None, Option("--json/--text", help=_JSON, **_PANEL)],
     "debug": Annotated[bool, Option("--debug", help="Show where an error came from.", **_PANEL)],
 }
@@ -130,15 +127,14 @@ class Run:
         participant: str | None = None,
         server: str = "",
         destination: Destination | None = None,
-        privacy: Privacy | None = None,
     ) -> Scope:
         """Return who is asking; the persona of `--persona-id`, else of PERSONA_ID."""
         persona = self.persona if self.persona is not None else self.settings.persona_id
-        return Scope(persona, conversation, participant, server, destination, privacy)
+        return Scope(persona, conversation, participant, server, destination)
 
-    def asking(self, conversation: str | None = None) -> dict[str, Any]:
+    def asking(self) -> dict[str, Any]:
         """Return the arguments every public function takes: database, settings and scope."""
-        return {"db": self.db, "settings": self.settings, "scope": self.scope(conversation)}
+        return {"db": self.db, "settings": self.settings, "scope": self.scope()}
 
     def answer(self, value: Any, show: Callable[[], None] | str | None = None, *, nothing: str = "") -> None:
         """Print the answer: `value` as JSON, or for people by `show`, which may be a sentence.
@@ -189,12 +185,12 @@ def command(path: str, *, without: Collection[str] = (), creates: bool = False) 
 
         def called(**given: Any) -> None:
             global debugging
-            database, persona, config, as_json, debug = (given.pop(each, None) for each in _COMMON)
+            database, persona, as_json, debug = (given.pop(each, None) for each in _COMMON)
             debugging = bool(debug)
             run = Run(database=database, persona=persona, as_json=as_json, creates=creates)
             for name, group in groups.items():
                 given[name] = group(**{field: given.pop(field) for field in group._fields})
-            with closing(run), _config_file(config):
+            with closing(run):
                 function(run, **given)
 
         called.__doc__ = function.__doc__
@@ -214,20 +210,6 @@ def _find_group(name: str) -> typer.Typer:
         _groups[name] = typer.Typer(help=GROUPS[name])
         app.add_typer(_groups[name], name=name)
     return _groups[name]
-
-
-@contextmanager
-def _config_file(file: Path | None) -> Iterator[None]:
-    """Read the settings from another file for the time of the block."""
-    before = os.environ.get("CONFIG_FILE")
-    if file is not None:
-        os.environ["CONFIG_FILE"] = str(file)
-    try:
-        yield
-    finally:
-        os.environ.pop("CONFIG_FILE", None)
-        if before is not None:
-            os.environ["CONFIG_FILE"] = before
 
 
 def participant(conversation: str | None, user: str | None) -> str | None:

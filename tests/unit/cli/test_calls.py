@@ -73,7 +73,6 @@ def test_what_a_new_installation_begins_with_makes_the_file(run: Command, tmp_pa
         (["build", "x", "--max-chars", "10"], "protected parts take"),
         (["remember", " "], "blank"),
         (["import", "missing.jsonl"], "'missing.jsonl' does not exist"),
-        (["config", "list", "--config", "missing.yaml"], "missing.yaml"),
     ],
 )
 def test_f78_a_failure_is_told_and_exits_1(made: Command, arguments: list[str], said: str) -> None:

@@ -144,13 +144,14 @@ def test_config_subcommands(run: Command, tmp_path: Path, monkeypatch: pytest.Mo
     """G17: the source of each value. G18: check lists all problems at once and exits 1."""
     file = tmp_path / "other.yaml"
     file.write_text("CONTEXT_VERBOSITY: 7\n")
-    (row,) = run("config", "list", "contextVerbosity", "--config", file).json
+    monkeypatch.setenv("CONFIG_FILE", str(file))
+    (row,) = run("config", "list", "contextVerbosity").json
     assert (row["flag"], row["value"], row["source"]) == ("CONTEXT_VERBOSITY", "7", "file")
-    assert "CONFIG_FILE" not in os.environ
-    assert "CONTEXT_VERBOSITY" not in run("config", "list", "--changed", "--text").out
+    assert "CONTEXT_VERBOSITY" in run("config", "list", "--changed", "--text").out
+    assert "TIMEZONE" not in run("config", "list", "--changed", "--text").out
     assert run("config", "check").json == []
     file.write_text("CONTEXT_VERBOSITY: ten\nCONTEXT_VERBOSTY: 4\n")
-    bad = run("config", "check", "--config", file, "--text")
+    bad = run("config", "check", "--text")
     assert (bad.code, len(bad.out.splitlines()) >= 2) == (1, True)
     assert "CONTEXT_VERBOSITY" in bad.out
 
