@@ -1,6 +1,6 @@
 """What the faces cost: starting, the proxy before a model server, a search over MCP; then many requests for a while.
 
-Everything is a process of its own on loopback: the command `serve --proxy --mcp --processes FACES_PROCESSES` (2), a
+Everything is a process of its own on loopback: FACES_PROCESSES (2) of the command `serve --proxy --mcp --share-port`, a
 model server that answers at once, and this client; all share the cores. Each table is printed when it is measured.
 The queue does not run: what it writes would change the databases that are kept.
 
@@ -80,10 +80,10 @@ def _free_port() -> int:
 
 
 @contextmanager
-def _running(words: list[str], port: int, path: str, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a server as a process until the block ends; enter it when it answers."""
+def _running(words: list[str], port: int, path: str, *, count: int = 1, **variables: str) -> Iterator[list[int]]:
+    """Run a server as processes until the block ends, and yield their ids; enter it when it answers."""
     env = {name: value for name, value in os.environ.items() if name not in ("ADMIN_TOKEN", "DATABASE_URL")}
-    child = subprocess.Popen([sys.executable, *words], cwd=ROOT, env={**env, **variables})
+    children = [subprocess.Popen([sys.executable, *words], cwd=ROOT, env={**env, **variables}) for _ in range(count)]
     try:
         until = time.monotonic() + 120
         while True:
@@ -91,13 +91,15 @@ def _running(words: list[str], port: int, path: str, **variables: str) -> Iterat
                 httpx2.get(f"http://127.0.0.1:{port}{path}", timeout=10)
                 break
             except httpx2.TransportError:
-                if child.poll() is not None or time.monotonic() > until:
+                if any(child.poll() is not None for child in children) or time.monotonic() > until:
                     raise RuntimeError(f"{' '.join(words[:4])} does not answer") from None
                 time.sleep(0.05)
-        yield child
+        yield [child.pid for child in children]
     finally:
-        child.terminate()
-        child.wait(60)
+        for child in children:
+            child.terminate()
+        for child in children:
+            child.wait(60)
 
 
 # One request after the other
@@ -120,16 +122,16 @@ def _measure_place(bench: Bench, engine: str, size: int, model: str) -> None:
     host = tokens.add_token("host", db=db, scope=Scope(PERSONA))
     own = tokens.add_token("scope", db=db, scope=Scope(PERSONA, participant=f"proxy/{WHO}"))
     words = ["-m", "core.cli", "serve", "--proxy", "--mcp", "--no-admin", "--no-worker", "--port", str(port)]
-    words += ["--processes", str(PROCESSES)]
+    words += ["--share-port"]
     url = f"http://127.0.0.1:{port}"
     place = f"{engine}, {size:,} memories, {PROCESSES} processes"
     try:
         variables = {"LLM_BASE_URL": model, "DATABASE_URL": bench.url(engine, size)}
-        with _running(words, port, "/health", **variables) as child:
+        with _running(words, port, "/health", count=PROCESSES, **variables) as pids:
             rows, count = _ask_in_turn(url, model, host["token"], own["token"])
             print(f"\n### One request after the other: {place}, {count} each, {load()}\n")
             print(table(["what", "p50 ms", "p95 ms", "promised"], rows), flush=True)
-            asyncio.run(_measure_rate(Target(url, host["token"], WHO, child.pid), place))
+            asyncio.run(_measure_rate(Target(url, host["token"], WHO, pids), place))
     finally:
         say("removing what was stored")
         for made in (host, own):

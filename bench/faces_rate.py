@@ -82,11 +82,11 @@ class Target:
         url: where it listens.
         token: of a host.
         who: what the ids of users begin with.
-        pid: of the server's first process.
+        pids: of the server's processes.
     """
 
-    def __init__(self, url: str, token: str, who: str, pid: int) -> None:
-        self._url, self._token, self._who, self._pid = url, token, who, pid
+    def __init__(self, url: str, token: str, who: str, pids: list[int]) -> None:
+        self._url, self._token, self._who, self._pids = url, token, who, pids
         self._texts = [each.text for each in messages(SENTENCES)]
         self._sent = 0
         limits = httpx2.Limits(max_connections=None)
@@ -140,7 +140,7 @@ class Target:
     def megabytes(self) -> float:
         """Return what the server's processes hold in memory."""
         total = 0
-        for pid in _list_processes(self._pid):
+        for pid in self._pids:
             status = Path(f"/proc/{pid}/status")
             if status.exists():
                 lines = [line for line in status.read_text().splitlines() if line.startswith("VmRSS:")]
@@ -148,7 +148,7 @@ class Target:
         return total / 1024
 
     def _read_cpu_ms(self) -> float:
-        fields = [_read_stat(pid) for pid in _list_processes(self._pid)]
+        fields = [_read_stat(pid) for pid in self._pids]
         return sum(1000 / _TICK * (int(each[11]) + int(each[12])) for each in fields if each)
 
 
@@ -159,15 +159,6 @@ def _read_stat(pid: int) -> list[str]:
         return stat.read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return []
-
-
-def _list_processes(pid: int) -> list[int]:
-    """Return a process and all it has started."""
-    parents = {int(path.name): _read_stat(int(path.name)) for path in Path("/proc").glob("[0-9]*")}
-    known = [pid]
-    for each in known:  # it grows while it is read
-        known += [child for child, fields in parents.items() if fields and int(fields[1]) == each]
-    return known
 
 
 async def find_rate(target: Target) -> tuple[float, Sequence[str], list[list[object]]]:

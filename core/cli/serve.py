@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import gc
 import json
-import multiprocessing
-import os
 import signal
 import socket
 import sys
-import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -27,7 +23,6 @@ from . import output
 from .run import ConversationOption, LocalOption, Run, ServerOption, command
 
 if TYPE_CHECKING:
-    import uvicorn
     from starlette.applications import Starlette
 
     from ..tokens.shapes import TokenKind
@@ -39,8 +34,6 @@ PortOption = Annotated[int | None, Option("--port", metavar="PORT", min=1, max=6
 
 KEPT_SECONDS = 75
 """How long a connection without requests stays open: longer than clients keep theirs, or they would use closed ones."""
-HUNG_SECONDS = 20
-"""How long a process may show no sign of life before it is ended and started again."""
 
 
 @command("serve", without={"persona_id", "as_json"}, creates=True)
@@ -68,7 +61,9 @@ def serve(
     worker: Annotated[
         bool, Option("--worker/--no-worker", help="Do the work in the background here too: recaps, summaries.")
     ] = True,
-    processes: Annotated[int, Option(metavar="N", min=1, max=64, help="Answer by N processes, without the page.")] = 1,
+    share_port: Annotated[
+        bool, Option("--share-port", help="Let other processes of this command listen on the port, too: one a core.")
+    ] = False,
 ) -> None:
     """Serve admin page, HTTP API, MCP and proxy until Ctrl-C.
 
@@ -83,29 +78,23 @@ def serve(
     asked = {name: value for name, value in given.items() if value is not None} or None
     settings = settings_for(asked)
     with_admin = bool(settings.admin_token) or not (proxy or mcp) if admin is None else admin
-    if processes > 1 and with_admin:
+    if share_port and with_admin:
         _refuse(
-            f"--processes {processes} does not go with the admin page, whose log-outs and wrong tokens one process "
-            "counts. Add --no-admin, and serve the page by another `prompt-engine serve` on another port."
-        )
-    if processes > 1 and run.db.target.in_memory:
-        _refuse(
-            f"--processes {processes} needs a database that several processes can open. Name a file or a server by "
-            "--database."
+            "--share-port does not go with the admin page, whose log-ins one process keeps. Add --no-admin, and serve "
+            "the page by another `prompt-engine serve` on another port."
         )
     served = {"admin": with_admin, "mcp": mcp, "proxy": proxy}
     app = _make_application(run, asked, allow_hosts or (), public_url=public_url, **served)
     # 2. listen
-    with _open_socket(settings.admin_host, settings.admin_port) as listening:
+    with _open_socket(settings.admin_host, settings.admin_port, share_port=share_port) as listening:
         _print_place(settings, public_url.rstrip("/"), **served)
-        with run_queue(run.db, asked) if worker else nullcontext():
-            if processes > 1:
-                make_app = partial(create_application, run.url, asked, tuple(allow_hosts or ()), mcp=mcp, proxy=proxy)
-                _run_processes(make_app, listening, processes)
-            else:
-                with suppress(KeyboardInterrupt), _terminated_as_interrupted():
-                    _freeze_loaded()
-                    _run_server(app, listening)
+        with (
+            run_queue(run.db, asked) if worker else nullcontext(),
+            suppress(KeyboardInterrupt),
+            _terminated_as_interrupted(),
+        ):
+            _freeze_loaded()
+            _run_server(app, listening)
     output.note("Stopped.")
 
 
@@ -160,13 +149,7 @@ def _refuse_missing(extra: str, error: ModuleNotFoundError) -> NoReturn:
 def _run_server(app: Starlette, listening: socket.socket) -> None:
     import uvicorn
 
-    uvicorn.Server(_build_config(app)).run(sockets=[listening])
-
-
-def _build_config(app: Any, **more: Any) -> uvicorn.Config:
-    import uvicorn
-
-    return uvicorn.Config(
+    settings = uvicorn.Config(
         app,
         log_config=None,
         access_log=False,  # addresses hold what was searched for
@@ -174,46 +157,11 @@ def _build_config(app: Any, **more: Any) -> uvicorn.Config:
         ws="none",
         lifespan="on",
         timeout_keep_alive=KEPT_SECONDS,
-        **more,
     )
+    uvicorn.Server(settings).run(sockets=[listening])
 
 
-def _run_processes(make_app: partial[Starlette], listening: socket.socket, count: int) -> None:
-    """Serve by processes that share a socket, until this one ends. One that dies is started again.
-
-    Raises:
-        typer.Exit: with 1, a process could not begin to serve.
-    """
-    from uvicorn.config import STARTUP_FAILURE
-    from uvicorn.supervisors import Multiprocess
-
-    config = _build_config(make_app, factory=True, workers=count, timeout_worker_healthcheck=HUNG_SECONDS)
-    supervisor = Multiprocess(config, [listening])
-    supervisor.run()
-    if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
-        raise typer.Exit(1)
-
-
-def create_application(
-    url: str | None, asked: dict[str, Any] | None, allowed: Collection[str], *, mcp: bool, proxy: bool
-) -> Starlette:
-    """Return what one of several processes serves, on connections of its own."""
-    threading.Thread(target=_end_with_parent, name="prompt-engine-parent", daemon=True).start()
-    run = Run(database=url, persona=None, as_json=False, creates=True)
-    app = _make_application(run, asked, allowed, admin=False, mcp=mcp, proxy=proxy)
-    _freeze_loaded()
-    return app
-
-
-def _end_with_parent() -> None:
-    """Wait until the process that started this one is gone, however it ended; then nobody else would end this one."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _open_socket(host: str, port: int) -> socket.socket:
+def _open_socket(host: str, port: int, *, share_port: bool = False) -> socket.socket:
     """Return a socket that listens.
 
     Raises:
@@ -221,7 +169,7 @@ def _open_socket(host: str, port: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listening = socket.create_server((host, port), family=family)
+        listening = socket.create_server((host, port), family=family, reuse_port=share_port)
         # asyncio sets it only on sockets that name their protocol. Without it an answer of two writes, as every stream
         # is, waits 40 ms for the other side to acknowledge the first.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
