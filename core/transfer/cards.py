@@ -8,7 +8,6 @@ import json
 import re
 import struct
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -16,8 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..access.table_overview import list_personas
-from ..calls.call import Call, GivenSettings, open_call
+from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import TransferError
 from ..personas import fill_names, get_persona_text, set_persona_text
@@ -29,7 +27,6 @@ from .items.formats import find_book
 
 MOST_BYTES = 20 * 1024**2
 """Most bytes of the JSON of a card, and of a file that is no picture."""
-MAX_PERSONAS = 1000
 _PNG = b"\x89PNG\r\n\x1a\n"
 _PNG_BYTES = 200 * 1024**2
 _KEYWORDS = (b"ccv3", b"chara")
@@ -120,9 +117,7 @@ def import_card(
         raise TransferError(f"{str(path)!r} holds no character card. Name a card as PNG, CHARX or JSON.")
     call = open_call(db, settings, scope)
     own = {"db": call.db, "settings": call.settings, "scope": call.scope}
-    notes = tuple(_note_namesakes(call))
-    if card.left_out:
-        notes += (f"Not taken from the card: {', '.join(card.left_out)}",)
+    notes = (f"Not taken from the card: {', '.join(card.left_out)}",) if card.left_out else ()
     text = get_persona_text(settings=call.settings, scope=call.scope)
     if text not in ("", card.text):
         raise TransferError(
@@ -135,16 +130,6 @@ def import_card(
         items = import_items(book, dry_run=dry_run, max_bytes=2 * MOST_BYTES, **own)  # type: ignore[arg-type]
     file = "" if dry_run else str(set_persona_text(card.text, settings=call.settings, scope=call.scope))
     return CardImport(card.name, len(card.text), file, items, notes, dry_run)
-
-
-def _note_namesakes(call: Call) -> Iterator[str]:
-    """Yield a note for each persona whose id differs from the call's in letter case alone."""
-    for persona in list_personas(call.db, MAX_PERSONAS):
-        if persona != call.persona and persona.casefold() == call.persona.casefold():
-            yield (
-                f"{persona!r} is another persona: its id differs from {call.persona!r} in letter case alone. "
-                f"Import the card with --persona-id {persona} if you mean that one"
-            )
 
 
 def read_card(path: Path) -> Card | None:
@@ -190,22 +175,10 @@ def _text_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
     at = 0
     while at + 8 <= len(content):
         size, kind = struct.unpack(">I4s", content[at : at + 8])
-        keyword, _, rest = content[at + 8 : at + 8 + size].partition(b"\x00")
-        at += 12 + size
         if kind == b"tEXt":
-            yield keyword, rest
-        elif kind == b"zTXt":
-            yield keyword, _inflate(rest[1:])
-        elif kind == b"iTXt":
-            text = rest[2:].split(b"\x00", 2)[-1]
-            yield keyword, _inflate(text) if rest[:1] == b"\x01" else text
-
-
-def _inflate(packed: bytes) -> bytes:
-    try:
-        return zlib.decompressobj().decompress(packed, 2 * MOST_BYTES)
-    except zlib.error:
-        return b""
+            keyword, _, text = content[at + 8 : at + 8 + size].partition(b"\x00")
+            yield keyword, text
+        at += 12 + size
 
 
 def _read_charx(stream: BinaryIO) -> Card | None:

@@ -1,10 +1,4 @@
-"""Writing a conversation into a file that another program reads.
-
-| Called by | For |
-|---|---|
-| the command `prompt-engine export` | `export_chat` |
-| hosts | the same |
-"""
+"""Writing a conversation into a file that another program reads."""
 
 from __future__ import annotations
 
@@ -33,7 +27,6 @@ from ..stories.table_imported import NOTHING, Beside
 from .formats.sillytavern import header as tavern_header
 from .formats.sillytavern import json_text
 from .formats.sillytavern import lines as tavern_lines
-from .formats.sillytavern.header import Places
 from .formats.sillytavern.lines import Said
 from .shapes import Progress
 
@@ -71,10 +64,10 @@ def export_chat(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ExportResult:
-    """Write a conversation into a file, and return what was written.
+    """Write a conversation into a file, whole or not at all, and return what was written.
 
     All messages are written, hidden and excluded ones too, with their alternatives, recaps and scenes, and the running
-    recap. What was imported and not changed comes back as it was in the file. The file appears whole or not at all.
+    recap. What was imported and not changed comes back as it was in the file.
 
     Args:
         path: the file, or a stream of bytes that is written to and stays open.
@@ -198,20 +191,19 @@ def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
     current = table_running.find_current_number(read, persona, conversation)
     _, chat, thread = split_key(conversation)
     chat_id = f"{chat}/{thread}" if thread else chat
-    header = tavern_header.write(line, versions, current, chat_id, _places(call) if versions else Places())
+    header = tavern_header.write(line, versions, current, chat_id, _indexes(call) if versions else ())
     return header, json_text.kept_lines(metadata, json_text.AFTER)
 
 
-def _places(call: StoryCall) -> Places:
-    lines: list[int] = []
-    line = 0
+def _indexes(call: StoryCall) -> list[int]:
+    """Return the index that each message of the conversation has in the file."""
+    indexes: list[int] = []
     read = call.reader("chat_history_cache")
     pages = table_lines.read_pages(read, call.persona, call.conversation, call.audiences, with_text=False)
     for row in chain.from_iterable(pages):
-        line += len(json_text.kept_lines(row.metadata, json_text.BEFORE))
-        lines.append(line)
-        line += 1
-    return Places(lines, range(len(lines)))
+        before = len(json_text.kept_lines(row.metadata, json_text.BEFORE))
+        indexes.append((indexes[-1] + 1 if indexes else 0) + before)
+    return indexes
 
 
 def _new_header(call: StoryCall) -> dict[str, Any]:

@@ -89,8 +89,6 @@ class Line:
     """Alternatives, recap and scene of the message, where the file has them as they are stored."""
     row: int = 0
     """Number of its line, where each line of the file is a message."""
-    index: int = 0
-    """Position in a file that keeps its order, from 0; lines that hold no message count too, headers do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,25 +123,18 @@ class Note(NamedTuple):
     metadata: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
-    """What a chat file says of its conversation as a whole."""
+class Ending(NamedTuple):
+    """What a chat file that is kept as it is says of its conversation as a whole."""
 
-    line: dict[str, Any]
+    room: Room
+    header: Mapping[str, Any] | None
     """The first line as it is kept."""
+    after: Sequence[str]
+    """The lines behind the last message."""
     versions: tuple[RecapVersion, ...] = ()
     """Of the running recap, by number."""
     current: int | None = None
     """Number of the current one of `versions`, None where the file names none."""
-
-
-class Ending(NamedTuple):
-    """The end of a chat file that is kept as it is."""
-
-    room: Room
-    header: Header | None
-    after: Sequence[str]
-    """The lines behind the last message."""
 
 
 Read = Line | Left | Fault | Note | Ending

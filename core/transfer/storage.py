@@ -27,10 +27,9 @@ from ..text.times import parse_time
 from .fields import MESSAGE_ID_BYTES, SPEAKER_BYTES, RefusedError, key_of, said_without_thoughts, text_of
 from .formats import ChatFiles
 from .formats.sillytavern import json_text
-from .formats.sillytavern.header import Places
 from .items.formats import Row
 from .items.storage import ItemWriter
-from .shapes import Ending, Fault, Header, Line, Note, Progress, Reading
+from .shapes import Ending, Fault, Line, Note, Progress, Reading
 from .survey import MAX_LISTED, IdMaker, Plan, text_digest
 
 BATCH = 500
@@ -65,8 +64,6 @@ class ChatWriter:
         self._privacies: dict[str, Privacy] = {}
         self._notes: list[tuple[str, Note]] = []
         self._endings: list[tuple[str, Ending]] = []
-        self._places: dict[str, list[tuple[int, int]]] = {}
-        """Conversation to (position in the file, row id) of its messages, where the order of the file is kept."""
         self.counts: Counter[str] = Counter()
         """`stored`, `edited`, `service`, `duplicate`, or the reason why not, to how many."""
         self.refused: list[Fault] = []
@@ -215,16 +212,11 @@ class ChatWriter:
             if there is None:
                 new.append(ready)
                 continue
-            self._add_place(ready, there.row_id)
             if _is_newer(there, ready):
                 edits.append((there, ready))
             elif not ready.line.is_service:
                 self.counts["duplicate"] += 1
         return new, edits
-
-    def _add_place(self, ready: _Ready, row_id: int | None) -> None:
-        if ready.line.room.keeps_order and row_id is not None:
-            self._places.setdefault(ready.message.conversation, []).append((ready.line.index, row_id))
 
     def _with_quotes(self, conversation: str, new: Sequence[_Ready], lines: Sequence[_Ready]) -> list[_Ready]:
         """Return lines that answer others with what these say, as far as that is known."""
@@ -247,7 +239,6 @@ class ChatWriter:
             write_beside=table_imported.insert_beside, instructions=instructions,
         )  # fmt: skip
         for ready, result, own, wishes in zip(new, written, beside, instructions, strict=True):
-            self._add_place(ready, result.id)
             if not result.stored:
                 self.counts[result.reason] += 1
                 continue
@@ -285,34 +276,23 @@ class ChatWriter:
 
     def _store_ending(self, conversation: str, ending: Ending) -> None:
         """Store what a file says of its conversation: the header's own fields, the versions of the running recap."""
-        call, persona, header = self._call, self._call.persona, ending.header or Header({})
-        line = None if ending.header is None else json_text.keep(header.line)
+        call, persona = self._call, self._call.persona
+        line = None if ending.header is None else json_text.keep(ending.header)
         metadata: dict[str, Any] = {} if line is None else {json_text.KEY: line}
         metadata |= {json_text.AFTER: list(ending.after)} if ending.after else {}
-        versions, has_scenes = header.versions, bool(self.story["scenes"])
-        order = table_hidden.read_rows(self._reader, persona, conversation) if versions or has_scenes else []
-        if has_scenes:
-            self._give_to_scenes(conversation, order)
-        if versions:
-            places = Places.build(self._places.get(conversation, ()), [row.row_id for row in order])
-            versions = tuple(
-                replace(
-                    version,
-                    prev_scene_index=places.to_own(version.prev_scene_index),
-                    new_scene_index=places.to_own(version.new_scene_index),
-                )
-                for version in versions
-            )
+        if self.story["scenes"]:
+            self._give_to_scenes(conversation)
         self.story["running_recaps"] += call.db.idempotent_transaction(
             lambda connection: table_imported.keep_conversation(
-                connection, persona, conversation, metadata or None, versions, header.current
+                connection, persona, conversation, metadata or None, ending.versions, ending.current
             ),
             source="conversations",
         )
 
-    def _give_to_scenes(self, conversation: str, order: Sequence[table_hidden.Row]) -> None:
+    def _give_to_scenes(self, conversation: str) -> None:
         """Leave to the scenes what they had hidden in the file: all of it, up to one of their breaks."""
         persona = self._call.persona
+        order = table_hidden.read_rows(self._reader, persona, conversation)
         breaks = table_hidden.read_breaks(self._reader, persona, conversation)
         at = {row.place: index for index, row in enumerate(order)}
         ends = [at[place] for place in breaks if place in at]

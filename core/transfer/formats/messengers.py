@@ -92,17 +92,6 @@ _NO_DISCRIMINATOR = "0000"
 class Discord(_Messenger):
     """Partitions of a channel are one conversation."""
 
-    def read(self, members: Sequence[Member]) -> Iterator[Read]:
-        """Yield the lines of every file, and a fault where it holds fewer than it says."""
-        for member in members:
-            count = 0
-            for read in super().read([member]):
-                count += not (isinstance(read, Fault) and read.place == member.name)
-                yield read
-            expected = self.head.get("messageCount")
-            if isinstance(expected, int) and not isinstance(expected, bool) and expected > count:
-                yield Fault(member.name, f"it says that it has {expected} messages, {count} were found")
-
     def _read_room(self, member: Member) -> Room:
         """Return the channel; a thread stands under its parent."""
         channel, server = dict_at(self.head, "channel"), id_at(dict_at(self.head, "guild"), "id")
@@ -338,9 +327,8 @@ class Slack(_Messenger):
         return Speaker(self.id_of_character(bot, shown) if bot else name or "unknown", shown, is_bot)
 
     def _words(self, value: Mapping[str, Any]) -> str:
-        """Return what a message says: its text, else its blocks, else the boxes of a bot."""
+        """Return what a message says: its text, else the boxes of a bot."""
         text = text_at(value, "text") or text_at(dict_at(value, "comment"), "comment")
-        text = text or "\n".join(_block_texts(list_at(value, "blocks"))).strip()
         boxes = list_at(value, "attachments")
         text = text or _join_boxes(boxes, ("pretext", "title", "text"), ("title", "value"), "fallback")
         return clean(html.unescape(_MARK.sub(lambda match: self._unmarked(match[1], match[2] or ""), text)))
@@ -357,33 +345,3 @@ class Slack(_Messenger):
             return label if label.startswith("@") else f"@{label or mark[1:].partition('^')[0]}"
         shown = mark.removeprefix("mailto:")
         return shown if not label or label in (mark, shown) else f"{label} ({mark})"
-
-
-def _block_texts(blocks: Sequence[Any], depth: int = 0) -> Iterator[str]:
-    """Yield the texts of blocks, a line for each."""
-    for block in blocks if depth <= 8 else ():
-        if not isinstance(block, Mapping):
-            continue
-        elements = list_at(block, "elements")
-        kind = text_at(block, "type")
-        if kind in ("rich_text_section", "rich_text_quote", "rich_text_preformatted"):
-            yield "".join(_element_text(each) for each in elements)
-        elif elements:
-            yield from _block_texts(elements, depth + 1)
-        elif text := text_at(block, "text") or text_at(dict_at(block, "text"), "text"):
-            yield text
-
-
-def _element_text(element: Any) -> str:
-    kind = text_at(element, "type")
-    if kind == "user":
-        return f"<@{id_at(element, 'user_id')}>"
-    if kind == "channel":
-        return f"<#{id_at(element, 'channel_id')}>"
-    if kind == "emoji":
-        return f":{text_at(element, 'name')}:"
-    if kind == "broadcast":
-        return f"<!{text_at(element, 'range')}>"
-    if isinstance(element, Mapping) and isinstance(element.get("text"), str):
-        return str(element["text"])
-    return text_at(element, "url")

@@ -6,15 +6,17 @@ send_date, mes, extra, swipes, swipe_id, swipe_info}. One file is one conversati
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from ....stories.rules_running import Version
 from ...fields import SPEAKER_BYTES, RefusedError, key_of, read_time, said_type, text_of
 from ...files import Member
 from ...json_values import BadJson, JsonLine, read_lines
-from ...shapes import BLANK, Ending, Fault, Header, Left, Line, Read, Reading, Room, Speaker
+from ...shapes import BLANK, Ending, Fault, Left, Line, Read, Reading, Room, Speaker
 from . import header, json_text, lines
 
 _HEADER = frozenset({"user_name", "character_name", "create_date", "chat_metadata"})
@@ -41,7 +43,11 @@ class _Chat:
         self._member = member
         self._reading = reading
         self._room = Room(member.stem, privacy="public" if reading.private is False else "direct", keeps_order=True)
-        self._header: Header | None = None
+        self._header: dict[str, Any] | None = None
+        self._versions: tuple[Version, ...] = ()
+        self._current: int | None = None
+        self._indexes: list[int] = []
+        """Positions of the messages in the file, from 0; lines that hold no message count too, headers do not."""
         self._created: datetime | None = None
         self._time: datetime | None = None
         self._written = ""
@@ -59,10 +65,22 @@ class _Chat:
                 if "mes" not in line.value and line.value.keys() & _HEADER:
                     self._read_header(line)
                 else:
-                    yield self._read_message(line)
+                    read = self._read_message(line)
+                    if isinstance(read, Line):
+                        self._indexes.append(line.row - 1 - self._headers)
+                    yield read
             except RefusedError as error:
                 yield Fault(self._member.name, str(error), line.row)
-        yield Ending(self._room, self._header, list(self._before))
+        versions = tuple(
+            replace(version, prev_scene_index=self._own_index(version.prev_scene_index),
+                    new_scene_index=self._own_index(version.new_scene_index))
+            for version in self._versions
+        )  # fmt: skip
+        yield Ending(self._room, self._header, list(self._before), versions, self._current)
+
+    def _own_index(self, index: int) -> int:
+        """Return the index in the conversation of the newest message at an index of the file or before it, else -1."""
+        return bisect_right(self._indexes, index) - 1
 
     def _read_header(self, line: JsonLine) -> None:
         self._headers += 1
@@ -70,8 +88,8 @@ class _Chat:
         if self._header is not None:
             self._reading.notes[_FURTHER] += 1
             return
-        self._header = header.read(value)
-        if json_text.keep(self._header.line) is None:
+        self._header, self._versions, self._current = header.read(value)
+        if json_text.keep(self._header) is None:
             self._reading.notes[_TOO_MUCH] += 1
         self._created = read_time(value.get("create_date"), self._reading.zone)
         for role, name in (("user", "user_name"), ("persona", "character_name")):
@@ -95,7 +113,7 @@ class _Chat:
             place=self._member.name, room=self._room, text=text, at=time, role=role, hidden=hidden,
             speaker=Speaker(name, name, is_assistant=is_persona), excluded=taken.excluded, beside=taken.beside,
             metadata=self._metadata(taken.kept), row=line.row,
-            index=line.row - 1 - self._headers, made_of=written,
+            made_of=written,
         )  # fmt: skip
 
     def _text(self, value: dict[str, Any]) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,7 +10,6 @@ from ....database.dialects import EPOCH, microseconds
 from ....stories.rules_running import Version
 from ....text.folding import clean
 from ...fields import fits_column
-from ...shapes import Header
 
 RUNNING = "auto_recap_running_scene_recaps"
 """Key of `chat_metadata` under which the extension keeps the running recap."""
@@ -23,43 +20,13 @@ _LATEST_MS = 253_370_764_800_000
 """The year 9999 has begun: later times are none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where the messages of a conversation stand in a chat file, whose lines that hold no message count too."""
-
-    lines: Sequence[int] = ()
-    """Indexes in the file, rising."""
-    own: Sequence[int] = ()
-    """The index in the conversation of the message at each of them, rising."""
-
-    @classmethod
-    def build(cls, stored: Iterable[tuple[int, int]], order: Iterable[int]) -> Places:
-        """Return where messages stand that were stored from a file."""
-        at = {row_id: index for index, row_id in enumerate(order)}
-        places = sorted((line, at[row_id]) for line, row_id in stored if row_id in at)
-        return cls([line for line, _ in places], [index for _, index in places])
-
-    def to_own(self, index: int) -> int:
-        """Return the index in the conversation of the newest message that stands at an index of the file or before it;
-        -1 where none does."""
-        at = bisect_right(self.lines, index) - 1
-        return -1 if at < 0 else self.own[at]
-
-    def to_file(self, index: int) -> int:
-        """Return the index in the file of a message of the conversation; those outside stay as far outside
-        as they are.
-        """
-        at = bisect_right(self.own, index) - 1
-        return index if at < 0 else self.lines[at] + index - self.own[at]
-
-
-def read(value: Mapping[str, Any]) -> Header:
-    """Return a header without the texts of its running recap, and these as versions."""
+def read(value: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Version, ...], int | None]:
+    """Return a header without the texts of its running recap, these as versions, and the number of the current one."""
     line = dict(value)
     metadata = line.get("chat_metadata")
     storage = metadata.get(RUNNING) if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(storage, dict) or not isinstance(storage.get("versions"), list):
-        return Header(line)
+        return line, (), None
     versions: dict[int, Version] = {}
     left = []
     for entry in storage["versions"]:
@@ -72,7 +39,7 @@ def read(value: Mapping[str, Any]) -> Header:
     current = storage.get("current_version")
     is_known = isinstance(current, int) and not isinstance(current, bool) and current in versions
     line["chat_metadata"] = {**metadata, RUNNING: {**storage, "versions": left}}
-    return Header(line, tuple(versions[number] for number in sorted(versions)), current if is_known else None)
+    return line, tuple(versions[number] for number in sorted(versions)), current if is_known else None
 
 
 def _version(entry: Any) -> Version | None:
@@ -101,8 +68,9 @@ def _time(value: Any) -> datetime | None:
 
 
 def write(
-    line: Mapping[str, Any], versions: Sequence[Version], current: int | None, chat_id: str, places: Places
+    line: Mapping[str, Any], versions: Sequence[Version], current: int | None, chat_id: str, indexes: Sequence[int]
 ) -> dict[str, Any]:
+    """Return the header with the running recap; `indexes` are those that the messages have in the file."""
     metadata = line.get("chat_metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     storage = metadata.get(RUNNING)
@@ -120,8 +88,8 @@ def write(
         if not is_taken or number is None:
             shown.append(entry)
         elif number in left:
-            shown.append(_filled(entry, left.pop(number), places))
-    shown += [_new(version, places) for _, version in sorted(left.items())]
+            shown.append(_filled(entry, left.pop(number), indexes))
+    shown += [_new(version, indexes) for _, version in sorted(left.items())]
     filled = {**storage, "versions": shown}
     if current is not None or (_is_one(entries, storage.get("current_version")) and not versions):
         filled["current_version"] = current or 0
@@ -133,20 +101,25 @@ def _is_one(entries: Sequence[Any], number: Any) -> bool:
     return any(isinstance(e, dict) and e.get("version") == number and e.get("content", "") is None for e in entries)
 
 
-def _filled(entry: Mapping[str, Any], version: Version, places: Places) -> dict[str, Any]:
+def _filled(entry: Mapping[str, Any], version: Version, indexes: Sequence[int]) -> dict[str, Any]:
     """Return an entry of the file with its text, and with the indexes the messages have in the new file."""
-    filled = {**entry, "content": version.content}
-    indexes = {name: places.to_file(getattr(version, name)) for name in _INDEXES if _whole(entry.get(name)) is not None}
-    return filled | indexes
+    new = _new(version, indexes)
+    return {**entry, "content": version.content} | {n: new[n] for n in _INDEXES if _whole(entry.get(n)) is not None}
 
 
-def _new(version: Version, places: Places) -> dict[str, Any]:
+def _new(version: Version, indexes: Sequence[int]) -> dict[str, Any]:
     return {
         "version": version.number,
         "timestamp": microseconds(version.created_at) // 1000 if version.created_at is not None else 0,
         "content": version.content,
         "scene_count": version.scene_count,
         "excluded_count": version.excluded_count,
-        "prev_scene_index": places.to_file(version.prev_scene_index),
-        "new_scene_index": places.to_file(version.new_scene_index),
+        "prev_scene_index": _in_file(version.prev_scene_index, indexes),
+        "new_scene_index": _in_file(version.new_scene_index, indexes),
     }
+
+
+def _in_file(index: int, indexes: Sequence[int]) -> int:
+    """Return the index in the file of a message; those outside stay as far outside as they are."""
+    at = min(index, len(indexes) - 1)
+    return index if at < 0 else indexes[at] + index - at

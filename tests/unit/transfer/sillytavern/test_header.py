@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.transfer.formats.sillytavern import header as tavern_header
 from core.transfer.formats.sillytavern import json_text as tavern_json
-from core.transfer.formats.sillytavern.header import RUNNING, Places
+from core.transfer.formats.sillytavern.header import RUNNING
 from tests.unit.transfer import tavern_world as world
 
 
@@ -27,9 +27,9 @@ def _storage(numbers: list[int], current: Any = 0) -> dict[str, Any]:
 def test_s48_a_header_that_was_not_changed_comes_back_as_it_was(found: tuple[list[int], int]) -> None:
     """Also where the versions stand in another order, or the current one is missing."""
     line = _line(_storage(*found))
-    header = tavern_header.read(line)
-    assert [v.number for v in header.versions] == sorted(found[0])
-    made = tavern_header.write(header.line, header.versions, header.current, "other", Places())
+    kept, versions, current = tavern_header.read(line)
+    assert [v.number for v in versions] == sorted(found[0])
+    made = tavern_header.write(kept, versions, current, "other", ())
     assert tavern_json.write(made) == world.dump(line)
 
 
@@ -42,20 +42,20 @@ def test_s48_what_is_no_version_stays_in_the_line(entry: Any) -> None:
     """It is kept where it stands, beside those that are."""
     storage = _storage([0])
     storage["versions"] = [entry, *storage["versions"], {**storage["versions"][0], "content": "a second 0"}]
-    header = tavern_header.read(_line(storage))
-    assert [v.content for v in header.versions] == ["So far 0."]
-    assert tavern_header.write(header.line, header.versions, 0, "c", Places()) == _line(storage)
+    kept, versions, _ = tavern_header.read(_line(storage))
+    assert [v.content for v in versions] == ["So far 0."]
+    assert tavern_header.write(kept, versions, 0, "c", ()) == _line(storage)
 
 
 @pytest.mark.parametrize("metadata", [None, 7, {}, {RUNNING: 7}, {RUNNING: {}}, {RUNNING: {"versions": 7}}])
 def test_s48_a_header_without_versions(metadata: Any) -> None:
     """It is kept as it is, and takes versions that were made here."""
     line = {"chat_metadata": metadata}
-    header = tavern_header.read(line)
-    assert (header.line, header.versions) == (line, ())
-    assert tavern_header.write(line, (), None, "c", Places()) == line
-    version = tavern_header.read(_line(_storage([3]))).versions[0]
-    made = tavern_header.write(line, (version,), 3, "c", Places())["chat_metadata"][RUNNING]
+    kept, versions, _ = tavern_header.read(line)
+    assert (kept, versions) == (line, ())
+    assert tavern_header.write(line, (), None, "c", ()) == line
+    version = tavern_header.read(_line(_storage([3])))[1][0]
+    made = tavern_header.write(line, (version,), 3, "c", ())["chat_metadata"][RUNNING]
     assert (made["chat_id"], made["current_version"]) == ("c", 3)
     assert list(made["versions"][0]) == [
         "version", "timestamp", "content", "scene_count", "excluded_count", "prev_scene_index", "new_scene_index"
