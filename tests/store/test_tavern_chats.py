@@ -198,7 +198,7 @@ def test_s48_what_is_not_known_has_no_effect(db: Database, tmp_path: Path) -> No
     _import(db, scope, world.SAMPLE)
     (row,) = [row for row in _stored(db, scope) if row.message_text.startswith("He sleeps")]
     assert (row.persona_id, row.role, row.hidden, list(json.loads(row.metadata))) == (
-        scope.persona, "persona", 0, ["sillytavern"]
+        scope.persona, "persona", 0, ["sillytavern", "sillytavern_digest"]
     )  # fmt: skip
     assert rows_of(db, chat_history_cache, "mallory") == []
     message = {"message_id": "1", "date": "2025-11-03T00:00:00Z", "text": "Where is the map?", "interface_path": CHAT}

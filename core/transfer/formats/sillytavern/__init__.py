@@ -18,6 +18,7 @@ from ...files import Member
 from ...json_values import BadJson, JsonLine, read_lines
 from ...shapes import BLANK, Ending, Fault, Left, Line, Read, Reading, Room, Speaker
 from . import header, json_text, lines
+from .lines import Said
 
 _HEADER = frozenset({"user_name", "character_name", "create_date", "chat_metadata"})
 _NO_TIME = "messages without send_date, given the time of the message before"
@@ -108,11 +109,11 @@ class _Chat:
         role, is_persona, hidden = lines.read_role(value)
         name = key_of(value.get("name"), "name", SPEAKER_BYTES) or self._names["user" if role == "user" else "persona"]
         written, time = self._read_time(value.get("send_date"))
-        taken = lines.split_line(value, text)
+        message, kept = lines.split_line(value, Said(text, role, name, time, hidden, False, None))
         return Line(
             place=self._member.name, room=self._room, text=text, at=time, role=role, hidden=hidden,
-            speaker=Speaker(name, name, is_assistant=is_persona), excluded=taken.excluded, beside=taken.beside,
-            metadata=self._metadata(taken.kept), row=line.row,
+            speaker=Speaker(name, name, is_assistant=is_persona), excluded=message.excluded, beside=message.beside,
+            metadata=self._metadata(kept, message), row=line.row,
             made_of=written,
         )  # fmt: skip
 
@@ -129,12 +130,13 @@ class _Chat:
         else:
             self._before.append(line)
 
-    def _metadata(self, kept: dict[str, Any]) -> dict[str, Any]:
+    def _metadata(self, kept: dict[str, Any], message: Said) -> dict[str, Any]:
         line, before = json_text.keep(kept), self._before
         self._before = []
         if line is None:
             self._reading.notes[_TOO_MUCH] += 1
-        fields = {json_text.KEY: line, json_text.BEFORE: before}
+        digest = None if line is None else message.digest()
+        fields = {json_text.KEY: line, json_text.DIGEST: digest, json_text.BEFORE: before}
         return {name: value for name, value in fields.items() if value}
 
     def _read_time(self, value: Any) -> tuple[str, datetime]:

@@ -10,9 +10,10 @@ from typing import Any
 
 from ...json_values import is_deeper
 
-KEY, BEFORE, AFTER = "sillytavern", "sillytavern_before", "sillytavern_after"
-"""Keys of a metadata column: a message's or header's own fields; lines of the file that are no messages here, before a
-message and behind the last."""
+KEY, DIGEST = "sillytavern", "sillytavern_digest"
+BEFORE, AFTER = "sillytavern_before", "sillytavern_after"
+"""Keys of a metadata column: a message's or header's own fields, and a digest of the message as it came; lines of the
+file that are no messages here, before a message and behind the last."""
 _SEPARATORS = (",", ":")
 KEPT_BYTES = 4 * 1024**2
 """Most bytes that are kept of one line beside its texts; a server takes no more than 16 MB in one statement."""

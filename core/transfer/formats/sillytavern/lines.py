@@ -1,12 +1,15 @@
-"""A message's line in a chat of SillyTavern: what is taken from it and what is kept, and the line made of
-them again; likewise the data of the recap extension in it.
+"""A message's line in a chat of SillyTavern: what is stored of it in columns, what is kept of it, and the line again.
+
+What is stored in columns, such as the text, the alternatives and the data of the recap extension, stands as null in the
+line that is kept, so that an edit or forgetting leaves nothing of it. An unchanged message is written by filling in
+these nulls. A digest of what is stored tells whether it was changed: then everything is written that is stored.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -15,27 +18,16 @@ from ....shapes import Role
 from ....stories import rules_recaps
 from ....stories.table_imported import NOTHING, Alternative, Beside, Recap, Scene
 from ....text.folding import clean
-from ....text.strict_json import make_strict
 from ...fields import SPEAKER_BYTES, RefusedError, fits_column, said_without_thoughts
-from .json_text import keep, kept
+from .json_text import DIGEST, keep, kept, write
 
 _OWN_TYPES: dict[str, Role] = {"narrator": "narrator", "comment": "system"}
 """`extra.type` of messages that no participant said."""
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """What a line comes to."""
-
-    kept: dict[str, Any]
-    """The line without what was taken out of it."""
-    beside: Beside
-    excluded: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Said:
-    """A stored message."""
+    """A message as it is stored."""
 
     text: str
     role: str
@@ -45,6 +37,15 @@ class Said:
     excluded: bool
     metadata: Mapping[str, Any] | None
     beside: Beside = NOTHING
+
+    def digest(self) -> str:
+        """Return what tells one state of the message from another."""
+        versions = [
+            (each.number, each.text, each.is_current, None if each.is_current else _recap_values(each.recap))
+            for each in self.beside.alternatives
+        ]
+        state = [self.text, self.hidden, _values(self), versions]
+        return hashlib.sha256(write(_sorted(state)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def read_role(value: Mapping[str, Any]) -> tuple[Role, bool, bool]:
@@ -66,52 +67,56 @@ def read_role(value: Mapping[str, Any]) -> tuple[Role, bool, bool]:
     return "persona", True, hidden
 
 
-# Out of a line
-
-
-def split_line(value: Mapping[str, Any], text: str) -> Taken:
-    is_whole = isinstance(value.get("mes"), str) and clean(value["mes"]) == text
-    line = {**value, "mes": None} if is_whole else dict(value)
-    extra, own = _split_extra(value.get("extra"), _OF_MESSAGE)
-    if own:
-        line["extra"] = extra
-    recap = _read_recap(own)
-    scene = _read_scene(own)
-    alternatives = _take_alternatives(line, text, recap)
-    return Taken(line, Beside(recap, alternatives, scene), bool(own.get("exclude")))
-
-
-def _take_alternatives(line: dict[str, Any], text: str, own: Recap | None) -> tuple[Alternative, ...]:
-    """Return the alternatives of a line that is about to be kept, and take them out of it."""
-    swipes = line.get("swipes")
-    if not isinstance(swipes, list) or not swipes:
-        return ()
-    texts = [_text(swipe, line) for swipe in swipes]
-    line["swipes"] = [None if shown is not None and shown == clean(swipe) else swipe
-                      for swipe, shown in zip(swipes, texts, strict=True)]  # fmt: skip
-    infos = line.get("swipe_info")
-    infos = list(infos) if isinstance(infos, list) else []
-    current = _current(line.get("swipe_id"), texts, text)
-    is_alone = texts == [text]
-    alternatives = []
-    for number, shown in enumerate(texts):
-        if shown is None:
-            continue
-        info = infos[number] if number < len(infos) else None
-        recap = None
-        if isinstance(info, dict) and (number != current or own is not None):
-            extra, taken = _split_extra(info.get("extra"), _OF_RECAP)
-            recap = _read_recap(taken)
-            infos[number] = {**info, "extra": extra} if taken else info
-        alternatives.append(Alternative(number, shown, number == current, recap=recap))
-    if infos:
-        line["swipe_info"] = infos
-    return () if is_alone else tuple(alternatives)
-
-
 def without_thoughts(text: str, line: Mapping[str, Any]) -> str:
     """Return the text of a line as it is stored: a character's without its thoughts."""
     return text if line.get("is_user") else said_without_thoughts(text)
+
+
+# Out of a line
+
+
+def split_line(value: Mapping[str, Any], message: Said) -> tuple[Said, dict[str, Any]]:
+    """Return the message with what the line has beside it, and the line that is kept."""
+    line = dict(value)
+    line["mes"] = _left(value.get("mes"), message.text)
+    extra, data = _take_data(value.get("extra"), _KEYS)
+    if data:
+        line["extra"] = extra
+    beside = Beside(_read_recap(data), (), _read_scene(data))
+    message = replace(message, excluded=bool(data.get("exclude")), beside=beside)
+    alternatives = tuple(_take_alternatives(line, message))
+    if alternatives != (Alternative(0, message.text, is_current=True),):
+        message = replace(message, beside=replace(beside, alternatives=alternatives))
+    return message, line
+
+
+def _left(written: Any, stored: str) -> Any:
+    """Return what is kept in place of a text: nothing, unless it has more than is stored, such as thoughts."""
+    return None if isinstance(written, str) and clean(written) == stored else written
+
+
+def _take_alternatives(line: dict[str, Any], message: Said) -> Iterator[Alternative]:
+    """Yield the alternatives of a line, and leave nulls in their place."""
+    swipes, infos = line.get("swipes"), line.get("swipe_info")
+    if not isinstance(swipes, list) or not swipes:
+        return
+    texts = [_text(swipe, line) for swipe in swipes]
+    infos = list(infos) if isinstance(infos, list) else []
+    current = _find_current(line.get("swipe_id"), texts, message.text)
+    for number, text in enumerate(texts):
+        if text is None:
+            continue
+        recap = None
+        if number < len(infos) and isinstance(infos[number], dict):
+            extra, data = _take_data(infos[number].get("extra"), _OF_RECAP)
+            recap = _read_recap(data)
+            own = {key: each for key, each in _recap_values(message.beside.recap).items() if key != "include"}
+            if data and (number != current or _recap_values(recap) == own):
+                infos[number] = {**infos[number], "extra": extra}
+        yield Alternative(number, text, number == current, recap=None if number == current else recap)
+    line["swipes"] = [swipe if text is None else _left(swipe, text) for swipe, text in zip(swipes, texts, strict=True)]
+    if infos:
+        line["swipe_info"] = infos
 
 
 def _text(swipe: Any, line: Mapping[str, Any]) -> str | None:
@@ -120,7 +125,7 @@ def _text(swipe: Any, line: Mapping[str, Any]) -> str | None:
     return text if text.strip() and fits_column(text) else None
 
 
-def _current(chosen: Any, texts: list[str | None], text: str) -> int | None:
+def _find_current(chosen: Any, texts: list[str | None], text: str) -> int | None:
     """Return the number of the current alternative; where the line names none, of the one that says the text."""
     if isinstance(chosen, int) and not isinstance(chosen, bool) and 0 <= chosen < len(texts):
         return chosen if texts[chosen] is not None else None
@@ -131,24 +136,24 @@ def _current(chosen: Any, texts: list[str | None], text: str) -> int | None:
 
 
 def build_line(message: Said) -> dict[str, Any]:
-    line_kept = kept(message.metadata)
-    line = _new(message) if line_kept is None else line_kept
-    line["mes"] = _shown(line.get("mes"), message.text, line)
-    if line_kept is not None and read_role(line)[2] != message.hidden:
+    line = kept(message.metadata)
+    is_changed = line is None or (message.metadata or {}).get(DIGEST) != message.digest()
+    if line is None:
+        line = _new(message)
+    elif read_role(line)[2] != message.hidden:
         line["is_system"] = message.hidden
-    beside = message.beside
-    own = _recap_values(beside.recap) | _scene_values(beside.scene)
-    extra = _merge_extra(line.get("extra"), own | ({"exclude": True} if message.excluded else {}))
+    line["mes"] = _fill(line.get("mes"), message.text, line)
+    extra = _put_data(line.get("extra"), _values(message), is_changed)
     if extra is not None or "extra" in line:
         line["extra"] = extra
-    _put_alternatives(line, message, is_new=line_kept is None)
+    _put_alternatives(line, message, is_changed)
     return line
 
 
-def _shown(written: Any, text: str, line: Mapping[str, Any]) -> str:
+def _fill(left: Any, stored: str, line: Mapping[str, Any]) -> str:
     """Return a stored text, with the thoughts it had in the file where it was not changed."""
-    is_same = isinstance(written, str) and without_thoughts(clean(written), line) == text
-    return str(written) if is_same else text
+    is_same = isinstance(left, str) and without_thoughts(clean(left), line) == stored
+    return str(left) if is_same else stored
 
 
 def _new(message: Said) -> dict[str, Any]:
@@ -157,7 +162,7 @@ def _new(message: Said) -> dict[str, Any]:
         "name": message.name.encode("utf-8")[:SPEAKER_BYTES].decode("utf-8", "ignore"),
         "is_user": message.role == "user",
         "is_system": message.hidden,
-        "send_date": iso(message.at),
+        "send_date": _iso(message.at),
         "mes": message.text,
         "extra": {} if kind is None else {"type": kind},
     }
@@ -166,7 +171,7 @@ def _new(message: Said) -> dict[str, Any]:
     return line
 
 
-def iso(at: datetime | None) -> str:
+def _iso(at: datetime | None) -> str:
     """Return a time as SillyTavern writes it, with microseconds where it has them; blank for none."""
     if at is None:
         return ""
@@ -174,48 +179,27 @@ def iso(at: datetime | None) -> str:
     return at.replace(tzinfo=None).isoformat(timespec=kind) + "Z"
 
 
-def _put_alternatives(line: dict[str, Any], message: Said, *, is_new: bool) -> None:
+def _put_alternatives(line: dict[str, Any], message: Said, is_changed: bool) -> None:
+    swipes, infos = (value if isinstance(value, list) else [] for value in (line.get("swipes"), line.get("swipe_info")))
     alternatives = {each.number: each for each in message.beside.alternatives}
-    swipes = line.get("swipes")
-    swipes = swipes if isinstance(swipes, list) else []
+    if not alternatives and swipes in ([None], [message.text]):  # one alone is the message
+        alternatives = {0: Alternative(0, message.text, is_current=True)}
     if not alternatives:
-        if swipes == [None]:
-            line["swipes"] = [message.text]
-            _put_infos(line, {0: Alternative(0, message.text, is_current=True)}, message, 1, is_new=False)
         return
     length = max(len(swipes), max(alternatives) + 1)
     swipes = swipes + [""] * (length - len(swipes))
-    line["swipes"] = [
-        _shown(swipe, alternatives[n].text, line) if n in alternatives else swipe for n, swipe in enumerate(swipes)
-    ]
-    current = next((n for n, each in alternatives.items() if each.is_current), None)
-    if current is not None:
-        line["swipe_id"] = current
-    _put_infos(line, alternatives, message, length, is_new=is_new)
-
-
-def _put_infos(
-    line: dict[str, Any], alternatives: Mapping[int, Alternative], message: Said, length: int, *, is_new: bool
-) -> None:
-    """Write `swipe_info`: what is kept of each alternative, with its recap."""
-    old = line.get("swipe_info")
-    infos = old if isinstance(old, list) else []
-    new_infos: list[Any] = []
-    for number in range(max(length, len(infos))):
-        each = alternatives.get(number)
-        info = infos[number] if number < len(infos) else None
-        if each is None:
-            new_infos.append(info)
-            continue
-        values = {**_recap_values(message.beside.recap if each.is_current else each.recap), "include": None}
-        has_recap = any(value is not None for value in values.values())
-        if not isinstance(info, dict) and (is_new or (has_recap and not each.is_current)):
-            info = {"send_date": line.get("send_date"), "extra": {}}
-        if isinstance(info, dict) and has_recap and (is_new or not each.is_current or _has_place(info)):
-            info = {**info, "extra": _merge_extra(info.get("extra"), values)}
-        new_infos.append(info)
-    while len(new_infos) > len(infos) and new_infos[-1] is None:
-        new_infos.pop()
+    if is_changed and message.beside.alternatives:
+        infos = [*infos, *({"send_date": line.get("send_date"), "extra": {}} for _ in range(length - len(infos)))]
+    line["swipes"], new_infos = list(swipes), list(infos)
+    for number, each in alternatives.items():
+        line["swipes"][number] = _fill(swipes[number], each.text, line)
+        if each.is_current and message.beside.alternatives:
+            line["swipe_id"] = number
+        if number < len(infos) and isinstance(infos[number], dict):
+            values = _recap_values(message.beside.recap if each.is_current else each.recap)
+            extra = infos[number].get("extra")
+            if (filled := _put_data(extra, {**values, "include": None}, is_changed)) is not None:
+                new_infos[number] = {**infos[number], "extra": filled}
     if new_infos:
         line["swipe_info"] = new_infos
 
@@ -226,26 +210,8 @@ _NAMESPACES = ("auto_recap", "auto_recap_memory")
 """Names under which versions of the extension keep their data in `extra`; new data is put under the first."""
 _OF_RECAP = ("memory", "edited", "stale", *rules_recaps.IN_DATA)
 """Keys of the recap that every alternative has of its own; `stale` is known to us alone."""
-_OF_MESSAGE = (*_OF_RECAP, "include", "exclude", *sorted(rules_recaps.SCENE))
-_ORDER = (*rules_recaps.KINDS, "stale")
-_OF_VERSIONS = ("scene_recap_versions", "scene_recap_current_index", "scene_recap_metadata")
-_LONG_NUMBER = re.compile(r"[:\[,]-?\d{19}")
-"""A whole number that servers may round."""
+_KEYS = (*rules_recaps.KINDS, "stale")
 _MOST_CHARS = {"include": 40, "scene_break_name": 200}
-
-
-def _split_extra(extra: Any, keys: Collection[str]) -> tuple[Any, dict[str, Any]]:
-    """Return `extra` without the values of those keys that are recognised, and the values."""
-    name = _namespace(extra)
-    if name is None:
-        return extra, {}
-    fields = extra[name]
-    read = {key: _read(key, fields[key]) for key in fields if key in keys}
-    taken = {key: value for key, value in read.items() if value is not None and key in _allowed(read)}
-    if not taken:
-        return extra, {}
-    left = {key: None if key in taken else value for key, value in fields.items()}
-    return {**extra, name: left}, taken
 
 
 def _namespace(extra: Any) -> str | None:
@@ -254,108 +220,94 @@ def _namespace(extra: Any) -> str | None:
     return next((name for name in _NAMESPACES if isinstance(extra.get(name), dict)), None)
 
 
-def _has_place(info: Mapping[str, Any]) -> bool:
-    """Return whether the extension has data beside an alternative."""
-    return _namespace(info.get("extra")) is not None
+def _take_data(extra: Any, keys: Collection[str]) -> tuple[Any, dict[str, Any]]:
+    """Return `extra` with nulls in place of the values of those keys, and the values; all that can be read, or none."""
+    name = _namespace(extra)
+    if name is None:
+        return extra, {}
+    fields = extra[name]
+    try:
+        data = {key: value for key in fields if key in keys and (value := _read(key, fields[key])) is not None}
+    except MessageError:
+        return extra, {}
+    if not data.get("scene_break"):
+        data = {key: value for key, value in data.items() if key not in rules_recaps.SCENE}
+    left = {key: None if key in data else value for key, value in fields.items()}
+    return ({**extra, name: left}, data) if data else (extra, {})
 
 
 def _read(key: str, value: Any) -> Any:
-    """Return a value as it is stored, None where it is none of its key's."""
+    """Return a value as it is stored, None for one that says nothing."""
     if key == "scene_break_visible":
         return value if isinstance(value, bool) else None
-    if key == "stale" or rules_recaps.KINDS[key] == "switch":
+    if key == "stale":
         return True if value is True else None
-    try:
-        stored = rules_recaps.read_value(key, value)
-    except MessageError:
-        return None
+    stored = rules_recaps.read_value(key, value)
     if isinstance(stored, str):
         text = clean(stored)
-        fits = len(text) <= _MOST_CHARS.get(key, len(text)) and fits_column(text)
-        return text if fits and text.strip() else None
-    if key == "scene_recap_versions":
-        return [clean(text) for text in stored] if stored else None
-    if isinstance(stored, dict):
-        return make_strict(stored)[0] if _is_exact(stored) else None
-    return stored
+        if not fits_column(text) or len(text) > _MOST_CHARS.get(key, len(text)):
+            raise MessageError(f"{key} is too long.", fields=(key,))
+        return text if text.strip() else None
+    if key == "scene_recap_versions" and stored is not None:
+        return [clean(text) for text in stored] or None
+    if isinstance(stored, dict) and keep(stored) is None:
+        raise MessageError(f"{key} is too large.", fields=(key,))
+    return None if stored == {} else stored
 
 
-def _is_exact(value: dict[str, Any]) -> bool:
-    """Return whether an object that is not empty comes back from every server as it was."""
-    text = keep(value)
-    if not value or text is None or make_strict(value)[1]:
-        return False
-    return not _LONG_NUMBER.search(text)
-
-
-def _allowed(read: Mapping[str, Any]) -> Collection[str]:
-    """Return the keys that may be taken: those of a scene where there is a break, of its versions where there are."""
-    allowed = {key for key in read if key not in rules_recaps.SCENE}
-    if read.get("memory") is None:
-        allowed.discard("stale")
-    if not read.get("scene_break"):
-        return allowed
-    allowed |= {"scene_break", "scene_break_visible", "scene_break_name", "scene_recap_memory"} & read.keys()
-    if "scene_recap_versions" in read and read["scene_recap_versions"] is None:
-        return allowed  # versions of another shape: what belongs to them stays with them
-    has_text = read.get("scene_recap_versions") is not None or read.get("scene_recap_memory") is not None
-    return allowed | set(_OF_VERSIONS) if has_text else allowed
-
-
-def _merge_extra(extra: Any, values: Mapping[str, Any]) -> Any:
-    """Return `extra` with values of the extension in their places; those without one stand in the extension's order."""
-    new = {key: values[key] for key in _ORDER if values.get(key) is not None}
-    if not new:
+def _put_data(extra: Any, values: Mapping[str, Any], add: bool) -> Any:
+    """Return `extra` with the values in place of its nulls; with `add` all of them."""
+    name = _namespace(extra)
+    fields = dict(extra[name]) if name else {}
+    for key in _KEYS:
+        value = values.get(key)
+        if (add and value is not None) or (key in fields and fields[key] is None):
+            fields[key] = value
+    if not fields and not name:
         return extra
-    name = _namespace(extra) or _NAMESPACES[0]
-    old = extra[name] if _namespace(extra) else {}
-    if old.get("scene_recap_versions") is not None:
-        new = {key: value for key, value in new.items() if key not in _OF_VERSIONS}
-    if "scene_recap_memory" in old and "scene_recap_versions" not in old and len(new.get(_OF_VERSIONS[0], ())) == 1:
-        new = {key: value for key, value in new.items() if key not in _OF_VERSIONS[:2]}  # the text says it all
-    if new.get("scene_break_visible") and "scene_break" in old and "scene_break_visible" not in old:
-        del new["scene_break_visible"]  # visible is what a break is that does not say
-    merged = {key: new.get(key, value) for key, value in old.items()}
-    merged |= {key: value for key, value in new.items() if key not in old}
-    return {**(extra if isinstance(extra, dict) else {}), name: merged}
+    return {**(extra if isinstance(extra, dict) else {}), name or _NAMESPACES[0]: fields}
 
 
-def _read_recap(taken: Mapping[str, Any]) -> Recap | None:
-    if not any(key in taken for key in (*_OF_RECAP, "include")):
+def _values(message: Said) -> dict[str, Any]:
+    """Return everything that is stored beside a message, in the keys of the extension."""
+    exclude = {"exclude": True} if message.excluded else {}
+    return {**_recap_values(message.beside.recap), **_scene_values(message.beside.scene), **exclude}
+
+
+def _read_recap(data: Mapping[str, Any]) -> Recap | None:
+    if not any(key in data for key in (*_OF_RECAP, "include")):
         return None
-    data = {key: taken[key] for key in rules_recaps.IN_DATA if key in taken}
-    return Recap(
-        taken.get("memory"), taken.get("include"), bool(taken.get("edited")), bool(taken.get("stale")), data
-    )  # fmt: skip
+    more = {key: data[key] for key in rules_recaps.IN_DATA if key in data}
+    return Recap(data.get("memory"), data.get("include"), bool(data.get("edited")), bool(data.get("stale")), more)
 
 
 def _recap_values(recap: Recap | None) -> dict[str, Any]:
     if recap is None:
         return {}
     flags = {"edited": recap.edited or None, "stale": recap.stale or None}
-    return {"memory": recap.memory, "include": recap.include, **flags, **recap.data}
+    values = {"memory": recap.memory, "include": recap.include, **flags, **recap.data}
+    return {key: value for key, value in values.items() if value is not None}
 
 
-def _read_scene(taken: Mapping[str, Any]) -> Scene | None:
-    if not taken.get("scene_break"):
+def _read_scene(data: Mapping[str, Any]) -> Scene | None:
+    if not data.get("scene_break"):
         return None
-    versions = list(taken.get("scene_recap_versions", ()))
-    text, number = taken.get("scene_recap_memory"), taken.get("scene_recap_current_index", len(versions) - 1)
+    versions = list(data.get("scene_recap_versions", ()))
+    text, number = data.get("scene_recap_memory"), data.get("scene_recap_current_index", len(versions) - 1)
     if text is not None and (not 0 <= number < len(versions) or versions[number] != text):
         if text not in versions:
             versions.append(text)
         number = len(versions) - 1 - versions[::-1].index(text)
     current = min(number, len(versions) - 1) if versions else None
-    metadata = taken.get("scene_recap_metadata") if current is not None else None
-    return Scene(
-        taken.get("scene_break_name", ""), taken.get("scene_break_visible", True), tuple(versions), current, metadata
-    )
+    metadata = data.get("scene_recap_metadata") if current is not None else None
+    return Scene(data.get("scene_break_name", ""), data.get("scene_break_visible", True), tuple(versions), current,
+                 metadata)  # fmt: skip
 
 
 def _scene_values(scene: Scene | None) -> dict[str, Any]:
     if scene is None:
         return {}
-    return {
+    values = {
         "scene_break": True,
         "scene_break_visible": scene.visible,
         "scene_break_name": scene.name or None,
@@ -364,10 +316,11 @@ def _scene_values(scene: Scene | None) -> dict[str, Any]:
         "scene_recap_current_index": scene.current,
         "scene_recap_metadata": _sorted(scene.metadata) if scene.metadata else None,
     }
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _sorted(value: Any) -> Any:
     """Return a value with the keys of its objects sorted: servers do not keep their order."""
     if isinstance(value, Mapping):
         return {key: _sorted(value[key]) for key in sorted(value)}
-    return [_sorted(item) for item in value] if isinstance(value, list) else value
+    return [_sorted(item) for item in value] if isinstance(value, (list, tuple)) else value

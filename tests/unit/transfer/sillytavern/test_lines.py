@@ -3,38 +3,29 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 
-from core.stories.table_imported import Alternative, Beside
 from core.text.folding import clean
 from core.transfer.formats.sillytavern import json_text as tavern_json
 from core.transfer.formats.sillytavern import lines as tavern_lines
-from core.transfer.formats.sillytavern.json_text import AFTER, BEFORE, KEPT_BYTES, KEY
+from core.transfer.formats.sillytavern.json_text import AFTER, BEFORE, DIGEST, KEPT_BYTES, KEY
 from core.transfer.formats.sillytavern.lines import Said
 from tests.unit.transfer import tavern_world as world
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
 
-def _said(line: dict[str, Any], **changes: Any) -> Said:
+def _said(line: dict[str, Any]) -> Said:
     """Return the stored message of a line, as the import stores it."""
-    text = clean(line["mes"])
-    taken = tavern_lines.split_line(line, text)
-    kept = tavern_json.keep(taken.kept)
     role, _, hidden = tavern_lines.read_role(line)
-    made = [
-        Alternative(
-            a.number, a.text, a.is_current, a.metadata, taken.beside.recap or a.recap if a.is_current else a.recap
-        )
-        for a in taken.beside.alternatives
-    ]
-    beside = Beside(taken.beside.recap, tuple(made), taken.beside.scene)
-    fields = {"text": text, "role": role, "name": "x", "at": NOON, "hidden": hidden, "excluded": taken.excluded}
-    return Said(**{**fields, "metadata": {KEY: kept} if kept else None, "beside": beside, **changes})
+    message, left = tavern_lines.split_line(line, Said(clean(line["mes"]), role, "x", NOON, hidden, False, None))
+    kept = tavern_json.keep(left)
+    return replace(message, metadata={KEY: kept, DIGEST: message.digest()} if kept else None)
 
 
 def _again(line: dict[str, Any]) -> str:
@@ -64,7 +55,7 @@ def test_s48_a_line_that_was_not_changed_comes_back_as_it_was(line: dict[str, An
 def test_s48_which_alternatives_a_line_has(swipes: Any, chosen: Any, wanted: list[tuple[int, bool]]) -> None:
     """A blank one and one that is no text are kept in the line: they can never be chosen."""
     line = {"mes": "2", "swipes": swipes, "swipe_id": chosen}
-    found = tavern_lines.split_line(line, "2").beside.alternatives
+    found = _said(line).beside.alternatives
     assert [(a.number, a.is_current) for a in found] == wanted
     made = json.loads(_again(line))
     assert made["swipes"] == swipes
