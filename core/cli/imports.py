@@ -231,11 +231,8 @@ def _consolidate(run: Run, result: ImportResult, progress: output.Progress) -> i
 
 
 def _print_chats(result: ImportResult, queued: int) -> None:
-    """Print what was imported, in a dry run the first lines, what was not taken, and what to run next."""
+    """Print what was imported, what was not taken, and what to run next."""
     output.facts(_list_facts(result))
-    for key, lines in result.lines.items():
-        output.heading(key)
-        output.lines(lines)
     next_step = ""
     if queued:
         next_step = f"Operations that wait: {queued:,}. To do them: prompt-engine worker --once"
@@ -255,7 +252,6 @@ def _list_facts(result: ImportResult) -> list[tuple[str, str]]:
     speakers = [f"{name}{' (persona)' if name in result.persona else ''} {count}" for name, count in most]
     beside = {"program lines, hidden": result.service, "memories": result.memories, **result.story}
     beside |= {"blank": result.skipped, **result.left_out}
-    instructions = [f"{who}: {text!r}" for who, text in result.instruction_texts]
     taken = result.could_import if result.dry_run else result.imported
     first, last = (time[:16].replace("T", " ") for time in (result.first, result.last))
     facts = [
@@ -267,7 +263,7 @@ def _list_facts(result: ImportResult) -> list[tuple[str, str]]:
         ("Speakers", _first(speakers)),
         ("Conversations", f"{len(chats):,}, of which {private:,} private: {_first(chats)}" if chats else ""),
         ("Besides", "; ".join(f"{count:,} {what}" for what, count in beside.items() if count)),
-        ("Instructions", f"{result.instructions:,}: {_first(instructions)}" if instructions else ""),
+        ("Instructions", f"{result.instructions:,}" if result.instructions else ""),
     ]
     return [(name, value) for name, value in facts if value]
 

@@ -26,7 +26,6 @@ from .items import ItemImport, import_items
 from .items.formats import find_book
 
 MOST_BYTES = 20 * 1024**2
-"""Most bytes of the JSON of a card, and of a file that is no picture."""
 _PNG = b"\x89PNG\r\n\x1a\n"
 _PNG_BYTES = 200 * 1024**2
 _KEYWORDS = (b"ccv3", b"chara")
@@ -63,15 +62,11 @@ class CardImport:
     """What an import of a card did."""
 
     name: str
-    """Name of the character."""
     characters: int
-    """Length of the persona's text."""
     file: str = ""
     """Where the text is; blank in a dry run."""
     items: ItemImport = field(default_factory=ItemImport)
-    """What became of the entries of the book."""
     notes: tuple[str, ...] = ()
-    """What somebody importing may not have meant."""
     dry_run: bool = False
 
     def as_dict(self) -> dict[str, Any]:

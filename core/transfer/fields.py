@@ -22,7 +22,6 @@ MESSAGE_ID_BYTES = 191
 SPEAKER_BYTES = 191
 """A participant's key is `interface/speaker` in 255 bytes; this leaves room for every interface name (64 bytes)."""
 TEXT_BYTES = 16_777_215
-"""Most UTF-8 bytes of a text that is stored."""
 
 
 # Parts of a document

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import stat
 import unicodedata
@@ -21,7 +20,6 @@ from ..errors import TransferError
 from .shapes import Fault
 
 MAX_BYTES = 2 * 1024**3
-"""Most bytes of an export, unpacked."""
 MAX_MEMBERS = 100_000
 BOMB_RATIO = 200
 BOMB_FREE_BYTES = 64 * 1024**2
@@ -31,7 +29,6 @@ _ENDINGS = (".json", ".jsonl", ".txt", ".csv", ".af")
 _ARCHIVES = (".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz")
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
-"""What reading a damaged or locked member raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +36,10 @@ class Member:
     """One file of an export that can hold something."""
 
     name: str
-    """Path inside the export, with slashes."""
     size: int
-    """Bytes, unpacked."""
     open: Callable[[], Any]
-    """Opens it for reading bytes."""
     changed: datetime
     export: str = ""
-    """Name of the whole export without its ending."""
 
     @property
     def stem(self) -> str:
@@ -124,7 +117,7 @@ class Export:
             raise TransferError(f"{str(path)!r} cannot be read: {error.strerror}.") from None
         if sum(member.size for member in self.members) > max_bytes:
             raise TransferError(f"{str(path)!r} is larger than {max_bytes} bytes. Import its files one by one.")
-        self.members.sort(key=lambda member: _natural(member.name))
+        self.members.sort(key=lambda member: member.name)
 
     def _add_file(self, path: Path, name: str) -> None:
         facts = path.stat()
@@ -198,17 +191,10 @@ def _is_litter(name: str) -> bool:
     return "__MACOSX" in parts or parts[-1].startswith("._")
 
 
-def _natural(name: str) -> list[str | int]:
-    """Return a sort key in which the numbers of a name count by their size."""
-    parts = re.split(r"(\d{1,18})", name.lower())
-    return [int(part) if place % 2 else part for place, part in enumerate(parts)]
-
-
 # A file that nothing was taken of
 
-_LOOKED_AT = 1 << 20
+_LOOKED_AT = 4096
 _KEYS = 8
-_NAME = re.compile(r"[A-Za-z_][\w .-]{0,39}\Z")
 
 WHAT_TO_DO = (
     "Import takes exports of the programs that docs/import.md lists, JSON lines of {conversation, timestamp, "
@@ -219,8 +205,7 @@ WHAT_TO_DO = (
 def describe_file(path: Path) -> str:
     """Return what a file looks like, without a full stop: its form and the names in it, never what was said."""
     if path.is_dir():
-        names = sorted({child.suffix.lower() or "no ending" for child in path.rglob("*") if child.is_file()})
-        return f"it is a folder of files with {', '.join(names[:_KEYS])}" if names else "it is an empty folder"
+        return "it is a folder without a chat"
     try:
         with path.open("rb") as stream:
             head = stream.read(_LOOKED_AT)
@@ -231,24 +216,11 @@ def describe_file(path: Path) -> str:
         return "it is empty"
     if head.startswith(b"\x1f\x8b"):
         return "it is packed with gzip; unpack it first"
-    if head.startswith(b"PK\x03\x04"):
-        return "it is a zip archive of files that hold no chat"
     if text.startswith(("{", "[")):
-        keys = _find_keys(text)
-        more = " and more" if len(keys) > _KEYS else ""
-        return f"it is JSON with the keys {', '.join(keys[:_KEYS])}{more}" if keys else "it is JSON without names"
+        keys = ", ".join(dict.fromkeys(re.findall(r'"([A-Za-z_][\w .-]{0,39})"\s*:', text)[:_KEYS]))
+        return f"it is JSON with the keys {keys}" if keys else "it is JSON without names"
     if re.match(r"<(?:!doctype|html)", text, re.IGNORECASE):
         return "it is a page of HTML; export as JSON or text instead"
     if "\x00" in text or text.count("\ufffd") > len(text) // 10:
         return "it is no text"
     return "it is a text that is neither JSON nor a chat of WhatsApp"
-
-
-def _find_keys(text: str) -> list[str]:
-    """Return the keys of the object that a text begins with, or of the first in its list."""
-    try:
-        value = json.JSONDecoder().raw_decode(text)[0]
-    except (ValueError, RecursionError):  # cut off: those that can be seen
-        value = dict.fromkeys(re.findall(r'"([^"\\]{1,40})"\s*:', text[:4096]))
-    value = value[0] if isinstance(value, list) and value else value
-    return [name for name in value if _NAME.match(name)] if isinstance(value, dict) else []

@@ -1,10 +1,4 @@
-"""Reading a file of conversations into the chat history: all of it that can be taken, each message once.
-
-| Called by | For |
-|---|---|
-| the command `prompt-engine import` | `import_file` |
-| hosts | the same |
-"""
+"""Reads a file of conversations into the chat history: all of it that can be taken, each message once."""
 
 from __future__ import annotations
 
@@ -27,7 +21,7 @@ from .files import MAX_BYTES, WHAT_TO_DO, describe_file
 from .formats import ChatFiles, find_export
 from .shapes import Fault, Progress, Reading
 from .storage import ChatWriter
-from .survey import MAX_LISTED, SHOWN_LINES, Plan, Survey, count_export
+from .survey import MAX_LISTED, Plan, Survey, count_export
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,35 +35,27 @@ class ImportResult:
     edited: int = 0
     """Messages that were there already with another text, and have that of the export now."""
     duplicates: int = 0
-    """Messages that were there already, from this file or another."""
     service: int = 0
     """Lines of the program itself, such as who joined: stored hidden, with the role `system`."""
     memories: int = 0
     """Memory items stored: what another program remembered, texts of its projects."""
     skipped: int = 0
-    """Rows with a blank text."""
     story: dict[str, int] = field(default_factory=dict)
     """What came with the messages: `alternatives`, `recaps`, `scenes`, `running_recaps`, with how many."""
     instructions: int = 0
     """Standing instructions in the messages that were imported (RECORD_WISHES)."""
-    instruction_texts: tuple[tuple[str, str], ...] = ()
-    """The first 50 of them: who gives them, and the texts."""
     left_out: dict[str, int] = field(default_factory=dict)
     """Why else messages were not stored, such as `privacy`, with how many."""
     errors: tuple[Fault, ...] = ()
     """What cannot be taken, the first 1,000; in one file of lines the row says where, and the place is blank."""
     error_count: int = 0
     conversations: tuple[str, ...] = ()
-    """Conversation keys."""
-    lines: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """In a dry run, the first ten lines of each conversation."""
     private_count: int = 0
     """Of the conversations, how many are direct messages or closed channels."""
     days: int = 0
     """Days on which something was said, UTC."""
     speakers: dict[str, int] = field(default_factory=dict)
     persona: tuple[str, ...] = ()
-    """Names whose messages are the persona's own."""
     first: str = ""
     last: str = ""
     """Times of the oldest and newest message, ISO 8601, UTC."""
@@ -87,8 +73,6 @@ class ImportResult:
             for each in self.errors
         ]
         values["conversations"] = self.conversations[:MAX_LISTED]
-        values["lines"] = {key: list(shown) for key, shown in self.lines.items()}
-        values["instruction_texts"] = [list(pair) for pair in self.instruction_texts]
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
@@ -111,35 +95,25 @@ def import_file(
     scope: Scope | None = None,
 ) -> ImportResult:
     """Return what became of the messages of a file. The same file again adds nothing; a later export of the same chats
-    adds what is new, and edits what was edited.
+    adds what is new, and edits what was edited. Bad rows are listed, good ones taken.
 
-    Bad rows are listed, good ones taken. Messages are stored in transactions of 500, so an import that was stopped or
-    failed has stored whole transactions, and goes on where it was when it is run again.
+    Messages are stored in transactions of 500, so an import that was stopped or failed has stored whole transactions,
+    and goes on where it was when it is run again.
 
     Args:
-        path: chats of any program that docs/import.md lists, as a file, a folder or a zip archive; or JSON Lines, also
-            packed with gzip: one {conversation, session, id, timestamp, speaker, text} a line.
-        interface: first part of the conversation keys, `interface/conversation`; None is the name of the program in
-            lower case, `import` for lines.
+        path: chats of any program that docs/import.md lists, as a file, a folder or a zip archive; or JSON Lines.
+        interface: first part of the conversation keys, `interface/conversation`; None is the name of the program.
         conversation: one conversation key for everything instead.
-        persona: the speaker who is the persona itself, by name, in an export also by id. None follows the file: the
-            assistant of ChatGPT, Claude and Open WebUI, in a chat of SillyTavern the character.
-        user: id of the one person in an export of an assistant, `user` or that of the account by default.
-        private: make conversations that are not known yet direct messages, or restricted where several people speak.
-            None does so for a chat of SillyTavern, and not for lines. Exports say that of each chat themselves; with
-            it nothing of them becomes public either.
+        persona: the speaker who is the persona itself, by name or id. None is whom the format says.
+        user: id of the one person in an export of an assistant.
+        private: make new conversations direct messages, or restricted where several people speak; None asks the format.
         time_zone: IANA name of where times without an offset were written.
         day_first: whether 03/04 is 3 April in an export of WhatsApp; None finds it out.
         dry_run: look and store nothing.
         max_bytes: most bytes of the file, unpacked; 2 GiB.
         progress: see `Progress`.
         should_stop: asked between transactions; True ends the import there.
-        db: None is the database of the process.
-        settings: None is those of the process.
-        scope: persona and server everything is stored for; None is the current scope.
-
-    Returns:
-        What became of every row; `imported + duplicates + left_out` are the messages. Nothing stored: all of them 0.
+        db, settings, scope: those of the process by default; the scope gives persona and server.
 
     Raises:
         TransferError: the file cannot be taken as a whole, before anything was stored; or the database failed, with the
@@ -168,7 +142,7 @@ def import_file(
     speaker = None if persona is None else _find_speaker(survey, persona, file)
     plan = Plan(survey, interface, conversation, speaker, bool(private), scope.server if scope else "")
     if dry_run or stop():
-        result = _build_result(plan, files, reading, None, shown=dry_run)
+        result = _build_result(plan, files, reading, None)
         return replace(result, dry_run=dry_run, stopped_after_row=None if dry_run else 0)
     call = open_call(db, settings, scope)
     plan = replace(plan, server=call.scope.server)
@@ -211,10 +185,8 @@ def _find_speaker(survey: Survey, asked: str, file: Path) -> str:
 _DONE = ("stored", "edited", "service", "duplicate")
 
 
-def _build_result(
-    plan: Plan, files: ChatFiles, reading: Reading, writer: ChatWriter | None, *, shown: bool = False
-) -> ImportResult:
-    """Return what an export holds and what was stored of it; with `shown` also the first lines of its conversations."""
+def _build_result(plan: Plan, files: ChatFiles, reading: Reading, writer: ChatWriter | None) -> ImportResult:
+    """Return what an export holds and what was stored of it."""
     survey, privacies = plan.survey, plan.privacies()
     public = sum(1 for privacy in privacies.values() if privacy == "public")
     counts = Counter[str]() if writer is None else writer.counts
@@ -223,10 +195,6 @@ def _build_result(
     speakers: Counter[str] = Counter()
     for person in survey.people.values():
         speakers[person.name] += person.lines
-    lines: dict[str, tuple[str, ...]] = {}
-    for (program, room_id), facts in survey.rooms.items() if shown else ():
-        key = plan.key_of(program, room_id)
-        lines[key] = (*lines.get(key, ()), *facts.shown)[:SHOWN_LINES]
     is_one = len(files.export.members) == 1  # in one file of lines the number of the row says where it is
     errors = [fault._replace(place="") if fault.row and is_one else fault for fault in refused]
     return ImportResult(
@@ -240,12 +208,10 @@ def _build_result(
         skipped=survey.blank,
         story={name: count for name, count in writer.story.items() if count} if writer else {},
         instructions=writer.instructions if writer else 0,
-        instruction_texts=tuple(writer.instruction_texts) if writer else (),
         left_out=dict(sorted(left.items())),
         errors=tuple(sorted(errors, key=lambda fault: fault.row)[:MAX_LISTED]),
         error_count=survey.fault_count + (writer.refused_count if writer else 0),
         conversations=tuple(map(plain_key, privacies)),
-        lines=lines,
         private_count=len(privacies) - public,
         days=len(survey.days),
         speakers=dict(speakers),

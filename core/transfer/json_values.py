@@ -59,9 +59,7 @@ class JsonLine(NamedTuple):
     """One line that is not blank."""
 
     row: int
-    """1-based number of the line in the file."""
     value: Any
-    """Its value; a `BadJson` where it is no JSON."""
 
 
 def read_lines(member: Member) -> Iterator[JsonLine]:

@@ -28,7 +28,6 @@ class Room:
     privacy: Privacy = "direct"
     """direct: one person and the persona. Where several people spoke it is kept as restricted."""
     server: str = ""
-    """Community a public conversation belongs to."""
     character: str = ""
     """Where several assistants speak, the name of the one who is the persona."""
     keeps_order: bool = False
@@ -65,24 +64,18 @@ class Line:
     room: Room
     text: str
     at: datetime
-    """Aware."""
     speaker: Speaker | None = None
-    """None for a line that nobody said."""
     id: str = ""
     """The export's own id; blank makes one of place and content."""
     made_of: str = ""
     """For a line without an id: what its time is written as, so that another --timezone does not double it."""
     is_service: bool = False
-    """Said by the program: joined, pinned, renamed."""
     edited: datetime | None = None
     reply_to: str = ""
-    """Id of the message it answers, in the same conversation."""
     versions: tuple[Version, ...] = ()
     """All versions of it in their order, the shown one among them; none where it was said once."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """What else the export says of it: `reactions`, `attachments`, `forwarded`."""
     role: Role | None = None
-    """None follows the speaker."""
     hidden: bool = False
     excluded: bool = False
     beside: Beside = NOTHING
@@ -96,12 +89,10 @@ class Left:
     """Something that is not taken on purpose."""
 
     reason: str
-    """Few words, the same for all of a kind: they are counted."""
     count: int = 1
 
 
 BLANK = "blank"
-"""Reason of a line with a blank text."""
 
 
 class Fault(NamedTuple):
@@ -130,9 +121,7 @@ class Ending(NamedTuple):
     header: Mapping[str, Any] | None
     """The first line as it is kept."""
     after: Sequence[str]
-    """The lines behind the last message."""
     versions: tuple[RecapVersion, ...] = ()
-    """Of the running recap, by number."""
     current: int | None = None
     """Number of the current one of `versions`, None where the file names none."""
 
@@ -149,7 +138,6 @@ class Reading:
     """What counts for one reading of an export."""
 
     zone: tzinfo = UTC
-    """Where times without an offset were written."""
     day_first: bool | None = None
     """Whether 03/04 is 3 April; None finds it out."""
     user: str = ""

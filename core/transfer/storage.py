@@ -33,10 +33,8 @@ from .shapes import Ending, Fault, Line, Note, Progress, Reading
 from .survey import MAX_LISTED, IdMaker, Plan, text_digest
 
 BATCH = 500
-"""Lines stored in one transaction."""
 FACTS = "imported"
 """Key of a message's metadata: which program it came from, and which text and edit of it."""
-_MOST_INSTRUCTIONS = 50
 _QUOTE_CHARS = 2000
 
 
@@ -71,8 +69,6 @@ class ChatWriter:
         self.story: Counter[str] = Counter()
         """What was stored beside messages: `alternatives`, `recaps`, `scenes`, `running_recaps`."""
         self.instructions = 0
-        self.instruction_texts: list[tuple[str, str]] = []
-        """(who, their standing instruction), the first 50."""
         self.memories = 0
         self.stopped_after: int | None = None
         """Row of the last message that was stored, or how many lines were, before the import was stopped."""
@@ -247,8 +243,6 @@ class ChatWriter:
             self.story["recaps"] += own.recap is not None and own.recap.memory is not None
             self.story["scenes"] += own.scene is not None
             self.instructions += len(wishes)
-            for instruction, _ in wishes[: max(0, _MOST_INSTRUCTIONS - len(self.instruction_texts))]:
-                self.instruction_texts.append((ready.message.sender_name, instruction.text))
 
     def _change(self, stored: StoredLine, ready: _Ready) -> None:
         """Give a stored message the text it has in the export now, and its other versions."""

@@ -16,9 +16,6 @@ MAX_LISTED = 1000
 """Faults that are listed; further ones are counted. Likewise people."""
 _EVERY = 500
 _FEW = 4
-SHOWN_LINES = 10
-"""Lines of each conversation that a dry run shows."""
-_SHOWN_CHARS = 120
 
 
 # Ids of messages that have none in their file: the same message gets the same one every time
@@ -63,9 +60,6 @@ class RoomFacts:
     people: set[str] = field(default_factory=set)
     """Ids of who speaks there, at most four, the assistant of the format not among them."""
     assistants: set[str] = field(default_factory=set)
-    """Ids of those whom the format calls the persona."""
-    shown: list[str] = field(default_factory=list)
-    """The first lines, as a dry run shows them."""
 
     def own(self) -> set[str]:
         """Return the ids of whom the format says to be the persona: in a group, the one whom the file names."""
@@ -90,13 +84,10 @@ class Survey:
     services: int = 0
     """Lines of the program: joined, renamed."""
     notes: int = 0
-    """Texts to keep that are no messages."""
     blank: int = 0
-    """Lines with a blank text."""
     rooms: dict[tuple[str, str], RoomFacts] = field(default_factory=dict)
     """By program and room."""
     people: dict[str, Person] = field(default_factory=dict)
-    """By id."""
     left: Counter[str] = field(default_factory=Counter)
     faults: list[Fault] = field(default_factory=list)
     fault_count: int = 0
@@ -124,8 +115,6 @@ class Survey:
 
     def _add_line(self, program: str, line: Line) -> None:
         facts = self.rooms.setdefault((program, line.room.id), RoomFacts(line.room))
-        if len(facts.shown) < SHOWN_LINES:
-            facts.shown.append(_shown(line))
         if line.is_service:
             self.services += 1
         else:
@@ -163,13 +152,6 @@ def count_export(
             if should_stop():
                 break
     return survey
-
-
-def _shown(line: Line) -> str:
-    name = line.speaker.name if line.speaker else ""
-    text = " ".join(line.text[: 2 * _SHOWN_CHARS].split())
-    text = f"{text[:_SHOWN_CHARS].rstrip()}…" if len(text) > _SHOWN_CHARS else text
-    return f"[{line.at:%Y-%m-%d %H:%M}] {f'{name}: ' if name else ''}{text}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from ...errors import TransferError
 from ..fields import each_part
@@ -166,37 +165,21 @@ def _kind_of_lines(begins: str) -> str:
     return ""
 
 
-_Marks = dict[str, tuple[declared.Paths, ...]]
-_OF_MESSAGES: _Marks = {
-    "discord": (("author", "content", "timestamp"),),
-    "telegram": (("date_unixtime", "type"), ("date", "type", "from_id"), ("date", "type", "actor_id")),
-}
-"""Paths that an element of a list `messages` has: all of one of these."""
-_OF_OBJECTS: _Marks = {
+_MARKS: dict[str, tuple[declared.Paths, ...]] = {
     "chatgpt": (("mapping",),),
     "claude": (("chat_messages",), ("conversations_memory",), ("project_memories",), ("prompt_template",)),
     "openwebui": (("history.messages",), ("chat.history.messages",), ("chat.messages",)),
-    "discord": (("guild.id",), ("guild.name",)),
-    "telegram": (("personal_information",),),
+    "discord": (("guild.id",), ("guild.name",), ("author", "content", "timestamp")),
+    "telegram": (("personal_information",), ("date_unixtime", "type"), ("date", "type", "from_id"),
+                 ("date", "type", "actor_id")),
     "slack": (("ts", "user"), ("ts", "bot_id"), ("ts", "subtype"), ("ts", "text")),
-}
-"""Paths that a conversation, memory, project or message of a program has."""
+}  # fmt: skip
+"""Paths that a conversation, memory, project or message of a program has: all of one of these."""
 
 
 def _kind_of_part(part: Part | Fault) -> str:
     if isinstance(part, Fault):
         return ""
-    match part.path:
-        case ("messages", int()) | ("chats" | "left_chats", *_, "messages", int()):
-            return _find_marked(part.value, _OF_MESSAGES)
-        case ("chats" | "left_chats", _, *_, "name" | "type" | "id"):
-            return "telegram"
-        case (*_, int()):
-            return _find_marked(part.value, _OF_OBJECTS)
-        case (name,):
-            return _find_marked({name: part.value}, _OF_OBJECTS)
-    return ""
-
-
-def _find_marked(value: Any, marks: _Marks) -> str:
-    return next((kind for kind, paths in marks.items() if declared.has_marks(value, paths)), "")
+    step = part.path[-1]
+    value = part.value if isinstance(step, int) else {step: part.value}
+    return next((kind for kind, marks in _MARKS.items() if declared.has_marks(value, marks)), "")

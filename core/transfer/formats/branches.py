@@ -19,7 +19,6 @@ from ..files import Member
 from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Note, Read, Reading, Room, Speaker, Version
 
 NO_TIME = "messages of conversations that say no time, given that of the file"
-"""Note of a reader."""
 _ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 
 
@@ -147,7 +146,6 @@ class _Tree(NamedTuple):
 
     nodes: Sequence[Node]
     current: str
-    """Id of the last message that is shown; blank for the newest."""
     begun: datetime | None
     ended: datetime | None
 

@@ -31,9 +31,7 @@ class _Messenger:
     def __init__(self, reading: Reading) -> None:
         self.reading: Reading = reading
         self.head: Mapping[str, Any] = {}
-        """What a file says of the chat whose messages are being read."""
         self.names: dict[str, str] = {}
-        """Names of people, by id."""
         self._first_names: dict[str, str] = {}
 
     def read(self, members: Sequence[Member]) -> Iterator[Read]:
@@ -86,7 +84,6 @@ _MENTION = re.compile(r"<@!?(\d+)>")
 _EMOJI = re.compile(r"<a?:(\w+):\d+>")
 _NO_SERVER = ("", "0")
 _NO_DISCRIMINATOR = "0000"
-"""The discriminator of webhooks; no bot has it."""
 
 
 class Discord(_Messenger):
@@ -254,7 +251,6 @@ class Slack(_Messenger):
         self._handles: dict[str, str] = {}
         self._bots: set[str] = set()
         self._channels: dict[str, tuple[str, str, Privacy]] = {}
-        """Name of the folder to id, name and privacy."""
         self._titles: dict[str, str] = {}
         self._team = ""
 

@@ -97,7 +97,6 @@ chat whatsapp con | chat di whatsapp con | discussion whatsapp avec | conversa d
 czat whatsapp z | чат whatsapp с | whatsapp ile sohbet | whatsappのトーク | whatsapp 대화 | whatsapp 聊天
 """)
 CHAT_NAMES = re.compile(rf"(?:{'|'.join(re.escape(name) for name in _NAMED)})(?:\s+|\s*[-–:_]\s*)(?=\S)", re.IGNORECASE)
-"""What the name of an exported file begins with, before the name of the chat."""
 
 # Lines and their parts
 
@@ -119,14 +118,12 @@ _NOT_NAMES = re.compile('["“”„«»\n]')
 _NAME_CHARS = 120
 _LOOKED_AT = 60
 _HEAD_CHARS = 72
-"""No time is written longer."""
 _LINE_CHARS = 1 << 20
 _FOUNDED = 2009
 """Year in which the program appeared: earlier ones are of another calendar."""
 _FEW = 4
 
 Day = tuple[int, int, int]
-"""The numbers of a date, in the order of the file."""
 
 
 class _Head(NamedTuple):
@@ -136,7 +133,6 @@ class _Head(NamedTuple):
     separator: str
     day: Day
     clock: time | None
-    """None where there is no such time."""
 
     def is_alike(self, other: _Head) -> bool:
         return self[:2] == other[:2]
@@ -144,11 +140,8 @@ class _Head(NamedTuple):
 
 class _Message(NamedTuple):
     number: int
-    """Of its first line."""
     head: _Head | None
-    """None for text before the first message."""
     text: str
-    """Who speaks and what they say, marks of direction in it."""
 
 
 def fits(text: str) -> bool:

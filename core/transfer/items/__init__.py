@@ -46,7 +46,6 @@ class ItemExport:
         self._left_bytes = max_bytes
         self.media_type: str = MEDIA_TYPES[syntax]
         self.count: int = 0
-        """Items written so far."""
         self.next_after: str | None = None
         """What `after` takes to go on where this export ends; None where nothing follows, and before its end."""
 
@@ -136,13 +135,10 @@ def export_items(
         limit: most items, 1 to 50,000.
         after: `next_after` of an export that ended at its limit, to go on there.
         max_bytes: end before the file gets larger than that, but for its first item; an import takes 20 MB.
-        db: None is the database of the process.
-        settings: None is those of the process.
-        scope: whose items; None is the current scope.
+        db, settings, scope: those of the process by default; the scope says whose items.
 
     Returns:
-        Pieces of the file's text; `count`, `media_type`, and after the last piece `next_after`. A file without items
-        where there are none.
+        Pieces of the file's text; `count`, `media_type`, and after the last piece `next_after`.
 
     Raises:
         ValueError: another format, limit or place.
@@ -226,9 +222,8 @@ def import_items(
         progress: see `Progress`.
         should_stop: asked between transactions; True ends the import there.
         screen: screening hook for this call.
-        db: None is the database of the process.
-        settings: None is those of the process.
-        scope: persona, conversation and participant of every item, whatever the file says; None is the current scope.
+        db, settings, scope: those of the process by default; persona, conversation and participant of every item are
+            those of the scope, whatever the file says.
 
     Returns:
         What became of every row; `imported + skipped + error_count` are all of them.

@@ -26,7 +26,6 @@ from ..json_values import BadJson, JsonLine, is_deeper, read_value
 
 Source = str | os.PathLike[str] | bytes | BinaryIO
 Syntax = Literal["json", "jsonl"]
-"""json: one document. jsonl: one item a line."""
 
 MAX_BYTES = 20 * 1024**2
 MAX_ITEMS = 50_000
@@ -42,7 +41,6 @@ _SHAPES = (
 )
 _TEXTS = frozenset({"text", "content", "memory", "observations", "relationType"})
 _LISTS = frozenset({"items", "results", "memories", "entries", "character_book", "entities"})
-"""Keys of a document that holds items."""
 _ENTRY = re.compile(r"\s*(?:[-*•]|\d{1,4}[.)])?\s*(?:\[(?P<at>\d{4}-\d\d-\d\d)\]\s*-?\s*)?(?P<text>\S.*)")
 _IS_ENTRY = re.compile(r"\s*(?:(?:[-*•]|\d{1,4}[.)])\s+\S|\[\d{4}-\d\d-\d\d\]\s*-?\s*\S|(?:The user|User) \S)")
 _IS_YAML = re.compile(r"\s*-\s*[\w\"']+:\s")
@@ -55,11 +53,9 @@ class Row(NamedTuple):
     number: int
     """1-based place in its list, or number of its line."""
     uid: str | int | None
-    """Its id in the file."""
     value: Any
     """A text, or a mapping in the names of an export; None where the row is not taken."""
     reason: str = ""
-    """Why it is not taken."""
     character: str | None = None
     """Of an entry of a book, whom its {{char}} names; blank is the persona."""
 

@@ -23,7 +23,6 @@ from ..fields import RefusedError, said_type
 from .formats import Row
 
 BATCH = 1000
-"""Items stored in one transaction."""
 MAX_LISTED = 1000
 """Refused rows that are listed; further ones are counted."""
 
@@ -49,7 +48,6 @@ class ItemProblem(NamedTuple):
     """1-based place in its list, or number of its line."""
     reason: str
     uid: str | int | None = None
-    """Its id in the file, if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,6 @@ class ItemImport:
     """Rows not taken, the first 1,000: what is wrong with them, `empty` for a blank entry of a book, `privacy`."""
     error_count: int = 0
     notes: tuple[str, ...] = ()
-    """What was changed on the way, with how often."""
     stopped_after_row: int | None = field(default=None, compare=False)
     """Row of the last item looked at before the import was stopped; None when it came to the end."""
     dry_run: bool = field(default=False, compare=False)

@@ -22,7 +22,7 @@ def test_r27_an_import_says_what_is_remembered(run: Command) -> None:
         "Conversations 2, of which 2 private: chatgpt/conv-1, chatgpt/conv-2",
         "2 alternatives",
         "1 conversations marked not to be remembered",
-        "Instructions 1: User: 'Please always answer in metric units.'",
+        "Instructions 1 ",
         "conversations.json: conversation 4",
         "--consolidate",
     ):

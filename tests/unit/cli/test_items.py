@@ -48,7 +48,7 @@ def test_c34_the_markdown_files_by_the_command(run: Command) -> None:
 @pytest.mark.parametrize(
     ("content", "looks"),
     [
-        ('{"rows": [{"said": "hello"}], "version": 2}', "JSON with the keys rows, version"),
+        ('{"rows": [{"said": "hello"}], "version": 2}', "JSON with the keys rows, said, version"),
         ("<!doctype html><p>hello", "HTML"),
         ("", "empty"),
         ('{"items": []}', "keys items"),

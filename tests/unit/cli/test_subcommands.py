@@ -100,7 +100,7 @@ def test_import_reports_and_is_idempotent(run: Command, tmp_path: Path) -> None:
     assert not (tmp_path / "own.db").exists()
     shown = run("import", file, "--dry-run", "--text").out
     assert "Could import   1 messages\n" in shown and "Besides        1 blank\n" in shown
-    assert "import/c\n[2026-03-10 12:00] Ann: hi\n" in shown and "Nothing was stored." in shown
+    assert "Nothing was stored." in shown
     assert run("import", file).json["imported"] == 1
     again = run("import", file).json
     assert (again["imported"], again["duplicates"], again["skipped"]) == (0, 1, 1)
