@@ -14,15 +14,15 @@ In an id `%` and `/` are escaped, so no id can begin with `%room-`. A user calle
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, cast, get_args
 from urllib.parse import unquote
 
-from ...scope import Privacy
+from ...scope import Privacy, Scope
 from ...shapes import PERSONA_SENDER
 from ...tokens.shapes import AccessToken
 from ..access import read_header
 from ..errors import Refused
-from .messages import find_persona
 
 INTERFACE = "proxy"
 """Interface of participants and conversations where a request does not name one."""
@@ -34,16 +34,6 @@ NAMES = (
 """Headers that say who speaks and where."""
 NOBODY = "User"
 """Name of a speaker whom nobody names: the key of a token says nothing to a model."""
-
-
-class Identity(NamedTuple):
-    persona: str
-    conversation: str | None
-    participant: str | None
-    server: str | None = None
-    privacy: Privacy | None = None
-    name: str | None = None
-    """Name of the speaker, to be shown."""
 
 
 class _Ids(NamedTuple):
@@ -61,14 +51,19 @@ class _Ids(NamedTuple):
 
 
 def read_identity(
-    headers: Mapping[str, str], body: Mapping[str, Any], token: AccessToken, *, shared_memory: bool = False
-) -> Identity:
-    """Return whose chat a request is. Users are never guessed.
+    headers: Mapping[str, str],
+    body: Mapping[str, Any],
+    token: AccessToken,
+    persona_line: str = "",
+    *,
+    shared_memory: bool = False,
+) -> tuple[Scope, str | None]:
+    """Return whose chat a request is, and the speaker's name to be shown. Users are never guessed.
 
     A conversation of a user that is named is a separate one, unless `shared_memory` or the request says `direct`.
     """
     named = {name.lower(): read_header(headers, name) for name in NAMES}
-    persona = _choose_persona(named["x-persona-id"], body, token)
+    persona = _choose_persona(named["x-persona-id"], split_model(body)[1], persona_line, token)
     ids, privacy = _read_ids(named, body), _read_privacy(named["x-conversation-privacy"])
     chat = _escape(ids.chat)
     if privacy in ("public", "restricted") and token.kind != "scope":
@@ -78,30 +73,28 @@ def read_identity(
                 f"X-Conversation-Privacy is {privacy!r}, and no conversation is named. Name it with X-Conversation-Id.",
             )
         person = ids.participant if ids.user else None
-        server = named["x-server-id"] or None
-        return Identity(persona, f"{ids.interface}/%room-{chat}", person, server, privacy, ids.name)
+        room = f"{ids.interface}/%room-{chat}"
+        return Scope(persona, room, person, named["x-server-id"], privacy=privacy), ids.name
     alone = privacy if privacy in ("direct", "separate") else "direct" if shared_memory or not chat else "separate"
     if token.kind == "scope":
-        own = _check_own(ids, token)
+        _check_own(ids, token)
         if not chat or token.conversation is not None:
-            return Identity(persona, token.scope.conversation, own, name=ids.name)
-        return Identity(persona, f"{own}/{chat}", own, privacy=alone, name=ids.name)
+            return token.scope, ids.name
+        return replace(token.scope, conversation=f"{token.participant}/{chat}", privacy=alone), ids.name
     if ids.user:
         here = f"{ids.participant}/{chat}" if chat else ids.participant
-        return Identity(persona, here, ids.participant, privacy=alone, name=ids.name)
+        return Scope(persona, here, ids.participant, privacy=alone), ids.name
     here = f"{INTERFACE}/%chat-{chat}" if chat else f"{INTERFACE}/%token-{token.id}"
-    return Identity(persona, here, here, privacy="direct", name=ids.name or NOBODY)
+    return Scope(persona, here, here, privacy="direct"), ids.name or NOBODY
 
 
-def _choose_persona(header: str, body: Mapping[str, Any], token: AccessToken) -> str:
+def _choose_persona(header: str, in_model: str, persona_line: str, token: AccessToken) -> str:
     """Return the persona a request is for: by its header, its model name, a line of its system message, its token."""
-    named, field = header, "X-Persona-Id"
-    if not named:
-        named, field = split_model(body)[1], "model"
-    if not named:
-        named, field = find_persona(body.get("messages")), "messages"
+    named = header or in_model or persona_line
     if named and not token.may_speak_as(named):
-        source = "The persona of model" if field == "model" else "X-Persona-Id"
+        source, field = "X-Persona-Id", "X-Persona-Id" if header else "messages"
+        if not header and in_model:
+            source, field = "The persona of model", "model"
         raise Refused(
             403,
             f"{source} is {named[:40]!r}. The token is not for this persona. Name none, or use a token "
@@ -135,8 +128,8 @@ def _refuse_value(field: str, sentence: str) -> Refused:
     return Refused(400, sentence, word="bad_value", fields=(field,))
 
 
-def _check_own(ids: _Ids, token: AccessToken) -> str:
-    """Return the participant of a scope token; refuse a request that names another user."""
+def _check_own(ids: _Ids, token: AccessToken) -> None:
+    """Refuse a request that names another user than its scope token is of."""
     own = token.participant or ""
     if ids.user and own not in (ids.user, ids.participant) and own.partition("/")[2] != ids.user:
         raise Refused(
@@ -145,7 +138,6 @@ def _check_own(ids: _Ids, token: AccessToken) -> str:
             "of the whole persona: `prompt-engine token add --host`.",
             fields=(ids.user_field,),
         )
-    return own
 
 
 def _read_ids(named: Mapping[str, str], body: Mapping[str, Any]) -> _Ids:

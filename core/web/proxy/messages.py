@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...text.replies import strip_thoughts
@@ -35,37 +34,19 @@ _NOTES = re.compile(rf"\A(?:\s*{_LABEL}[ \t]*(?:\n|\Z))+|(?:\n[ \t]*{_LABEL}\s*)
 _PERSONA = re.compile(r"^[ \t]*X-Persona-Id:[ \t]*(\S[^\r\n]*?)[ \t]*(?:\r?\n|\Z)", re.IGNORECASE | re.MULTILINE)
 
 
-def find_persona(messages: Any) -> str:
-    """Return the persona that a system message names in a line, which a front end fills in by a macro; else blank."""
-    for _, part, key in _iter_system_texts(messages):
-        if found := _PERSONA.search(part[key]):
-            return found[1]
-    return ""
+def split_persona_line(messages: Any) -> tuple[str, Any]:
+    """Return the persona that a line of a system message names, blank for none, and the messages without that line.
 
-
-def without_persona_line(messages: list[Any]) -> list[Any]:
-    """Return the messages without the first line that names a persona; what is blank without it goes too."""
-    messages = copy.deepcopy(messages)
-    for message, part, key in _iter_system_texts(messages):
-        if found := _PERSONA.search(part[key]):
-            part[key] = part[key][: found.start()] + part[key][found.end() :]
-            if not part[key].strip():
-                parts = message["content"] if part is not message else []
-                parts[:] = [each for each in parts if each is not part]
-                messages = messages if parts else [each for each in messages if each is not message]
-            break
-    return messages
-
-
-def _iter_system_texts(messages: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any], str]]:
-    """Yield each text of the system messages: the message, and the object and key that hold the text."""
-    for message in messages if isinstance(messages, list) else ():
+    A front end fills the line in by a macro. A message that is blank without it goes too.
+    """
+    for index, message in enumerate(messages if isinstance(messages, list) else ()):
         if isinstance(message, dict) and message.get("role") in ("system", "developer"):
-            content = message.get("content")
-            if isinstance(content, str):
-                yield message, message, "content"
-            elif isinstance(content, list):
-                yield from ((message, part, "text") for part in content if _is_text(part))
+            text = read_text(message.get("content"))
+            if found := _PERSONA.search(text):
+                left = text[: found.start()] + text[found.end() :]
+                kept = [{**message, "content": left}] if left.strip() else []
+                return found[1], [*messages[:index], *kept, *messages[index + 1 :]]
+    return "", messages
 
 
 def is_own_name(name: object, persona: str) -> bool:

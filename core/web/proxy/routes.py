@@ -97,24 +97,18 @@ class Proxy:
 
     async def _add_memory(self, request: Request, content: bytes, body: dict[str, Any], settings: Settings) -> Outgoing:
         token = access.get_token(request)
-        who = read_identity(request.headers, body, token, shared_memory=settings.proxy_shared_memory)
-        scope = access.read_scope(
-            token,
-            persona=who.persona,
-            conversation=who.conversation,
-            participant=who.participant,
-            server=who.server,
-            privacy=who.privacy,
+        persona_line, said = messages.split_persona_line(body.get("messages"))
+        scope, name = read_identity(
+            request.headers, body, token, persona_line, shared_memory=settings.proxy_shared_memory
         )
         model, in_model = split_model(body)
         if in_model and not token.may_speak_as(in_model):  # X-Persona-Id was given: the name is the provider's own
             model, in_model = str(body["model"]), ""
-        said: Any = body.get("messages")
-        changes: dict[str, Any] = {"model": model or settings.llm_model} if in_model else {}
-        if messages.find_persona(said):
-            changes["messages"] = said = messages.without_persona_line(said)
-        if changes:
-            body |= changes
+        if in_model:
+            body["model"] = model or settings.llm_model
+        if persona_line:
+            body["messages"] = said
+        if in_model or persona_line:
             content = _write_json(body)
         reason = tasks.name_task(request.headers, body, scope.persona)
         if reason:
@@ -123,7 +117,7 @@ class Proxy:
             return Outgoing(content, f"skipped; {reason}")
         last = messages.find_last_user(said, scope.persona)
         assert last is not None
-        turn = Turn(messages.read_lines(said, scope.persona), scope, who.name, model or settings.llm_model)
+        turn = Turn(messages.read_lines(said, scope.persona), scope, name, model or settings.llm_model)
         try:
             texts = [messages.read_text(each.get("content")) for each in said if isinstance(each, dict)]
             question = messages.read_question(said[last].get("content"))

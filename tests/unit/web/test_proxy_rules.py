@@ -64,7 +64,7 @@ def test_r37_what_is_no_answer_or_ends_in_an_error_is_none(content: bytes) -> No
 def key(headers: dict[str, str], token_id: int = 7, **body: Any) -> str | None:
     """Return the conversation of a request."""
     named = {name.lower().replace("_", "-"): value for name, value in headers.items()}
-    return identity.read_identity(named, body, AccessToken(token_id, "host", "iris")).conversation
+    return identity.read_identity(named, body, AccessToken(token_id, "host", "iris"))[0].conversation
 
 
 NAMES = ("dan", "room2", "55", "chat-55", "%chat-55", "%room-dan", "token-7", "%token-7", "a/b", "a%2Fb", "room:dan")
