@@ -12,6 +12,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -22,10 +24,11 @@ from urllib.parse import urlsplit
 from fastapi import Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -33,9 +36,10 @@ from ..calls.call import GivenSettings
 from ..calls.defaults import check_model, settings_for
 from ..config.levels import describe_bad_token
 from ..database.engine import Database
-from ..errors import ConfigError
-from . import access, bodies, errors, guard, health, http_api
-from .context import ADMIN, WebContext
+from ..errors import ConfigError, CoreError
+from ..upkeep.migration import list_pending
+from . import access, bodies, errors, guard, http_api
+from .access import ADMIN, WebContext
 
 NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
 """The web framework would record parameters and error texts where the process has such a recorder."""
@@ -52,30 +56,20 @@ def create_app(
     mcp: bool = False,
     public_url: str = "",
 ) -> FastAPI:
-    """Return the application: the API for hosts, and what is chosen beside it.
-
-    A host mounts it into its own: `host.mount("/memory", create_app())`.
+    """Return the ASGI application: the API for hosts, and what is chosen beside it, to be served with its lifespan on.
 
     Args:
-        db: a handle of `open_database`; None for the database of the process, opened at the first request.
-        settings: whole, or a mapping of flag to value; None for those of the process, read at each request.
-        model: what consolidation asks, as `configure` takes it; None for that of the process.
+        db, settings, model: None is what the process has, read at each request.
         allowed_hosts: names in the Host header that are answered beside loopback and ADMIN_HOST; `*` for all, where
             something in front checks them.
-        admin: with the operator's API and page, which need ADMIN_TOKEN.
-        proxy: with the OpenAI dialect, passed on to LLM_BASE_URL.
-        mcp: with the Model Context Protocol under `/mcp`.
+        admin: the operator's API and page, which need ADMIN_TOKEN.
+        proxy: the OpenAI dialect, passed on to LLM_BASE_URL.
+        mcp: the Model Context Protocol under `/mcp`.
         public_url: where programs and browsers reach the application, as `https://memory.example.org`; remote programs
-            then connect to `/mcp` by OAuth, and the operator consents on the page. It needs `admin` and `mcp`, and
-            something in front that speaks TLS.
-
-    Returns:
-        An ASGI application, for a server such as uvicorn with its lifespan on.
+            then connect to `/mcp` by OAuth, and the operator consents on the page.
 
     Raises:
-        ConfigError: ADMIN_TOKEN is unset or shorter than 16 characters; for a proxy, LLM_BASE_URL is unset or no
-            address, or the extra `llm` is not installed; `public_url` is no address, or without `admin` and `mcp`.
-        TypeError: the model cannot be asked.
+        ConfigError: ADMIN_TOKEN, LLM_BASE_URL or `public_url` cannot be used, or the extra `llm` is not installed.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.web import create_app
@@ -100,7 +94,7 @@ def create_app(
         context = replace(context, oauth=oauth, allowed_hosts=hosts)
     lifespans: list[Any] = []
     app = _make_bare(context, lifespans)
-    app.router.routes.extend(health.list_routes(context))
+    app.router.routes.extend(_list_health_routes(context))
     app.add_route("/", _show_front, include_in_schema=False)
     app.include_router(
         http_api.router, dependencies=[bodies.BEARER, Depends(access.get_token), *_CHECKED], responses=bodies.REFUSALS
@@ -230,3 +224,38 @@ async def _show_front(request: Request) -> Response:
         f"<body><h1>prompt-engine</h1><p>The memory of AI personas runs here.</p><ul>{listed}</ul>"
         f"<p>{asked}The rest asks for a token: <code>prompt-engine token add</code>.</p></body></html>\n"
     )
+
+
+# What a supervisor is told: alive, when the process answers; ready, when requests can be served
+
+HEALTH_SECONDS = 1.0
+"""Everybody may ask, without a token: the database is asked at most so often."""
+_NO_STORE = {"cache-control": "no-store"}
+
+
+def _list_health_routes(context: WebContext) -> list[Route]:
+    """Return the routes; `/health` alone says what `/health/live` says."""
+    asking = asyncio.Lock()
+    lack, asked_at = "", float("-inf")
+
+    def find_lack() -> str:
+        """Return what is missing: nothing, an answer of the database, or tables of this version."""
+        try:
+            return "schema" if list_pending(context.database()) else ""
+        except CoreError:
+            return "database"
+
+    async def answer_ready(_: Request) -> Response:
+        nonlocal lack, asked_at
+        async with asking:
+            if time.monotonic() - asked_at >= HEALTH_SECONDS:
+                lack, asked_at = await run_in_threadpool(find_lack), time.monotonic()
+        if lack:
+            return JSONResponse({"status": "not ready", "lacks": lack}, 503, headers=_NO_STORE)
+        return JSONResponse({"status": "ready"}, headers=_NO_STORE)
+
+    async def answer_alive(_: Request) -> Response:
+        return JSONResponse({"status": "ok"}, headers=_NO_STORE)
+
+    ready = Route("/health/ready", answer_ready)
+    return [Route("/health", answer_alive), Route("/health/live", answer_alive), ready]

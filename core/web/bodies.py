@@ -19,7 +19,7 @@ from ..scope import Privacy
 from ..shapes import Ranking
 from ..text.times import parse_time
 from . import access
-from .context import AdminCall, WebContext, open_admin_call
+from .access import AdminCall, WebContext, open_admin_call
 from .errors import ErrorAnswer, Refused
 from .guard import READING, require_operator
 from .problems import NO_BODY, NOT_BOOL

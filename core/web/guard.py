@@ -19,7 +19,6 @@ from html import escape
 from typing import Any, Literal
 from urllib.parse import urlencode, urlsplit
 
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request, cookie_parser
 from starlette.responses import HTMLResponse, Response
@@ -28,16 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..base import logs
 from ..transfer.items.formats import MAX_BYTES
 from . import errors
-from .access import (
-    COOKIE,
-    FORBIDDEN,
-    NO_TOKEN,
-    TOKEN_KEY,
-    WRONG_TOKEN,
-    TokenReader,
-    is_token,
-)
-from .context import ADMIN, WebContext
+from .access import ADMIN, COOKIE, FORBIDDEN, NO_TOKEN, TOKEN_KEY, WRONG_TOKEN, TokenReader, WebContext, is_token
 
 Area = Literal["open", "admin", "hosts", "proxy"]
 """open: needs no token. admin: the operator's. hosts: the API and MCP. proxy: the model server's routes."""
@@ -110,10 +100,9 @@ class Guard:
         except Exception as error:  # noqa: BLE001 - the outermost point: nothing of it may reach the client
             refused = errors.judge(error)
             if not sending.begun:
-                response = await self._respond(refused, scope, area)
-                await response(scope, receive, sending)
+                await self._respond(refused, scope, area)(scope, receive, sending)
 
-    async def _respond(self, refused: errors.Refused, scope: Scope, area: Area) -> Response:
+    def _respond(self, refused: errors.Refused, scope: Scope, area: Area) -> Response:
         """Return a refusal in the form that the sender of the request reads."""
         path, status = path_below(scope), refused.status_code
         if area == "proxy":
@@ -123,14 +112,9 @@ class Guard:
                 where = f'Bearer resource_metadata="{self._context.oauth.metadata}"'
                 refused.headers = {**(refused.headers or {}), "WWW-Authenticate": where}
             return refused.respond(_write_json_rpc(status, refused.answer))
-        if area == "admin" and scope["method"] in READING and "text/html" in Headers(scope=scope).get("accept", ""):
-            from .admin import pages  # noqa: PLC0415 - loaded where it is served
-
-            is_page = path.startswith(f"{ADMIN}{pages.BASE}/")
-            if status == 401:
-                return lead_to_login(scope, _name_page(scope) if is_page else "")
-            if status in (404, 405) and is_page and scope.get(_OPERATOR):
-                return await run_in_threadpool(pages.render_missing, self._context, Request(scope), status)
+        is_browser = scope["method"] in READING and "text/html" in Headers(scope=scope).get("accept", "")
+        if area == "admin" and status == 401 and is_browser:
+            return lead_to_login(scope, _name_page(scope))
         return refused.respond()
 
     def find_area(self, path: str) -> Area:
@@ -222,8 +206,10 @@ def lead_to(address: str, words: str, status: int = 200) -> HTMLResponse:
 
 
 def _name_page(scope: Scope) -> str:
-    """Return a page of the operator with its query, below ADMIN."""
+    """Return a screen of the page with its query, below ADMIN; blank for another address."""
     path = path_below(scope).removeprefix(ADMIN)
+    if not path.startswith("/page/"):
+        return ""
     query = scope["query_string"].decode("latin-1")[:6000]
     return f"{path}?{query}" if query else path
 

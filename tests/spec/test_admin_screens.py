@@ -70,15 +70,12 @@ def test_l35_the_page_opens_on_the_persona_there_is(db: Database, stage: Stage) 
 
 
 def test_l35_a_page_that_is_not_there_is_a_page(operator: Operator) -> None:
-    """In the look of the page for a browser, in JSON for a program; nothing for who is not signed in."""
+    """In the look of the page; nothing for who is not signed in."""
     browser = {"Accept": "text/html"}
     answer = operator.ask("GET", "/page/nothing/here", headers=browser)
     assert (
         answer.status_code == 404 and 'class="screens"' in answer.text and "No screen has this address" in answer.text
     )
-    answer = operator.ask("GET", "/page/memory/row", headers=browser)
-    assert answer.status_code == 405 and "takes a form" in answer.text
-    assert operator.ask("GET", "/page/nothing").json()["error"] == "not_found"
     assert operator.ask("GET", "/nothing", headers=browser).json()["error"] == "not_found"
     assert "screens" not in operator.client.get("/admin/page/nothing", headers=browser).text
 

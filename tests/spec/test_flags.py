@@ -21,7 +21,7 @@ from core.lifelong import Scheduler
 from core.llm import embedder
 from core.memories.capture import should_remember
 from core.prompt_engine import to_messages
-from core.web.context import WebContext
+from core.web.access import WebContext
 from core.web.proxy import memory
 from tests.spec.lifelong_world import Life, Model, said_in
 from tests.spec.stage import HERE, NOW, Stage

@@ -19,8 +19,8 @@ from core.cli import serve
 from core.database.engine import Database
 from core.database.schema import schema_version
 from core.db import open_database
+from core.web import app as app_module
 from core.web import create_app
-from core.web import health as health_module
 from tests.spec.proxy_world import serving
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -36,7 +36,7 @@ def own(tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture(autouse=True)
 def _asked_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health_module, "_KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(app_module, "HEALTH_SECONDS", 0.0)
 
 
 def lose_version(db: Database) -> None:
@@ -73,8 +73,8 @@ def test_r34_a_database_that_does_not_answer_is_not_ready(tmp_path: Path) -> Non
 def test_r34_asking_often_costs_the_database_nothing(own: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everybody who reaches the port may ask, without a token."""
     asked: list[Database] = []
-    monkeypatch.setattr(health_module, "_KEPT_SECONDS", 3600.0)
-    monkeypatch.setattr(health_module, "list_pending", asked.append)
+    monkeypatch.setattr(app_module, "HEALTH_SECONDS", 3600.0)
+    monkeypatch.setattr(app_module, "list_pending", asked.append)
     with TestClient(create_app(db=own, admin=False)) as client:
         assert {client.get("/health/ready").status_code for _ in range(20)} == {200}
     assert len(asked) == 1

@@ -18,6 +18,7 @@ from ...memories.rules import DEFAULT_KIND
 from ...scope import Scope
 from ...transfer.items import DEFAULT_LIMIT, export_items, import_items
 from ...transfer.items.formats import MAX_BYTES, MAX_ITEMS, Syntax, too_large
+from ..access import AdminCall
 from ..answers import (
     DeletedAnswer,
     ImportAnswer,
@@ -41,7 +42,6 @@ from ..bodies import (
     Reason,
     RetagBody,
 )
-from ..context import AdminCall
 from ..errors import Refused, refuse_bad_values
 
 router: APIRouter = APIRouter(tags=["Memory"])

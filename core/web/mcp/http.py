@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from .. import access
-from ..context import WebContext
+from ..access import WebContext
 from ..errors import Refused
 from . import tools  # noqa: F401 - a server that starts once loads them then
 from .server import create_server

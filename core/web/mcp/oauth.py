@@ -45,7 +45,7 @@ from starlette.routing import Route
 
 from ...errors import ConfigError
 from ...tokens import issue_token, shapes, table
-from ..context import ADMIN, WebContext
+from ..access import ADMIN, WebContext
 from ..guard import MCP, is_loopback
 
 ACCESS = timedelta(hours=1)

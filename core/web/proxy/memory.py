@@ -27,7 +27,7 @@ from ...prompt.structure import MESSAGES, write_line, write_opening
 from ...scope import Scope
 from ...templates.render import Renderer
 from ...transcripts import find_replaced, save_transcript
-from ..context import WebContext
+from ..access import WebContext
 from .identity import INTERFACE, NOBODY
 
 BUILD_THREADS = 8

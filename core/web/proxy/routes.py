@@ -21,7 +21,7 @@ from ...base import logs
 from ...calls.defaults import settings_for
 from ...config import Settings
 from .. import access, errors
-from ..context import WebContext
+from ..access import WebContext
 from . import messages, tasks
 from .answer import MAX_BYTES, AnswerReader
 from .identity import read_identity, split_model

@@ -24,13 +24,13 @@ from starlette.staticfiles import StaticFiles
 from ....access import table_overview
 from ....base import logs
 from ... import access, guard
+from ...access import WebContext
 from ...bodies import OPERATOR, REFUSALS
-from ...context import WebContext
 from ...errors import Refused
 from . import memory, people, programs, upkeep, why
-from .page import BASE, STATIC, Page, Screen, add_screen, of_memory, render_missing
+from .page import BASE, STATIC, Page, Screen, add_screen, of_memory
 
-__all__ = ["BASE", "STATIC", "StaticPage", "render_missing", "router"]
+__all__ = ["STATIC", "StaticPage", "router"]
 
 
 class StaticPage(StaticFiles):
@@ -40,6 +40,10 @@ class StaticPage(StaticFiles):
         answer = super().file_response(*args, **more)
         answer.headers["cache-control"] = "no-cache"
         return answer
+
+
+def _refuse_address(_: Page) -> Response:
+    raise Refused(404, "No screen has this address. The menu leads to all there are.")
 
 
 SCREENS: Mapping[str, Screen] = {
@@ -52,6 +56,7 @@ SCREENS: Mapping[str, Screen] = {
     "/upkeep": upkeep.listing,
     "/programs": programs.listing,
     "/why": why.show,
+    "/{path:path}": _refuse_address,
 }
 CHANGES: Mapping[str, Screen] = {
     "/forget": people.forget_all,
@@ -60,7 +65,6 @@ CHANGES: Mapping[str, Screen] = {
     "/memory/edit": of_memory(memory.edit),
     "/memory/add": of_memory(memory.add),
     "/memory/classify": of_memory(memory.classify),
-    "/memory/undo": of_memory(memory.undo),
     "/upkeep/change": upkeep.change,
     "/upkeep/run": of_memory(upkeep.run),
     "/upkeep/release": upkeep.release,
@@ -75,7 +79,7 @@ def router(context: WebContext) -> APIRouter:
     routes = APIRouter()
     add_screen(routes, context, "/", _front)
     add_screen(routes, context, "/login", _log_in, is_open=True)
-    for screens, method in ((SCREENS, "GET"), (CHANGES, "POST")):
+    for screens, method in ((CHANGES, "POST"), (SCREENS, "GET")):
         for path, screen in screens.items():
             add_screen(routes, context, BASE + path, screen, method=method)
     # The path itself, without a slash: Starlette's own routes take no blank path.

@@ -25,8 +25,6 @@ TEMPLATE = "memory.html.j2"
 PAGE_SIZES = (25, 50, 100)
 WEEKS = 13
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-MOST_UNDONE = 200
-"""Ids that an address carries for undoing; a page has no more rows."""
 
 
 class Search(ItemSearch):
@@ -131,7 +129,6 @@ SENTENCES: Mapping[str, str] = {
 class Done(BaseModel):
     note: str = ""
     count: Offset = 0
-    unknown: Ids = []
     undo: Ids = []
 
 
@@ -148,8 +145,6 @@ def build_flash(page: Page) -> Flash | None:
     text = SENTENCES[done.note] if done.count == 1 else f"{plural(done.count, 'item')}: {SENTENCES[done.note]}"
     if done.count == 0 and done.note != "unchanged":
         text = "Nothing changed: no item was chosen, or all of them were so already."
-    if done.unknown:
-        text += f" {plural(len(done.unknown), 'item')} could not be found any more."
     return Flash(text, done.undo if done.note == "deleted" else [])
 
 
@@ -183,11 +178,6 @@ def bulk(page: Page) -> Response:
     return _change_items(page, form.action, list(dict.fromkeys(form.ids)), form.tags)
 
 
-def undo(page: Page) -> Response:
-    """Bring back what was deleted a moment ago."""
-    return _change_items(page, "restore", page.read(Chosen).ids)
-
-
 def _change_items(page: Page, action: str, ids: list[int], tags: Sequence[str] = ()) -> Response:
     asking, result = page.operating(), BulkResult(0)
     if action not in _NOTES:
@@ -202,18 +192,9 @@ def _change_items(page: Page, action: str, ids: list[int], tags: Sequence[str] =
     elif ids:
         change = lifelong.delete_items if action == "delete" else lifelong.restore_items
         result = change(ids, **asking)
-    unknown = [str(each) for each in result.unknown]
-    undone = [str(each) for each in ids[:MOST_UNDONE] if each not in result.unknown]
-    return page.redirect(
-        page.url_after(
-            _screen_of_form(page),
-            page.field("back"),
-            note=_NOTES[action],
-            count=str(result.count),
-            undo=",".join(undone) if action == "delete" and result.count else "",
-            unknown=",".join(unknown),
-        )
-    )
+    undo = ",".join(map(str, ids)) if action == "delete" and result.count else ""
+    note, back = _NOTES[action], page.field("back")
+    return page.redirect(page.url_after(_screen_of_form(page), back, note=note, count=str(result.count), undo=undo))
 
 
 def _screen_of_form(page: Page) -> str:
@@ -252,21 +233,14 @@ class ItemForm(BaseModel):
     new_content: str = ""
 
 
-def _read_item_form(page: Page) -> ItemForm:
-    form = page.read(ItemForm)
-    if not form.id:
-        raise Refused(422, "No item was named. Open one and press its button.")
-    return form
-
-
 def classify(page: Page) -> Response:
-    form = _read_item_form(page)
+    form = page.read(ItemForm)
     done = lifelong.classify_items([form.id], form.kind, form.importance, **page.operating())
     return page.redirect(page.url("memory/item", id=form.id, note="classified", count=str(done.count)))
 
 
 def edit(page: Page) -> Response:
-    form = _read_item_form(page)
+    form = page.read(ItemForm)
     if not form.new_content:
         raise Refused(422, "The text is blank. Write one, or delete the item.")
     done = lifelong.edit_item(form.id, form.new_content, editor="operator", **page.operating())

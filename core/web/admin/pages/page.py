@@ -24,7 +24,7 @@ from ....config import Settings
 from ....database.engine import Database
 from ....errors import StoreError
 from ... import bodies, errors, guard
-from ...context import AdminCall, WebContext, open_admin_call
+from ...access import AdminCall, WebContext, open_admin_call
 from . import formats
 
 FOLDER = Path(__file__).resolve().parent
@@ -163,7 +163,7 @@ class Page:
         return RedirectResponse(address, 303)
 
 
-_NOT_KEPT = ("conf_uid", "note", "count", "undo", "edit", "unknown", "part")
+_NOT_KEPT = ("conf_uid", "note", "count", "undo", "edit")
 
 
 def _texts_of(value: Any) -> list[str]:
@@ -217,17 +217,6 @@ def _answer_screen(screen: Screen, page: Page) -> Response:
 def _render_problem(page: Page, text: str, status: int) -> Response:
     title = "There is nothing here" if status == 404 else "This did not work"
     return page.render("problem.html.j2", status, title=title, text=text, status_code=status)
-
-
-def render_missing(context: WebContext, request: Request, status: int) -> Response:
-    """Return what a browser gets for a path that there is not, in the look of the page."""
-    return _render_problem(Page(context, request, FormData()), _MISSING[status], status)
-
-
-_MISSING = {
-    404: "No screen has this address. The menu leads to all there are.",
-    405: "This address takes a form, not a visit. Open the screen the form is on.",
-}
 
 
 # What people and conversations are called

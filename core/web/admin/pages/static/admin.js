@@ -22,7 +22,7 @@
   // The note after a change stands in the address once: reloading does not say it again.
   const address = new URL(location.href);
   if (address.searchParams.has("note")) {
-    for (const name of ["note", "count", "undo", "unknown"]) address.searchParams.delete(name);
+    for (const name of ["note", "count", "undo"]) address.searchParams.delete(name);
     history.replaceState(null, "", address);
   }
   const closeToast = () => one("[data-toast]")?.remove();
