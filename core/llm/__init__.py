@@ -19,7 +19,7 @@ from ..database.engine import Database
 from ..errors import ModelError
 from ..text.folding import clean
 from . import table_usage as usage
-from .client import AbortedError, ChatClient, call_timed, close, name_reason
+from .client import ChatClient, call_timed, close, name_reason
 from .table_usage import MeteredModel
 
 __all__ = ["ChatClient", "Completes", "Model", "ask", "close", "resolve"]
@@ -95,7 +95,7 @@ def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings,
 
 def _judge(error: Exception) -> ModelError:
     """Return what a foreign exception means; its text is left where it is."""
-    name = error.error if isinstance(error, AbortedError) else type(error).__name__
+    name = type(error).__name__
     status = getattr(error, "__dict__", {}).get("status_code")  # as the clients of model makers name it
     if isinstance(error, TimeoutError) or type(status) is not int:
         return ModelError("timeout" if isinstance(error, TimeoutError) else "error", error=name)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..base import logs
-from ..errors import ConfigError, CoreError, ModelError
+from ..errors import ConfigError, ModelError
 from ..hooks import accepted_keywords
 from ..text.folding import clean
 
@@ -199,14 +199,6 @@ atexit.register(close)
 # A host's own model or embedder, plain or async
 
 
-class AbortedError(CoreError):
-    """A model or embedder ended by something that is no ordinary exception, such as `sys.exit()`."""
-
-    def __init__(self, error: str) -> None:
-        super().__init__(f"The model ended with {error}. It must return or raise an ordinary exception.")
-        self.error = error
-
-
 def call_timed(function: Callable[..., Any], first: str, arguments: Mapping[str, Any], timeout_seconds: float) -> Any:
     """Return what the function gives for those of the arguments it accepts; the one named `first` it always gets.
 
@@ -237,5 +229,5 @@ def call_timed(function: Callable[..., Any], first: str, arguments: Mapping[str,
     if thread.is_alive():
         raise TimeoutError
     for error in errors:
-        raise error if isinstance(error, Exception) else AbortedError(type(error).__name__)
+        raise error if isinstance(error, Exception) else ModelError("error", error=type(error).__name__)
     return answers[0]

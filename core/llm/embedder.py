@@ -21,7 +21,7 @@ from ..base.vectors import MOST_DIMENSIONS, split_batches
 from ..calls import defaults
 from ..config import Settings
 from ..errors import ConfigError, CoreError, ModelError
-from .client import AbortedError, ask_server, call_timed, read_endpoint
+from .client import ask_server, call_timed, read_endpoint
 
 __all__ = ["Embedder", "EmbedderError", "ask", "check", "is_local", "resolve"]
 
@@ -91,9 +91,11 @@ def ask(embedder: Any, texts: Sequence[str], timeout_seconds: float) -> list[lis
         failed = error
     except ConfigError as error:  # of a flag, which says what to do
         failed = EmbedderError("config", message=str(error))
+    except ModelError as error:
+        reason = error.reason if error.reason in ("auth", "timeout") else "error"
+        failed = EmbedderError(reason, error=error.error or f"status {error.status}")
     except Exception as error:  # noqa: BLE001 - an embedder is foreign code and raises what it likes
-        name = error.error if isinstance(error, AbortedError) else type(error).__name__
-        failed = EmbedderError("timeout" if isinstance(error, TimeoutError) else "error", error=name)
+        failed = EmbedderError("timeout" if isinstance(error, TimeoutError) else "error", error=type(error).__name__)
     # Raised out here, so that the foreign exception and its text do not hang on to this one.
     raise failed
 
@@ -150,14 +152,8 @@ class EndpointEmbedder:
         body: dict[str, Any] = {"input": list(texts), "encoding_format": "float"}
         if self.model.strip():
             body["model"] = self.model.strip()
-        try:
-            answer = ask_server(url, body, self.api_key.strip(), self.timeout_seconds)
-        except ModelError as error:
-            reason = error.reason if error.reason in ("auth", "timeout") else "error"
-            failed = EmbedderError(reason, error=error.error or f"status {error.status}")
-        else:
-            return _read_data(answer.get("data"), len(texts))
-        raise failed  # out here, so that the exception underneath does not hang on to it
+        answer = ask_server(url, body, self.api_key.strip(), self.timeout_seconds)
+        return _read_data(answer.get("data"), len(texts))
 
 
 def _read_data(data: Any, count: int) -> list[Any]:
