@@ -173,9 +173,9 @@ def now_utc() -> datetime:
     return datetime.now(UTC)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
-    """The tag vocabulary of one persona, as `extract_tags` and `expand_tags` use it."""
+    """The tag vocabulary of one persona, as `extract_tags` and `expand_tags` use it; equal to itself alone."""
 
     tags: Mapping[str, int] = field(default_factory=dict)
     """Tag to number of uses."""

@@ -32,7 +32,7 @@ class KnownTag(TypedDict):
 
 def extract_tags(
     text: str | None,
-    vocabulary: Vocabulary | rules.TagIndex | None = None,
+    vocabulary: Vocabulary | None = None,
     *,
     db: Database | None = None,
     settings: Settings | Mapping[str, object] | None = None,
@@ -42,7 +42,7 @@ def extract_tags(
 
     Args:
         text: as said; None and blank give [].
-        vocabulary: the known tags to look for (`tags.table.current`); None takes the words of the text. Stop words of
+        vocabulary: the known tags to look for (`tags.table.load`); None takes the words of the text. Stop words of
             the text's language and of LANGUAGES are never tags.
 
     Returns:
@@ -58,7 +58,7 @@ def extract_tags(
     check_handle(db)
     if vocabulary is not None and not hasattr(vocabulary, "aliases"):
         raise TypeError(
-            f"vocabulary is of type {type(vocabulary).__name__}. It must be what tags.table.current gives, or None."
+            f"vocabulary is of type {type(vocabulary).__name__}. It must be what tags.table.load gives, or None."
         )
     settings = settings_for(settings)
     return rules.extract(
@@ -137,7 +137,7 @@ def expand_tags(
     if vocabulary is None:
         try:
             handle_ = handle(db)
-            vocabulary = table.current(handle_, scope_for(scope, settings_for(settings)).persona)
+            vocabulary = table.load(handle_, scope_for(scope, settings_for(settings)).persona)
         except StoreError as error:
             logs.warning("tag_links_not_read", source=error.source, number=error.number)
     return rules.expand(rules.tag_items(tags), vocabulary)

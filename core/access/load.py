@@ -34,6 +34,7 @@ from ..database.stored_values import from_key, read_whole
 from ..index.lookups import NO_MATCH
 from ..scope import Privacy, Scope
 from ..shapes import Vocabulary
+from ..tags import table as tags_table
 from .rules import (
     AudienceKey,
     choose_threads,
@@ -126,7 +127,7 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
         viewer,
         _recent(by_part.get(RECENT, ()), visible),
         version,
-        _vocabulary(by_part) if changed else None,
+        _build_vocabulary(by_part) if changed else None,
     )
 
 
@@ -156,18 +157,11 @@ def _place(
     return scope.privacy or "public", server, person
 
 
-def _vocabulary(by_part: Mapping[int, Sequence[Any]]) -> Vocabulary:
-    links: dict[str, dict[str, float]] = {}
-    for row in by_part.get(LINK, ()):
-        a, b, weight = from_key(row[5]), from_key(row[6]), float(row[1]) / 1000
-        for one, other in ((a, b), (b, a)):
-            near = links.setdefault(one, {})
-            near[other] = max(weight, near.get(other, 0.0))
-    return Vocabulary(
-        tags={from_key(r[5]): read_whole(r[1]) or 0 for r in by_part.get(A_TAG, ())},
-        aliases={from_key(r[5]): from_key(r[6]) for r in by_part.get(ALIAS, ())},
-        links={tag: tuple(near.items()) for tag, near in links.items()},
-    )
+def _build_vocabulary(by_part: Mapping[int, Sequence[Any]]) -> Vocabulary:
+    rows = [(0, r[5], None, r[1]) for r in by_part.get(A_TAG, ())]
+    rows += [(1, r[5], r[6], None) for r in by_part.get(ALIAS, ())]
+    rows += [(2, r[5], r[6], float(r[1]) / 1000) for r in by_part.get(LINK, ())]
+    return tags_table.build_vocabulary(rows)
 
 
 # What it reads

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import threading
 import unicodedata
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -40,9 +38,6 @@ FUZZY_CHARS = 5
 
 FUZZY_COMPARISONS = 1_000_000
 """Most comparisons for one text, so that a text of a megabyte of unknown words is done in well under a second."""
-
-KEPT = 4
-"""Vocabularies whose index `index_of` keeps."""
 
 _CONTROLS = lazy_pattern("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 _SPACES = lazy_pattern(r"\s+")
@@ -126,20 +121,15 @@ def stored_form(value: object) -> tuple[list[str], list[int]]:
 def extract(
     text: str | None,
     *,
-    vocabulary: Vocabulary | TagIndex | None,
+    vocabulary: Vocabulary | None,
     limit: int = TAGS_LIMIT,
     languages: Sequence[str],
-    fuzzy_score: float = FUZZY_SCORE,
 ) -> list[str]:
     """Return the tags of a text, in order of appearance: its words, or the known tags among them; no stop words."""
     if not text or limit <= 0:
         return []
     spoken = languages_of(text, languages)
-    if vocabulary is None:
-        tags: Iterable[str] = iter_words(text)
-    else:
-        index = vocabulary if isinstance(vocabulary, TagIndex) else index_of(vocabulary, languages)
-        tags = index.find(text, fuzzy_score)
+    tags = iter_words(text) if vocabulary is None else index_of(vocabulary, tuple(languages)).find(text)
     return list(islice((tag for tag in tags if not any(_is_stop_word(tag, language) for language in spoken)), limit))
 
 
@@ -155,8 +145,9 @@ def expand(tags: Iterable[object], vocabulary: Vocabulary | None, limit: int = E
     """Return the tags, then those one link away, the heaviest link first."""
     originals = dict.fromkeys(tag for tag in map(normal, tag_items(list(tags))) if tag)
     reached: dict[str, float] = {}
-    for tag in originals if vocabulary else ():
-        for linked, weight in vocabulary.links.get(tag, ()) if vocabulary else ():
+    links = {} if vocabulary is None else vocabulary.links
+    for tag in originals:
+        for linked, weight in links.get(tag, ()):
             if linked not in originals and weight > reached.get(linked, 0.0):
                 reached[linked] = weight
     added = sorted(reached, key=lambda tag: (-reached[tag], tag))
@@ -239,7 +230,7 @@ class TagIndex:
     """The known tags and aliases of one vocabulary, by words, by stem and by first letter."""
 
     def __init__(self, vocabulary: Vocabulary, languages: Sequence[str]) -> None:
-        self.languages: tuple[str, ...] = tuple(languages)
+        self.languages = tuple(languages)
         self._uses = vocabulary.tags
         # An alias that is also a tag does not hide the tag.
         self._names = {**vocabulary.aliases, **{tag: tag for tag in vocabulary.tags}}
@@ -266,11 +257,11 @@ class TagIndex:
             # Signs belong to such a tag: "c++" is not every "c", "o'brien" not "o brien".
             self._words.setdefault(words, []).append((plain if words != plain else "", tokens[0].start, tag))
 
-    def find(self, text: str, fuzzy_score: float = FUZZY_SCORE) -> Iterator[str]:
-        """Yield the tags of the text, unique, in order of appearance."""
-        return iter(dict.fromkeys(self._list_tags(_plain(text), fuzzy_score)))
+    def find(self, text: str) -> Iterable[str]:
+        """Return the tags of the text, unique, in order of appearance."""
+        return dict.fromkeys(self._list_tags(_plain(text)))
 
-    def _list_tags(self, plain: str, fuzzy_score: float) -> Iterator[str]:
+    def _list_tags(self, plain: str) -> Iterator[str]:
         tokens = list(_tokens(plain))
         tried: set[str] = set()
         covered, comparisons = 0, FUZZY_COMPARISONS
@@ -285,10 +276,10 @@ class TagIndex:
             tried.add(word)
             forms = (form for form in stems(word, self.languages) if form in self._by_stem)
             near = self._by_stem.get(next(forms, ""))
-            if near is None and fuzzy_score > 0 and len(word) >= FUZZY_CHARS:
+            if near is None and len(word) >= FUZZY_CHARS:
                 names = self._by_letter.get(word[0], [])
                 comparisons -= len(names)
-                near = self._find_nearest(word, names, fuzzy_score) if names and comparisons >= 0 else None
+                near = self._find_nearest(word, names) if names and comparisons >= 0 else None
             if near is not None:
                 yield near
 
@@ -335,11 +326,11 @@ class TagIndex:
                 names.setdefault(name[0], []).append(name)
         return names
 
-    def _find_nearest(self, word: str, names: list[str], score: float) -> str | None:
+    def _find_nearest(self, word: str, names: list[str]) -> str | None:
         """Return the tag spelt most like a word."""
         from rapidfuzz import fuzz, process  # noqa: PLC0415 - 40 ms that only words like a tag need
 
-        hits = process.extract(word, names, scorer=fuzz.ratio, score_cutoff=score, limit=None)
+        hits = process.extract(word, names, scorer=fuzz.ratio, score_cutoff=FUZZY_SCORE, limit=None)
         ranked = min(((-ratio, self._order(self._names[name])) for name, ratio, _ in hits), default=None)
         return None if ranked is None else ranked[1][1]
 
@@ -351,27 +342,12 @@ def _ends_well(plain: str, end: int) -> bool:
     return not (plain[end].isalnum() or plain[end] == "_")
 
 
-_indexes: OrderedDict[tuple[int, tuple[str, ...]], tuple[Vocabulary, TagIndex]] = OrderedDict()
-_lock = threading.Lock()
-
-
-def index_of(vocabulary: Vocabulary, languages: Sequence[str]) -> TagIndex:
-    """Return the index of this vocabulary object, built at most once while it is among the last KEPT used."""
-    key = (id(vocabulary), tuple(languages))
-    with _lock:
-        kept = _indexes.get(key)
-        if kept is not None:
-            _indexes.move_to_end(key)
-            return kept[1]
-    index = TagIndex(vocabulary, languages)
-    with _lock:
-        _indexes[key] = (vocabulary, index)
-        while len(_indexes) > KEPT:
-            _indexes.popitem(last=False)
-    return index
+@lru_cache(maxsize=4)
+def index_of(vocabulary: Vocabulary, languages: tuple[str, ...]) -> TagIndex:
+    """Return the index of this vocabulary object, kept while it is among the last used."""
+    return TagIndex(vocabulary, languages)
 
 
 def forget_kept() -> None:
     """Drop every kept index, so that no forgotten tag stays in memory."""
-    with _lock:
-        _indexes.clear()
+    index_of.cache_clear()

@@ -174,7 +174,8 @@ def _all(persona: Any) -> Any:
     )
 
 
-def _vocabulary(rows: Iterable[Any]) -> Vocabulary:
+def build_vocabulary(rows: Iterable[Any]) -> Vocabulary:
+    """Return the vocabulary of rows `(0, tag, None, uses)`, `(1, alias, tag, None)`, `(2, tag, tag, weight)`."""
     known: dict[str, int] = {}
     aliases: dict[str, str] = {}
     links: dict[str, dict[str, float]] = {}
@@ -196,30 +197,12 @@ _ALL = _all(_PERSONA)
 
 
 def _read(connection: Connection, persona: str) -> Vocabulary:
-    return _vocabulary(connection.execute(_ALL, {"persona": persona}).all())
+    return build_vocabulary(connection.execute(_ALL, {"persona": persona}).all())
 
 
 def load(db: Database, persona: str) -> Vocabulary:
     """Return the vocabulary of one persona, links in both directions, read in one round trip."""
-    return _vocabulary(db.read(_ALL, {"persona": persona}, source="tags"))
-
-
-def version(db: Database, persona: str) -> int:
-    """Return the number that rises with every change of the persona's vocabulary; 0 before the first tag."""
-    rows = db.read(_VERSION_OF, {"persona": persona, "name": VERSION}, source="counters")
-    return int(rows[0][0]) if rows else 0
-
-
-_VERSION_OF = select(counters.c.value).where(
-    counters.c.persona_id == bindparam("persona"), counters.c.name == bindparam("name")
-)
-
-
-def current(db: Database, persona: str) -> Vocabulary:
-    """Return the vocabulary as it is now; where nothing changed, the one read before, for the price of its version."""
-    now = version(db, persona)  # before the vocabulary, so that a change in between is read again, not missed
-    held, vocabulary = get_held(db, persona)
-    return vocabulary if held == now else hold(db, persona, now, load(db, persona))
+    return build_vocabulary(db.read(_ALL, {"persona": persona}, source="tags"))
 
 
 def get_held(db: Database, persona: str) -> tuple[int, Vocabulary]:

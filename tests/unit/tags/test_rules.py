@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.shapes import Vocabulary
-from core.tags.rules import TagIndex, expand, extract, normal, stored_form
+from core.tags.rules import FUZZY_SCORE, expand, extract, normal, stored_form
 from core.text.folding import fold
 
 EN = ("en",)
 
 
-def found(text: str | None, vocabulary: Vocabulary | TagIndex | None, limit: int = 12, score: float = 91) -> list[str]:
-    return extract(text, vocabulary=vocabulary, limit=limit, languages=EN, fuzzy_score=score)
+def found(text: str | None, vocabulary: Vocabulary | None, limit: int = 12) -> list[str]:
+    return extract(text, vocabulary=vocabulary, limit=limit, languages=EN)
 
 
 def test_t1_a_tag_in_normal_form() -> None:
@@ -76,7 +76,7 @@ def test_t5_known_tags_longest_first_in_order_of_appearance() -> None:
     assert found("night pizza", PIZZA) == ["pizza"]
     assert found("Kitty came to pizza night", PIZZA, limit=2) == ["cat", "pizza night"]
     assert found("", PIZZA) == found(None, PIZZA) == []
-    assert found("category", PIZZA, score=0) == []
+    assert found("category", PIZZA) == []
     known = Vocabulary(tags={"a b c": 1, "b c": 1, "c": 1, "a b c d": 1})
     assert found("x a b c d", known) == ["a b c", "b c", "c"], "stretches reach three words"
 
@@ -117,7 +117,7 @@ def test_t5_t8_tags_with_signs_symbols_and_scripts_without_spaces(text: str, tag
     known = Vocabulary(
         tags=dict.fromkeys(["c++", "o'brien", "sci-fi", "ai", "🍕", "数学", "宿題", "tシャツ", "猫cafe"], 1)
     )
-    assert found(text, known, score=0) == tags
+    assert found(text, known) == tags
 
 
 def test_t6_stems_then_near_spelling() -> None:
@@ -126,13 +126,11 @@ def test_t6_stems_then_near_spelling() -> None:
     assert found("recipie", known) == ["recipe"]
     assert found("friend", known) == []
     assert found("xyz", known) == []
-    assert found("recipie", known, score=0) == []
-    assert found("cats", known, score=0) == ["cat"]
-    assert found("precipe", known, score=80) == []  # another first letter
+    assert found("precipe", known) == []  # another first letter
     aliases = Vocabulary(tags={"cat": 1}, aliases={"kitty": "cat", "moggiecat": "cat"})
     assert found("kitties", aliases) == found("moggicat", aliases) == ["cat"]
-    equal = Vocabulary(tags={"abcdefghijx": 1, "abcdefghijz": 5, "abcdefghijy": 5})
-    assert found("abcdefghijk", equal, score=80) == ["abcdefghijy"], "the most used of equals, then the first by name"
+    equal = Vocabulary(tags={"abcdefghijkx": 1, "abcdefghijkz": 5, "abcdefghijky": 5})
+    assert found("abcdefghijkl", equal) == ["abcdefghijky"], "the most used of equals, then the first by name"
 
 
 def test_t6_words_that_found_something_are_not_tried_again() -> None:
@@ -147,12 +145,11 @@ def test_t6_every_near_spelling_is_found_by_plain_comparison_too() -> None:
     from rapidfuzz import fuzz
 
     tags = ["recipe", "recipes", "garden", "gardens", "gardener", "holiday", "holidays", "musician", "musicians"]
-    for score in (1, 60, 75, 85, 91, 95, 100):
-        for word in ("recipie", "gardne", "gardeners", "hollidays", "musicans", "gxxxxx"):
-            index = TagIndex(Vocabulary(tags=dict.fromkeys(tags, 1)), ())
-            near = [tag for tag in tags if tag[0] == word[0] and fuzz.ratio(word, tag) >= score]
-            best = min(near, key=lambda tag: (-fuzz.ratio(word, tag), tag), default=None)
-            assert found(word, index, score=score) == ([best] if best else [])
+    known = Vocabulary(tags=dict.fromkeys(tags, 1))
+    for word in ("recipie", "gardne", "gardeners", "hollidays", "musicans", "gxxxxx"):
+        near = [tag for tag in tags if tag[0] == word[0] and fuzz.ratio(word, tag) >= FUZZY_SCORE]
+        best = min(near, key=lambda tag: (-fuzz.ratio(word, tag), tag), default=None)
+        assert extract(word, vocabulary=known, languages=()) == ([best] if best else [])
 
 
 def test_t12_t13_the_largest_weight_counts_and_cycles_add_nothing_twice() -> None:
