@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Any
 
 from ..config import Settings
 from ..shapes import HistoryEntry, LeftOut
@@ -32,7 +31,6 @@ CURRENT, RECENT = "history_current_chat", "history_recent"
 SAME_MESSAGE = timedelta(seconds=5)
 """Two copies of one message without a common id are less than this apart."""
 _OLDEST = datetime(1970, 1, 1, tzinfo=UTC)
-_OFF_WORDS = frozenset({"", "0", "false", "no", "off"})
 
 MaySee = Callable[[str], str]
 """Conversation key to blank, or to the reason why its messages stay out, such as `private`."""
@@ -105,12 +103,13 @@ class HistoryBuilder:
             else:
                 lines[RECENT].append(line)
                 visible.append(entry)
-        notes = [note for note in self.live.notes if note]
-        if skips_history(self.live.metadata):  # memories, and so what counts as visible to them, stay as with the lists
+        notes = list(self.live.notes)
+        if self.live.skips_history:  # memories, and so what counts as visible to them, stay as with the lists
             lines, left_out = {CURRENT: [], RECENT: []}, []
             notes.append("skip_history: the history lists and thoughts are empty because the host asked for it")
         own_entries = [*rows, *(self.live.chats.get(own, []) if own is not None else [])]
-        full = ((CURRENT, len(current) >= caps.history), (RECENT, len(recent) >= caps.recent))
+        full = {CURRENT} if len(current) >= caps.history else set()
+        full |= {RECENT} if len(recent) >= caps.recent else set()
         return HistoryLists(
             current=list[str](lines[CURRENT]),
             recent=list[str](lines[RECENT]),
@@ -120,7 +119,7 @@ class HistoryBuilder:
             echoes=[entry for entry in own_entries if is_echo(entry)],
             replacing=self.replacing,
             replaced=[entry for entry in own_entries if self.is_replaced(entry)],
-            full=frozenset(section for section, is_full in full if is_full),
+            full=frozenset(full),
             names=names,
         )
 
@@ -165,30 +164,25 @@ class HistoryBuilder:
             return "echo" if is_echo(entry) else why_not_shown(entry)
 
         seen = SeenMessages()
-        rows: list[Placed] = []
-        refused: list[HistoryEntry] = []
-        kept: list[HistoryEntry] = []
+        shown: list[Placed] = []
         left_out: list[LeftOut] = []
-        for place in _sort_newest_first(_place_stored(stored)):
-            entry = place[1]
-            if reason := why_not(entry):
-                refused.append(entry)
-            elif seen.add(entry):
-                rows.append(place)
-                continue
-            left_out.append(LeftOut(section, reason or "duplicate", entry_id(entry)))
-        for entry in refused:
-            seen.add_unseen(entry)
-        for place in _sort_newest_first([*rows[::-1], *_place_live(live)]) if live else rows:
-            entry, is_live = place[1], place[0][2] == 1
-            reason = (why_not(entry) if is_live else "") or ("limit" if len(kept) >= most else "")
-            if not reason and is_live and not seen.add(entry):
-                reason = "duplicate"
-            if reason:
-                left_out.append(LeftOut(section, reason, entry_id(entry)))
-            else:
-                kept.append(entry)
-        return kept[::-1], left_out
+        for placed in (_place_stored(stored), _place_live(live)):
+            refused: list[HistoryEntry] = []
+            for place in _sort_newest_first(placed):
+                entry = place[1]
+                if reason := why_not(entry):
+                    refused.append(entry)
+                elif not seen.add(entry):
+                    reason = "duplicate"
+                if reason:
+                    left_out.append(LeftOut(section, reason, entry_id(entry)))
+                else:
+                    shown.append(place)
+            for entry in refused:
+                seen.add_unseen(entry)
+        newest = [entry for _, entry in _sort_newest_first(shown)]
+        left_out += [LeftOut(section, "limit", entry_id(entry)) for entry in newest[most:]]
+        return newest[:most][::-1], left_out
 
     def _write_line(self, entry: HistoryEntry, names: NameLabels, titles: dict[str, str]) -> ChatLine:
         """Return a line as it is shown; only those of other conversations name theirs."""
@@ -202,12 +196,6 @@ class HistoryBuilder:
             entry = replace(entry, title=titles[entry.conversation])
         place = place_of(entry)
         return ChatLine(f"[from {place}] {line}" if place else line, turn_of(entry, name, place))
-
-
-def skips_history(metadata: dict[str, Any]) -> bool:
-    """Return whether the host asked for a prompt without history lists and thoughts; usual words for off are off."""
-    value = metadata.get("skip_history")
-    return value.strip().lower() not in _OFF_WORDS if isinstance(value, str) else bool(value)
 
 
 # When two messages are one, and their order

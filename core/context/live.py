@@ -20,6 +20,7 @@ METADATA_KEYS = frozenset(
 
 MAX_MESSAGES = 100_000
 """Most messages read of one conversation, so that an endless iterable ends."""
+_OFF_WORDS = frozenset({"", "0", "false", "no", "off"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,8 @@ class LiveHistory:
 
     chats: dict[str, list[HistoryEntry]] = field(default_factory=dict)
     """Conversation key to its messages, in the order handed in; conversations without messages are left out."""
-    metadata: dict[str, Any] = field(default_factory=dict)
-    """The metadata keys that were given, with their values as they are."""
+    skips_history: bool = False
+    """The host asked for a prompt without history lists and thoughts."""
     skipped: int = 0
     """How many things were no message."""
     notes: tuple[str, ...] = ()
@@ -77,21 +78,17 @@ def _says_private(value: Any) -> bool:
     return chat is not None and said_privacy(None, word_at(chat, "type"), None, None, "") not in (None, "public")
 
 
-def _list_messages(value: Iterable[Any]) -> tuple[list[Any], str]:
-    """Return the newest `MAX_MESSAGES` of a sequence, the first of other iterables; a note where reading broke off."""
-    items: list[Any] = []
-    try:
-        if isinstance(value, Sequence):
-            return list(value)[-MAX_MESSAGES:], ""
-        for item in itertools.islice(value, MAX_MESSAGES):
-            items.append(item)  # noqa: PERF402 - what came before a failure is kept
-    except Exception as error:  # noqa: BLE001 - iterating a host's object may raise anything; what came before is good
-        return items, f"context_memory: reading a conversation broke off ({type(error).__name__})"
-    return items, ""
+def _list_messages(value: Iterable[Any]) -> list[Any]:
+    """Return the newest `MAX_MESSAGES` of a sequence, the first of other iterables."""
+    return list(value)[-MAX_MESSAGES:] if isinstance(value, Sequence) else list(itertools.islice(value, MAX_MESSAGES))
+
+
+def _is_on(value: Any) -> bool:
+    return value.strip().lower() not in _OFF_WORDS if isinstance(value, str) else bool(value)
 
 
 def read_context_memory(context_memory: Any) -> LiveHistory:
-    """Return the live messages by conversation, the metadata, and how much was no message."""
+    """Return the live messages by conversation, and how much was no message."""
     if context_memory is None:
         return LiveHistory()
     if not isinstance(context_memory, Mapping):
@@ -102,21 +99,23 @@ def read_context_memory(context_memory: Any) -> LiveHistory:
     except Exception as error:  # noqa: BLE001 - a host's mapping may raise anything
         return LiveHistory(skipped=1, notes=(f"context_memory could not be read ({type(error).__name__})",))
     chats: dict[str, list[HistoryEntry]] = {}
-    metadata: dict[str, Any] = {}
+    skips_history = False
     skipped = order = 0
     notes: list[str] = []
     private: set[str] = set()
     for key, value in given:
         if isinstance(key, str) and key in METADATA_KEYS:
-            metadata[key] = value
+            skips_history = skips_history or (key == "skip_history" and _is_on(value))
             continue
         if isinstance(key, bool) or not isinstance(key, (str, int)) or not _is_chat(value):
             skipped += 1
             continue
-        items, note = _list_messages(value)
-        if note:
-            notes.append(note)
+        try:
+            items = _list_messages(value)
+        except Exception as error:  # noqa: BLE001 - iterating a host's object may raise anything
+            notes.append(f"context_memory: a conversation could not be read ({type(error).__name__})")
             skipped += 1
+            continue
         for item in items:
             entry = read_line(item, str(key), order)
             if entry is None:
@@ -126,7 +125,7 @@ def read_context_memory(context_memory: Any) -> LiveHistory:
             chats.setdefault(str(key), []).append(entry)
             if _says_private(item):
                 private.add(str(key))
-    return LiveHistory(chats, metadata, skipped, tuple(notes), frozenset(private))
+    return LiveHistory(chats, skips_history, skipped, tuple(notes), frozenset(private))
 
 
 def _is_chat(value: Any) -> bool:

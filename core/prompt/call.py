@@ -17,7 +17,6 @@ from ..calls import defaults
 from ..calls.call import Call
 from ..config import Settings
 from ..context import context as context_rules
-from ..context.history import skips_history
 from ..context.incoming import IncomingMessage, read_message_id
 from ..context.lines import NameLabels
 from ..context.live import LiveHistory, read_context_memory
@@ -243,15 +242,10 @@ class PromptCall:
         return self.most_memories if self.settings.memory_items is None else self.settings.memory_items
 
     @property
-    def skips_history(self) -> bool:
-        """Return whether the host asked for empty lists."""
-        return skips_history(self.live.metadata)
-
-    @property
     def reads_diary(self) -> bool:
         """Return whether diary entries are needed at all."""
         s = self.settings
-        return bool(s.enable_ai_diary and (s.ai_diary_full or (s.enable_thoughts and not self.skips_history)))
+        return bool(s.enable_ai_diary and (s.ai_diary_full or (s.enable_thoughts and not self.live.skips_history)))
 
     def for_database(self, db: Database) -> Call:
         """Return the call as doors below know it."""

@@ -166,7 +166,7 @@ def show_diary(call: PromptCall, entries: Sequence[DiaryEntry]) -> DiaryLines:
         lines, lost = diary_lines(entries, s.diary_chars, call.zone)
     hidden = {item.id for item in lost}
     ids = frozenset(entry.id for entry in entries if s.ai_diary_full and str(entry.id) not in hidden)
-    if not s.enable_thoughts or call.skips_history:
+    if not s.enable_thoughts or call.live.skips_history:
         return DiaryLines(lines, ids, (), lost)
     thoughts, repeated = thought_lines(entries, call.caps.thoughts, call.zone, shown=lines)
     return DiaryLines(lines, ids, thoughts, [*lost, *repeated])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from core.config import Settings
 from core.context import lines
 from core.context.context import Caps, caps
-from core.context.history import HistoryBuilder, HistoryLists, echo_check, skips_history, why_not_shown
+from core.context.history import HistoryBuilder, HistoryLists, echo_check, why_not_shown
 from core.context.incoming import IncomingMessage
 from core.context.lines import body, sender
 from core.context.live import LiveHistory
@@ -40,12 +40,12 @@ def row(number: int, text: str = "", chat: str = "tg/1", **fields: Any) -> Histo
     return HistoryEntry(**{**default, **fields})
 
 
-def live(*entries: HistoryEntry, **metadata: Any) -> LiveHistory:
+def live(*entries: HistoryEntry, skips_history: bool = False) -> LiveHistory:
     """The entries as the host's live messages."""
     chats: dict[str, list[HistoryEntry]] = {}
     for order, entry in enumerate(entries):
         chats.setdefault(entry.conversation, []).append(dataclasses.replace(entry, row_id=None, order=order))
-    return LiveHistory(chats, metadata)
+    return LiveHistory(chats, skips_history)
 
 
 def build(
@@ -82,7 +82,7 @@ def check_account(
             given += entries
         elif on.unified_history or key.startswith("tg/"):
             others += entries
-    is_skipped = bool(host.metadata.get("skip_history"))
+    is_skipped = host.skips_history
     left_out = Counter(item.section for item in made.left_out)
     for section, shown, found, is_on in (
         (PARTS[0], made.current, given, on.enable_history_current_chat),
@@ -344,8 +344,3 @@ def test_p33_the_message_is_known_by_its_id_or_by_sender_text_and_time() -> None
     assert not echo_check(nowhere)(HistoryEntry("tg/1", "yes", message_id="9"))
     silent = IncomingMessage(None, AT, "", "tg", "tg/1")
     assert not echo_check(silent)(HistoryEntry("tg/1", "", time=AT))
-
-
-def test_p36_skip_history_is_read_as_a_switch() -> None:
-    assert all(skips_history({"skip_history": value}) for value in (True, 1, "1", "true", "yes"))
-    assert not any(skips_history({"skip_history": value}) for value in (False, 0, None, "", "0", "false", "No"))

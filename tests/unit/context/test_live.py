@@ -31,7 +31,6 @@ def test_p21_what_is_no_message_is_skipped_and_counted() -> None:
 def test_p21_metadata_keys_are_never_chats() -> None:
     live = read_context_memory({**{name: [{"text": "x"}] for name in METADATA_KEYS}, "tg/1": [{"text": "hi"}]})
     assert list(live.chats) == ["tg/1"]
-    assert live.metadata.keys() == METADATA_KEYS
     assert live.skipped == 0
 
 
@@ -59,7 +58,7 @@ def test_p21_any_iterable_of_dicts_and_objects_is_a_chat() -> None:
     assert [entry.order for chat in live.chats.values() for entry in chat] == [0, 1, 2, 3, 4]
 
 
-def test_f64_a_chat_that_breaks_off_keeps_what_came_before() -> None:
+def test_f64_a_chat_that_breaks_off_is_noted_and_left_out() -> None:
     def failing() -> Any:
         yield {"text": "hi"}
         raise RuntimeError("secret text")
@@ -120,5 +119,12 @@ def test_f64_context_memory_of_a_wrong_type_is_left_out_with_a_note() -> None:
     assert read_context_memory(None) == read_context_memory({})
     for wrong in ("text", 7, [{"text": "hi"}], object()):
         live = read_context_memory(wrong)
-        assert (live.chats, live.metadata, live.skipped) == ({}, {}, 1)
+        assert (live.chats, live.skipped) == ({}, 1)
         assert type(wrong).__name__ in live.notes[0]
+
+
+def test_p36_skip_history_is_read_as_a_switch() -> None:
+    for value in (True, 1, "1", "true", "yes"):
+        assert read_context_memory({"skip_history": value}).skips_history
+    for value in (False, 0, None, "", "0", "false", "No"):
+        assert not read_context_memory({"skip_history": value}).skips_history
