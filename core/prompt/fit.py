@@ -49,7 +49,9 @@ class Item(NamedTuple):
     place: int | None
     """Its place in the list of the section; None where the section is one value."""
     value: Any
-    size: int
+    size: int = 0
+    id: str = ""
+    """What a report calls it."""
 
 
 Cut = Callable[[int, int], Item | None]
@@ -239,6 +241,17 @@ def keep_within(
     return kept, prompt, text
 
 
+def build_fitted(items: Sequence[Item], kept: Iterable[int], prompt: Any, text: str) -> Fitted:
+    """Return a prompt with the account of which items are in it and which are not."""
+    there = set(kept)
+    counts = dict.fromkeys((item.section for item in items), 0)
+    for n in there:
+        counts[items[n].section] += 1
+    memories = [item.value for n, item in enumerate(items) if n in there and item.section == MEMORIES]
+    lost = (LeftOut(item.section, "cut", item.id) for n, item in enumerate(items) if n not in there)
+    return Fitted(prompt, text, counts, memories, tuple(lost))
+
+
 # Shortening
 
 
@@ -317,44 +330,45 @@ def fit(
         whole, notes = make_strict(prompt)
         text = write_json(without_base64(whole))
     context = whole.get("context")
-    if space.find_broken(text) is not None:
-        fitted = _fit_context(whole, space, rank, ids or {}, words) if isinstance(context, dict) else None
-        fitted = fitted or _drop_context(whole, space, ids or {})
-        return replace(fitted, notes=(*notes, *fitted.notes))
-    sections = context if isinstance(context, dict) else {}
-    kept = {section: count_items(value) for section, value in sections.items()}
-    return Fitted(whole, text, kept, sections.get(MEMORIES) or (), notes=tuple(notes))
+    sections: Mapping[str, Any] = context if isinstance(context, dict) else {}
+    items = list(_list_items(sections, ids or {}))
+    if space.find_broken(text) is None:
+        fitted = build_fitted(items, range(len(items)), whole, text)
+    else:
+        part = _fit_context(whole, sections, items, space, rank, words) if sections else None
+        fitted = part or _drop_context(whole, items, space)
+    kept = {**dict.fromkeys(sections, 0), **fitted.kept}
+    return replace(fitted, kept=kept, notes=(*notes, *fitted.notes))
 
 
 def _fit_context(
     prompt: dict[str, Any],
+    context: Mapping[str, Any],
+    whole: Sequence[Item],
     space: Space,
     rank: Sequence[tuple[str, Any]],
-    ids: Mapping[str, Sequence[str]],
     words: Sequence[str],
 ) -> Fitted | None:
     """Return the prompt with what fits of its context; None where there is no room for a context at all."""
-    context = prompt["context"]
     empty = [key for key, value in context.items() if value == [] or (key in STAYING and _is_list(value))]
-    whole = list(_list_items(context))
-    bare = [item.value for item in _list_items(without_base64(prompt)["context"])]
+    bare = [item.value for item in _list_items(without_base64(prompt)["context"], {})]
     items = [item._replace(size=space.measure(write_json(small))) for item, small in zip(whole, bare, strict=True)]
 
     def cut(n: int, most: int) -> Item | None:
-        section, place, value, _ = whole[n]
-        if value is not bare[n]:  # it holds a file
+        item = whole[n]
+        if item.value is not bare[n]:  # it holds a file
             return None
-        around = words if section == MEMORIES else ()
-        value = shorten(value, most, lambda part: space.measure(write_json(part)), around)
-        return None if value is None else Item(section, place, value, space.measure(write_json(value)))
+        around = words if item.section == MEMORIES else ()
+        value = shorten(item.value, most, lambda part: space.measure(write_json(part)), around)
+        return None if value is None else item._replace(value=value, size=space.measure(write_json(value)))
 
     def write(kept: Iterable[int]) -> tuple[dict[str, Any], str]:
-        there = set(kept)
         shown: dict[str, Any] = {key: [] for key in empty}
-        for n, item in enumerate(items):
-            if n in there and item.place is None:
+        for n in sorted(kept):
+            item = items[n]
+            if item.place is None:
                 shown[item.section] = item.value
-            elif n in there:
+            else:
                 shown.setdefault(item.section, []).append(item.value)
         chosen = {**prompt, "context": {key: shown[key] for key in context if key in shown}}
         return chosen, write_json(without_base64(chosen))
@@ -370,50 +384,33 @@ def _fit_context(
     kept, chosen, text = keep_within(fit_items(items, best, room, openings, _COMMA, cut), space, write)
     if space.find_broken(text) is not None:
         return None
-    there = set(kept)
-    lost = {section: list(_list_lost(section, value, ids)) for section, value in context.items()}
-    left_out = (lost[i.section][i.place or 0] for n, i in enumerate(items) if n not in there and lost[i.section])
     cut_in = [items[n].section for n in kept if items[n].value is not whole[n].value]
     notes = (f"{key}: {cut_in.count(key)} shown in part, for the limit" for key in dict.fromkeys(cut_in))
-    counts = dict.fromkeys(context, 0) | {key: count_items(value) for key, value in chosen["context"].items()}
-    return Fitted(chosen, text, counts, chosen["context"].get(MEMORIES, ()), tuple(left_out), tuple(notes))
+    return replace(build_fitted(items, kept, chosen, text), notes=tuple(notes))
 
 
-def _drop_context(prompt: dict[str, Any], space: Space, ids: Mapping[str, Sequence[str]]) -> Fitted:
+def _drop_context(prompt: dict[str, Any], items: Sequence[Item], space: Space) -> Fitted:
     """Return what is never cut, and whether that alone is over a limit."""
     rest = {key: value for key, value in prompt.items() if key != "context"}
-    bare, context = without_base64(rest), prompt.get("context")
+    bare = without_base64(rest)
     text = write_json(bare)
     unit = space.find_broken(text)
     measure = space.count_tokens if unit == "tokens" else len
     parts = {key: measure(write_json(value)) for key, value in bare.items() if unit and not str(key).startswith("__")}
-    sections = context if isinstance(context, dict) else {"context": context}
-    lost = tuple(item for section, value in sections.items() for item in _list_lost(section, value, ids))
-    return Fitted(rest, text, dict.fromkeys(sections, 0), left_out=lost, parts=parts, broken=unit)
+    return replace(build_fitted(items, (), rest, text), parts=parts, broken=unit)
 
 
-def _list_items(context: Mapping[str, Any]) -> Iterable[Item]:
+def _list_items(context: Mapping[str, Any], ids: Mapping[str, Sequence[str]]) -> Iterable[Item]:
+    """Yield the items of the sections, each with its id as given, else with its field `id`."""
     for section, value in context.items():
-        if _is_list(value):
-            yield from (Item(section, place, each, 0) for place, each in enumerate(value))
-        else:
-            yield Item(section, None, value, 0)
-
-
-def count_items(value: Any) -> int:
-    """Return how many items a section counts in the report: those of a list, else one, none where there is nothing."""
-    if _is_list(value):
-        return len(value)
-    return 0 if value is None or value in ("", {}) else 1
-
-
-def _list_lost(section: str, value: Any, ids: Mapping[str, Sequence[str]]) -> Iterable[LeftOut]:
-    """Yield the account of every item of a section, as if all were left out: its id as given, else its field `id`."""
-    given = ids.get(section, ())
-    for place in range(count_items(value)):
-        own = value[place].get("id") if _is_list(value) and isinstance(value[place], dict) else None
-        known = own if isinstance(own, (int, str)) and not isinstance(own, bool) else ""
-        yield LeftOut(section, "cut", str(given[place] if _is_list(value) and place < len(given) else known))
+        given = ids.get(section, ())
+        if not _is_list(value):
+            yield Item(section, None, value)
+            continue
+        for place, each in enumerate(value):
+            own = each.get("id") if isinstance(each, dict) else None
+            known = own if isinstance(own, (int, str)) and not isinstance(own, bool) else ""
+            yield Item(section, place, each, id=str(given[place] if place < len(given) else known))
 
 
 def _hit_key(value: Any) -> tuple[str, str]:

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..context.incoming import describe_reply
 from ..context.lines import UNKNOWN, ChatLine, has_name, mark_lines, mark_opening, reply_note, stamp
-from ..shapes import Hit, LeftOut
+from ..shapes import Hit
 from ..templates.render import Renderer
 from ..text import times
 from ..text.folding import collapsed, one_line
 from ..text.sizes import to_json
 from .call import Gathered, PromptCall
-from .fit import CURRENT, LEAST_PART, MEMORIES, RECENT, Fitted, Item, Space, cut_text, fit_items, keep_within
+from .fit import (
+    CURRENT,
+    LEAST_PART,
+    MEMORIES,
+    RECENT,
+    Fitted,
+    Item,
+    Space,
+    build_fitted,
+    cut_text,
+    fit_items,
+    keep_within,
+)
 from .messages import LEFT_OUT, Messages, Part, order_for_dialect, read_turns
 from .structure import MESSAGES, Actions, write_line, write_opening
 
@@ -95,7 +108,7 @@ class MessageLines:
         if unit is not None:
             return Fitted(messages, least, parts={"messages": space.measure(least)}, broken=unit)
         items, kept = self._choose(self.lines, space, least + HEAD)
-        return self._account(items, *keep_within(kept, space, write))
+        return _name_hits(build_fitted(items, *keep_within(kept, space, write)))
 
     def write_records(self, most_chars: int, held: Iterable[str] = ()) -> Fitted:
         """Return everything that belongs to the message as one text of lines under one heading.
@@ -110,7 +123,7 @@ class MessageLines:
             return Fitted("", "")
         items, kept = self._choose(lines, Space(most_chars), head)
         text = "\n".join([head, *self._write_sections([items[n].value for n in sorted(kept)])]) if kept else ""
-        return self._account(items, kept, text, text)
+        return _name_hits(build_fitted(items, kept, text, text))
 
     # The lines
 
@@ -172,7 +185,8 @@ class MessageLines:
         """
 
         def build(line: Line) -> Item:
-            return Item(line.section, None, line, measure(line.text) + (2 if line.turn else 1))
+            own = f"{line.hit['source']}/{line.hit['id']}" if line.hit else ""
+            return Item(line.section, None, line, measure(line.text) + (2 if line.turn else 1), own)
 
         def cut(n: int, most: int) -> Item | None:
             line = lines[n]
@@ -200,20 +214,6 @@ class MessageLines:
         hits = [(n, line.hit) for n, line in enumerate(lines) if line.hit is not None]
         hits.sort(key=lambda one: rank.get((one[1]["source"], one[1]["id"]), len(rank)))
         return items, fit_items(items, [n for n, _ in hits], room, openings, 0, cut)
-
-    def _account(self, items: Sequence[Item], kept: Sequence[int], prompt: Any, text: str) -> Fitted:
-        """Return what is sent, with which lines of each section are in it and which are not."""
-        there = set(kept)
-        counts = dict.fromkeys((item.section for item in items), 0)
-        lost, memories = [], []
-        for n, item in enumerate(items):
-            hit = item.value.hit
-            if n in there:
-                counts[item.section] += 1
-                memories += [hit] if hit is not None else []
-            else:
-                lost.append(LeftOut(item.section, "cut", f"{hit['source']}/{hit['id']}" if hit else ""))
-        return Fitted(prompt, text, counts, memories, tuple(lost))
 
     # The messages
 
@@ -243,6 +243,10 @@ class MessageLines:
         block = "\n".join(filter(None, [HEAD if records else "", self.now, *records]))
         last = f"{block}\n\n{text}" if block else text
         return [*self.system, *relationship, *wishes], [*turns, Part(last)]
+
+
+def _name_hits(fitted: Fitted) -> Fitted:
+    return replace(fitted, memories=[line.hit for line in fitted.memories if line.hit is not None])
 
 
 def _join_contents(messages: Messages | dict[str, Any]) -> str:
