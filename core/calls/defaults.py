@@ -87,28 +87,15 @@ MODEL_NAME_BYTES = 100
 
 
 def check_embedder(embedder: Any) -> None:
-    """Refuse what makes no vectors: an embedder has `embed(texts)` and a `name` of 1 to MODEL_NAME_BYTES bytes."""
-    if embedder is None:
-        return
+    """Refuse what makes no vectors, and a name that cannot be stored with them."""
     name = getattr(embedder, "name", None)
-    if not callable(getattr(embedder, "embed", None)):
+    is_name = isinstance(name, str) and bool(name.strip()) and name.isprintable()
+    is_name = is_name and len(str(name).encode()) <= MODEL_NAME_BYTES
+    if embedder is not None and not (is_name and callable(getattr(embedder, "embed", None))):
         raise TypeError(
-            f"embedder is of type {type(embedder).__name__} and has no embed(texts). Pass an object with "
-            "embed(texts) -> vectors and a name."
+            f"embedder is of type {type(embedder).__name__}. Pass an object with embed(texts) -> vectors and a name of "
+            f"1 to {MODEL_NAME_BYTES} bytes, another one for each model."
         )
-    if not isinstance(name, str) or not _can_be_stored(name):
-        raise TypeError(
-            f"The embedder's name is {str(name)[:40]!r}. It must be a text of 1 to {MODEL_NAME_BYTES} bytes that "
-            "changes when the model does: vectors of different names are never compared."
-        )
-
-
-def _can_be_stored(name: str) -> bool:
-    try:
-        size = len(name.encode())
-    except UnicodeEncodeError:  # a lone surrogate
-        return False
-    return bool(name.strip()) and size <= MODEL_NAME_BYTES and "\0" not in name
 
 
 def default_embedder() -> Any:
