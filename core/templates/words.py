@@ -28,27 +28,20 @@ REFUSED = "refused.yaml"
 
 def _read(name: str, templates_dir: str | Path | None, parse: Callable[[str], Words]) -> Words | None:
     """Return what `parse` makes of a file of TEMPLATES_DIR, else of the shipped one; None where there is neither."""
-    if templates_dir:
-        own = f"{templates_dir}/{name}"
-        if any(changed := version(own)):
-            try:
-                words: Words = _parse(own, changed, parse)
-                return words
-            except (OSError, ValueError) as error:
-                _warn(own, changed, type(error).__name__)
-    shipped: Words | None = _parse_shipped(name, parse)
-    return shipped
+    own = f"{templates_dir}/{name}" if templates_dir else ""
+    if own and any(changed := version(own)):
+        try:
+            words: Words = _parse(own, changed, parse)
+            return words
+        except (OSError, ValueError) as error:
+            _warn(own, changed, type(error).__name__)
+    path = resources.find("prompts") / name
+    return _parse(str(path), (0, 0), parse) if path.is_file() else None
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def _parse(file: str, changed: tuple[int, int], parse: Callable[[str], Words]) -> Words:  # noqa: ARG001 - the key
     return parse(Path(file).read_text(encoding="utf-8"))
-
-
-@lru_cache(maxsize=64)
-def _parse_shipped(name: str, parse: Callable[[str], Words]) -> Words | None:
-    path = resources.find("prompts") / name
-    return parse(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
 @lru_cache(maxsize=64)
