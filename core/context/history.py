@@ -56,8 +56,6 @@ class HistoryLists:
     """What the message takes the place of."""
     replaced: list[HistoryEntry] = field(default_factory=list)
     """Messages that the message takes the place of, which memories leave out too."""
-    whole: frozenset[str] = frozenset()
-    """Conversations of which every stored message is shown."""
     full: frozenset[str] = frozenset()
     """Sections that would take no older message, so that none need be read for them."""
     names: NameLabels = field(default_factory=NameLabels, compare=False)

@@ -9,7 +9,6 @@ from ..context.history import HistoryLists
 from ..context.section_base import Asked, Built, StoredRows
 from ..database.row_shapes import Branch
 from ..memories.rules_modes import MODES
-from ..shapes import LeftOut
 from . import table_summaries
 from .rules_summaries import format_time
 
@@ -26,16 +25,9 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     return (table_summaries.section_part(LITE_RECENT if settings.prompt_lite_mode else RECENT_IN_PROMPT),)
 
 
-def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
-    """Return the newest conversations, without those that the history shows in full."""
+def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
+    """Return the newest conversations, oldest first."""
     newest = sorted(table_summaries.SHOWN.rows_in(rows), key=lambda row: (row.at is not None, row.at, row.id))
-    visible_rows = {entry.row_id for entry in lists.visible}
-    shown, left_out = [], []
-    for row in newest:
-        if row.conversation in lists.whole and row.last in visible_rows:
-            left_out.append(LeftOut(KEY, "visible", str(row.id)))
-        else:
-            shown.append(row)
     zone = asked.settings.timezone
-    value = [{"title": row.title, "time": format_time(row.at, zone), "summary": row.summary} for row in shown]
-    return Built(value, tuple(left_out), tuple(str(row.id) for row in shown))
+    value = [{"title": row.title, "time": format_time(row.at, zone), "summary": row.summary} for row in newest]
+    return Built(value, ids=tuple(str(row.id) for row in newest))

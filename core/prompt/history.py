@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -76,7 +75,7 @@ def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines) 
             break
         lines = further
         lists = builder.build(lines.current, lines.recent)
-    return replace(lists, whole=_list_whole(call, lines, lists))
+    return lists
 
 
 def _read_further(
@@ -112,18 +111,6 @@ def _read_further(
         recent=more.recent if recent else lines.recent,
         wanted=replace(wanted, current=current or asked.current, recent=recent or asked.recent),
     )
-
-
-def _list_whole(call: PromptCall, lines: StoredLines, lists: HistoryLists) -> frozenset[str]:
-    """Return the conversations of which every stored message was read and none is over the limit of its list."""
-    over = {item.section for item in lists.left_out if item.reason == "limit"}
-    asked, whole = lines.wanted, set()
-    if CURRENT not in over and len(lines.current) < asked.current and call.message.interface_path is not None:
-        whole.add(call.message.interface_path)
-    if RECENT not in over and len(lines.recent) < asked.recent_most:
-        counts = Counter(entry.conversation for entry in lines.recent)
-        whole |= {key for key, count in counts.items() if count < asked.recent_rows}
-    return frozenset(whole)
 
 
 def _list_chats(seeing: VisibleContext) -> list[Recent]:
