@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..context.incoming import describe_reply
-from ..context.lines import UNKNOWN, ChatLine, has_name, mark_lines, mark_opening, reply_note, stamp
+from ..context.lines import UNKNOWN, ChatLine, has_name, holds_words, mark_lines, mark_opening, reply_note, stamp
 from ..shapes import Hit
 from ..templates.render import Renderer
 from ..text import times
@@ -114,10 +114,10 @@ class MessageLines:
         """Return everything that belongs to the message as one text of lines under one heading.
 
         Args:
-            held: texts the request has already; a line whose sentences all stand there is not repeated.
+            held: texts the request has already; a line that stands in them is not repeated.
         """
-        known = _list_sentences(held)
-        lines = [line for line in self.lines if not _is_held(line.said, known)]
+        known = collapsed("\n".join(held))
+        lines = [line for line in self.lines if not _is_in(line.said, known)]
         head = "\n".join(filter(None, [HEAD, self.now]))
         if not lines or most_chars <= len(HEAD):
             return Fitted("", "")
@@ -257,22 +257,7 @@ def _join_contents(messages: Messages | dict[str, Any]) -> str:
     return "\n\n".join(block["text"] for block in blocks)
 
 
-# What a request says already
-
-
-def _list_sentences(texts: Iterable[str]) -> set[str]:
-    return {sentence for text in texts for sentence in _split_sentences(text)}
-
-
-def _split_sentences(text: str) -> list[str]:
-    """Return the sentences of a text, folded, without their end marks and the mark of `mark_opening`."""
-    for mark in ("\n", ". ", "! ", "? ", "。", "！", "？"):
-        text = text.replace(mark, "\x00")
-    parts = (collapsed(part).strip(" .…\"'!?>") for part in text.split("\x00"))
-    return [part for part in parts if part]
-
-
-def _is_held(text: str, known: set[str]) -> bool:
-    """Return whether every sentence of a text stands in the request."""
-    parts = _split_sentences(text) if known else []
-    return bool(parts) and all(part in known for part in parts)
+def _is_in(said: str, known: str) -> bool:
+    """Return whether what a line says stands in a folded text, apart from the marks at its ends."""
+    words = collapsed(said).strip(" .…\"'!?>")
+    return bool(words) and holds_words(known, words)
