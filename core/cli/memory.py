@@ -136,11 +136,11 @@ def remember(
 
 def _choose_tags(run: Run, text: str, scope: Scope) -> list[str]:
     from ..synth_tagging import extract_keywords, extract_tags
-    from ..tags.table import current
+    from ..tags.table import load
     from ..text.search_words import TAGS_LIMIT
 
     settings = run.settings
-    tags = extract_tags(text, current(run.db, scope.persona), settings=settings)
+    tags = extract_tags(text, load(run.db, scope.persona), settings=settings)
     return tags or extract_keywords(text, settings=settings)[:TAGS_LIMIT]
 
 

@@ -358,24 +358,14 @@ _FILE_NAMES = ("filename", "file_name", "name", "type", "content_type")
 MOST_NAME_CHARS = 100
 
 
-def input_facts(
-    message: IncomingMessage, *, image_data: Any = None, attachments: Any = None
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return `(facts, notes)`: the parts of `input.payload` that are not in every message."""
-    notes: list[str] = []
-    image = dict(image_data) if isinstance(image_data, Mapping) else {}
-    if image_data is not None and not isinstance(image_data, Mapping):
-        notes.append(f"image_data is of type {type(image_data).__name__} and is left out")
-    attachments = get(message.raw, "attachments") if attachments is None else attachments
-    if attachments is not None and not isinstance(attachments, (list, tuple)):
-        notes.append(f"attachments are of type {type(attachments).__name__} and are left out")
-    values = {
-        "input_source": "voice" if get(message.raw, "voice") else "",
-        "image": image,
-        "attachments": read_attachments({"attachments": attachments}),
-        "reply_message_id": describe_reply(message.raw),
+def input_facts(raw: Any, image_data: Any = None, attachments: Any = None) -> dict[str, Any]:
+    """Return the parts of `input.payload` that are not in every message, empty where there is nothing."""
+    return {
+        "input_source": "voice" if get(raw, "voice") else "",
+        "image": dict(image_data) if isinstance(image_data, Mapping) else {},
+        "attachments": read_attachments(raw if attachments is None else {"attachments": attachments}),
+        "reply_message_id": describe_reply(raw),
     }
-    return {name: value for name, value in values.items() if value}, tuple(notes)
 
 
 def read_attachments(raw: Any) -> list[Any]:

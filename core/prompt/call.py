@@ -219,6 +219,16 @@ class PromptCall:
         )
 
     @property
+    def hits_wanted(self) -> int:
+        """Return how many hits the search is asked for; lite mode shows fewer of them."""
+        most = self._asked_memories
+        return max(1, self.settings.context_verbosity if most is None else most)
+
+    @property
+    def _asked_memories(self) -> int | None:
+        return self.most_memories if self.settings.memory_items is None else self.settings.memory_items
+
+    @property
     def asked_text(self) -> str:
         """Return the part of the message that is searched for: all of it, or of a very long one beginning and end."""
         text = self.message.text
@@ -230,16 +240,6 @@ class PromptCall:
     def zone(self) -> tzinfo:
         """Return the zone times are shown in."""
         return times.zone(self.settings.timezone) or UTC
-
-    @property
-    def hits_wanted(self) -> int:
-        """Return how many hits the search is asked for; lite mode shows fewer of them."""
-        most = self._asked_memories
-        return max(1, self.settings.context_verbosity if most is None else most)
-
-    @property
-    def _asked_memories(self) -> int | None:
-        return self.most_memories if self.settings.memory_items is None else self.settings.memory_items
 
     @property
     def reads_diary(self) -> bool:

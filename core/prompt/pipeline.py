@@ -307,8 +307,6 @@ def merge_host_context(context: Mapping[str, Any], given: Any) -> tuple[dict[str
             notes.append(f"{shown} repeats a section of the prompt and is left out")
         elif key in OWN_KEYS:
             notes.append(f"{shown} has the name of a section and is left out")
-        elif key in merged:
-            notes.append(f"{shown} is there already and is left out")
         elif not is_empty(value):
             merged[key] = value
     return merged, persona, tuple(notes)

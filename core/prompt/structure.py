@@ -119,13 +119,12 @@ def _render_input(call: PromptCall, gathered: Gathered, renderer: Renderer) -> d
     """Return `input`; without a zone there is no local time."""
     message, s, request = call.message, call.settings, call.request
     zone_name = (message.time_zone or s.timezone or "UTC") if s.include_local_time_in_prompts else None
-    facts, notes = input_facts(message, image_data=request.image_data, attachments=request.attachments)
     time, unknown = local_time(message.date, zone_name) if zone_name else ({}, None)
-    call.report.note(*notes, *([unknown] if unknown else ()))
+    call.report.note(*([unknown] if unknown else ()))
     name, username, persona = gathered.names.asker(message), message.sender.username, gathered.names.persona
     rendered: dict[str, Any] = renderer.json(
         "input.json.j2",
-        **{"input_source": "", "image": {}, "attachments": [], "reply_message_id": {}, **facts},
+        **input_facts(message.raw, request.image_data, request.attachments),
         interface=message.interface,
         text=message.text,
         timestamp=message.date.isoformat(),

@@ -68,9 +68,6 @@ def test_p8_empty_injections_are_left_out_zero_and_false_are_something() -> None
     assert merge_host_context({}, given) == ({"e": 0, "f": False}, "", ())
     assert merge_host_context({}, None) == ({}, "", ())
     assert merge_host_context({}, "x")[2] == ("hook context: str is no dict and is left out",)
-    assert merge_host_context({"mood": 1}, {"mood": 2}) == (
-        {"mood": 1}, "", ("hook context: 'mood' is there already and is left out",)
-    )  # fmt: skip
 
 
 def test_p16_an_action_with_eight_keys_keeps_three_and_rubbish_of_the_hook_is_noted() -> None:
