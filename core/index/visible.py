@@ -252,6 +252,11 @@ class Visible(Rows):
         return np.bincount(self.session, weights=self.words, minlength=self.sessions)
 
     @cached_property
+    def word_count(self) -> int:
+        """Return the length of all rows in words."""
+        return int(self.words.sum(dtype=np.int64))
+
+    @cached_property
     def session_rows(self) -> Any:
         """Return how many rows each session has."""
         return np.bincount(self.session, minlength=self.sessions)

@@ -21,7 +21,7 @@ from core.index.fresh import PACK_FROM
 from core.index.table import MANY_WRITTEN
 from core.scope import Scope
 from core.search import matches
-from core.search.ranking import weights
+from core.search.ranking import all_rows, weights
 from core.text.words import index_terms
 from tests.store.search_world import RECENCY, ago, edited, explain, find, ids, memory, open_quick, ranked, said
 from tests.store.search_world import all_rows as stored_rows
@@ -246,6 +246,19 @@ def test_t27_the_commonest_words_are_left_aside_only_beyond_a_limit(
     monkeypatch.setattr(matches, "MOST_POSTINGS", 20)
     hits, report = explain(db, scope, query="tofu and tea")
     assert report["notes"] == ["left aside, too many rows hold it: tofu"] and len(hits) >= 3
+
+
+def test_t27_of_very_many_matching_rows_those_that_hold_most_are_ranked_closely(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them count, and a search for more hits reads more of them."""
+    said(db, scope, [(f"tofu rice {n}", ago(minutes=n)) for n in range(200)])
+    tea = said(db, scope, [(f"tofu and tea {n}", ago(days=2, minutes=n)) for n in range(3)])
+    monkeypatch.setattr(all_rows, "MOST_RANKED", 5)
+    monkeypatch.setattr(all_rows, "BEST", 4)
+    hits, report = explain(db, scope, query="tofu and tea", limit=4)
+    assert set(tea) < {hit["id"] for hit in hits} and report["sources"]["chat_history"]["considered"] == 203
+    assert len(find(db, scope, query="tofu and tea", limit=100)) == 100
 
 
 def test_t55_the_conversation_asked_in_comes_before_others(db: Database, scope: Scope) -> None:

@@ -21,6 +21,8 @@ from .relevance import weigh
 from .rows import PERSONA, Asked, Candidate, Place, Term
 from .weights import K1, LEAST_CONTEXT, LONG_TURNS, SHORT_TURNS, B, rarity_weight
 
+MOST_RANKED = 10_000
+"""Matching rows of an audience that are ranked by where they stand: of more those that hold most of what is asked."""
 LEADING = 200
 """Best rows by their own words that are looked at with what stands around them, in each audience."""
 REACH = 6
@@ -150,6 +152,8 @@ def rank_all(
         if one.matches.left_out is not None:
             left_out += int(np.count_nonzero(is_among(one.rows, one.matches.left_out)))
     if not by_words:
+        most = max(MOST_RANKED, best)
+        audiences = [_keep_best(one, most, offered[n] if offered else None) for n, one in enumerate(audiences)]
         _add_places(audiences, asked, here)
     best_rows: list[Ranked] = []
     for one in audiences:
@@ -283,6 +287,24 @@ def _match_rows(
     return AudienceRows(one, every, groups, own / asked.total, share / asked.total, tags / asked.total)
 
 
+def _keep_best(one: AudienceRows, most: int, offered: Any) -> AudienceRows:
+    """Return the rows that are worth most by what they hold, and those that are offered."""
+    if len(one.rows) <= most:
+        return one
+    worth = one.own + one.tags
+    stays = worth >= np.partition(worth, -most)[-most]
+    if offered is not None:
+        stays |= is_among(one.rows, offered)
+    place = stays.cumsum() - 1
+    groups: list[tuple[float, Any, Any] | None] = [None] * len(one.groups)
+    for number, group in enumerate(one.groups):
+        if group is not None:
+            weight, at, times = group
+            kept = stays[at]
+            groups[number] = (weight, place[at[kept]], times[kept])
+    return AudienceRows(one.matches, one.rows[stays], groups, one.own[stays], one.share[stays], one.tags[stays])
+
+
 def _add_places(audiences: Sequence[AudienceRows], asked: Asked, here: str) -> None:
     """Add what conversations and speakers tell, and give every session what BM25 of all its rows is worth, among all
     sessions seen.
@@ -299,7 +321,7 @@ def _add_places(audiences: Sequence[AudienceRows], asked: Asked, here: str) -> N
         one.sessions, one.session_of = session[is_new], is_new.cumsum() - 1
         one.session_worth = np.zeros(len(one.sessions), np.float32)
     every = sum(one.matches.view.sessions for one in audiences)
-    mean = sum(float(one.matches.view.session_words.sum()) for one in audiences) / max(1, every)
+    mean = sum(one.matches.view.word_count for one in audiences) / max(1, every)
     times: list[list[Any]] = []
     worth: list[float] = []
     for number in range(len(asked.worth)):
