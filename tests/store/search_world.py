@@ -16,7 +16,7 @@ from sqlalchemy import Connection, event, select
 from core import search as searching
 from core.access import load
 from core.access import table_conversations as conversations
-from core.access.view import Viewer
+from core.access.view import Request, Viewer
 from core.ai_diary import table as diary
 from core.calls.call import Call
 from core.config import Settings
@@ -134,12 +134,12 @@ def explain(db: Database, scope: Scope, **arguments: Any) -> tuple[list[Any], di
     return explain_search(db=db, scope=scope, **{"settings": DEFAULTS, **arguments})
 
 
-def viewer_of(db: Database, scope: Scope, query: searching.Query, settings: Settings = DEFAULTS) -> Viewer:
-    """Return what a scope sees, with the words of a query."""
+def viewer_of(db: Database, scope: Scope, settings: Settings = DEFAULTS) -> Viewer:
+    """Return what a scope sees."""
     return load.load_snapshot(
         db,
         scope,
-        query.request,
+        Request(),
         destination=scope.destination or "remote",
         private_stays_private=settings.private_stays_private,
     ).viewer
@@ -284,7 +284,7 @@ def edited(db: Database, scope: Scope, row_id: int, text: str, audiences: Sequen
     """Give a message another text, as somebody who sees these audiences."""
     c = chat_history_cache.c
     chosen = select(c.interface_path).where(c.persona_id == scope.persona, c.id == row_id)
-    seen = viewer_of(db, scope, searching.prepare(keywords=["x"], settings=DEFAULTS))
+    seen = viewer_of(db, scope)
     viewer = replace(seen, audiences=tuple(audiences))
     for row in db.read(chosen, source="chat_history_cache"):
         table_followers.edit_message(Call(db, DEFAULTS, scope), viewer, row[0], row_id, text)

@@ -209,7 +209,7 @@ def test_t24_recency_mode_gives_what_the_plain_predicates_and_the_oracle_give(
         query = searching.prepare(**arguments, ranking=RECENCY, settings=known)
         if query.is_empty:
             continue
-        viewer = viewer_of(db, scope, query, known)
+        viewer = viewer_of(db, scope, known)
         wanted = by_recency(matching(rows, query, viewer), query)
         found = find(db, scope, settings=known, ranking=RECENCY, **arguments)
         plain = find_plainly(db, scope, known, ranking=RECENCY, **arguments)
@@ -230,7 +230,7 @@ def test_t24_relevance_mode_gives_matching_rows_and_as_many_as_there_are(db: Dat
         query = searching.prepare(**arguments, settings=DEFAULTS)
         if query.is_empty:
             continue
-        viewer = viewer_of(db, scope, query)
+        viewer = viewer_of(db, scope)
         wanted = matching(rows, query, viewer)
         told = (seed, number, scope, arguments)
         for found in (find(db, scope, **arguments), find_plainly(db, scope, **arguments)):

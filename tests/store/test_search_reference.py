@@ -66,7 +66,7 @@ def test_t27_a_message_finds_what_scoring_every_row_finds(db: Database, scope: S
     for text in ASKED:
         asker = replace(scope, conversation=rng.choice(("tg/a", "tg/d")), participant="tg/1")
         query = searching.prepare(query=text.format(*rng.choices(WORDS, k=3)), limit=10, settings=SETTINGS)
-        search = searching.resolve(query, viewer_of(db, asker, query, SETTINGS), SETTINGS, db)
+        search = searching.resolve(query, viewer_of(db, asker, SETTINGS), SETTINGS, db)
         found = matches.read_matches(search, ())
         asked, ranking = gather.rank_best(search, question_of(search, db.clock()), found)
         wanted = reference.rank(lines, search, asked, gather.CONTEXT_REACH if asked.has_answers else 0)

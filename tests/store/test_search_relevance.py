@@ -81,7 +81,7 @@ def test_t24_copies_of_what_is_visible_are_no_hits_and_those_of_an_echo_may_be(d
 
     def run(drop: searching.Drop) -> searching.Result:
         query = searching.prepare(query="play it", keywords=["play"], settings=DEFAULTS)
-        return searching.run(searching.resolve(query, viewer_of(db, scope, query), DEFAULTS, db), db, drop)
+        return searching.run(searching.resolve(query, viewer_of(db, scope), DEFAULTS, db), db, drop)
 
     seen = run(lambda c, row: "visible" if row.texts[0] == "play it" else "")
     assert [one.hit["id"] for one in seen.chosen] == other
