@@ -100,7 +100,7 @@ def add_diary_entry(
         user_message=message,
         emotions=tuple(rows.json_value(_read_list(emotions), "emotions", notes)),
         context_tags=tuple(kept),
-        involved_users=tuple(rows.unique(filter(None, map(str, _read_names(involved_users))))),
+        involved_users=tuple(dict.fromkeys(filter(None, map(str, _read_names(involved_users))))),
         timestamp=moment or now,
         interface=_read_key(interface, "interface", 50),
         chat_id=_read_key(chat_id, "chat_id", 255),

@@ -5,36 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 MAX_DEPTH = 20
-"""Deepest nesting of a configuration. The C parser of PyYAML crashes the process at some ten thousand levels."""
+"""Deepest nesting of a document. The C parser of PyYAML crashes the process at some ten thousand levels."""
 MAX_CHARS = 1_000_000
 
 
 class YamlError(ValueError):
     """A text is not YAML, or holds what is not read; `problem` completes the sentence "line N ..."."""
 
-    def __init__(self, line: int, problem: str, *, is_depth: bool = False) -> None:
+    def __init__(self, line: int, problem: str) -> None:
         super().__init__(f"line {line} {problem}")
         self.line = line
         self.problem = problem
-        self.is_depth = is_depth
 
 
-def compose(
-    text: str, max_depth: int, *, aliases: bool = True, tags: bool = True, max_events: int | None = None
-) -> tuple[Any, Any]:
-    """Return a loader and the root node of a text, None for an empty one; `dispose` the loader afterwards.
-
-    Depth is checked before nodes are made.
-
-    Raises:
-        YamlError: it is not one YAML document, is nested too deeply, has too many events, or holds an alias or a tag
-            where these are not read.
-    """
+def compose(text: str, *, aliases: bool = True) -> tuple[Any, Any]:
+    """Return a loader and the root node of a text, None for an empty one; `dispose` the loader afterwards."""
     import yaml  # noqa: PLC0415 - 14 ms, which only YAML pays
 
     kind: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        _check_events(yaml, yaml.parse(text, Loader=kind), max_depth, aliases, tags, max_events)
+        _check_events(yaml, yaml.parse(text, Loader=kind), aliases)
         loader = kind(text)
         return loader, loader.get_single_node()
     except UnicodeEncodeError:
@@ -44,6 +34,21 @@ def compose(
         line = mark.line + 1 if mark else text.count("\n", 0, getattr(error, "position", 0)) + 1
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "unreadable"
         raise YamlError(line, f"is not YAML ({problem}). Correct the line") from None
+
+
+def _check_events(yaml: Any, events: Any, aliases: bool) -> None:
+    """Refuse what may not be in a document before nodes are made of it."""
+    depth = documents = 0
+    for event in events:
+        line = event.start_mark.line + 1 if event.start_mark else 1
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        if documents > 1:
+            raise YamlError(line, "is not YAML (several documents, one is needed)")
+        if isinstance(event, yaml.AliasEvent) and not aliases:
+            raise YamlError(line, "holds an alias (*name). Write the value itself")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise YamlError(line, f"is nested deeper than {MAX_DEPTH} levels")
 
 
 def construct(loader: Any, node: Any) -> Any:
@@ -60,27 +65,8 @@ def read_value(text: str) -> Any:
     """Return the value of a YAML text without aliases, at most MAX_CHARS characters; YamlError if it is none."""
     if len(text) > MAX_CHARS:
         raise YamlError(1, "is too long")
-    loader, node = compose(text, MAX_DEPTH, aliases=False)
+    loader, node = compose(text, aliases=False)
     try:
         return None if node is None else construct(loader, node)
     finally:
         loader.dispose()
-
-
-def _check_events(yaml: Any, events: Any, max_depth: int, aliases: bool, tags: bool, max_events: int | None) -> None:
-    """Refuse what may not be in a document before nodes are made of it."""
-    depth = documents = 0
-    for count, event in enumerate(events):
-        line = event.start_mark.line + 1 if event.start_mark else 1
-        documents += isinstance(event, yaml.DocumentStartEvent)
-        if documents > 1:
-            raise YamlError(line, "is not YAML (several documents, one is needed)")
-        if max_events is not None and count > max_events:
-            raise YamlError(line, "holds too many values")
-        if isinstance(event, yaml.AliasEvent) and not aliases:
-            raise YamlError(line, "holds an alias (*name). Write the value itself")
-        if getattr(event, "tag", None) is not None and not tags:
-            raise YamlError(line, "holds a tag (!name). Only plain values are read")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > max_depth:
-            raise YamlError(line, f"is nested deeper than {max_depth} levels", is_depth=True)

@@ -68,7 +68,7 @@ def read_entries(
     if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
         return
     try:
-        loader, node = yaml_text.compose(text, yaml_text.MAX_DEPTH)
+        loader, node = yaml_text.compose(text)
     except yaml_text.YamlError as error:
         raise _refused(name, error.line, error.problem) from None
     try:

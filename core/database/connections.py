@@ -71,6 +71,22 @@ class Target:
         return f"{self.url.host or 'localhost'}, port {self.url.port or 3306}"
 
     @property
+    def is_local(self) -> bool:
+        """Whether the server is this machine: then encryption costs 24 ms a connect and protects nothing."""
+        host = self.url.host
+        if "unix_socket" in self.url.query or host in (None, "", "localhost"):
+            return True
+        try:
+            return ipaddress.ip_address(host or "").is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def tls_mode(self) -> str:
+        """`off`, `on` or `verify`: as the connection string says, else off on this machine, else verified."""
+        return str(self.url.query.get("tls") or ("off" if self.is_local else "verify"))
+
+    @property
     def is_missing(self) -> bool:
         """Whether it is a file that is not there, and would be made."""
         return self.family == "sqlite" and not self.in_memory and not Path(str(self.url.database)).exists()
@@ -113,7 +129,7 @@ def check_url(url: str) -> None:
     """Refuse a connection string that no database is opened by; nothing is opened."""
     target = parse_url(url)
     if target.family != "sqlite":
-        _tls(target.url)
+        _tls(target)
 
 
 def _check_parts(url: URL) -> None:
@@ -149,24 +165,12 @@ def _sqlite(url: URL) -> Target:
     return Target(url, "sqlite", in_memory, url.render_as_string(hide_password=True))
 
 
-def is_local(host: str | None) -> bool:
-    """Return whether a host is this machine: then encryption costs 24 ms a connect and protects nothing."""
-    if host in (None, "", "localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host or "").is_loopback
-    except ValueError:
-        return False
-
-
-def _tls(url: URL) -> tuple[URL, dict[str, Any]]:
-    """Return the URL and PyMySQL's arguments: off for sockets and loopback, on and verified for the network."""
-    query = dict(url.query)
-    mode = query.pop("tls", None)
+def _tls(target: Target) -> tuple[URL, dict[str, Any]]:
+    """Return the URL and PyMySQL's arguments for its encryption."""
+    query = dict(target.url.query)
+    query.pop("tls", None)
     ca = query.pop("tls_ca", None)
-    url = url.set(query=query)
-    if mode is None:
-        mode = "off" if is_local(url.host) or "unix_socket" in query else "verify"
+    url, mode = target.url.set(query=query), target.tls_mode
     if mode == "off":
         return url, {"ssl_disabled": True}
     if mode not in ("on", "verify"):
@@ -188,7 +192,7 @@ def make_engines(
     """Return `(reading, writing)`: autocommit for the first, READ COMMITTED transactions for the second."""
     if target.family == "sqlite":
         return _sqlite_engines(target, timeout_seconds, pool_size)
-    url, arguments = _tls(target.url)
+    url, arguments = _tls(target)
     arguments |= {
         "charset": "utf8mb4",
         "connect_timeout": max(1, round(timeout_seconds)),

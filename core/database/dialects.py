@@ -201,11 +201,6 @@ PACKED = StoredBytes(mysql.MEDIUMBLOB())
 HASH = StoredBytes(mysql.BINARY(32))
 
 
-def name_type(length: int) -> StoredText:
-    """A short text for people, at most `length` code points."""
-    return StoredText(length)
-
-
 class json_has_text(FunctionElement[int]):  # noqa: N801 - SQLAlchemy names functions as SQL does
     """Whether a JSON array holds a text as a whole element: the meaning of a tag search."""
 

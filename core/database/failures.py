@@ -130,15 +130,6 @@ _NAMED = re.compile(
 _DENIED = re.compile(r"\b([A-Z][A-Z ,]*) command denied")
 
 
-def _login_remedy(said: str) -> str:
-    if "ed25519" in said or "pynacl" in said.lower():
-        return (
-            "The account logs in by ed25519, which needs the package PyNaCl: pip install pynacl, or give the account a "
-            "password login."
-        )
-    return "The account's login needs the package cryptography: pip install 'prompt-engine[mysql]'."
-
-
 def _size(error: exc.SQLAlchemyError) -> int:
     """Return about how many bytes a statement had with its values."""
     given = getattr(error, "params", None)
@@ -158,7 +149,8 @@ def raise_store_error(
         number, advice = next(((each, advice) for words, each, advice in _SQLITE if words in said), (None, ""))
         remedy = remedy or advice
     elif number == NO_LOGIN:
-        remedy = remedy or _login_remedy(said)
+        package = "pynacl" if "ed25519" in said else "'prompt-engine[mysql]'"
+        remedy = remedy or f"The login of this account needs a package: pip install {package}."
     elif is_lost(error) and _size(error) >= LARGE_BYTES:
         remedy = remedy or _REMEDY[1153]
     elif number == 2003 and "CERTIFICATE" in said:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -148,8 +148,3 @@ def confirm_row(table: Table, persona: str, row_id: int, result: T) -> Callable[
         return result if connection.execute(there).first() else None
 
     return confirm
-
-
-def unique(items: Iterable[str]) -> list[str]:
-    """Return the items without repetitions, in first-seen order."""
-    return list(dict.fromkeys(items))

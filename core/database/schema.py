@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlalchemy import Column, Index, PrimaryKeyConstraint, Table, UniqueConstraint, text
 
-from .dialects import BLOB, FLAG, HASH, ID, INTEGER, LONG_TEXT, PACKED, SMALL, Decimal, name_type
+from .dialects import BLOB, FLAG, HASH, ID, INTEGER, LONG_TEXT, PACKED, SMALL, Decimal, StoredText
 from .schema_base import flag, json_text, key, metadata, persona, row_id, table, times
 
 NAMESPACE_BYTES = 1000
@@ -35,11 +35,11 @@ conversations: Table = table(
     key("thread_id", 255),
     key("parent_key", 512, default=None, nullable=True),
     key("server_id", 191),
-    Column("server_name", name_type(200), nullable=False, server_default=text("''")),
+    Column("server_name", StoredText(200), nullable=False, server_default=text("''")),
     flag("is_private"),
     key("direct_person_key", 255, default=None, nullable=True),
     flag("local_only"),
-    Column("title", name_type(200), nullable=False, server_default=text("''")),
+    Column("title", StoredText(200), nullable=False, server_default=text("''")),
     key("status", 8, default="open"),
     flag("stories_off"),
     Column("current_recap_version", INTEGER, nullable=True),
@@ -61,7 +61,7 @@ participants: Table = table(
     persona(),
     key("participant_key", 255),
     key("person_key", 255),
-    Column("display_name", name_type(255), nullable=False, server_default=text("''")),
+    Column("display_name", StoredText(255), nullable=False, server_default=text("''")),
     *times("created_at", "updated_at"),
     PrimaryKeyConstraint("persona_id", "participant_key"),
     # all identities of a person
@@ -91,7 +91,7 @@ chat_history_cache: Table = table(
     key("message_id", 191, default=None, nullable=True),
     key("sender_id", 255),
     key("participant_key", 255, default=None, nullable=True),
-    Column("sender_name", name_type(255), nullable=False, server_default=text("''")),
+    Column("sender_name", StoredText(255), nullable=False, server_default=text("''")),
     key("role", 12, default="user"),
     Column("message_text", LONG_TEXT, nullable=False),
     Column("text_folded", LONG_TEXT, nullable=True),
@@ -129,13 +129,13 @@ memories: Table = table(
     Column("content", LONG_TEXT, nullable=False),
     Column("text_folded", LONG_TEXT, nullable=True),
     Column("response_text", LONG_TEXT, nullable=True),
-    Column("author", name_type(100), nullable=True),
-    Column("source", name_type(100), nullable=True),
+    Column("author", StoredText(100), nullable=True),
+    Column("source", StoredText(100), nullable=True),
     json_text("tags"),
-    Column("scope", name_type(50), nullable=True),
-    Column("emotion", name_type(50), nullable=True),
+    Column("scope", StoredText(50), nullable=True),
+    Column("emotion", StoredText(50), nullable=True),
     Column("intensity", INTEGER, nullable=True),
-    Column("emotion_state", name_type(50), nullable=True),
+    Column("emotion_state", StoredText(50), nullable=True),
     key("tier", 10, default="long_term"),
     key("kind", 20),
     Column("importance", Decimal(4, 3), nullable=False, server_default=text("'0.5'")),
@@ -240,7 +240,7 @@ message_recaps: Table = table(
     Column("alternative", INTEGER, nullable=False, server_default=text("-1")),
     key("conversation_key", 512),
     Column("memory", LONG_TEXT, nullable=True),
-    Column("include", name_type(40), nullable=True),
+    Column("include", StoredText(40), nullable=True),
     Column("token_count", INTEGER, nullable=True),
     json_text("data"),
     flag("edited"),
@@ -271,7 +271,7 @@ scenes: Table = table(
     persona(),
     key("conversation_key", 512),
     Column("break_row", ID, nullable=False),
-    Column("name", name_type(200), nullable=False, server_default=text("''")),
+    Column("name", StoredText(200), nullable=False, server_default=text("''")),
     Column("visible", FLAG, nullable=False, server_default=text("1")),
     Column("current_recap_index", INTEGER, nullable=True),
     # one scene a break
@@ -315,7 +315,7 @@ conversation_summaries: Table = table(
     persona(),
     Column("audience_id", ID, nullable=False, server_default=text("0")),
     key("conversation_key", 512),
-    Column("title", name_type(200), nullable=False, server_default=text("''")),
+    Column("title", StoredText(200), nullable=False, server_default=text("''")),
     Column("summary", LONG_TEXT, nullable=False),
     *times("occurred_at"),
     Column("last_message_row", ID, nullable=True),
@@ -334,8 +334,8 @@ item_history: Table = table(
     persona(),
     Column("item_id", ID, nullable=False),
     Column("old_text", LONG_TEXT, nullable=False),
-    Column("reason", name_type(100), nullable=False, server_default=text("''")),
-    Column("changed_by", name_type(100), nullable=False, server_default=text("''")),
+    Column("reason", StoredText(100), nullable=False, server_default=text("''")),
+    Column("changed_by", StoredText(100), nullable=False, server_default=text("''")),
     *times("changed_at"),
     # the texts an item had, in order
     Index("ix_item_history_item", "persona_id", "item_id", "id"),
@@ -350,8 +350,8 @@ short_term_memories: Table = table(
     key("channel_id", 512),
     key("lineage_id", 64),
     key("server_id", 191),
-    Column("server_name", name_type(200), nullable=False, server_default=text("''")),
-    Column("channel_name", name_type(200), nullable=False, server_default=text("''")),
+    Column("server_name", StoredText(200), nullable=False, server_default=text("''")),
+    Column("channel_name", StoredText(200), nullable=False, server_default=text("''")),
     key("parent_channel_id", 512, default=None, nullable=True),
     flag("local_only"),
     json_text("messages"),
@@ -374,8 +374,8 @@ user_relationships: Table = table(
     "user_relationships",
     persona(),
     key("user_id", 255),
-    Column("username", name_type(255), nullable=False, server_default=text("''")),
-    Column("realname", name_type(255), nullable=False, server_default=text("''")),
+    Column("username", StoredText(255), nullable=False, server_default=text("''")),
+    Column("realname", StoredText(255), nullable=False, server_default=text("''")),
     Column("affinity", SMALL, nullable=False, server_default=text("0")),
     Column("affinity_base", SMALL, nullable=False, server_default=text("0")),
     # whole days since the last interaction when affinity_base was set
@@ -395,12 +395,12 @@ consolidation_runs: Table = table(
     persona(),
     key("kind", 16),
     key("conversation_key", 512),
-    Column("reason", name_type(100), nullable=False, server_default=text("''")),
+    Column("reason", StoredText(100), nullable=False, server_default=text("''")),
     Column("window_size", INTEGER, nullable=False, server_default=text("0")),
     Column("items_added", INTEGER, nullable=False, server_default=text("0")),
     Column("items_pruned", INTEGER, nullable=False, server_default=text("0")),
     *times("started_at", "finished_at"),
-    Column("error", name_type(500), nullable=True),
+    Column("error", StoredText(500), nullable=True),
     # what ran last
     Index("ix_runs_persona", "persona_id", "id"),
 )
@@ -535,7 +535,7 @@ memory_jobs: Table = table(
     Column("tries", INTEGER, nullable=False, server_default=text("0")),
     *times("available_at", "lease_until"),
     key("claimed_by", 64, default=None, nullable=True),
-    Column("error", name_type(500), nullable=True),
+    Column("error", StoredText(500), nullable=True),
     *times("created_at", "updated_at"),
     # next operation
     Index("ix_jobs_next", "persona_id", "status", "priority", "created_at", "id"),
@@ -566,8 +566,8 @@ access_tokens: Table = table(
     key("conversation_key", 512, default=None, nullable=True),
     key("server_id", 191),
     # of a host token: other personas it may speak as, with commas between; `*` for all
-    Column("personas", name_type(1000), nullable=False, server_default=text("''")),
-    Column("label", name_type(100), nullable=False, server_default=text("''")),
+    Column("personas", StoredText(1000), nullable=False, server_default=text("''")),
+    Column("label", StoredText(100), nullable=False, server_default=text("''")),
     *times("created_at"),
     # of a program that an operator connected by OAuth, which renews its token until then; the others do not expire
     *times("expires_at"),
@@ -588,7 +588,7 @@ model_usage: Table = table(
     clustered=True,
 )
 
-schema_version: Table = table("schema_version", Column("version_num", name_type(32), primary_key=True, nullable=False))
+schema_version: Table = table("schema_version", Column("version_num", StoredText(32), primary_key=True, nullable=False))
 """The last migration that ran; those before it ran too. Alembic reads and writes it, so it has Alembic's shape."""
 
 TABLES: Mapping[str, Table] = metadata.tables

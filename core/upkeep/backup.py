@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from ..base.whole_file import replace_file
-from ..database.connections import Target, is_local
+from ..database.connections import Target
 from ..database.engine import Database
 from ..errors import StoreError
 
@@ -87,10 +87,8 @@ def _login_file(target: Target) -> Iterator[str]:
 
 def _encryption(target: Target) -> list[tuple[str, str]]:
     """Return the options for `tls` and `tls_ca` of the URL; a tool ignores `loose-` options that it lacks."""
-    query = target.url.query
-    local = is_local(target.url.host) or "unix_socket" in query
-    mode = query.get("tls") or ("off" if local else "verify")
-    options = [("loose-ssl-mode", {"off": "DISABLED", "on": "REQUIRED"}.get(str(mode), "VERIFY_IDENTITY"))]
+    mode, query = target.tls_mode, target.url.query
+    options = [("loose-ssl-mode", {"off": "DISABLED", "on": "REQUIRED"}.get(mode, "VERIFY_IDENTITY"))]
     options += [("loose-skip-ssl", "")] if mode == "off" else [("loose-ssl", "1")]
     options += [("loose-ssl-verify-server-cert", "1" if mode == "verify" else "0")]
     return options + ([("ssl-ca", str(query["tls_ca"]))] if "tls_ca" in query else [])

@@ -12,7 +12,6 @@ from typing import Any
 from sqlalchemy import Column, Select, Table, and_, bindparam, func, select
 
 from ..database import stored_values
-from ..database.connections import is_local
 from ..database.dialects import JsonText, Key, StoredBytes, StoredText, Time
 from ..database.engine import Database
 from ..database.registry import REGISTRY
@@ -40,30 +39,28 @@ SHOWN_ROWS = 10
 
 NO_TABLES = Finding("note", EMPTY, "", f"run {INIT}")
 
-SETTINGS: tuple[tuple[str, frozenset[str], Severity, str, str], ...] = (
-    (
-        "read_only",
-        frozenset({"on", "1"}),
-        "error",
-        "the server is read only, so that nothing is stored",
-        "Connect to the primary; or: SET GLOBAL read_only = OFF;",
+SETTINGS: Mapping[str, tuple[tuple[str, ...], Finding]] = {
+    "read_only": (
+        ("on", "1"),
+        Finding("error", "the server is read only: nothing is stored", "", "SET GLOBAL read_only = OFF;"),
     ),
-    (
-        "binlog_format",
-        frozenset({"statement"}),
-        "error",
-        "binlog_format is STATEMENT, with which every write of this program fails (error 1665)",
-        "SET GLOBAL binlog_format = 'ROW'; and the same in the server's configuration file",
+    "binlog_format": (
+        ("statement",),
+        Finding(
+            "error", "every write fails with binlog_format STATEMENT (1665)", "", "SET GLOBAL binlog_format = 'ROW';"
+        ),
     ),
-    (
-        "innodb_flush_log_at_trx_commit",
-        frozenset({"0", "2"}),
-        "warning",
-        "up to a second of stored writes is lost in a power cut (innodb_flush_log_at_trx_commit)",
-        "SET GLOBAL innodb_flush_log_at_trx_commit = 1;",
+    "innodb_flush_log_at_trx_commit": (
+        ("0", "2"),
+        Finding(
+            "warning",
+            "up to a second of stored writes is lost in a power cut (innodb_flush_log_at_trx_commit)",
+            "",
+            "SET GLOBAL innodb_flush_log_at_trx_commit = 1;",
+        ),
     ),
-)
-"""Settings of a server with the values that are wrong, what goes wrong then, and the statement that changes it."""
+}
+"""Settings of a server with the values that are wrong, and what to say about them."""
 
 
 def check_server(db: Database) -> list[Finding]:
@@ -171,16 +168,11 @@ def check_settings(values: Mapping[str, str]) -> list[Finding]:
     """Return the settings of a server with which writes fail or get lost, each with the statement that changes it."""
     if values.get("log_bin", "").lower() not in ("on", "1"):
         values = {**values, "binlog_format": ""}
-    return [
-        Finding(severity, what, "", remedy)
-        for name, wrong, severity, what, remedy in SETTINGS
-        if values.get(name, "").lower() in wrong
-    ]
+    return [finding for name, (wrong, finding) in SETTINGS.items() if values.get(name, "").lower() in wrong]
 
 
 def _encryption(db: Database) -> list[Finding]:
-    url = db.target.url
-    if is_local(url.host) or "unix_socket" in url.query:
+    if db.target.is_local:
         return []
     try:
         rows = db.read_driver("SHOW SESSION STATUS LIKE 'Ssl_cipher'", (), source="the server's state")

@@ -156,7 +156,7 @@ def test_f52_a_file_that_was_replaced_under_a_running_process_is_noticed(file: P
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("'pynacl' package is required for ed25519_password auth method", "PyNaCl"),
+        ("'pynacl' package is required for ed25519_password auth method", "pynacl"),
         ("'cryptography' package is required for sha256_password or caching_sha2_password", "prompt-engine[mysql]"),
     ],
 )
