@@ -11,7 +11,7 @@ import typer
 from typer import Argument, BadParameter, Option
 
 from ..scope import Scope
-from ..shapes import Hit, WriteResult
+from ..shapes import Hit
 from . import output
 from .run import (
     ConversationOption,
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 TagOption = Annotated[list[str] | None, Option("--tag", help="A tag that rows have; may be repeated.")]
-TagArgument = Annotated[str, Argument(metavar="TAG", show_default=False)]
 
 # Searching and remembering
 
@@ -231,36 +230,6 @@ def list_tags(
 
     tags = synth_tagging.list_tags(db=run.db, scope=run.scope())[:limit]
     run.answer(tags, nothing="There are no tags yet.")
-
-
-@command("tags alias", creates=True)
-def add_alias(run: Run, alias: Annotated[str, Argument(metavar="ALIAS", show_default=False)], tag: TagArgument) -> None:
-    """Make ALIAS another spelling of TAG."""
-    _write_tag(run, "add_alias", alias, tag)
-
-
-@command("tags link", creates=True)
-def link_tags(
-    run: Run,
-    tag: TagArgument,
-    other: Annotated[str, Argument(metavar="OTHER", show_default=False)],
-    weight: Annotated[float, Option(help="How closely the two belong together.")] = 1.0,
-) -> None:
-    """Link two tags: a search for one finds the other too."""
-    _write_tag(run, "link_tags", tag, other, weight)
-
-
-def _write_tag(run: Run, function: str, *arguments: object) -> None:
-    from .. import synth_tagging
-
-    with refusals():
-        written: WriteResult = getattr(synth_tagging, function)(*arguments, db=run.db, scope=run.scope())
-    notes = list(written.notes)
-    parts = ("Done" if written.stored else "Nothing changed", "; ".join(notes) or written.reason)
-    sentence = output.sentence(": ".join(filter(None, parts)))
-    run.answer({"stored": written.stored, "reason": written.reason, "notes": notes}, sentence)
-    if not written.stored and written.reason not in ("duplicate", "unchanged"):
-        raise typer.Exit(1)
 
 
 # Long-term memory

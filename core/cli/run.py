@@ -51,7 +51,7 @@ YesOption = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
 ForceOption = Annotated[bool, Option("--force", help="Replace a file that is there.")]
 
 GROUPS = {
-    "tags": "List and link tags.",
+    "tags": "List the tags.",
     "memory": "Make facts of what was said, and archive them.",
     "db": "Make, check, repair and back up the database.",
     "config": "List the flags, check and set them, write a file of them.",

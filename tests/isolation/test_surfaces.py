@@ -143,7 +143,7 @@ COMMANDS = {
 IN_A_CONVERSATION = ("build", "explain", "search")
 """What shows the rows of a conversation's scope; the rest is for an operator, of a whole persona."""
 OTHERS = {
-    "remember", "import", "forget", "worker", "serve", "demo", "tags alias", "tags link",
+    "remember", "import", "forget", "worker", "serve", "demo",
     "db init", "db migrate", "db reindex", "db pack",
     "config list", "config check",
     "memory consolidate", "memory prune", "jobs cancel", "jobs retry",

@@ -58,8 +58,7 @@ def test_a_mistyped_file_is_refused_by_what_makes_none(run: Command, tmp_path: P
 
 @pytest.mark.parametrize(
     "command",
-    ["db init", "db migrate", "remember tea", "tags alias chai tea", "tags link tea green",
-     "token add --host", "worker --once"],
+    ["db init", "db migrate", "remember tea",      "token add --host", "worker --once"],
 )  # fmt: skip
 def test_what_a_new_installation_begins_with_makes_the_file(run: Command, tmp_path: Path, command: str) -> None:
     ran = run(*command.split())

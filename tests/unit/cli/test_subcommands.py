@@ -76,14 +76,7 @@ def test_hostile_texts_cannot_touch_the_terminal(run: Command) -> None:
 def test_remember_and_tags_build_a_vocabulary(run: Command) -> None:
     """Known tags of the text, else its words; the persona of --persona-id alone sees them."""
     assert run("remember", "Lena must not eat cashews", "--tag", "Lena", "--tag", "allergy").json["stored"]
-    assert run("tags", "alias", "nuts", "allergy").json["stored"]
-    assert run("tags", "link", "lena", "food", "--weight", "0.5").json["stored"]
-    assert run("tags", "link", "lena", "food", "--weight", "0.5", "--text").out == "Done.\n"
-    same = run("tags", "link", "lena", "lena", "--text")
-    assert (same.code, same.out.endswith("different tags.\n")) == (1, True)
-    listed = {each["tag"]: each for each in run("tags", "list").json}
-    assert listed["allergy"]["aliases"] == ["nuts"]
-    assert listed["lena"]["links"] == {"food": 0.5}
+    assert [each["tag"] for each in run("tags", "list").json] == ["allergy", "lena"]
     assert run("tags", "list", "--text").out.split()[:2] == ["tag", "uses"]
     assert run("tags", "list", "--persona-id", "other").json == []
     assert run("remember", "Lena likes trains").json["tags"] == ["lena"]
