@@ -30,6 +30,7 @@ from .scope import Scope
 from .search.rules_arguments import read_limit
 from .shapes import PERSONA_SENDER, ChatLine, WriteResult
 from .text.host_values import get
+from .text.times import iso_text
 
 __all__ = ["CacheStats", "clear_chat_history", "delete_chat_message", "edit_chat_message", "get_cache_stats",
            "load_chat_history", "load_global_chat_history", "save_chat_message", "save_message"]  # fmt: skip
@@ -212,7 +213,7 @@ def _describe_reply(call: Call, message: Any) -> dict[str, Any] | None:
     role = "persona" if reply.is_persona else "user"
     facts: dict[str, Any] = {
         "text": reply.text or NON_TEXT,
-        "timestamp": reply.time.isoformat() if reply.time else "",
+        "timestamp": iso_text(reply.time),
         **({"username": reply.name, "role": role} if reply.name or reply.text else {"username": ""}),
     }
     if not reply.text and isinstance(reply.message_id, (str, int)):
@@ -421,7 +422,7 @@ def _show_line(line: Line) -> ChatLine:
         "sender_name": line.sender_name,
         "sender_id": line.sender_id,
         "text": line.text,
-        "timestamp": line.at.isoformat() if line.at else "",
+        "timestamp": iso_text(line.at),
         "interface_path": plain_key(line.conversation),
         "role": line.role,
     }

@@ -19,7 +19,7 @@ from ..shapes import PERSONA_SENDER, Sender
 from ..text.folding import one_line
 from ..text.hits import known_name
 from ..text.host_values import as_text, get, has, is_plain, text_at, word_at
-from ..text.times import parse_time, read_time
+from ..text.times import iso_text, parse_time, read_time
 
 _PEOPLE_NAMES = ("full_name", "display_name", "name")
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -381,7 +381,7 @@ def describe_reply(raw: Any) -> dict[str, Any]:
         return {}
     facts = {
         "text": reply.text or NON_TEXT,
-        "timestamp": reply.time.isoformat() if reply.time else "",
+        "timestamp": iso_text(reply.time),
         "from": known_name(reply.sender.name, reply.sender.username),
     }
     return {name: value for name, value in facts.items() if value}

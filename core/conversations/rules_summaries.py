@@ -15,7 +15,7 @@ from ..text.extracts import build_extract, rarest_words
 from ..text.folding import clean
 from ..text.host_values import is_plain, newest_items
 from ..text.replies import judge_refusal, read_object, strip_thoughts
-from ..text.times import zone
+from ..text.times import iso_text, zone
 
 UNTITLED, NO_SUMMARY = "Untitled conversation", "No summary"
 TITLE_CHARS, SUMMARY_CHARS = 200, 2000
@@ -123,9 +123,7 @@ def number_end(line: Line) -> int:
     stored, made of who said what and when."""
     if line.row_id is not None:
         return line.row_id
-    identity = "\x1f".join(
-        (line.message_id or "", line.sender_id or line.who, line.text, line.at.isoformat() if line.at else "")
-    )
+    identity = "\x1f".join((line.message_id or "", line.sender_id or line.who, line.text, iso_text(line.at)))
     digest = int.from_bytes(hashlib.sha256(identity.encode("utf-8", "replace")).digest()[:8], "big")
     return -((digest & ((1 << _LAST_BITS) - 1)) + 1)
 

@@ -19,6 +19,7 @@ from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations, message_recaps
 from ..errors import MessageError
 from ..scope import KEY_BYTES, key_text
+from ..text.times import iso_text
 from .new_message import MESSAGE_ID_BYTES, PERSONA_ROLES
 
 OWN = -1
@@ -154,7 +155,7 @@ def find_quoted(db: Database, persona: str, conversation: object, message_id: ob
     return {
         "text": line.text,
         "username": line.sender_name or line.sender_id,
-        "timestamp": line.at.isoformat() if line.at else "",
+        "timestamp": iso_text(line.at),
         "role": "persona" if line.role in PERSONA_ROLES else "user",
     }
 

@@ -18,6 +18,7 @@ from ..scope import Privacy, Scope
 from ..search.rules_arguments import read_limit
 from ..shapes import Source
 from ..text.hits import snippet
+from ..text.times import iso_text
 from . import table_marks, table_people
 
 __all__ = ["PrivacySet", "QuarantinedItem", "link_participants", "list_quarantined", "release", "scope_of",
@@ -226,7 +227,7 @@ def list_quarantined(
         logs.warning("list_quarantined_limit", note=note)
     chars = call.settings.snippet_chars
     return [
-        {"source": source, "id": row_id, "timestamp": at.isoformat() if at else "", "snippet": snippet(text, chars)}
+        {"source": source, "id": row_id, "timestamp": iso_text(at), "snippet": snippet(text, chars)}
         for source, row_id, at, text in table_marks.read_quarantined(call.db, call.persona, most)
     ]
 

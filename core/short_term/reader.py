@@ -13,7 +13,7 @@ from ..config import Settings
 from ..database.engine import Database
 from ..errors import MessageError, StoreError
 from ..scope import Scope, has_current_scope
-from ..text.times import parse_time, zone
+from ..text.times import iso_text, parse_time, zone
 from . import rules, table, table_reading, turns
 from .shapes import Entry, ShortTermEntry, ShortTermSection, ShortTermStats, Turn
 from .table_reading import Lookup
@@ -222,13 +222,13 @@ def _build_listed(entry: Entry, persona: str, now: datetime) -> ShortTermEntry:
                 "role": item.role,
                 "content": item.content,
                 "speaker": item.speaker,
-                "timestamp": item.at.isoformat() if item.at else "",
+                "timestamp": iso_text(item.at),
             }
             for item in entry.items
         ],
         "summary": entry.summary or None,
         "summary_updated": entry.summary_at.isoformat() if entry.summary_at else None,
-        "last_updated": entry.updated.isoformat() if entry.updated else "",
+        "last_updated": iso_text(entry.updated),
         "age": rules.describe_age(entry.updated or now, now),
         "turns_since_summary": entry.turns,
         "summary_due": rules.is_summary_due(len(entry.items), entry.turns),

@@ -21,6 +21,7 @@ from ..database.stored_values import read_list, read_time
 from ..scope import Scope
 from ..shapes import WriteResult
 from ..text.replies import judge_refusal
+from ..text.times import iso_text
 from .rules import CUT_MARK, Since, cut_text, is_alive, is_summary_due, mark_participant
 from .shapes import Item, NewEntry
 
@@ -61,7 +62,7 @@ def build_stored(items: Iterable[Item]) -> list[dict[str, str]]:
             "role": item.role,
             "content": item.content,
             "speaker": item.speaker,
-            "timestamp": item.at.isoformat() if item.at else "",
+            "timestamp": iso_text(item.at),
             "who": mark_participant(item.who),
             "for": mark_participant(item.answers),
         }

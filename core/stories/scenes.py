@@ -16,6 +16,7 @@ from ..messages import table_changes, table_lines, table_scenes
 from ..messages.table_scenes import Scene
 from ..scope import Scope
 from ..shapes import WriteResult
+from ..text.times import iso_text
 from .calls import NO_MESSAGE, StoryCall, no_such_message, open_conversation, open_message
 from .refresh import refresh
 from .rules_scenes import BEFORE_ALL
@@ -312,7 +313,7 @@ def get_scene_recaps(
             "version": each.version,
             "content": each.content,
             "provenance": each.provenance,
-            "timestamp": each.created_at.isoformat() if each.created_at else "",
+            "timestamp": iso_text(each.created_at),
             "current": each.version == scene.recap_index,
         }
         for each in table_scenes.read_versions(call.reader("scene_recaps"), call.persona, scene.id)

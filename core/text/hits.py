@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from ..base.patterns import lazy_pattern
 from ..shapes import PERSONA_SENDER, HistoryEntry, Hit, Source
 from .folding import clean, collapsed, fold, marks_class, one_line
-from .times import parse_time
+from .times import iso_text, parse_time
 
 DEFAULT_PERSONA = "default"
 """Id of the persona of a host that names none."""
@@ -116,7 +116,7 @@ def stored_tags(value: object) -> list[str]:
 def iso_time(value: object) -> str:
     """Return a stored time as ISO 8601 text in UTC, "" when it cannot be read."""
     moment = parse_time(value)
-    return moment.isoformat() if moment else ""
+    return iso_text(moment)
 
 
 _IN_NAMES = str.maketrans({'"': "'", "[": "(", "]": ")", ":": ";", "\uff1a": ";"})

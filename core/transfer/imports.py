@@ -15,6 +15,7 @@ from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import TransferError
 from ..scope import KEY_BYTES, Scope, key_text
+from ..text.times import iso_text
 from ..text.times import zone as zone_named
 from .fields import SPEAKER_BYTES
 from .files import MAX_BYTES, WHAT_TO_DO, describe_file
@@ -216,8 +217,8 @@ def _build_result(plan: Plan, files: ChatFiles, reading: Reading, writer: ChatWr
         days=len(survey.days),
         speakers=dict(speakers),
         persona=_persona_names(plan),
-        first=survey.first.isoformat() if survey.first else "",
-        last=survey.last.isoformat() if survey.last else "",
+        first=iso_text(survey.first),
+        last=iso_text(survey.last),
         notes=tuple(_notes(plan, reading, public, len(privacies))),
         stopped_after_row=writer.stopped_after if writer else None,
     )

@@ -23,7 +23,7 @@ from ..scope import Privacy
 from ..shapes import PERSONA_SENDER, Role
 from ..stories import rules_recaps, table_imported
 from ..stories.table_imported import NOTHING, Alternative, Beside
-from ..text.times import parse_time
+from ..text.times import iso_text, parse_time
 from .fields import MESSAGE_ID_BYTES, SPEAKER_BYTES, RefusedError, key_of, said_without_thoughts, text_of
 from .formats import ChatFiles
 from .formats.sillytavern import json_text
@@ -351,7 +351,7 @@ def _with_quote(ready: _Ready, quoted: Mapping[str, NewMessage | StoredLine]) ->
     if quote is None or quote.message_id == ready.id:
         return ready
     reply = {"message_id": quote.message_id, "username": quote.sender_name, "text": quote.text[:_QUOTE_CHARS],
-             "timestamp": quote.at.isoformat() if quote.at else ""}  # fmt: skip
+             "timestamp": iso_text(quote.at)}  # fmt: skip
     return ready._replace(message=replace(ready.message, metadata={**metadata, "reply_to": reply}))
 
 

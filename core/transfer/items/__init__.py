@@ -19,7 +19,7 @@ from ...memories.table_transfer import Place
 from ...scope import Scope
 from ...text.hits import stored_tags
 from ...text.strict_json import make_strict
-from ...text.times import parse_time
+from ...text.times import iso_text, parse_time
 from ..files import check_bytes
 from ..shapes import Progress
 from .formats import MAX_BYTES, MAX_ITEMS, Source, Syntax, read_items
@@ -69,7 +69,7 @@ class ItemExport:
         for row in self._rows:
             item = _build_item(row)
             if self.count >= self._limit or (self._is_full(item) and self.count):
-                self.next_after = f"{last.timestamp.isoformat() if last.timestamp else ''}/{last.id}"
+                self.next_after = f"{iso_text(last.timestamp)}/{last.id}"
                 return
             last = row
             self.count += 1
@@ -95,8 +95,8 @@ def _build_item(row: Any) -> dict[str, Any]:
         "persona": row.persona_id,
         "conversation": row.conversation_key,
         "participant": row.participant_key,
-        "timestamp": row.timestamp.isoformat() if row.timestamp else "",
-        "expires_at": row.expires_at.isoformat() if row.expires_at else "",
+        "timestamp": iso_text(row.timestamp),
+        "expires_at": iso_text(row.expires_at),
         "pinned": bool(row.pinned),
         "provenance": row.provenance,
         "source_message_ids": make_strict(read_list(row.source_message_ids))[0],
