@@ -129,11 +129,9 @@ class IndexState:
         Args:
             audiences: those whose rows count; None for all.
         """
-        totals = [
-            one.view.totals for audience, one in self.audiences.items() if audiences is None or audience in audiences
-        ]
-        rows = sum(int(total[0][number]) for total in totals for number in numbers)
-        return rows, sum(int(total[1][number]) for total in totals for number in numbers)
+        views = [one.view for audience, one in self.audiences.items() if audiences is None or audience in audiences]
+        rows, words = sum(one.source_sums[:, list(numbers)].sum(axis=1) for one in views) if views else (0, 0)
+        return int(rows), int(words)
 
     def read(self, numbers: Mapping[Term, int], count: int, *, every: bool = False) -> list[tuple[Visible, Postings]]:
         """Return the rows of each audience in which one of the words or tags stands, and where these stand.

@@ -122,7 +122,7 @@ def _compared(db: Database, scope: Scope, text: str) -> tuple[dict[Any, float], 
     settings = SETTINGS
     call = open_call(db, settings, scope)
     query = searching.prepare(query=text, include_chat=True, settings=settings)
-    viewer = load_access(call, query.request).viewer
+    viewer = load_access(call).viewer
     search = searching.resolve(query, viewer, settings, db, Directions())
     current = Round(search, Question(), matches=matches.read_matches(search, (), every=True))
     meaning.compare_rows(current, db)

@@ -440,7 +440,7 @@ class Local:
         columns = (
             view.source[index], view.row_id[index], view.at_us[index], view.words[index],
             np.round(self.score[at].astype(np.float64), 6), ~self.is_match[at], index + first, session + first,
-            view.session_rows[session], long,
+            view.session_start[session + 1] - view.session_start[session], long,
         )  # fmt: skip
         names = list(self.reasons)
         values = np.array([self.reasons[name][at] for name in names], np.float64).T.tolist() or [()] * len(at)
