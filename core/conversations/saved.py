@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -143,11 +142,8 @@ def delete_saved_memory(
         return WriteResult(False, None, "unchanged", notes=(table_saved.NO_SUCH,))
     change = table_saved.restore_memory if restore else table_saved.archive_memory
     result = change(call.db, viewer, row_id)
-    if result.reason == "unchanged":
-        change = table_instructions.restore_instruction if restore else table_instructions.archive_instruction
-        instruction = change(call.db, viewer, row_id)
-        return instruction if instruction.stored else result
-    memory_files.write_files(call)
+    if result.stored:
+        memory_files.write_files(call)
     return result
 
 
@@ -177,11 +173,6 @@ def read_saved(
     db: Database, viewer: Viewer, *, kind: str = table_saved.KIND, archived: bool = False
 ) -> list[SavedMemory]:
     """Return the saved memories that the viewer sees, oldest first; see `list_saved_memories`."""
-    items: Sequence[table_saved.Item | table_instructions.Item] = (
-        table_instructions.read_items(db, viewer, archived=archived)
-        if kind == INSTRUCTION
-        else table_saved.read_items(db, viewer, archived=archived)
-    )
     return [
         {
             "id": item.id,
@@ -191,5 +182,5 @@ def read_saved(
             "archived": item.is_archived,
             "replaced_by": item.superseded_by,
         }
-        for item in items
+        for item in table_saved.read_items(db, viewer, kind=kind, archived=archived)
     ]

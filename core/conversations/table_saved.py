@@ -20,46 +20,19 @@ from ..database.schema import memories, participants
 from ..database.sources import MEMORIES
 from ..database.statements import Part, hide_from_index
 from ..index import indexed
-from ..memories import new_item, table_sources
+from ..memories import new_item, table_instructions, table_sources
 from ..memories import table as memories_table
 from ..memories.new_item import NewMemory, Provenance
+from ..memories.rules import INSTRUCTION, SAVED
+from ..memories.table_instructions import KEPT_ITEM, KeptItem, match_in_force
 from ..scope import Scope
 from ..shapes import WriteResult
 
-KIND = "saved"
+KIND = SAVED
 AUTHOR, BY_PERSON, BY_FILE = "user", "user", "file"
 """author, and the two values of source: said or handed in, and written into the Markdown file."""
 NO_SUCH = "there is no such saved memory"
 _C = memories.c
-
-
-class Item(NamedTuple):
-    """One saved memory."""
-
-    id: int
-    text: str
-    at: datetime | None
-    source: str
-    participant: str | None
-    archived_at: datetime | None
-    superseded_by: int | None
-    pinned: int = 0
-
-    @property
-    def is_archived(self) -> bool:
-        """Return whether it has left the list."""
-        return self.archived_at is not None or self.superseded_by is not None
-
-
-_COLUMNS = (
-    _C.id, _C.content, _C.timestamp, _C.source, _C.participant_key, _C.archived_at, _C.superseded_by, _C.pinned,
-)  # fmt: skip
-"""Of an `Item`, in its order."""
-
-
-def _on_list() -> tuple[Any, ...]:
-    """Return the conditions of a row that is on the list."""
-    return _C.kind == KIND, _C.archived_at.is_(None), _C.superseded_by.is_(None), _C.quarantined == 0
 
 
 def build_memory(
@@ -111,28 +84,32 @@ def _find_equal(
     """Return the id of the saved memory that says the same, the oldest of several; None if there is none."""
     whose = _C.participant_key == participant if participant else _C.participant_key.is_(None)
     same = select(_C.id).where(
-        _C.persona_id == persona, _C.audience_id == audience_id, _C.content_hash == digest, whose, *_on_list()
+        _C.persona_id == persona, _C.audience_id == audience_id, _C.content_hash == digest, whose, *match_in_force(KIND)
     )
     return connection.execute(same.order_by(_C.timestamp, _C.id).limit(1)).scalar()
 
 
 def archive_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
-    """Take a visible saved memory off the list; `unchanged` if there is none, whoever's it may be."""
+    """Take a visible saved memory or instruction off its list; `unchanged` if there is none, whoever's it may be."""
 
-    def change(connection: Connection, _row: Any) -> WriteResult:
+    def change(connection: Connection, row: Any) -> WriteResult:
         now, persona = db.clock(), viewer.scope.persona
-        table_sources.close_sources(connection, persona, [row_id])
+        if row.kind == KIND:
+            table_sources.close_sources(connection, persona, [row_id])
         indexed.set_hidden(connection, db, MEMORIES, persona, [row_id], archived_at=now, updated_at=now)
         return WriteResult(True, row_id)
 
-    return memories_table.change_visible(db, viewer, KIND, row_id, change, archived=False, note=NO_SUCH)
+    return memories_table.change_visible(db, viewer, row_id, change, archived=False, note=NO_SUCH)
 
 
 def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
-    """Bring a deleted or replaced one back; what has taken its place stays."""
+    """Bring a deleted or replaced one back; what has taken the place of a saved memory stays."""
     persona = viewer.scope.persona
 
     def change(connection: Connection, row: Any) -> WriteResult:
+        if row.kind == INSTRUCTION:
+            table_instructions.restore_instruction(connection, db, persona, row)
+            return WriteResult(True, row_id)
         double = _find_equal(connection, persona, row.audience_id, row.participant_key, bytes(row.content_hash or b""))
         if double is not None:
             return WriteResult(False, double, "duplicate")
@@ -140,37 +117,47 @@ def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
         indexed.set_hidden(connection, db, MEMORIES, persona, [row_id], **restored)
         return WriteResult(True, row_id)
 
-    return memories_table.change_visible(db, viewer, KIND, row_id, change, archived=True, note=NO_SUCH)
+    return memories_table.change_visible(db, viewer, row_id, change, archived=True, note=NO_SUCH)
 
 
 # Reading
 
 
-def _of_audiences(family: str) -> Any:
+def _match_audiences(family: str) -> Any:
     """Return the condition on audiences; there are few saved memories, so that the index of kinds is to be taken."""
     return hide_from_index(_C.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID))
 
 
-@lru_cache(maxsize=4)
-def _listed(archived: bool, family: str) -> Any:
-    on_list = (_C.kind == KIND, _C.quarantined == 0) if archived else _on_list()
-    statement = select(*_COLUMNS).where(
-        _C.persona_id == bindparam("persona"),
-        _of_audiences(family),
+@lru_cache(maxsize=12)
+def _select_kept(kind: str, archived: bool, is_person_known: bool, family: str) -> Any:
+    on_list = (_C.kind == kind, _C.quarantined == 0) if archived else match_in_force(kind)
+    whose = (table_instructions.match_person(is_person_known),) if kind == INSTRUCTION else ()
+    statement = select(*KEPT_ITEM).where(
+        _C.persona_id == bindparam("persona", type_=Key(64)),
+        _match_audiences(family),
         _C.local_only <= bindparam("local_only", type_=Integer()),
         *on_list,
+        *whose,
     )
     return statement.order_by(_C.timestamp, _C.id)
 
 
-def read_items(db: Database, viewer: Viewer, *, archived: bool = False) -> list[Item]:
-    """Return the saved memories a viewer sees, oldest first, ties by id; with `archived` those off the list too."""
-    values = {
+def read_items(db: Database, viewer: Viewer, *, kind: str = KIND, archived: bool = False) -> list[KeptItem]:
+    """Return the saved memories a viewer sees, or the instructions of who is asking, oldest first, ties by id.
+
+    With `archived` those off the list too.
+    """
+    values: dict[str, Any] = {
         "persona": viewer.scope.persona,
         "audiences": viewer.audiences,
         "local_only": int(viewer.sees_local_only),
     }
-    return [Item(*row) for row in db.read(_listed(archived, db.family), values, source="memories")]
+    is_person_known = False
+    if kind == INSTRUCTION:
+        is_person_known, person = table_instructions.describe_person(viewer)
+        values |= person
+    statement = _select_kept(kind, archived, is_person_known, db.family)
+    return [table_instructions.read_item(row) for row in db.read(statement, values, source="memories")]
 
 
 # For a prompt
@@ -195,7 +182,7 @@ MOST_READ = 1000
 
 @lru_cache(maxsize=4)
 def _part(of_servers: bool, family: str) -> Part:
-    seen = _of_audiences(family)
+    seen = _match_audiences(family)
     p = participants.c
     name = select(p.display_name).where(
         p.persona_id == _C.persona_id, p.participant_key == func.coalesce(_C.participant_key, literal("", Key(255)))
@@ -212,7 +199,7 @@ def _part(of_servers: bool, family: str) -> Part:
         _C.persona_id == bindparam("persona", type_=Key(64)),
         or_(seen, cross_channel.said_by_person(memories)) if of_servers else seen,
         _C.local_only <= bindparam("local_only", type_=Integer()),
-        *_on_list(),
+        *match_in_force(KIND),
     )
     return Part(newest.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
 

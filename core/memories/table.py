@@ -301,15 +301,14 @@ def find_stored(connection: Connection, persona: str, ids: Sequence[int]) -> tup
 def change_visible(
     db: Database,
     viewer: Viewer,
-    kind: str,
     row_id: int,
     change: Callable[[Connection, Any], WriteResult],
     *,
     archived: bool,
     note: str,
 ) -> WriteResult:
-    """Change an item that the viewer sees, in a transaction that holds it; `unchanged` where there is none."""
-    values = {"persona": viewer.scope.persona, "id": row_id, "kind": kind}
+    """Change what a person asked to keep and the viewer sees, in a transaction that holds it, else `unchanged`."""
+    values = {"persona": viewer.scope.persona, "id": row_id}
 
     def work(connection: Connection) -> WriteResult:
         place = connection.execute(_PLACE, values).first() if archived else None
@@ -324,9 +323,9 @@ def change_visible(
     return db.idempotent_transaction(work, source="memories")
 
 
-_ITS_ID = and_(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"), _C.kind == bindparam("kind"))
+_ITS_ID = and_(_C.persona_id == bindparam("persona"), _C.id == bindparam("id"), _C.kind.in_((SAVED, INSTRUCTION)))
 _PLACE = select(_C.audience_id).where(_ITS_ID)
 _ONE = select(
     _C.id, _C.content, _C.metadata, _C.timestamp, _C.participant_key, _C.archived_at, _C.superseded_by,
-    _C.audience_id, _C.local_only, _C.conversation_key, _C.content_hash,
+    _C.audience_id, _C.local_only, _C.conversation_key, _C.content_hash, _C.kind,
 ).where(_ITS_ID, _C.quarantined == 0).with_for_update()  # fmt: skip

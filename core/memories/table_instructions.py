@@ -33,7 +33,6 @@ from .rules_instructions import Instruction, replaces, takes_back
 AUTHOR = "user"
 SAID, BY_HAND = "chat", "host"
 """Values of source: recognised in a message, and handed in by the host."""
-NO_SUCH = "there is no such standing instruction"
 NEWER = "a newer instruction says otherwise"
 TAKEN_BACK = "it took an earlier instruction back"
 MOST_READ = 400
@@ -41,15 +40,19 @@ MOST_READ = 400
 _C = memories.c
 
 
-class Item(NamedTuple):
+class KeptItem(NamedTuple):
+    """A standing instruction, or a saved memory."""
+
     id: int
     text: str
     topics: tuple[str, ...]
+    """Of an instruction."""
     at: datetime | None
     source: str
     participant: str | None
     archived_at: datetime | None = None
     superseded_by: int | None = None
+    pinned: int = 0
 
     @property
     def is_archived(self) -> bool:
@@ -89,7 +92,7 @@ def build_instruction(
 
 # Writing
 
-Holding = dict[tuple[int, str | None], list[Item]]
+Holding = dict[tuple[int, str | None], list[KeptItem]]
 """Audience and person to the instructions that hold, as one transaction has read them, which holds the audiences."""
 
 
@@ -149,17 +152,17 @@ def _record(
         _hide(connection, db, scope.persona, replaced, superseded_by=row_id)
         items[:] = [item for item in items if item not in replaced]
         topics = tuple(sorted(instruction.held_topics))
-        items.append(Item(row_id, instruction.text, topics, memory.at, memory.source, scope.participant))
+        items.append(KeptItem(row_id, instruction.text, topics, memory.at, memory.source, scope.participant))
     return WriteResult(True, row_id, notes=memory.notes)
 
 
-def _is_older(item: Item, memory: NewMemory) -> bool:
+def _is_older(item: KeptItem, memory: NewMemory) -> bool:
     return item.at is None or item.at <= memory.at
 
 
-def _read_in_force(connection: Connection, persona: str, audience_id: int, participant: str | None) -> list[Item]:
+def _read_in_force(connection: Connection, persona: str, audience_id: int, participant: str | None) -> list[KeptItem]:
     values = {"persona": persona, "audience": audience_id, "participant": participant}
-    return [_read_item(row) for row in connection.execute(_select_in_force(participant is not None), values)]
+    return [read_item(row) for row in connection.execute(_select_in_force(participant is not None), values)]
 
 
 def _hide(connection: Connection, db: Database, persona: str, items: Iterable[Any], **columns: Any) -> None:
@@ -177,46 +180,35 @@ def insert_instruction(db: Database, scope: Scope, new: NewInstruction, *, priva
     return db.idempotent_transaction(work, source="memories")
 
 
-def archive_instruction(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
-    """Let a visible instruction hold no more; `unchanged` where there is none, whoever's it may be."""
-
-    def change(connection: Connection, row: Any) -> WriteResult:
-        _hide(connection, db, viewer.scope.persona, [row], archived_at=db.clock())
-        return WriteResult(True, row_id)
-
-    return memories_table.change_visible(db, viewer, INSTRUCTION, row_id, change, archived=False, note=NO_SUCH)
-
-
-def restore_instruction(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
-    """Bring an archived instruction back; what it replaces is superseded by it."""
-
-    def change(connection: Connection, row: Any) -> WriteResult:
-        persona, topics = viewer.scope.persona, _read_topics(row.metadata)
-        there = _read_in_force(connection, persona, row.audience_id, row.participant_key)
-        replaced = [each for each in there if replaces(topics, each.topics)]
-        _hide(connection, db, persona, replaced, superseded_by=row_id)
-        _hide(connection, db, persona, [row], archived_at=None, superseded_by=None)
-        # It is the newest word about its topics from now on.
-        memories_table.renew(connection, db, persona, row_id, db.clock())
-        return WriteResult(True, row_id)
-
-    return memories_table.change_visible(db, viewer, INSTRUCTION, row_id, change, archived=True, note=NO_SUCH)
+def restore_instruction(connection: Connection, db: Database, persona: str, row: Any) -> None:
+    """Bring an archived instruction back, which the caller holds; what it replaces is superseded by it."""
+    topics = _read_topics(row.metadata)
+    there = _read_in_force(connection, persona, row.audience_id, row.participant_key)
+    replaced = [each for each in there if replaces(topics, each.topics)]
+    _hide(connection, db, persona, replaced, superseded_by=row.id)
+    _hide(connection, db, persona, [row], archived_at=None, superseded_by=None)
+    # It is the newest word about its topics from now on.
+    memories_table.renew(connection, db, persona, row.id, db.clock())
 
 
-_ITEM = (
+KEPT_ITEM = (
     _C.id, _C.content, _C.metadata, _C.timestamp, _C.source, _C.participant_key, _C.archived_at, _C.superseded_by,
+    _C.pinned,
 )  # fmt: skip
 
 
-def _match_in_force() -> tuple[Any, ...]:
-    return _C.kind == INSTRUCTION, _C.archived_at.is_(None), _C.superseded_by.is_(None), _C.quarantined == 0
+def match_in_force(kind: str) -> tuple[Any, ...]:
+    return _C.kind == kind, _C.archived_at.is_(None), _C.superseded_by.is_(None), _C.quarantined == 0
 
 
 @lru_cache(maxsize=2)
 def _select_in_force(known: bool) -> Any:
     whose = _C.participant_key == bindparam("participant") if known else _C.participant_key.is_(None)
-    chosen = select(*_ITEM).where(
-        _C.persona_id == bindparam("persona"), _C.audience_id == bindparam("audience"), whose, *_match_in_force()
+    chosen = select(*KEPT_ITEM).where(
+        _C.persona_id == bindparam("persona"),
+        _C.audience_id == bindparam("audience"),
+        whose,
+        *match_in_force(INSTRUCTION),
     )
     return chosen.order_by(_C.timestamp, _C.id)
 
@@ -224,8 +216,8 @@ def _select_in_force(known: bool) -> Any:
 # Reading
 
 
-def _read_item(row: Any) -> Item:
-    return Item(row[0], row[1], _read_topics(row[2]), row[3], row[4], row[5], row[6], row[7])
+def read_item(row: Any) -> KeptItem:
+    return KeptItem(row[0], row[1], _read_topics(row[2]), *row[3:])
 
 
 def _read_topics(metadata: Any) -> tuple[str, ...]:
@@ -239,7 +231,7 @@ def _match_audiences(family: str) -> Any:
 
 
 @lru_cache(maxsize=8)
-def _match_person(known: bool) -> Any:
+def match_person(known: bool) -> Any:
     """Return the condition of rows of who is asking, under whichever of their linked identities."""
     if not known:
         return _C.participant_key.is_(None)
@@ -250,28 +242,10 @@ def _match_person(known: bool) -> Any:
     return or_(_C.participant_key == bindparam("participant", type_=Key(255)), _C.participant_key.in_(linked))
 
 
-def _describe_person(viewer: Viewer) -> tuple[bool, dict[str, Any]]:
-    """Return whether it is known who is asking, and the values of `_match_person`."""
+def describe_person(viewer: Viewer) -> tuple[bool, dict[str, Any]]:
+    """Return whether it is known who is asking, and the values of `match_person`."""
     who = viewer.scope.participant or viewer.person
     return who is not None, {"participant": who, "person": viewer.person or who} if who is not None else {}
-
-
-def read_items(db: Database, viewer: Viewer, *, archived: bool = False) -> list[Item]:
-    """Return the visible instructions of who is asking, oldest first, ties by id."""
-    if not viewer.audiences:
-        return []
-    known, values = _describe_person(viewer)
-    wanted = (_C.kind == INSTRUCTION, _C.quarantined == 0) if archived else _match_in_force()
-    chosen = select(*_ITEM).where(
-        _C.persona_id == bindparam("persona", type_=Key(64)),
-        _match_audiences(db.family),
-        _C.local_only <= bindparam("local_only", type_=Integer()),
-        _match_person(known),
-        *wanted,
-    )
-    values |= {"persona": viewer.scope.persona, "audiences": list(viewer.audiences)}
-    values |= {"local_only": int(viewer.sees_local_only)}
-    return [_read_item(row) for row in db.read(chosen.order_by(_C.timestamp, _C.id), values, source="memories")]
 
 
 # For a prompt, with its last statement
@@ -294,21 +268,21 @@ def _part(known: bool, of_servers: bool, family: str) -> Part:
         _C.persona_id == bindparam("persona", type_=Key(64)),
         or_(seen, cross_channel.said_by_person(memories)) if of_servers else seen,
         _C.local_only <= bindparam("local_only", type_=Integer()),
-        _match_person(known),
-        *_match_in_force(),
+        match_person(known),
+        *match_in_force(INSTRUCTION),
     )
     return Part(chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
 
 
 def section_part(viewer: Viewer, *, server_in_direct: bool = False) -> Branch:
     """Return what reads the newest MOST_READ instructions of who is asking, with the last statement of a prompt."""
-    known, values = _describe_person(viewer)
+    known, values = describe_person(viewer)
     own = cross_channel.values_of(viewer, server_in_direct)
     values |= own or {}
     return Branch(SHOWN, lambda family: _part(known, own is not None, family), values, memories.name, own is not None)
 
 
-def read_shown(stored: Sequence[StoredInstruction]) -> list[Item]:
+def read_shown(stored: Sequence[StoredInstruction]) -> list[KeptItem]:
     """Return the instructions that `section_part` brought, oldest first."""
-    items = [Item(row.id, row.content or "", _read_topics(row.metadata), row.at, "", None) for row in stored]
+    items = [KeptItem(row.id, row.content or "", _read_topics(row.metadata), row.at, "", None) for row in stored]
     return sorted(items, key=lambda item: (item.at is not None, item.at, item.id))
