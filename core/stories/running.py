@@ -189,15 +189,9 @@ def get_running_recap(
         conversation, storage: as for `get_running_recap_storage`.
     """
     number = rows.number(version, "version")
-    call = _open(conversation, storage, db, settings, scope).redacted()
-    if not _is_own(call, storage) or call.place is None:
-        return None
-    read = call.reader("running_recaps")
-    if number is None:
-        stored = table_running.find_current(read, call.persona, call.conversation)
-    else:
-        stored = table_running.find_version(read, call.persona, call.conversation, number)
-    return None if stored is None else _build_version(stored)
+    stored = get_running_recap_storage(conversation, storage, db=db, settings=settings, scope=scope)
+    wanted = stored["current_version"] if number is None else number
+    return next((each for each in stored["versions"] if each["version"] == wanted), None)
 
 
 def set_current_running_recap(
