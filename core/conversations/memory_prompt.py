@@ -6,8 +6,6 @@ import html
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..access import table_participants
-from ..access.view import Viewer
 from ..base import logs
 from ..calls.call import Call, GivenSettings, load_access, open_call
 from ..config import Settings
@@ -24,7 +22,6 @@ from .rules_summaries import format_time
 from .saved import read_saved
 from .section_recent import RECENT_IN_PROMPT
 from .section_saved import choose_saved, name_texts
-from .table_saved import SavedText
 
 TEMPLATE = "memory.txt.j2"
 
@@ -100,7 +97,8 @@ def _build_prompt(call: Call) -> str | None:
                 recent = read_recent(call, viewer)
         if has_saved:
             with _logged("memories"):
-                saved = _read_named(call, viewer)
+                rows = choose_saved(table_saved.read_shown(call.db, viewer), (), settings)
+                saved = name_texts(rows, (viewer.scope.participant, viewer.person), NameLabels())
     shown = {
         "now": format_time(call.db.clock(), settings.timezone),
         "recent": [
@@ -124,17 +122,3 @@ def _logged(source: str) -> Iterator[None]:
 def _escape(text: str) -> str:
     """Return a text that cannot close its part of the prompt."""
     return html.escape(text, quote=False)
-
-
-def _read_named(call: Call, viewer: Viewer) -> list[str]:
-    """Return the saved memories that a JSON prompt would show, named if they are of several people."""
-    items = table_saved.read_items(call.db, viewer)
-    stored = [SavedText(item.id, item.text, item.pinned, None, item.participant, item.at) for item in items]
-    rows = choose_saved(stored, (), call.settings)
-    keys = {row.participant for row in rows if row.participant}
-    own = (viewer.scope.participant, viewer.person)
-    if not keys.issubset(own):
-        with call.db.connection(source="participants") as connection:
-            known = table_participants.known(connection, call.persona, keys, call.settings.privacy_default)
-        rows = [row._replace(person=known[row.participant].display_name) if row.participant else row for row in rows]
-    return name_texts(rows, own, NameLabels())

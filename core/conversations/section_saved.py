@@ -34,7 +34,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     """Return as many memories as SAVED_CHARS characters hold, oldest first; others are cut."""
     instructions = {collapsed(text) for text in section_instructions.build(asked, rows, lists).value}
-    stored = sorted(saved.SHOWN.rows_in(rows), key=lambda row: (row.at is not None, row.at, row.id))
+    stored = saved.order_saved(saved.SHOWN.rows_in(rows))
     new = [row for row in stored if collapsed(row.content or "") not in instructions]
     shown = choose_saved(new, asked.words, asked.settings)
     kept, doubled = {row.id for row in shown}, {row.id for row in stored} - {row.id for row in new}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -147,17 +148,21 @@ def read_items(db: Database, viewer: Viewer, *, kind: str = KIND, archived: bool
 
     With `archived` those off the list too.
     """
-    values: dict[str, Any] = {
-        "persona": viewer.scope.persona,
-        "audiences": viewer.audiences,
-        "local_only": int(viewer.sees_local_only),
-    }
+    values = _build_values(viewer)
     is_person_known = False
     if kind == INSTRUCTION:
         is_person_known, person = table_instructions.describe_person(viewer)
         values |= person
     statement = _select_kept(kind, archived, is_person_known, db.family)
     return [table_instructions.read_item(row) for row in db.read(statement, values, source="memories")]
+
+
+def _build_values(viewer: Viewer) -> dict[str, Any]:
+    return {
+        "persona": viewer.scope.persona,
+        "audiences": viewer.audiences,
+        "local_only": int(viewer.sees_local_only),
+    }
 
 
 # For a prompt
@@ -180,8 +185,13 @@ MOST_READ = 1000
 """Saved memories a prompt chooses from, the newest."""
 
 
+def order_saved(rows: Iterable[SavedText]) -> list[SavedText]:
+    """Return saved memories oldest first, ties by id."""
+    return sorted(rows, key=lambda row: (row.at is not None, row.at, row.id))
+
+
 @lru_cache(maxsize=4)
-def _part(of_servers: bool, family: str) -> Part:
+def _select_shown(of_servers: bool, family: str) -> Any:
     seen = _match_audiences(family)
     p = participants.c
     name = select(p.display_name).where(
@@ -201,7 +211,18 @@ def _part(of_servers: bool, family: str) -> Part:
         _C.local_only <= bindparam("local_only", type_=Integer()),
         *match_in_force(KIND),
     )
-    return Part(newest.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
+    return newest.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ)
+
+
+@lru_cache(maxsize=4)
+def _part(of_servers: bool, family: str) -> Part:
+    return Part(_select_shown(of_servers, family), family)
+
+
+def read_shown(db: Database, viewer: Viewer) -> list[SavedText]:
+    """Return the newest saved memories as a prompt shows them, oldest first."""
+    rows = db.read(_select_shown(False, db.family), _build_values(viewer), source="memories")
+    return order_saved(SHOWN.read(row) for row in rows)
 
 
 def section_part(viewer: Viewer, *, server_in_direct: bool = False) -> Branch:

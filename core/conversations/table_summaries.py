@@ -13,7 +13,6 @@ from ..access import table as audience_table
 from ..access import table_conversations
 from ..access.rules import AudienceKey
 from ..access.view import Viewer
-from ..database import rows
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
@@ -132,8 +131,7 @@ def insert_summary(db: Database, scope: Scope, *, title: str, summary: str, at: 
         new = NewSummary(row_id, "", title, summary, at, row_id, "import")
         return enlist_summary(connection, db, scope.persona, place, new, most=most)
 
-    confirm = rows.confirm_row(conversation_summaries, scope.persona, row_id, WriteResult(True, row_id))
-    return db.transaction(work, source="conversation_summaries", confirm=confirm)
+    return db.idempotent_transaction(work, source="conversation_summaries")  # run again, it finds its own row
 
 
 # Reading

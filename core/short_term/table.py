@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -38,13 +37,10 @@ _PERSONA = bindparam("persona", type_=Key(64))
 
 # Turns that could not be kept
 
-_counting = threading.Lock()
-
 
 def count_error(db: Database) -> None:
     """Count a turn that this process could not keep."""
-    with _counting:
-        db.caches[SOURCE] = read_errors(db) + 1
+    db.caches[SOURCE] = read_errors(db) + 1
 
 
 def read_errors(db: Database) -> int:
@@ -106,10 +102,7 @@ def write_entries(
     begun = db.ids.one()
 
     def work(connection: Connection) -> list[tuple[WriteResult, bool]]:
-        results = {
-            new.scope.persona: _write_entry(connection, db, new, since, privacy_default, begun) for new in in_order
-        }
-        return [results[new.scope.persona] for new in entries]
+        return [_write_entry(connection, db, new, since, privacy_default, begun) for new in in_order]
 
     return db.idempotent_transaction(work, source=SOURCE)
 

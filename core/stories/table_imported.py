@@ -195,9 +195,6 @@ _VERSIONS = (
     .where(_V.persona_id == _PERSONA, _V.scene_id.in_(IDS))
     .order_by(_V.scene_id, _V.version_index)
 )
-_TIMES = select(_C.message_id, _C.timestamp).where(
-    _C.persona_id == _PERSONA, _C.interface_path == bindparam("conversation"), _C.message_id.in_(IDS)
-)
 _METADATA = select(_K.metadata).where(_K.persona_id == _PERSONA, _K.conversation_key == bindparam("conversation"))
 
 
@@ -232,13 +229,6 @@ def _read_scenes(reader: Reader, here: Mapping[str, Any], ids: Sequence[int]) ->
         metadata = None if place is None else rows.read_object(mine[place].metadata)
         by_row[r.break_row] = Scene(r.name or "", bool(r.visible), tuple(v.content for v in mine), place, metadata)
     return by_row
-
-
-def read_times(reader: Reader, persona: str, conversation: str, message_ids: Iterable[str]) -> dict[str, datetime]:
-    """Return when those of the messages were said that are stored already, by message id."""
-    here = {"persona": persona, "conversation": conversation}
-    stored = read_parts(reader, _TIMES, here, message_ids)
-    return {r.message_id: r.timestamp for r in stored if r.timestamp is not None}
 
 
 def read_metadata(reader: Reader, persona: str, conversation: str) -> dict[str, Any] | None:
