@@ -190,26 +190,6 @@ def set_current(connection: Connection, persona: str, scene_id: int, version: in
     return bool(connection.execute(stmt).rowcount)
 
 
-def delete_versions(connection: Connection, persona: str, scene_id: int) -> int:
-    """Delete all versions of a scene's recap, and return how many there were; the break stays."""
-    if not hold_scene(connection, persona, scene_id):
-        return 0
-    deleted = connection.execute(delete(scene_recaps).where(_R.persona_id == persona, _R.scene_id == scene_id)).rowcount
-    connection.execute(
-        update(scenes).where(_S.persona_id == persona, _S.id == scene_id).values(current_recap_index=None)
-    )
-    return deleted
-
-
-def set_metadata(
-    connection: Connection, persona: str, scene_id: int, version: int, metadata: Mapping[str, Any] | None
-) -> bool:
-    """Give a version of a scene's recap other metadata, None for none; return whether there is such a version."""
-    here = (_R.persona_id == persona, _R.scene_id == scene_id, _R.version_index == version)
-    stmt = update(scene_recaps).where(*here).values(metadata=dict(metadata) if metadata else None)
-    return bool(connection.execute(stmt).rowcount)
-
-
 _UNDER_WAY = (
     select(_J.id)
     .where(

@@ -41,22 +41,26 @@ def set_data(
     """Keep a value beside a message, apart from the message's own fields, on its current alternative too.
 
     Args:
-        key: such as `memory`, `exclude` or `scene_break_name`; an unknown one is refused with a list of all.
-        value: a text, switch, list, number or object by the key; None removes it.
+        key: such as `memory` or `exclude`; an unknown one is refused with a list of all.
+        value: a text or switch by the key; None removes it.
         provenance: where a memory is from.
         counter: `text -> int` for the tokens of a memory; by default that of LLM_MODEL.
 
     Returns:
-        `(True, row id, "")`; else reason `unchanged`: it is so already, there is no such message, or no such scene; or
-        `privacy`: nothing of who said it may be kept any more.
+        `(True, row id, "")`; else reason `unchanged`: it is so already, or there is no such message; or `privacy`:
+        nothing of who said it may be kept any more.
 
     Raises:
-        ValueError: an unknown key, naming the nearest; a provenance that does not exist.
+        ValueError: an unknown key, naming the nearest; a key of a scene; a provenance that does not exist.
     """
     rules_recaps.check_key(key)
+    if key in rules_recaps.SCENE:
+        raise ValueError(
+            f"{key} belongs to the scene that ends with the message. Use add_scene_break, edit_scene_break, "
+            "remove_scene_break, set_scene_recap or choose_scene_recap."
+        )
     rules_recaps.check_provenance(provenance)
-    notes: list[str] = []
-    new = _read_stored(key, rules_recaps.read_value(key, value), notes)
+    new = _read_stored(key, value)
     call = open_message(open_call(db, settings, scope), message, interface_path)
     columns: dict[str, Any] = {"edited": bool(new)} if key == "edited" else {}
     if key == "memory":
@@ -64,8 +68,6 @@ def set_data(
     data = {key: new} if key in rules_recaps.IN_DATA else None
 
     def work(connection: Connection, row_id: int) -> bool:
-        if key in rules_recaps.SCENE:
-            return _write_scene(connection, call, row_id, key, new)
         if key == "exclude":
             return table_hidden.set_excluded(connection, call.persona, row_id, excluded=bool(new))
         if key == "include":
@@ -76,11 +78,7 @@ def set_data(
     result = _change_message(call, work, keeps_text=new is not None and key not in _SWITCHES)
     if result.stored and key == "exclude":  # who leaves a message out wants it gone from the next prompt
         refresh(call, counter=counter)
-    if result.id is None:
-        return result
-    if result.reason == "unchanged" and key in rules_recaps.SCENE and key != "scene_break":
-        notes.append("the message ends no scene, or the scene has no such version")
-    return WriteResult(*result, notes=tuple(notes))
+    return result
 
 
 def build_columns(memory: str | None, provenance: str, count: Counter) -> dict[str, Any]:
@@ -94,18 +92,15 @@ def build_columns(memory: str | None, provenance: str, count: Counter) -> dict[s
     }
 
 
-def _read_stored(key: str, value: Any, notes: list[str]) -> Any:
-    """Return a value as it goes into the store: texts cleaned, objects plain JSON; a blank memory is none."""
-    if key == "include" and value is not None:
-        return rows.name(value, key, _INCLUDE_CHARS, notes) or None
-    if key == "scene_break_name" and value is not None:
-        return rows.name(value, key, 200, notes)
-    if isinstance(value, str):
-        text = rows.text(value, key)
-        return None if key == "memory" and not text.strip() else text
-    if isinstance(value, list):
-        return [rows.text(item, key) for item in value]
-    return rows.json_value(value, key, notes) if isinstance(value, dict) else value
+def _read_stored(key: str, value: object) -> Any:
+    """Return a value as it goes into the store: texts cleaned; a blank memory is none."""
+    stored = rules_recaps.read_value(key, value)
+    if not isinstance(stored, str):
+        return stored
+    text = rows.text(stored, key)
+    if key == "include":
+        return text[:_INCLUDE_CHARS] or None
+    return None if key == "memory" and not text.strip() else text
 
 
 def _change_message(call: StoryCall, work: Callable[[Connection, int], bool], *, keeps_text: bool) -> WriteResult:
@@ -151,7 +146,7 @@ def edit_memory(
     Returns:
         As `set_data`.
     """
-    text = _read_stored("memory", rules_recaps.read_value("memory", memory), [])
+    text = _read_stored("memory", memory)
     call = open_message(open_call(db, settings, scope), message, interface_path)
     columns = build_columns(text, "manual", choose_counter(counter, call.settings)) | {"edited": text is not None}
 
@@ -270,34 +265,6 @@ def _read_scene(reader: Reader, persona: str, row_id: int) -> dict[str, Any]:
         values["scene_recap_current_index"] = current.version
         values["scene_recap_metadata"] = dict(current.metadata) or None
     return {key: value for key, value in values.items() if value is not None}
-
-
-def _write_scene(connection: Connection, call: StoryCall, row_id: int, key: str, value: Any) -> bool:
-    """Set one value within a transaction; False if nothing changed, or there is no such scene or version."""
-    db, persona = call.db, call.persona
-    if key == "scene_break":
-        if value:
-            return table_scenes.insert_scene(connection, db, persona, call.conversation, row_id)[1]
-        return table_scenes.delete_scene(connection, persona, row_id)
-    scene = table_scenes.find_scene(reader_in(connection), persona, row_id)
-    if scene is None:
-        return False
-    if key in ("scene_break_visible", "scene_break_name"):
-        column = {"visible": int(bool(value))} if key == "scene_break_visible" else {"name": value or ""}
-        return table_scenes.update_scene(connection, persona, row_id, column)
-    if key == "scene_recap_current_index":
-        return value is not None and table_scenes.set_current(connection, persona, scene.id, value)
-    if key == "scene_recap_metadata":
-        index = scene.recap_index
-        return index is not None and table_scenes.set_metadata(connection, persona, scene.id, index, value)
-    if key == "scene_recap_memory" and value is not None:
-        if value == scene.recap and scene.recap_index is not None:
-            return False
-        return table_scenes.insert_version(connection, db, persona, scene.id, value, provenance="manual") is not None
-    deleted = table_scenes.delete_versions(connection, persona, scene.id)
-    for content in value or ():
-        table_scenes.insert_version(connection, db, persona, scene.id, content, provenance="manual")
-    return bool(deleted or value)
 
 
 # Queueing what is missing

@@ -103,6 +103,10 @@ class Story(Stage):
         """Keep a value beside a message."""
         return self.call(stories.set_data, message, key, value, **more)
 
+    def end_scene(self, message: int) -> None:
+        """End a scene with a message; nothing is hidden yet."""
+        assert self.call(stories.add_scene_break, message, recap=False, AUTO_HIDE_SCENE_COUNT=-1).stored
+
     def get(self, message: int, key: str | None = None) -> Any:
         """Return what is kept beside a message."""
         return self.call(stories.get_data, message, key)

@@ -133,7 +133,7 @@ def hidden_of(story: Story) -> list[int]:
 def test_s34_s35_the_plan_of_a_story_with_five_scenes(story: Story) -> None:
     story.fill(100)
     for at in (10, 30, 50, 70, 90):
-        story.set(story.messages[at], "scene_break", True)
+        story.end_scene(story.messages[at])
     plan = stories.auto_hide_plan
     assert [story.call(plan, count)["hide"] for count in (2, 1, 0, 5, 6, -1)] == [
         [(0, 70)], [(0, 90)], [(0, 90)], [(0, 10)], [], [],
@@ -147,7 +147,7 @@ def test_s34_s35_the_plan_of_a_story_with_five_scenes(story: Story) -> None:
     assert story.db.transaction(work, source="test") == 0
     assert story.call(plan, 2) == {"hide": [], "show": []}
     assert story.call(plan, 5) == {"hide": [], "show": [(11, 70)]}
-    story.set(story.messages[70], "scene_break_visible", False)
+    story.call(stories.edit_scene_break, story.messages[70], visible=False, AUTO_HIDE_SCENE_COUNT=-1)
     assert story.call(plan, 2) == {"hide": [], "show": [(51, 70)]}
     assert story.refresh(AUTO_HIDE_SCENE_COUNT=-1)["shown"] == []
     assert story.refresh(AUTO_HIDE_SCENE_COUNT=9)["shown"] == [(0, 70)]
@@ -156,7 +156,7 @@ def test_s34_s35_the_plan_of_a_story_with_five_scenes(story: Story) -> None:
 
 def test_s36_hidden_messages_leave_the_history_and_are_found_by_search(story: Story) -> None:
     story.write("the cat sat on the mat", "a scene ends", "what now")
-    story.set(story.messages[1], "scene_break", True)
+    story.end_scene(story.messages[1])
     shown = story.context("cat", CONTEXT_VERBOSITY=5)
     assert said(shown["history_current_chat"]) == ["the cat sat on the mat", "a scene ends", "what now"]
     story.refresh()
@@ -171,9 +171,9 @@ def test_s36_hidden_messages_leave_the_history_and_are_found_by_search(story: St
 
 def test_s37_a_second_refresh_writes_nothing(story: Story) -> None:
     story.recap(*(f"recap {n}" for n in range(30)))
-    story.set(story.messages[9], "scene_break", True)
+    story.end_scene(story.messages[9])
     first = story.refresh(MESSAGE_LENGTH_THRESHOLD=1)
-    assert first["changed"] == 30
+    assert (first["hidden"], len(first["included"])) == ([(0, 9)], 30)
     with statements(story, WRITES) as written:
         second = story.refresh(MESSAGE_LENGTH_THRESHOLD=1)
     assert written == []

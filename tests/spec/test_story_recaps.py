@@ -135,25 +135,19 @@ def test_s3_values_are_kept_apart_from_the_message(story: Story) -> None:
     assert story.memory(message) is None
 
 
-def test_s3_the_keys_of_a_scene_lie_on_the_scene(story: Story) -> None:
-    message, other = story.write("one", "two")
-    assert story.set(other, "scene_recap_memory", "A").notes
-    assert story.set(message, "scene_break", True).stored
-    assert story.set(message, "scene_break", True) == WriteResult(False, message, "unchanged")
-    assert story.get(message) == {"scene_break": True, "scene_break_visible": True}
-    for key, value in (("scene_break_name", "The door"), ("scene_break_visible", False), ("scene_recap_memory", "A"),
-                       ("scene_recap_memory", "B"), ("scene_recap_metadata", {"mood": "calm"})):  # fmt: skip
-        assert story.set(message, key, value).stored, key
-    whole = {
+def test_s3_the_keys_of_a_scene_show_it_and_its_functions_change_it(story: Story) -> None:
+    (message,) = story.write("one")
+    with pytest.raises(ValueError, match="Use add_scene_break"):
+        story.set(message, "scene_break", True)
+    story.call(stories.add_scene_break, message, "The door", recap=False)
+    assert story.get(message) == {"scene_break": True, "scene_break_visible": True, "scene_break_name": "The door"}
+    story.call(stories.edit_scene_break, message, visible=False)
+    for text in ("A", "B"):
+        assert story.call(stories.set_scene_recap, message, text).stored
+    assert story.get(message) == {
         "scene_break": True, "scene_break_name": "The door", "scene_recap_memory": "B",
-        "scene_recap_versions": ["A", "B"], "scene_recap_current_index": 1, "scene_recap_metadata": {"mood": "calm"},
+        "scene_recap_versions": ["A", "B"], "scene_recap_current_index": 1,
     }  # fmt: skip
-    assert story.get(message) == whole
-    assert not story.set(message, "scene_recap_current_index", 2).stored
-    assert story.set(message, "scene_recap_current_index", 0).stored
-    assert story.get(message, "scene_recap_memory") == "A"
-    assert story.set(message, "scene_break", None).stored
-    assert story.get(message) == {}
 
 
 def test_s3_a_message_is_named_by_its_row_or_by_the_platforms_id(story: Story) -> None:
@@ -292,7 +286,7 @@ def test_s9_an_edited_message_has_a_stale_recap(story: Story) -> None:
 def test_s9_a_deleted_message_takes_along_what_lies_on_it(story: Story) -> None:
     first, second = story.recap("one", "two")
     story.call(stories.add_alternative, first, "other")
-    story.set(first, "scene_break", True)
+    story.end_scene(first)
     asked: dict[str, Any] = {"db": story.db, "settings": story.settings(), "scope": story.scope(story.path)}
     assert chat_history_cache.delete_chat_message(first, **asked).stored
     persona = story.persona

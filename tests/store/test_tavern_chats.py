@@ -311,7 +311,7 @@ def test_s48_a_conversation_of_our_own_goes_out_and_comes_back(db: Database, tmp
     stories.add_alternative(ids[1], "another", **here)
     stories.set_data(ids[1], "memory", "Many faces.", **here)
     stories.add_scene_break(ids[2], name="one", **here)
-    stories.set_data(ids[2], "scene_recap_memory", "They greet.", **here)
+    stories.set_scene_recap(ids[2], "They greet.", **here)
     stories.add_running_recap_version("So far.", 1, new_scene_index=2, **here)
     path = tmp_path / "own.jsonl"
     result = export_chat(path, **here)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -23,9 +24,9 @@ ALL: dict[str, Any] = {"program": True, "excluded": True, "sender_id": "bob"}
 
 def line(role: str = "user", *, program: bool = False, disabled: bool = False, **more: Any) -> Line:
     """Return a message as the rules see it."""
+    fields: dict[str, Any] = dict.fromkeys(each.name for each in dataclasses.fields(Line))
     metadata = {"program_message": program, "disabled": disabled}
-    kept = {"sender_id": "", "sender_name": "", "excluded": False, **more}
-    return Line(1, "tg/1", None, role, metadata=metadata, **kept)
+    return Line(**{**fields, "role": role, "excluded": False, "metadata": metadata, **more})
 
 
 def test_s10_the_first_rule_that_holds_is_named() -> None:
