@@ -17,7 +17,7 @@ from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
 from ..database.readers import IDS, execute_parts, read_parts, reader_for, reader_in
-from ..database.row_shapes import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Shape
+from ..database.row_shapes import FIRST, TEXT, TIME, Branch, Shape
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversation_summaries, conversations, memory_jobs
 from ..database.statements import Part
@@ -53,11 +53,9 @@ class StoredSummary(NamedTuple):
     title: str
     summary: str
     at: datetime | None
-    conversation: str
-    last: int | None
-    """Row of the last message it was made of; negative where that is not stored."""
-    provenance: str = ""
+    conversation: str = ""
     """This and what follows is not read for a prompt."""
+    provenance: str = ""
     audience_id: int = 0
 
 
@@ -142,9 +140,11 @@ _VISIBLE = (
     _C.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
     _C.local_only <= bindparam("local_only", type_=Integer()),
 )
-_COLUMNS = (_C.id, _C.title, _C.summary, _C.occurred_at, _C.conversation_key, _C.last_message_row)
+_NEWEST = (_C.occurred_at.desc(), _C.id.desc())
 _LISTED = (
-    select(*_COLUMNS, _C.provenance, _C.audience_id).where(*_VISIBLE).order_by(_C.occurred_at.desc(), _C.id.desc())
+    select(_C.id, _C.title, _C.summary, _C.occurred_at, _C.conversation_key, _C.provenance, _C.audience_id)
+    .where(*_VISIBLE)
+    .order_by(*_NEWEST)
 )
 
 
@@ -162,15 +162,14 @@ def read_summaries(db: Database, viewer: Viewer, *, most: int) -> list[StoredSum
     return sorted(summaries, key=lambda one: (one.at is not None, one.at, one.id))
 
 
-SHOWN = Shape(FIRST + 20, StoredSummary, title=TEXT, summary=TEXT, at=TIME, conversation=KEY, last=NUMBER)
+SHOWN = Shape(FIRST + 20, StoredSummary, title=TEXT, summary=TEXT, at=TIME)
 
 
 @lru_cache(maxsize=2)
 def _section(family: str) -> Part:
-    names = ("id", "title", "summary", "at", "conversation", "last")
-    newest = select(*SHOWN.columns(**dict(zip(names, _COLUMNS, strict=True)))).where(*_VISIBLE)
-    newest = newest.order_by(_C.occurred_at.desc(), _C.id.desc()).limit(bindparam("most", type_=Integer()))
-    return Part(newest, family)
+    columns = SHOWN.columns(id=_C.id, title=_C.title, summary=_C.summary, at=_C.occurred_at)
+    newest = select(*columns).where(*_VISIBLE).order_by(*_NEWEST)
+    return Part(newest.limit(bindparam("most", type_=Integer())), family)
 
 
 def section_part(most: int) -> Branch:

@@ -22,7 +22,7 @@ from core.conversations import (
 )
 from core.conversations.section_saved import choose_saved
 from core.conversations.table_saved import SavedText
-from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, failed, reasons, snippets
+from tests.spec.stage import HERE, NOW, Stage, failed, reasons, snippets
 from tests.store.world import open_db
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -177,24 +177,6 @@ def test_p40_lite_mode_keeps_ten_saved_memories_and_two_conversations(stage: Sta
     assert (len(context["saved_memories"]), len(context["recent_conversations"])) == (40, 4)
     assert lite["saved_memories"] == [f"fact {n}" for n in range(30, 40)]
     assert len(lite["recent_conversations"]) == 2
-
-
-def test_c23_a_conversation_whose_lines_are_all_shown_is_not_told_again(stage: Stage) -> None:
-    for n in range(3):
-        stage.say(f"we fly to Rome on day {n}", minutes=90 - n)
-        stage.say(f"they paint the hall on day {n}", ELSEWHERE, "Bob", minutes=60 - n)
-    for n in range(30):
-        stage.say(f"long talk about boats number {n}", "tg/long", "Bob", minutes=50 - n)
-    for path in (HERE, ELSEWHERE, "tg/long"):
-        end(stage, path)
-    prompt, report = stage.explain("hello", CONTEXT_VERBOSITY=40)
-    assert "recent_conversations" not in prompt["context"]
-    assert reasons(report, "recent_conversations") == ["visible"] * 3
-    prompt, report = stage.explain("hello", CONTEXT_VERBOSITY=4)
-    assert len(prompt["context"]["recent_conversations"]) == 2
-    assert reasons(report, "recent_conversations") == ["visible"]
-    alone = stage.context("hello", HISTORY_LINES=0, ENABLE_HISTORY_RECENT=0)
-    assert len(alone["recent_conversations"]) == 3
 
 
 def test_f83_memories_of_two_people_of_one_name_are_told_apart(stage: Stage) -> None:
