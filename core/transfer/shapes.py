@@ -30,8 +30,6 @@ class Room:
     server: str = ""
     character: str = ""
     """Where several assistants speak, the name of the one who is the persona."""
-    keeps_order: bool = False
-    """Whether the messages stay in the order of the file, whatever times they have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +43,6 @@ class Speaker:
     """Whether the format itself says that this is the assistant of the one who exports."""
     handle: str = ""
     """The name they log in with, where the format has another one than that which is shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """One of several texts that stand in the same place: what was regenerated, or asked in other words."""
-
-    id: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +62,12 @@ class Line:
     is_service: bool = False
     edited: datetime | None = None
     reply_to: str = ""
-    versions: tuple[Version, ...] = ()
-    """All versions of it in their order, the shown one among them; none where it was said once."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     role: Role | None = None
     hidden: bool = False
     excluded: bool = False
     beside: Beside = NOTHING
-    """Alternatives, recap and scene of the message, where the file has them as they are stored."""
+    """Alternatives of the message, recap and scene. Alternatives with an id have it in their metadata."""
     row: int = 0
     """Number of its line, where each line of the file is a message."""
 

@@ -22,7 +22,6 @@ from ..messages.table_lines import Line as StoredLine
 from ..scope import Privacy
 from ..shapes import PERSONA_SENDER, Role
 from ..stories import rules_recaps, table_imported
-from ..stories.table_imported import NOTHING, Alternative, Beside
 from ..text.times import iso_text, parse_time
 from .fields import MESSAGE_ID_BYTES, SPEAKER_BYTES, RefusedError, key_of, said_without_thoughts, text_of
 from .formats import ChatFiles
@@ -160,13 +159,10 @@ class ChatWriter:
     def _metadata(self, program: str, line: Line, text: str, own: bool) -> dict[str, Any]:
         """Return what is kept beside a message: what the file says of it, and which text of which program it is."""
         metadata = dict(line.metadata)
-        if not line.room.keeps_order:
-            facts: dict[str, Any] = {"from": program, "text": text_digest(text)}
-            if line.edited is not None:
-                facts["edited"] = line.edited.isoformat()
-            if len(line.versions) > 1:
-                facts["versions"] = len(line.versions)
-            metadata[FACTS] = facts
+        if program != "sillytavern":
+            facts = {"from": program, "text": text_digest(text), "versions": len(line.beside.alternatives)}
+            facts["edited"] = line.edited.isoformat() if line.edited else ""
+            metadata[FACTS] = {name: value for name, value in facts.items() if value}
         who = line.speaker
         if who is not None and not own and (who.is_bot or who.is_assistant):
             metadata["bot"] = True
@@ -198,9 +194,9 @@ class ChatWriter:
 
     def _sort_lines(self, key: str, lines: Sequence[_Ready]) -> tuple[list[_Ready], list[tuple[StoredLine, _Ready]]]:
         """Return what is new of one conversation, and what was edited; what is there as it is counts as there."""
-        id_of, persona = self._plan.id_of, self._call.persona
-        names = [(ready.id, *(id_of(ready.line, each.id) for each in ready.line.versions)) for ready in lines]
-        stored = table_lines.read_by_ids(self._reader, persona, key, {name for each in names for name in each})
+        names = [self._list_ids(ready) for ready in lines]
+        ids = {name for each in names for name in each}
+        stored = table_lines.read_by_ids(self._reader, self._call.persona, key, ids)
         new: list[_Ready] = []
         edits: list[tuple[StoredLine, _Ready]] = []
         for ready, own_names in zip(lines, names, strict=True):
@@ -213,6 +209,11 @@ class ChatWriter:
             elif not ready.line.is_service:
                 self.counts["duplicate"] += 1
         return new, edits
+
+    def _list_ids(self, ready: _Ready) -> list[str]:
+        """Return under which ids a message may be stored: its own, and those of its other versions."""
+        versions = [each.metadata["id"] for each in ready.line.beside.alternatives if each.metadata]
+        return [ready.id, *(self._plan.id_of(ready.line, each) for each in versions)]
 
     def _with_quotes(self, conversation: str, new: Sequence[_Ready], lines: Sequence[_Ready]) -> list[_Ready]:
         """Return lines that answer others with what these say, as far as that is known."""
@@ -228,7 +229,7 @@ class ChatWriter:
     def _insert(self, server: str, new: Sequence[_Ready]) -> None:
         call = self._call
         instructions = [_read_instructions(call, ready) for ready in new]
-        beside = [_beside(ready.line) for ready in new]
+        beside = [ready.line.beside for ready in new]
         written = table_batches.insert_messages(
             call.db, replace(call.scope, server=server), [ready.message for ready in new],
             privacy_default=call.settings.privacy_default, privacy=self._privacies, beside=beside,
@@ -247,7 +248,7 @@ class ChatWriter:
     def _change(self, stored: StoredLine, ready: _Ready) -> None:
         """Give a stored message the text it has in the export now, and its other versions."""
         call, message = self._call, ready.message
-        if ready.line.versions:
+        if ready.line.beside.alternatives:
             _add_versions(call, stored.row_id, ready.line)
         viewer = with_viewer(call).viewer
         assert viewer is not None
@@ -362,29 +363,16 @@ def _read_instructions(call: Call, ready: _Ready) -> Instructions:
     return standing.read_instructions(message.text, call.settings, role=message.role, excluded=message.excluded)
 
 
-def _beside(line: Line) -> Beside:
-    """Return what is stored beside a message: its versions are alternatives."""
-    if line.beside is not NOTHING or not line.versions:
-        return line.beside
-    shown = next((version.id for version in line.versions if version.text == line.text and version.id == line.id), "")
-    return Beside(
-        alternatives=tuple(
-            Alternative(number, version.text, version.id == shown, {"id": version.id[:191]})
-            for number, version in enumerate(line.versions)
-        )
-    )
-
-
 def _add_versions(call: Call, row_id: int, line: Line) -> None:
     """Add the versions of a line that are not stored, behind those that are, and make the shown one current."""
     there = table_alternatives.read_alternatives(reader_for(call.db, "message_alternatives"), call.persona, row_id)
     numbers = {each.text: each.number for each in there}
     free = max(numbers.values(), default=-1) + 1
     added = []
-    for version in line.versions:
+    for version in line.beside.alternatives:
         if version.text not in numbers:
             numbers[version.text] = free
-            added.append(table_alternatives.Alternative(free, version.text, metadata={"id": version.id[:191]}))
+            added.append(table_alternatives.Alternative(free, version.text, metadata=version.metadata or {}))
             free += 1
 
     def work(connection: Any) -> None:

@@ -1,22 +1,21 @@
-"""Chats with an assistant that branch: ChatGPT, Claude and Open WebUI.
-
-What is shown is taken, other texts in the place of a line that is shown are its versions.
-"""
+"""Chats with an assistant that branch: ChatGPT, Claude and Open WebUI."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
+from ...stories.table_imported import NOTHING, Alternative, Beside
 from ...text.folding import clean
 from ...text.replies import strip_thoughts
-from ..fields import build_metadata, dict_at, each_part, files_of, id_at, list_at, text_at, time_at
+from ..fields import MESSAGE_ID_BYTES, build_metadata, dict_at, each_part, files_of, id_at, list_at, text_at, time_at
 from ..files import Member
-from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Note, Read, Reading, Room, Speaker, Version
+from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Note, Read, Reading, Room, Speaker
 
 NO_TIME = "messages of conversations that say no time, given that of the file"
 _ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
@@ -42,37 +41,29 @@ class Shown(NamedTuple):
 
     node: Node
     at: datetime
-    versions: tuple[Version, ...]
+    versions: list[Node]
+    """The lines in its place in the order of the file, itself among them."""
 
 
-class Branch(NamedTuple):
-    """What is taken of a tree."""
+def choose_branch(nodes: Iterable[Node], current: str, begun: datetime | None, fallback: datetime) -> list[Shown]:
+    """Return the branch that ends with the current message, else with the newest.
 
-    lines: list[Shown]
-    left: int
-    """Lines of other branches that are in the place of none that is shown."""
-
-
-# The branch that is shown
-
-
-def choose_branch(nodes: Iterable[Node], current: str, begun: datetime | None, fallback: datetime) -> Branch:
-    """Return the branch that is shown, with other versions of its lines."""
+    A line of another branch is a version of the line by the same speaker that is as far down, or the next one above.
+    """
     by_id = {node.id: node for node in nodes}
     path = _walk(by_id, current if current in by_id else _find_newest_leaf(by_id))
     shown = [node for node in path if node.text]
-    groups: dict[tuple[str, str], list[Node]] = {}
+    depths = _count_above(by_id)
+    places: dict[str, list[int]] = {}
+    for number, node in enumerate(shown):
+        places.setdefault(node.role, []).append(number)
+    versions: list[list[Node]] = [[] for _ in shown]
     for node in by_id.values():
-        if node.text:
-            groups.setdefault((_shown_above(by_id, node), node.role), []).append(node)
-    taken: set[str] = set()
-    lines: list[Shown] = []
-    for node, at in zip(shown, _settle(shown, begun, fallback), strict=True):
-        group = groups[_shown_above(by_id, node), node.role]
-        taken.update(each.id for each in group)
-        versions = tuple(Version(each.id, each.text) for each in group) if len(group) > 1 else ()
-        lines.append(Shown(node, at, versions))
-    return Branch(lines, sum(1 for node in by_id.values() if node.text and node.id not in taken))
+        if node.text and (numbers := places.get(node.role)):
+            at = bisect_right(numbers, depths[node.id]) - 1
+            versions[numbers[max(at, 0)]].append(node)
+    times = _settle(shown, begun, fallback)
+    return [Shown(node, at, others) for node, at, others in zip(shown, times, versions, strict=True)]
 
 
 def _walk(by_id: Mapping[str, Node], last: str) -> list[Node]:
@@ -84,27 +75,27 @@ def _walk(by_id: Mapping[str, Node], last: str) -> list[Node]:
 
 
 def _find_newest_leaf(by_id: Mapping[str, Node]) -> str:
-    """Return the message at the end of the newest branch, the last in the file among those of one time."""
+    """Return the newest message that none follows, the last in the file among those of one time."""
     parents = {node.parent for node in by_id.values()}
     leaves = [node for node in by_id.values() if node.id not in parents] or list(by_id.values())
-    best, newest = "", None
-    for leaf in leaves:
-        at = next((node.at for node in reversed(_walk(by_id, leaf.id)) if node.at is not None), None)
-        if not best or newest is None or (at is not None and at >= newest):
-            best, newest = leaf.id, at
-    return best
+    newest = max((leaf.at for leaf in leaves if leaf.at is not None), default=None)
+    return next((leaf.id for leaf in reversed(leaves) if leaf.at == newest), "")
 
 
-def _shown_above(by_id: Mapping[str, Node], node: Node) -> str:
-    """Return the id of the nearest message above that holds words, blank for none."""
-    seen = {node.id}
-    above = by_id.get(node.parent)
-    while above is not None and above.id not in seen:
-        if above.text:
-            return above.id
-        seen.add(above.id)
-        above = by_id.get(above.parent)
-    return ""
+def _count_above(by_id: Mapping[str, Node]) -> dict[str, int]:
+    """Return how many messages with words lie above each; one that is below itself begins anew."""
+    counts: dict[str, int] = {}
+    for start in by_id:
+        path: dict[str, Node] = {}
+        key = start
+        while key in by_id and key not in counts and key not in path:
+            path[key] = by_id[key]
+            key = by_id[key].parent
+        above = counts[key] + bool(by_id[key].text) if key in counts else 0
+        for node in reversed(path.values()):
+            counts[node.id] = above
+            above += bool(node.text)
+    return counts
 
 
 def _settle(shown: list[Node], begun: datetime | None, fallback: datetime) -> Iterator[datetime]:
@@ -154,23 +145,32 @@ def _lines(
     place: str, room: Room, tree: _Tree, user: Speaker, assistant: Speaker | None, member: Member, reading: Reading
 ) -> Iterator[Read]:
     """Yield the lines of the branch that is shown; without `assistant` each line names its model."""
-    branch = choose_branch(tree.nodes, tree.current, tree.begun, tree.begun or tree.ended or member.changed)
+    lines = choose_branch(tree.nodes, tree.current, tree.begun, tree.begun or tree.ended or member.changed)
     wordless = sum(1 for node in tree.nodes if not node.text and node.role)
-    if not branch.lines:
+    if not lines:
         yield Left("conversations without a message")
     if wordless:
         yield Left("hidden, of the system, of tools, or without words", wordless)
-    if tree.begun is None and tree.ended is None and all(line.node.at is None for line in branch.lines):
-        reading.notes[NO_TIME] += len(branch.lines)
-    if branch.left:
-        yield Left("further lines of branches that are not shown", branch.left)
-    for number, (node, at, versions) in enumerate(branch.lines, 1):
+    if tree.begun is None and tree.ended is None and all(line.node.at is None for line in lines):
+        reading.notes[NO_TIME] += len(lines)
+    if unseen := sum(1 for node in tree.nodes if node.text) - sum(len(line.versions) for line in lines):
+        yield Left("lines of branches in which somebody speaks who is not shown", unseen)
+    for number, (node, at, versions) in enumerate(lines, 1):
         model = text_at(node.metadata, "model") or "Assistant"
         answering = assistant or Speaker("assistant", model, is_assistant=True)
         yield Line(
             place=f"{place}, message {number}", room=room, text=node.text, at=at, id=node.id, edited=node.edited,
-            speaker=user if node.role == "user" else answering, versions=versions, metadata=node.metadata,
+            speaker=user if node.role == "user" else answering, metadata=node.metadata, beside=_beside(node, versions),
         )  # fmt: skip
+
+
+def _beside(shown: Node, versions: Sequence[Node]) -> Beside:
+    if len(versions) == 1:
+        return NOTHING
+    return Beside(alternatives=tuple(
+        Alternative(number, each.text, each.id == shown.id, {"id": each.id[:MESSAGE_ID_BYTES]})
+        for number, each in enumerate(versions)
+    ))  # fmt: skip
 
 
 def _read_nodes(

@@ -20,7 +20,7 @@ def test_r27_an_import_says_what_is_remembered(run: Command) -> None:
         "Format ChatGPT Imported 6 messages Time 2024-05-01 17:37 to",
         "Speakers ChatGPT (persona) 3, User 3 ",
         "Conversations 2, of which 2 private: chatgpt/conv-1, chatgpt/conv-2",
-        "2 alternatives",
+        "6 alternatives",
         "1 conversations marked not to be remembered",
         "Instructions 1 ",
         "conversations.json: conversation 4",

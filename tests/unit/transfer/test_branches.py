@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from core.transfer.formats.branches import Branch, Node, choose_branch
+from core.transfer.formats.branches import Node, Shown, choose_branch
 
 BEGUN = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
@@ -17,13 +17,13 @@ def _node(told: str, minute: int | None = None) -> Node:
     return Node(key, parent, role, f"text {key}" if role else "", at)
 
 
-def _branch(told: str, current: str) -> Branch:
+def _branch(told: str, current: str) -> list[Shown]:
     nodes = [_node(each, number) for number, each in enumerate(told.split())]
     return choose_branch(nodes, current, BEGUN, BEGUN)
 
 
-def _ids(branch: Branch) -> list[str]:
-    return [line.node.id for line in branch.lines]
+def _ids(branch: list[Shown]) -> list[str]:
+    return [line.node.id for line in branch]
 
 
 def test_r24_the_branch_goes_by_parents_alone() -> None:
@@ -43,21 +43,21 @@ def test_r24_versions_stand_beside_the_line_whatever_lies_between() -> None:
     """An answer found by a tool and one that was not answer the same question."""
     branch = _branch("u1 t1<u1 a1<t1 a2<u1 u2<a2 u3<a2 a3<u3", "a3")
     assert _ids(branch) == ["u1", "a2", "u3", "a3"]
-    versions = [[version.id for version in line.versions] for line in branch.lines]
-    assert versions == [[], ["a1", "a2"], ["u2", "u3"], []]
-    assert branch.left == 0
-    assert _branch("u1 a1<u1 u2<a1 a2<u1", "a2").left == 1
+    versions = [[version.id for version in line.versions] for line in branch]
+    assert versions == [["u1"], ["a1", "a2"], ["u2", "u3"], ["a3"]]
+    versions = [[version.id for version in line.versions] for line in _branch("u1 a1<u1 u2<a1 a3<u2 a2<u1", "a2")]
+    assert versions == [["u1", "u2"], ["a1", "a3", "a2"]]  # what was said further down there is not lost
 
 
 def test_r24_times_never_fall_along_a_branch() -> None:
     """A line without time has that of the one above it, the first that of the conversation."""
     nodes = [_node("u1"), _node("a1<u1", 5), _node("u2<a1", 3), _node("a2<u2")]
     branch = choose_branch(nodes, "a2", BEGUN, BEGUN)
-    assert [line.at for line in branch.lines] == [BEGUN + timedelta(minutes=minute) for minute in (0, 5, 5, 5)]
+    assert [line.at for line in branch] == [BEGUN + timedelta(minutes=minute) for minute in (0, 5, 5, 5)]
 
 
 def test_r24_a_chain_of_fifty_thousand_is_walked() -> None:
     """No recursion, nothing that grows with the square."""
     told = ["u0", *(f"{'h' if n % 3 else 'a'}{n}<{'h' if (n - 1) % 3 else 'a'}{n - 1}" for n in range(1, 50_000))]
     told[1] = "h1<u0"
-    assert len(_branch(" ".join(told), "a49998").lines) > 16_000
+    assert len(_branch(" ".join(told), "a49998")) > 16_000

@@ -43,7 +43,7 @@ class _Chat:
     def __init__(self, member: Member, reading: Reading) -> None:
         self._member = member
         self._reading = reading
-        self._room = Room(member.stem, privacy="public" if reading.private is False else "direct", keeps_order=True)
+        self._room = Room(member.stem, privacy="public" if reading.private is False else "direct")
         self._header: dict[str, Any] | None = None
         self._versions: tuple[Version, ...] = ()
         self._current: int | None = None
