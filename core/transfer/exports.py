@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
 from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from ..access.rules import split_key
+from ..base.whole_file import replace_file
 from ..calls.call import GivenSettings, open_call
 from ..database import written_files
 from ..database.engine import Database
@@ -75,12 +73,7 @@ def export_chat(
         format: see `Format`.
         overwrite: replace a file that is there.
         progress: see `Progress`.
-        db: None is the database of the process.
-        settings: None is those of the process.
-        scope: who asks; the conversation must be one it sees. None is the current scope.
-
-    Returns:
-        How many messages and bytes were written and where.
+        db, settings, scope: those of the process by default; the scope says who asks, and must see the conversation.
 
     Raises:
         TransferError: there is no such conversation that the scope sees; the file is there, or cannot be written.
@@ -117,7 +110,6 @@ def export_chat(
 @contextmanager
 def write_whole(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     """Yield a stream to a file that appears whole or not at all."""
-    part = None
     try:
         if path.is_dir():
             raise TransferError(f"{str(path)!r} is a folder. Name a file in it.")
@@ -125,21 +117,12 @@ def write_whole(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
             raise TransferError(
                 f"{str(path)!r} is there already. Name another file, or have it replaced (--force, overwrite=True)."
             )
-        part = path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}.part")
-        with part.open("xb") as out:
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666
+        with replace_file(path, mode=mode) as part, part.open("wb") as out:
             yield out
-            out.flush()
-            os.fsync(out.fileno())
-        if path.exists():
-            part.chmod(path.stat().st_mode & 0o777)
-        part.replace(path)
     except (OSError, ValueError) as error:  # a path that no file can have is a ValueError
         reason = getattr(error, "strerror", None) or error
         raise TransferError(f"{str(path)[:100]!r} cannot be written: {reason}. Name another file.") from None
-    finally:
-        with suppress(OSError, ValueError):
-            if part is not None:
-                part.unlink(missing_ok=True)
 
 
 def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: Progress | None) -> ExportResult:
@@ -211,7 +194,7 @@ def _new_header(call: StoryCall) -> dict[str, Any]:
     read = call.reader("chat_history_cache")
     created, names = "", dict[str, str]()
     for row in chain.from_iterable(table_lines.read_pages(read, call.persona, call.conversation, call.audiences)):
-        created = created or _human(row.at)
+        created = created or tavern_lines.iso(row.at)
         if row.sender_name and row.role in _NAMES and not (row.metadata or {}).get("bot"):
             names.setdefault(row.role, row.sender_name)
         if len(names) == len(_NAMES):
@@ -220,10 +203,3 @@ def _new_header(call: StoryCall) -> dict[str, Any]:
     return {
         "user_name": names["user"], "character_name": names["persona"], "create_date": created, "chat_metadata": {}
     }  # fmt: skip
-
-
-def _human(at: datetime | None) -> str:
-    """Return a time as SillyTavern writes it in headers and file names; blank for none."""
-    if at is None:
-        return ""
-    return f"{at.year}-{at.month}-{at.day} @{at:%H}h {at:%M}m {at:%S}s {at.microsecond // 1000}ms"

@@ -96,10 +96,9 @@ class Note(NamedTuple):
     """Something to keep that is no message: what another program remembered, or a text of a project."""
 
     place: str
-    text: str
     owner: Speaker
-    at: datetime | None = None
-    metadata: Mapping[str, Any] = {}
+    item: Mapping[str, Any]
+    """As `import_items` takes it."""
 
 
 class Ending(NamedTuple):

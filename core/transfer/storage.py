@@ -310,7 +310,8 @@ class ChatWriter:
                 privacy="direct", server="",
             )  # fmt: skip
             writer = ItemWriter(replace(self._call, scope=scope), DEFAULT_KIND)
-            for batch in writer.batches(_note_row(number, note, program) for number, note in enumerate(notes, 1)):
+            rows = (Row(number, None, {**note.item, "source": program}) for number, note in enumerate(notes, 1))
+            for batch in writer.batches(rows):
                 writer.store(batch)
             result = writer.result("items")
             self.memories += result.imported
@@ -381,10 +382,3 @@ def _add_versions(call: Call, row_id: int, line: Line) -> None:
             table_alternatives.set_current(connection, call.persona, row_id, numbers[line.text])
 
     call.db.transaction(work, source="message_alternatives")
-
-
-def _note_row(number: int, note: Note, program: str) -> Row:
-    value = {"text": note.text, "source": program, "metadata": {**note.metadata, "imported": {"from": program}}}
-    if note.at is not None:
-        value["timestamp"] = note.at.isoformat()
-    return Row(number, None, value)

@@ -318,7 +318,7 @@ def test_s48_a_conversation_of_our_own_goes_out_and_comes_back(db: Database, tmp
     assert (result.messages, result.bytes, result.path) == (8, path.stat().st_size, str(path))
     told = _lines(path.read_bytes())
     assert list(told[0]) == ["user_name", "character_name", "create_date", "chat_metadata"]
-    assert (told[0]["user_name"], told[0]["create_date"]) == ("Ann", "2026-1-1 @00h 00m 00s 0ms")
+    assert (told[0]["user_name"], told[0]["create_date"]) == ("Ann", "2026-01-01T00:00:00.000Z")
     assert [line["mes"] for line in told[1:6]] == ["hi \ufffd  there", *texts[1:]]
     assert told[2]["swipe_info"][0]["extra"]["auto_recap"]["memory"] == "Many faces."
     other = own_scope()

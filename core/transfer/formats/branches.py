@@ -428,6 +428,7 @@ def _claude_project(place: str, value: Mapping[str, Any], owner: Speaker) -> Ite
 
 def _notes(place: str, text: str, owner: Speaker, at: datetime | None, kept: Mapping[str, Any]) -> Iterator[Note]:
     """Yield a text in its paragraphs, each under its heading; none of them longer than a memory is good for."""
+    time = at.isoformat() if at else None
     for number, paragraph in enumerate(re.split(r"\n\s*\n", text), 1):
         words = paragraph.strip()
         if heading := _HEADING.match(words):
@@ -435,7 +436,7 @@ def _notes(place: str, text: str, owner: Speaker, at: datetime | None, kept: Map
             continue
         for start in range(0, len(words), _PIECE_CHARS):
             if piece := words[start : start + _PIECE_CHARS].strip():
-                yield Note(f"{place}, paragraph {number}", piece, owner, at, kept)
+                yield Note(f"{place}, paragraph {number}", owner, {"text": piece, "timestamp": time, "metadata": kept})
 
 
 read_chatgpt = partial(_read, keys=frozenset({"mapping"}), one=_chatgpt)

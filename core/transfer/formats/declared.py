@@ -317,7 +317,8 @@ class _File:
         for label, text in form.notes(document) if form.notes else ():
             if text.strip():
                 owner = Speaker(self._reading.user or USER_ID, USER_NAME)
-                yield Note(f"{name}: {label[:60]}", text, owner, self._member.changed, {"block": label[:60]})
+                item = {"text": text, "timestamp": self._member.changed.isoformat(), "metadata": {"block": label[:60]}}
+                yield Note(f"{name}: {label[:60]}", owner, item)
         yield from faults
 
     def _read_chat(self, place: str, chat: Any) -> Iterator[Read]:

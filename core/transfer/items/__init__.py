@@ -43,7 +43,7 @@ class ItemExport:
         self._rows = rows
         self._syntax: Syntax = syntax
         self._limit = limit
-        self._left_bytes = max_bytes
+        self._max_bytes = max_bytes
         self.media_type: str = MEDIA_TYPES[syntax]
         self.count: int = 0
         self.next_after: str | None = None
@@ -55,31 +55,26 @@ class ItemExport:
         Raises:
             StoreReadError: nothing more could be read.
         """
-        lines = (json.dumps(item, ensure_ascii=False, allow_nan=False) for item in self._items())
         if self._syntax == "jsonl":
-            yield from (line + "\n" for line in lines)
+            yield from (line + "\n" for line in self._lines())
             return
         yield '{"items": ['
-        for number, line in enumerate(lines):
+        for number, line in enumerate(self._lines()):
             yield (",\n" if number else "\n") + line
         yield "\n]}\n"
 
-    def _items(self) -> Iterator[dict[str, Any]]:
-        last: Any = None
+    def _lines(self) -> Iterator[str]:
+        size, last = 0, None
         for row in self._rows:
-            item = _build_item(row)
-            if self.count >= self._limit or (self._is_full(item) and self.count):
+            line = json.dumps(_build_item(row), ensure_ascii=False, allow_nan=False)
+            size += len(line.encode()) + 4
+            is_full = self._max_bytes is not None and size > self._max_bytes
+            if last is not None and (is_full or self.count >= self._limit):
                 self.next_after = f"{iso_text(last.timestamp)}/{last.id}"
                 return
             last = row
             self.count += 1
-            yield item
-
-    def _is_full(self, item: dict[str, Any]) -> bool:
-        if self._left_bytes is None:
-            return False
-        self._left_bytes -= len(json.dumps(item, ensure_ascii=False).encode()) + 4
-        return self._left_bytes < 0
+            yield line
 
 
 def _build_item(row: Any) -> dict[str, Any]:

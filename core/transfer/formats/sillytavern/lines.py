@@ -162,7 +162,7 @@ def _new(message: Said) -> dict[str, Any]:
         "name": message.name.encode("utf-8")[:SPEAKER_BYTES].decode("utf-8", "ignore"),
         "is_user": message.role == "user",
         "is_system": message.hidden,
-        "send_date": _iso(message.at),
+        "send_date": iso(message.at),
         "mes": message.text,
         "extra": {} if kind is None else {"type": kind},
     }
@@ -171,7 +171,7 @@ def _new(message: Said) -> dict[str, Any]:
     return line
 
 
-def _iso(at: datetime | None) -> str:
+def iso(at: datetime | None) -> str:
     """Return a time as SillyTavern writes it, with microseconds where it has them; blank for none."""
     if at is None:
         return ""
