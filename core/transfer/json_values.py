@@ -6,9 +6,10 @@ gives everything before the place where it breaks off.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, BinaryIO, NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from ..errors import TransferError
 from .files import UNREADABLE, Member
@@ -17,7 +18,6 @@ MAX_LINE_BYTES = 128 * 1024**2
 """Longest line: the longest text that can be stored, 16 MB, every letter of it written as an escape."""
 WHOLE_CHARS = 16 * 1024**2
 """Longest document that is read whole: Python's values take many times its size."""
-_BOM = b"\xef\xbb\xbf"
 _BLANK = "\ufeff\x00 \t\r\n"
 
 
@@ -70,26 +70,24 @@ def read_lines(member: Member) -> Iterator[JsonLine]:
     """
     try:
         with member.open() as stream:
-            yield from _read_each_line(stream, member.name)
+            for row in itertools.count(1):
+                line = stream.readline(MAX_LINE_BYTES + 1)
+                if not line:
+                    return
+                if len(line) > MAX_LINE_BYTES:
+                    raise _refuse(member, row, f"is longer than {MAX_LINE_BYTES} bytes. One object stands on each line")
+                text = line.decode("utf-8-sig" if row == 1 else "utf-8")
+                if text.strip():
+                    yield JsonLine(row, read_value(text))
+    except UnicodeDecodeError as error:
+        place = f"(byte {error.start + 1} of the line)"
+        raise _refuse(member, row, f"is not UTF-8 {place}. Save the file as UTF-8") from None
     except UNREADABLE:
         raise TransferError(f"{member.name!r} is broken or cut off. Copy it again.") from None
 
 
-def _read_each_line(stream: BinaryIO, name: str) -> Iterator[JsonLine]:
-    row = 0
-    while line := stream.readline(MAX_LINE_BYTES + 1):
-        row += 1
-        problem = ""
-        if len(line) > MAX_LINE_BYTES:
-            problem = f"is longer than {MAX_LINE_BYTES} bytes. One object stands on each line"
-        try:
-            text = (line.removeprefix(_BOM) if row == 1 else line).decode("utf-8")
-        except UnicodeDecodeError as error:
-            problem = problem or f"is not UTF-8 (byte {error.start + 1} of the line). Save the file as UTF-8"
-        if problem:
-            raise TransferError(f"Line {row} of {name!r} {problem}.", row=row)
-        if text.strip():
-            yield JsonLine(row, read_value(text))
+def _refuse(member: Member, row: int, problem: str) -> TransferError:
+    return TransferError(f"Line {row} of {member.name!r} {problem}.", row=row)
 
 
 # Documents

@@ -320,7 +320,7 @@ _UNSUPPORTED = re.compile(r"```\s*This block is not supported on your current de
 
 
 def read_claude(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
-    """Yield the lines of every conversation, what was remembered and the texts of projects."""
+    """Yield the lines of every conversation, and what was remembered."""
     people: dict[str, str] = {}
     for member in members:
         for part in each_part(member) if member.stem == "users" else ():
@@ -345,10 +345,9 @@ def _claude(people: Mapping[str, str], place: str, value: Any, member: Member, r
         user = owner(id_at(value, "account_uuid", "uuid"))
         yield from _claude_memories(place.replace("conversation", "memory"), value, user)
     elif keys & {"docs", "prompt_template"}:
-        user = owner(id_at(dict_at(value, "creator"), "uuid", "id"))
-        yield from _claude_project(place.replace("conversation", "project"), value, user)
+        yield Left("projects, which are no memories")
     elif not keys & {"email_address", "full_name", "verified_phone_number"}:
-        yield Fault(place, "it is no conversation, memory or project: chat_messages is missing")
+        yield Fault(place, "it is no conversation or memory: chat_messages is missing")
 
 
 def _claude_chat(
@@ -409,21 +408,6 @@ def _claude_memories(place: str, value: Mapping[str, Any], owner: Speaker) -> It
     for each in list_at(value, "memory_files"):
         name = text_at(each, "path", "name", "filename")
         yield from _notes(f"{place}, file", text_at(each, "content", "text"), owner, at, {"file": name[:255]})
-
-
-def _claude_project(place: str, value: Mapping[str, Any], owner: Speaker) -> Iterator[Read]:
-    if value.get("is_starter_project") is True:
-        yield Left("projects that come with the program")
-        return
-    at = time_at(value, "updated_at", "created_at")
-    kept = {"project": text_at(value, "name")[:255] or id_at(value, "uuid")}
-    yield from _notes(f"{place}, description", text_at(value, "description"), owner, at, kept)
-    instructions = {**kept, "part": "instructions"}
-    yield from _notes(f"{place}, instructions", text_at(value, "prompt_template"), owner, at, instructions)
-    for number, document in enumerate(list_at(value, "docs"), 1):
-        file = {**kept, "file": text_at(document, "filename", "file_name", "name")[:255]}
-        made_at = time_at(document, "created_at") or at
-        yield from _notes(f"{place}, document {number}", text_at(document, "content", "text"), owner, made_at, file)
 
 
 def _notes(place: str, text: str, owner: Speaker, at: datetime | None, kept: Mapping[str, Any]) -> Iterator[Note]:

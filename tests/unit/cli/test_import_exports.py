@@ -33,7 +33,7 @@ def test_r27_an_import_says_what_is_remembered(run: Command) -> None:
 def test_r27_consolidate_queues_summaries_and_memories(run: Command) -> None:
     """Of every conversation; a worker does them, and what it did is there."""
     done = run("import", SAMPLES / "claude", "--consolidate").json
-    assert (done["imported"], done["memories"], done["queued"]) == (4, 6, 2)
+    assert (done["imported"], done["memories"], done["queued"]) == (4, 3, 2)
     counts = run("jobs", "list").json["counts"]
     assert set(counts) == {"CONVERSATION_SUMMARY", "CONSOLIDATION"}
     assert run("worker", "--once").code == 0
