@@ -34,11 +34,8 @@ there is something in it. Keys of the host stand after all of these.
 OWN_KEYS = frozenset(name for name, _ in CONTEXT_KEYS)
 """Names a host cannot give a key of its own."""
 
-THOUGHTS = 5
-"""Most thoughts in a prompt: the persona's mood of now, not its history."""
-LITE_HISTORY, LITE_THOUGHTS, LITE_MEMORIES, LITE_SAVED, LITE_RECENT = 3, 2, 2, 10, 2
-"""Most items of each kind with PROMPT_LITE_MODE: lines of each list, thoughts, memories, saved memories, recent
-conversations."""
+LITE_HISTORY, LITE_MEMORIES, LITE_SAVED, LITE_RECENT = 3, 2, 10, 2
+"""Most items of each kind with PROMPT_LITE_MODE: lines of each list, memories, saved memories, recent conversations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +46,6 @@ class Caps:
     """Lines of history_current_chat."""
     recent: int
     """Lines of history_recent."""
-    thoughts: int
-    """Lines of thoughts."""
     memories: int
     """Hits."""
 
@@ -60,8 +55,8 @@ def caps(verbosity: int, lite: bool, *, history: int | None = None, memories: in
     lines = verbosity if history is None else history
     hits = verbosity if memories is None else memories
     if lite:
-        return Caps(min(lines, LITE_HISTORY), min(verbosity, LITE_HISTORY), LITE_THOUGHTS, min(hits, LITE_MEMORIES))
-    return Caps(lines, verbosity, THOUGHTS, hits)
+        return Caps(min(lines, LITE_HISTORY), min(verbosity, LITE_HISTORY), min(hits, LITE_MEMORIES))
+    return Caps(lines, verbosity, hits)
 
 
 def is_empty(value: object) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from typing import Self
 
 from ..access.rules import show_key
-from ..shapes import PERSONA_SENDER, DiaryEntry, HistoryEntry, LeftOut
-from ..text.folding import collapsed, fold, one_line
+from ..shapes import PERSONA_SENDER, HistoryEntry
+from ..text.folding import fold, one_line
 from ..text.hits import known_name, name_persona
 from .incoming import IncomingMessage
 
@@ -248,37 +247,6 @@ def find_persona_name(persona: str, entries: list[HistoryEntry]) -> str:
     return NAMELESS_PERSONA if own == PERSONA_SENDER else known_name(own[:1].upper() + own[1:])
 
 
-# The diary: its entries and the persona's thoughts
-
-_OLDEST = datetime(1, 1, 1, tzinfo=UTC)
-
-
-def _by_age(entries: Iterable[DiaryEntry]) -> list[DiaryEntry]:
-    """Return the entries oldest first; one without a readable time counts as oldest, the id breaks ties."""
-    return sorted(entries, key=lambda entry: (entry.timestamp or _OLDEST, entry.id))
-
-
-def _shown_text(text: str) -> str:
-    """Return the text as one line, blank when there is nothing to see in it."""
-    shown = one_line(text)
-    return shown if shown.strip() else ""
-
-
-def diary_line(entry: DiaryEntry, zone: tzinfo) -> str:
-    """Return one diary entry as one line, blank when there is nothing in it."""
-    parts = (("", entry.content), ("summary: ", entry.interaction_summary), ("thought: ", entry.personal_thought))
-    shown_parts: list[str] = []
-    before: list[str] = []
-    for name, text in parts:
-        shown = _shown_text(text)
-        words = collapsed(shown)
-        if shown and not any(holds_words(each, words) for each in before):
-            shown_parts.append(f"{name}{shown}" if name else mark_opening(shown))
-            before.append(words)
-    line = " | ".join(shown_parts)
-    return " ".join(filter(None, (stamp(entry.timestamp, zone), line))) if line else ""
-
-
 def holds_words(text: str, words: str) -> bool:
     """Return whether words stand in a text one by one, not as part of others; both folded."""
     at = text.find(words)
@@ -290,43 +258,3 @@ def holds_words(text: str, words: str) -> bool:
             return True
         at = text.find(words, at + 1)
     return False
-
-
-def diary_lines(entries: Iterable[DiaryEntry], chars: int, zone: tzinfo) -> tuple[list[str], list[LeftOut]]:
-    """Return the newest whole entries that fit as lines, oldest first, and what was left out."""
-    lines: list[str] = []
-    left_out: list[LeftOut] = []
-    room, is_full = chars, False
-    for entry in reversed(_by_age(entries)):
-        line = diary_line(entry, zone)
-        is_full = is_full or len(line) > room
-        if not line or is_full:
-            left_out.append(LeftOut("ai_diary", "limit" if line else "blank", str(entry.id)))
-            continue
-        room -= len(line)
-        lines.append(line)
-    return lines[::-1], left_out
-
-
-def thought_lines(
-    entries: Iterable[DiaryEntry], limit: int, zone: tzinfo, *, shown: Iterable[str] = ()
-) -> tuple[list[str], list[LeftOut]]:
-    """Return the last thoughts as lines, oldest first, and what was left out."""
-    lines: list[str] = []
-    left_out: list[LeftOut] = []
-    diary = [collapsed(line) for line in shown]
-    for entry in reversed(_by_age(entry for entry in entries if _shown_text(entry.personal_thought))):
-        text = mark_opening(one_line(entry.personal_thought))
-        line = " ".join(filter(None, (stamp(entry.timestamp, zone), text)))
-        words, reason = collapsed(entry.personal_thought), ""
-        if any(holds_words(each, words) for each in diary):
-            reason = "visible"
-        elif collapsed(line) in map(collapsed, lines):
-            reason = "duplicate"
-        elif len(lines) >= limit:
-            reason = "limit"
-        if reason:
-            left_out.append(LeftOut("thoughts", reason, str(entry.id)))
-        else:
-            lines.append(line)
-    return lines[::-1], left_out

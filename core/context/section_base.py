@@ -28,6 +28,8 @@ class Asked:
     message: IncomingMessage
     now: datetime
     """Time of the call."""
+    skips_history: bool = False
+    """The host asked for a prompt without history lists and thoughts."""
     words: tuple[str, ...] = ()
     """What the message asks for: its words as the search looks for them, and its tags."""
 

@@ -1,4 +1,4 @@
-"""What a prompt reads beside the rows of its search: lines of the history, the diary, and the rows of its sections."""
+"""What a prompt reads beside the rows of its search: lines of the history and the rows of its sections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..access.view import Recent, Viewer
 from ..database import sources, statements
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
-from ..database.row_shapes import Branch, readable
+from ..database.row_shapes import FIRST, TEXT, TIME, Branch, Shape, readable
 from ..database.schema import ai_diary, chat_history_cache
 from ..database.statements import Part, hide_from_index
 from ..database.stored_values import decode_row, read_object, read_time
@@ -26,7 +26,6 @@ _LINE = (
     _C.id, _C.message_text, _C.sender_name, _C.hidden, _C.excluded, _C.metadata, _C.role, _C.interface_path,
     _C.sender_id, _C.message_id, _C.timestamp,
 )  # fmt: skip
-_ENTRY = (_D.id, _D.content, _D.personal_thought, _D.interaction_summary, _D.timestamp)
 
 Guard = Callable[[str, Callable[[], Any], Any], Any]
 
@@ -43,9 +42,6 @@ class HistoryWanted:
     """Newest rows of each other conversation."""
     recent_most: int = 1000
     """Newest rows of them all together."""
-    diary_since: datetime | None = None
-    """Diary entries from here on; None for none."""
-    diary_rows: int = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +51,6 @@ class StoredLines:
     current: list[HistoryEntry] = field(default_factory=list)
     """Newest first, as read."""
     recent: list[HistoryEntry] = field(default_factory=list)
-    diary: list[DiaryEntry] = field(default_factory=list)
     sections: dict[int, list[Any]] = field(default_factory=dict)
     """Number of a section's kind of rows to these rows (`Shape.rows_in`)."""
     wanted: HistoryWanted = field(default_factory=HistoryWanted)
@@ -67,7 +62,7 @@ class StoredLines:
 def read(
     db: Database, viewer: Viewer, wanted: HistoryWanted, guard: Guard, sections: Sequence[Branch] = ()
 ) -> StoredLines:
-    """Return lines, diary entries and the rows of sections: one statement for each that is wanted.
+    """Return lines and the rows of sections: one statement for each list, and one for all sections.
 
     Args:
         guard: gives what one source brings, or the value passed where that fails.
@@ -85,7 +80,6 @@ def read(
     return StoredLines(
         current=guard(chat_history_cache.name, lambda: _read_current(db, history, shared), []),
         recent=guard(chat_history_cache.name, lambda: _read_recent(db, history, shared), []),
-        diary=guard(ai_diary.name, lambda: _read_diary(db, history, shared), []),
         sections=_read_sections(db, sections, shared, guard),
         wanted=wanted,
     )
@@ -206,11 +200,19 @@ def _read_reply(stored: str) -> ReplyNote | None:
 # The diary
 
 
-def _read_diary(db: Database, history: HistoryWanted, shared: Mapping[str, Any]) -> list[DiaryEntry]:
-    if history.diary_since is None:
-        return []
-    values = {**shared, "since": history.diary_since, "rows": history.diary_rows}
-    return [_build_entry(row) for row in _diary_entries(db.family).read(db, values, ai_diary.name)]
+def _build_entry(
+    row_id: int, at: datetime | None, content: str | None, thought: str | None, summary: str | None
+) -> DiaryEntry:
+    return DiaryEntry(row_id, at, content or "", thought or "", summary or "")
+
+
+DIARY = Shape(FIRST + 60, _build_entry, at=TIME, content=TEXT, thought=TEXT, summary=TEXT)
+DIARY_ROWS = 200
+
+
+def diary_branch(since: datetime) -> Branch:
+    """Return what reads the newest diary entries from a time on."""
+    return Branch(DIARY, _diary_entries, {"since": since}, ai_diary.name)
 
 
 @lru_cache(maxsize=2)
@@ -222,10 +224,8 @@ def _diary_entries(family: str) -> Part:
         sources.open_to(sources.AI_DIARY),
         _D.timestamp >= bindparam("since", type_=Time()),
     ]
-    newest = select(*_ENTRY).where(*where).order_by(_D.timestamp.desc(), _D.id.desc())
-    return Part(newest.limit(bindparam("rows", type_=Integer())), family)
-
-
-def _build_entry(row: Sequence[Any]) -> DiaryEntry:
-    row_id, content, thought, summary, at = decode_row(row)
-    return DiaryEntry(row_id, read_time(at), content or "", thought or "", summary or "")
+    columns = DIARY.columns(
+        id=_D.id, at=_D.timestamp, content=_D.content, thought=_D.personal_thought, summary=_D.interaction_summary
+    )
+    newest = select(*columns).where(*where).order_by(_D.timestamp.desc(), _D.id.desc())
+    return Part(newest.limit(DIARY_ROWS), family)

@@ -241,12 +241,6 @@ class PromptCall:
         """Return the zone times are shown in."""
         return times.zone(self.settings.timezone) or UTC
 
-    @property
-    def reads_diary(self) -> bool:
-        """Return whether diary entries are needed at all."""
-        s = self.settings
-        return bool(s.enable_ai_diary and (s.ai_diary_full or (s.enable_thoughts and not self.live.skips_history)))
-
     def for_database(self, db: Database) -> Call:
         """Return the call as doors below know it."""
         destination: Any = self.request.destination or self.scope.destination or self.settings.prompt_destination

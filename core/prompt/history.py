@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import hooks
 from ..access.rules import plain_key
@@ -13,13 +12,12 @@ from ..access.view import Recent
 from ..context import context as context_rules
 from ..context import table as context_table
 from ..context.history import CURRENT, RECENT, HistoryBuilder, HistoryLists, Replaced
-from ..context.lines import diary_lines, thought_lines
 from ..context.live import read_line
 from ..context.section_base import Built
 from ..context.table import HistoryWanted, StoredLines
 from ..database.row_shapes import Branch
 from ..messages import table_lines
-from ..shapes import DiaryEntry, HistoryEntry, Hit, LeftOut
+from ..shapes import HistoryEntry, Hit, LeftOut
 from .access import count_recent, may_see
 from .call import PromptCall, VisibleContext
 
@@ -40,14 +38,12 @@ def read_stored(call: PromptCall, seeing: VisibleContext, parts: Sequence[Branch
     assert call.db is not None and seeing.viewer is not None
     rows = caps.history + MARGIN
     current = rows if s.enable_history_current_chat and caps.history else 0
-    since = call.message.date - timedelta(days=s.diary_history_days)
     wanted = HistoryWanted(
         conversation=call.message.interface_path,
         current=current if call.replacing is None else max(current, REPLACED_ROWS),
         recent=_list_chats(seeing)[: min(caps.recent, count_recent(call))],
         recent_rows=caps.recent + 2,
         recent_most=2 * caps.recent + MARGIN,
-        diary_since=since if call.reads_diary and s.diary_history_days else None,
     )
     lines = context_table.read(call.db, seeing.viewer, wanted, call.guard.ask, parts)
     if call.is_down:
@@ -99,7 +95,6 @@ def _read_further(
         recent=recent,
         recent_rows=asked.recent_rows * DEEPER,
         recent_most=asked.recent_most * DEEPER,
-        diary_since=None,
     )
     failures = len(call.report.errors)
     more = context_table.read(call.db, seeing.viewer, wanted, call.guard.ask)
@@ -134,47 +129,22 @@ def _ends_hidden(entries: Sequence[HistoryEntry]) -> bool:
 # The context
 
 
-class DiaryLines(NamedTuple):
-    """What of the diary is shown."""
-
-    lines: Sequence[str] = ()
-    ids: frozenset[int] = frozenset()
-    """Entries that are shown as lines."""
-    thoughts: Sequence[str] = ()
-    left_out: Sequence[LeftOut] = ()
-
-
-def show_diary(call: PromptCall, entries: Sequence[DiaryEntry]) -> DiaryLines:
-    """Return the lines of the diary and the thoughts."""
-    s, lines, lost = call.settings, list[str](), list[LeftOut]()
-    if not s.enable_ai_diary:
-        return DiaryLines()
-    if s.ai_diary_full:
-        lines, lost = diary_lines(entries, s.diary_chars, call.zone)
-    hidden = {item.id for item in lost}
-    ids = frozenset(entry.id for entry in entries if s.ai_diary_full and str(entry.id) not in hidden)
-    if not s.enable_thoughts or call.live.skips_history:
-        return DiaryLines(lines, ids, (), lost)
-    thoughts, repeated = thought_lines(entries, call.caps.thoughts, call.zone, shown=lines)
-    return DiaryLines(lines, ids, thoughts, [*lost, *repeated])
-
-
 def compose(
-    call: PromptCall, lists: HistoryLists, diary: DiaryLines, sections: Mapping[str, Built], memories: Sequence[Hit]
+    call: PromptCall, lists: HistoryLists, sections: Mapping[str, Built], memories: Sequence[Hit]
 ) -> tuple[dict[str, Any], dict[str, list[str]]]:
     """Return the context, of the memories as many as `Caps` says, and each section's ids of its items."""
     s, most = call.settings, call.caps.memories
-    parts: dict[str, Any] = {CURRENT: lists.current, RECENT: lists.recent, "thoughts": list(diary.thoughts)}
+    parts: dict[str, Any] = {CURRENT: lists.current, RECENT: lists.recent}
     names = [f"{hit['source']}/{hit['id']}" for hit in memories]
     if s.enable_memories:
         parts["memories"] = list(memories[:most])
     if s.enable_tags_placeholder and not s.prompt_lite_mode:
         parts["tags_placeholder"] = []
-    parts["ai_diary"] = list(diary.lines)
     parts |= {key: built.value for key, built in sections.items()}
     ids = {"memories": names[:most]} | {key: list(built.ids) for key, built in sections.items() if built.ids}
-    call.report.leave_out([*lists.left_out, *diary.left_out, *(LeftOut("memories", "limit", n) for n in names[most:])])
-    call.report.leave_out([item for built in sections.values() for item in built.left_out])
+    of_sections = [item for built in sections.values() for item in built.left_out]
+    over = [LeftOut("memories", "limit", name) for name in names[most:]]
+    call.report.leave_out([*lists.left_out, *of_sections, *over])
     return context_rules.order_context(parts), ids
 
 

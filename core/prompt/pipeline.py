@@ -21,6 +21,7 @@ from typing import Any
 
 from .. import personas
 from ..calls.call import Call
+from ..context import section_diary, section_thoughts
 from ..context.context import OWN_KEYS, is_empty, order_context
 from ..context.history import HistoryLists
 from ..context.lines import has_name
@@ -55,12 +56,14 @@ from .call import (
     open_call,
 )
 from .fit import NO_LIMIT, Fitted, Space, fit, read_engine_limit
-from .history import DiaryLines, ask_history_hook, build_history, compose, read_stored, show_diary
+from .history import ask_history_hook, build_history, compose, read_stored
 from .message_lines import MOST_MEMORIES, MessageLines
 from .messages import Messages, check_dialect
 from .structure import ask_actions, assemble
 
 SECTIONS: tuple[Section, ...] = (
+    section_thoughts,
+    section_diary,
     section_short_term,
     section_conversations,
     section_instructions,
@@ -214,7 +217,8 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     started = search.start_search(call, seeing) if memories is None else None
     lines, asked = StoredLines(), None
     if call.db is not None and seeing.viewer is not None and not call.is_down:
-        asked = Asked(call.settings, seeing.viewer, call.message, call.db.clock(), seeing.words)
+        skips = call.live.skips_history
+        asked = Asked(call.settings, seeing.viewer, call.message, call.db.clock(), skips, seeing.words)
         parts = [*_plan_sections(call, asked), *(search.plan_cross_channel(call, seeing) if memories is None else ())]
         lines = read_stored(call, seeing, parts)
     lines = ask_history_hook(call, lines)
@@ -222,9 +226,8 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     lists = guard("history", lambda: build_history(call, seeing, lines), HistoryLists())
     lists.names.asker(call.message)  # is named before the people of sections and memories
     sections = {} if asked is None else _build_sections(call, asked, lines.sections, lists)
-    diary = guard("ai_diary", lambda: show_diary(call, lines.diary), DiaryLines())
     if started is not None:
-        recalled = search.finish_search(call, started, lists, diary.ids, sections)
+        recalled = search.finish_search(call, started, lists, sections)
     else:
         recalled = search.ask_search_hook(call, seeing, lists) if memories is None else Recalled(memories)
     hits = guard(
@@ -235,7 +238,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     hits = _name_speakers(hits, recalled, lists)
     report.note(*lists.notes, *(note for built in sections.values() for note in built.notes))
     nothing: tuple[dict[str, Any], dict[str, list[str]]] = (order_context({}), {})
-    context, ids = guard("history_engine", lambda: compose(call, lists, diary, sections, hits), nothing)
+    context, ids = guard("history_engine", lambda: compose(call, lists, sections, hits), nothing)
     return Gathered(context, "", recalled, lists.names, ids, seeing.words)
 
 

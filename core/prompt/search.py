@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import hooks
 from .. import search as searching
+from ..context import section_diary
 from ..context.context import read_hits
 from ..context.history import HistoryLists, echo_check
 from ..context.section_base import Built
@@ -51,15 +52,10 @@ def finish_search(
     call: PromptCall,
     search: searching.Round,
     lists: HistoryLists,
-    diary: frozenset[int],
     sections: Mapping[str, Built],
 ) -> Recalled:
-    """Return the hits, without what is visible in the lists and sections and without the message itself.
-
-    Args:
-        diary: ids of the entries that are shown.
-    """
-    db, report, drop = call.db, call.report, _dropper(call, lists, diary, sections)
+    """Return the hits, without what is visible in the lists and sections and without the message itself."""
+    db, report, drop = call.db, call.report, _dropper(call, lists, sections)
     assert db is not None
 
     def work() -> searching.Result:
@@ -123,12 +119,11 @@ def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLis
     return Recalled([hit for why, hit in zip(reasons, hits, strict=True) if not why])
 
 
-def _dropper(
-    call: PromptCall, lists: HistoryLists, diary: frozenset[int], sections: Mapping[str, Built]
-) -> searching.Drop:
+def _dropper(call: PromptCall, lists: HistoryLists, sections: Mapping[str, Built]) -> searching.Drop:
     """Return what leaves out the rows that are visible elsewhere, and copies of the message being answered."""
     listed = [built for key in ("standing_wishes", "saved_memories") if (built := sections.get(key))]
     memories = {int(each) for built in listed for each in built.ids}
+    diary = {int(each) for each in sections[section_diary.KEY].ids} if section_diary.KEY in sections else set()
     texts = [text for built in listed for text in built.value or ()]
     digests = {content_digest(said) for text in texts for said in (text, text.partition(": ")[2]) if said}
     digests |= {entry_digest(e) for e in lists.visible}

@@ -2,7 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from core.context.lines import diary_lines, thought_lines
+from core.context.section_diary import diary_lines
+from core.context.section_thoughts import thought_lines
 from core.shapes import DiaryEntry, LeftOut
 
 AT = datetime(2026, 3, 10, 12, tzinfo=UTC)

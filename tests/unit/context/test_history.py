@@ -206,7 +206,7 @@ def merge(stored: list[HistoryEntry], live: list[HistoryEntry]) -> tuple[list[Hi
     for entry in live:
         chats.setdefault(entry.conversation, []).append(entry)
     message = IncomingMessage("99", AT, "?", "tg", "tg/1")
-    builder = HistoryBuilder(message, LiveHistory(chats), Settings(), Caps(99, 99, 5, 9), lambda _: "")
+    builder = HistoryBuilder(message, LiveHistory(chats), Settings(), Caps(99, 99, 9), lambda _: "")
     lists = builder.build(
         [entry for entry in stored if entry.conversation == "tg/1"],
         [entry for entry in stored if entry.conversation != "tg/1"],

@@ -1,0 +1,59 @@
+"""The section `thoughts`: the persona's last thoughts, as its diary has them, oldest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, tzinfo
+
+from ..database.row_shapes import Branch
+from ..shapes import DiaryEntry, LeftOut
+from ..text import times
+from ..text.folding import collapsed, one_line
+from . import section_diary, table
+from .history import HistoryLists
+from .lines import holds_words, mark_opening, stamp
+from .section_base import Asked, Built, StoredRows
+from .section_diary import by_age, shown_text
+
+KEY = "thoughts"
+THOUGHTS, LITE_THOUGHTS = 5, 2
+"""Most thoughts in a prompt, the persona's mood of now and not its history; and with PROMPT_LITE_MODE."""
+
+
+def wanted(asked: Asked) -> Sequence[Branch]:  # noqa: ARG001
+    """Return nothing to read: the diary's part brings the thoughts."""
+    return ()
+
+
+def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
+    s = asked.settings
+    if not s.enable_thoughts or asked.skips_history:
+        return Built([])
+    shown = section_diary.build(asked, rows, lists).value or ()
+    limit = LITE_THOUGHTS if s.prompt_lite_mode else THOUGHTS
+    lines, left_out = thought_lines(table.DIARY.rows_in(rows), limit, times.zone(s.timezone) or UTC, shown=shown)
+    return Built(lines, tuple(left_out))
+
+
+def thought_lines(
+    entries: Iterable[DiaryEntry], limit: int, zone: tzinfo, *, shown: Iterable[str] = ()
+) -> tuple[list[str], list[LeftOut]]:
+    """Return the last thoughts as lines, oldest first, and what was left out."""
+    lines: list[str] = []
+    left_out: list[LeftOut] = []
+    diary = [collapsed(line) for line in shown]
+    for entry in reversed(by_age(entry for entry in entries if shown_text(entry.personal_thought))):
+        text = mark_opening(one_line(entry.personal_thought))
+        line = " ".join(filter(None, (stamp(entry.timestamp, zone), text)))
+        words, reason = collapsed(entry.personal_thought), ""
+        if any(holds_words(each, words) for each in diary):
+            reason = "visible"
+        elif collapsed(line) in map(collapsed, lines):
+            reason = "duplicate"
+        elif len(lines) >= limit:
+            reason = "limit"
+        if reason:
+            left_out.append(LeftOut("thoughts", reason, str(entry.id)))
+        else:
+            lines.append(line)
+    return lines[::-1], left_out
