@@ -8,7 +8,7 @@ from typing import Any
 
 from ..shapes import SOURCES, Hit
 from ..text.folding import clean
-from ..text.hits import known_name
+from ..text.hits import iso_time, known_name
 
 CONTEXT_KEYS: tuple[tuple[str, str], ...] = (
     ("history_current_chat", "always"),
@@ -83,11 +83,11 @@ def read_hits(given: Any) -> tuple[list[Hit], int]:
         text = item.get("snippet") if isinstance(item, Mapping) else None
         if not isinstance(item, Mapping) or not isinstance(text, str):
             continue
-        row, when, tags = item.get("id"), item.get("timestamp"), item.get("tags")
+        row, tags = item.get("id"), item.get("tags")
         hit: Hit = {
             "source": item["source"] if item.get("source") in SOURCES else "memories",
             "id": row if isinstance(row, int) and not isinstance(row, bool) else 0,
-            "timestamp": when if isinstance(when, str) else "",
+            "timestamp": iso_time(item.get("timestamp")),
             "snippet": clean(text),
             "tags": [clean(tag) for tag in tags if isinstance(tag, str)] if isinstance(tags, (list, tuple)) else [],
         }

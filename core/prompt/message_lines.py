@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from ..context.incoming import describe_reply
@@ -148,8 +149,7 @@ class MessageLines:
         return lines
 
     def _build_memory(self, hit: Hit) -> Line:
-        moment = times.parse_time(hit.get("timestamp"))
-        time = f"{stamp(moment, self.zone)} " if moment else ""
+        time = f"{stamp(datetime.fromisoformat(hit['timestamp']), self.zone)} " if hit["timestamp"] else ""
         text = one_line(hit["snippet"])
         if not hit.get("speaker"):
             return Line(MEMORIES, mark_opening(text), time, hit)
