@@ -85,7 +85,6 @@ def name_reason(status: int | None) -> str:
 
 
 def _post(url: str, body: bytes, api_key: str, timeout_seconds: float) -> tuple[int, Mapping[str, str], bytes]:
-    """Post a JSON body and return status, headers and body of the answer, whatever the status."""
     import httpx2  # noqa: PLC0415 - heavy, and needed where a server is asked
 
     headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}

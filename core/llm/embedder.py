@@ -83,7 +83,6 @@ def is_local(embedder: Any) -> bool:
 
 
 def ask(embedder: Any, texts: Sequence[str], timeout_seconds: float) -> list[list[float]]:
-    """Return one vector for each text."""
     failed: EmbedderError
     try:
         return _read_vectors(call_timed(embedder.embed, "texts", {"texts": list(texts)}, timeout_seconds), len(texts))
@@ -144,7 +143,6 @@ class EndpointEmbedder:
         return read_endpoint(self.url, ROUTE, "EMBEDDER", "remove EMBEDDER to work by words alone")
 
     def embed(self, texts: Sequence[str]) -> list[Any]:
-        """Return one vector for each text, asking for some at once."""
         url = self.check()
         return [vector for some in split_batches(texts, self.batch) for vector in self._ask(url, some)]
 

@@ -55,19 +55,15 @@ def save_transcript(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> TranscriptSaved:
-    """Store what is new in a list of messages, and the answer to its last line.
+    """Store what is new in a list of messages, and the answer to its last line; return what became of them.
 
     Args:
         messages: `{role, content}` each, oldest first; content is a text. Roles user, assistant and character (with
             a `name`: another character of a group) are lines, others are passed over, and so are blank texts. `name`
             of a message says who else spoke than the scope says.
         answer: what the persona answered to the last line; None or blank for nothing.
-        name: of who speaks, shown in history lines.
-        persona_name: of the persona, likewise; None for that by which its memories call it.
+        name, persona_name: of who speaks and of the persona, as history lines show them.
         scope: with the conversation the list is of.
-
-    Returns:
-        How many lines were saved, edited, and became alternatives.
 
     Raises:
         MessageError: the scope names no conversation, or a text is over 16 MB.

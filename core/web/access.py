@@ -45,7 +45,6 @@ class TokenReader:
         self._remembered: dict[bytes, AccessToken] = {}
 
     async def find(self, text: str, db: Database) -> AccessToken | None:
-        """Return the token with this text, None for none that holds."""
         if read_token_id(text) is None:
             return None
         shown = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
@@ -74,7 +73,6 @@ def get_token(request: HTTPConnection) -> AccessToken:
 
 
 def read_scope(token: AccessToken, **said: Any) -> Scope:
-    """Return the scope of a request: what its token stands for, narrowed by what the request says."""
     try:
         return narrow_scope(token, **said)
     except ScopeError as error:
@@ -109,7 +107,6 @@ class Sessions:
         self._ends: dict[str, datetime] = {}
 
     def begin(self, now: datetime) -> str:
-        """Return the value of a cookie that holds from now for LIFETIME."""
         self._ends = {value: end for value, end in self._ends.items() if end > now}
         value = secrets.token_urlsafe(32)
         self._ends[value] = now + LIFETIME

@@ -152,7 +152,6 @@ class WrittenAnswer(BaseModel):
 
     @classmethod
     def of_result(cls, result: WriteResult) -> Self:
-        """Return the answer about a write."""
         return cls(stored=result.stored, id=result.id, reason=result.reason, notes=list(result.notes))
 
 

@@ -324,7 +324,6 @@ def is_known_host(host: str, listening_on: str, allowed: Collection[str] = ()) -
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine reaches what listens there."""
     address = _parse_address(host.strip("[]"))
     return host.lower() == "localhost" or (address is not None and address.is_loopback)
 

@@ -109,21 +109,19 @@ def build_prompt(host: Host, body: PromptBody) -> PromptAnswer:
 @router.post("/messages")
 def save_messages(host: Host, body: MessagesBody) -> SavedMessagesAnswer:
     """Store messages, oldest first, each once, and the persona's replies; none is stored where one is wrong."""
-    read = [(each, *host.read_message(each.message)) for each in body.messages]
-    for _, message, scope in read:
-        _check_place(message, scope)
+    read = [(each, *_read_line(host, each.message)) for each in body.messages]
     return SavedMessagesAnswer(messages=[_save(host, *each) for each in read])
 
 
 @router.post("/turns")
 def save_turn(host: Host, body: TurnBody) -> SavedAnswer:
     """Store a whole turn: the message, the persona's reply, and what of it counts as said a moment ago."""
-    return _save(host, body, *host.read_message(body.message))
+    return _save(host, body, *_read_line(host, body.message))
 
 
 def _save(host: HostCall, new: NewMessage, message: dict[str, Any], scope: Scope) -> SavedAnswer:
-    path = _check_place(message, scope)
-    saved = chat_history_cache.save_message({**message, "interface_path": path}, scope=scope, **host.asking)
+    path = message["interface_path"]
+    saved = chat_history_cache.save_message(message, scope=scope, **host.asking)
     answer = SavedAnswer.of_result(saved)
     if (reply := new.reply) is not None:
         asking = {**host.asking, "message_id": reply.message_id, "scope": replace(scope, conversation=path)}
@@ -136,11 +134,13 @@ def _save(host: HostCall, new: NewMessage, message: dict[str, Any], scope: Scope
     return answer
 
 
-def _check_place(message: dict[str, Any], scope: Scope) -> str:
-    path = message.get("interface_path") or scope.conversation
+def _read_line(host: HostCall, message: HostMessage) -> tuple[dict[str, Any], Scope]:
+    """Return a message with its conversation, and the scope it is said in."""
+    line, scope = host.read_message(message)
+    path = line.get("interface_path") or scope.conversation
     if not path:
         raise Refused(422, "interface_path is missing. A message that is stored needs its conversation.")
-    return str(path)
+    return {**line, "interface_path": path}, scope
 
 
 ConversationPath = Annotated[

@@ -83,8 +83,6 @@ class Asked(NamedTuple):
 
 
 class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
-    """What the SDK asks of an authorization server."""
-
     def __init__(self, context: WebContext, public_url: str) -> None:
         self._context = context
         self._codes: dict[str, tuple[AuthorizationCode, shapes.AccessToken]] = {}
@@ -120,7 +118,6 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         client_info.client_secret = self._find_secret(client_info)
 
     async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
-        """Return a program that registered here."""
         return self._find_client(client_id)
 
     def _find_client(self, client_id: str) -> OAuthClientInformationFull | None:
@@ -209,7 +206,6 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return self._build_answer(client, new["id"], new["token"])
 
     async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> RefreshToken | None:
-        """Return a refresh token that holds."""
         found = await run_in_threadpool(self._find_row, client, refresh_token)
         scopes = (client.scope or "").split()
         return RefreshToken(token=refresh_token, client_id=client.client_id, scopes=scopes) if found else None

@@ -30,8 +30,6 @@ Function = TypeVar("Function", bound=Work)
 
 
 class Tool(NamedTuple):
-    """One tool, as it is listed and as it is run."""
-
     listed: types.Tool
     takes: type[schemas.Arguments]
     work: Work

@@ -43,7 +43,6 @@ class AnswerReader:
 
     @property
     def is_too_long(self) -> bool:
-        """Whether more came than is kept."""
         return self._size > MAX_BYTES
 
     @property

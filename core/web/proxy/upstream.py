@@ -63,7 +63,6 @@ class Upstream:
 
 
 def _choose_headers(headers: Mapping[str, str], settings: Settings) -> dict[str, str]:
-    """Return the headers sent to the model server: the request's own, and the key."""
     listed = {each.strip().lower() for each in headers.get("connection", "").split(",")}
     kept = {
         name: value

@@ -116,7 +116,6 @@ class Page:
 
     @cached_property
     def admin(self) -> AdminCall:
-        """What a screen works with: database, settings and the scope of the persona, read once."""
         return open_admin_call(self.context, self.persona)
 
     @property
@@ -128,7 +127,6 @@ class Page:
         return self.admin.call.settings
 
     def asking(self) -> dict[str, Any]:
-        """Return what a door is passed: database, settings, and the scope of the persona."""
         return self.admin.asking
 
     def operating(self) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from collections.abc import Sequence
+from typing import Any, cast
 
 from pydantic import BaseModel
 from starlette.responses import Response
@@ -98,35 +99,38 @@ def release(page: Page) -> Response:
 # What is started by hand: consolidation, pruning
 
 
-class Outcome(NamedTuple):
-    """What became of it."""
-
-    title: str
-    lines: list[str]
-    items: list[tuple[int, tuple[str, ...]]] = []  # noqa: RUF012 - never changed
-    """Ids and reasons of what was pruned, or would be."""
-    next_action: str = ""
-    """It was a trial, and this does it in earnest; blank where there is nothing to do."""
-    next_words: str = ""
-    """What is on its button."""
-
-
 def run(page: Page) -> Response:
     action, model = page.field("action"), page.context.model
     if action == "consolidate":
         done = lifelong.trigger_memory_consolidation(REASON, model=model, **page.asking())
-        outcome = Outcome("Consolidation", _describe_cycle(done))
-    elif action == "deep":
+        return _render_outcome(page, "Consolidation", _describe_cycle(done))
+    if action == "deep":
         done = lifelong.deep_consolidation(reason=REASON, model=model, **page.asking())
-        outcome = Outcome("Deep consolidation", _describe_cycle(done))
-    elif action in ("try_deep", "try_pruning", "prune"):
-        outcome = _prune(page, action)
-    else:
-        raise Refused(422, "The form named no action. Press one of its buttons.")
-    texts = table_figures.texts(page.db, page.persona, [row_id for row_id, _ in outcome.items[:MOST_SHOWN]])
-    return page.render(
-        "outcome.html.j2", title=outcome.title, screen="upkeep", outcome=outcome, texts=texts, most=MOST_SHOWN
-    )
+        return _render_outcome(page, "Deep consolidation", _describe_cycle(done))
+    if action in ("try_deep", "try_pruning", "prune"):
+        return _prune(page, action)
+    raise Refused(422, "The form named no action. Press one of its buttons.")
+
+
+def _render_outcome(
+    page: Page,
+    title: str,
+    lines: list[str],
+    pruned: Sequence[tuple[int, tuple[str, ...]]] = (),
+    *,
+    next_action: str = "",
+    button: str = "",
+) -> Response:
+    """Show what was done; of a trial what would be archived, and the button that does it."""
+    texts = table_figures.texts(page.db, page.persona, [row_id for row_id, _ in pruned[:MOST_SHOWN]])
+    shown: dict[str, Any] = {
+        "lines": lines,
+        "pruned": pruned,
+        "next_action": next_action,
+        "button": button,
+        "texts": texts,
+    }
+    return page.render("outcome.html.j2", title=title, screen="upkeep", most=MOST_SHOWN, **shown)
 
 
 def _describe_cycle(done: CycleResult) -> list[str]:
@@ -142,7 +146,7 @@ def _describe_cycle(done: CycleResult) -> list[str]:
     return lines
 
 
-def _prune(page: Page, action: str) -> Outcome:
+def _prune(page: Page, action: str) -> Response:
     """Prune, or show first what pruning or a deep consolidation would archive."""
     done = lifelong.prune_ltm(dry_run=action != "prune", **page.asking())
     count, settings = plural(done, "item"), page.settings
@@ -154,9 +158,10 @@ def _prune(page: Page, action: str) -> Outcome:
         "be restored from the archive."
     )
     if action == "prune":
-        return Outcome("Pruning", [f"{count} archived.", rule], list(done.items))
+        return _render_outcome(page, "Pruning", [f"{count} archived.", rule], done.items)
     lines = [f"{count} would be archived{' first' if action == 'try_deep' else ''}. Nothing was changed yet.", rule]
     if action == "try_deep":
         button = f"Archive {count} and consolidate" if done else "Consolidate deeply"
-        return Outcome("Deep consolidation", lines, list(done.items), "deep", button)
-    return Outcome("Pruning, tried", lines, list(done.items), "prune" if done else "", f"Archive these {count}")
+        return _render_outcome(page, "Deep consolidation", lines, done.items, next_action="deep", button=button)
+    button = f"Archive these {count}" if done else ""
+    return _render_outcome(page, "Pruning, tried", lines, done.items, next_action="prune", button=button)
