@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 pytest.importorskip("fastapi", reason="the page needs the extra admin")
@@ -9,12 +11,14 @@ pytest.importorskip("fastapi", reason="the page needs the extra admin")
 from core.memories.rules import INSTRUCTION, KINDS
 from core.search.ranking.weights import WEIGHTS
 from core.web.admin.pages import formats
+from core.web.admin.pages.page import environment
 
 
 def test_every_kind_and_every_reason_of_the_ranking_has_words_for_people() -> None:
     """A new one without words would be shown as the program writes it."""
-    assert {*KINDS, INSTRUCTION, ""} == set(formats.KIND_NAMES)
-    assert set(WEIGHTS) <= set(formats.REASONS)
+    words: Any = environment().get_template("_words.html.j2").module
+    assert {*KINDS, INSTRUCTION, ""} == set(words.KIND_NAMES)
+    assert set(WEIGHTS) <= set(words.REASONS)
 
 
 def test_the_archive_says_why_an_item_is_there() -> None:

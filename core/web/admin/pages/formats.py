@@ -14,83 +14,6 @@ from ....access.rules import show_key
 FOLDED_CHARS = 320
 """Longest text that is shown unfolded."""
 
-KIND_NAMES: Mapping[str, str] = {
-    "FactsAboutUser": "Facts about a person",
-    "PastEvents": "Past events",
-    "SelfBeliefs": "Beliefs about itself",
-    "Objectives": "Objectives",
-    "KeyFacts": "Key facts",
-    "Emotions": "Emotions",
-    "Mood": "Mood",
-    "chat": "Kept from a chat",
-    "saved": "Saved on request",
-    "instruction": "Standing instruction",
-    "": "Unsorted",
-}
-PROVENANCES: Mapping[str, str] = {
-    "host": "the application stored it",
-    "model": "a model wrote it",
-    "extract": "kept as it was said, without a model",
-    "manual": "written by hand",
-    "import": "from a file",
-}
-PRIVACY_NAMES: Mapping[str, str] = {
-    "": "as by default",
-    "none": "everything may be kept",
-    "partial": "nothing for the long term",
-    "full": "not to be remembered",
-}
-TIER_NAMES: Mapping[str, str] = {"long_term": "Long term", "session": "Session"}
-
-SECTION_NAMES: Mapping[str, str] = {
-    "history_current_chat": "Lines of this conversation",
-    "history_recent": "Lines of other conversations",
-    "thoughts": "Diary and thoughts",
-    "ai_diary": "Diary",
-    "tags_placeholder": "Tags",
-    "standing_wishes": "Standing instructions",
-    "short_term": "Said elsewhere a moment ago",
-}
-"""Sections whose name says it badly."""
-
-LEFT_OUT: Mapping[str, str] = {
-    "duplicate": "it says what another item in the prompt says",
-    "visible": "it can be read in the history of the prompt already",
-    "echo": "it is an echo of what the persona was shown",
-    "private": "whoever asks may not see it",
-    "privacy": "a person asked not to be remembered",
-    "expired": "it has expired",
-    "destination": "it may go into a local prompt alone",
-    "limit": "its list was full",
-    "blank": "it has no text",
-    "hidden": "it was hidden",
-    "noise": "it says nothing",
-    "invalid": "it cannot be read",
-    "cut": "the prompt would have been too large",
-}
-
-REASONS: Mapping[str, str] = {
-    "own": "words of its own",
-    "turn": "words of the turn it stands in",
-    "share": "its best passage",
-    "context": "words in and around it",
-    "session": "the session it belongs to",
-    "beside": "a better one beside it",
-    "person": "who said it",
-    "near": "said here, or where you take part",
-    "first": "it tells of the one who asks",
-    "length": "its length",
-    "time": "it names a time",
-    "number": "it names a number",
-    "day": "the day that is asked for",
-    "days_after": "the days after the one asked for",
-    "month": "the month that is asked for",
-    "meaning": "what it means",
-    "meaning_near": "what it and the turns around it mean",
-    "meaning_after": "what the turn after it means",
-}
-"""Reasons of `search.ranking.weights`, as people read them."""
-
 
 def shorten(text: str, most: int = FOLDED_CHARS) -> str:
     if len(text) <= most:
@@ -154,13 +77,9 @@ def filters() -> dict[str, Any]:
         "moment": moment,
         "exact": exact,
         "near": near,
-        "kind_name": lambda kind: KIND_NAMES.get(kind, kind),
         "archive_reason": archive_reason,
-        "provenance_name": lambda provenance: PROVENANCES.get(provenance, provenance or "not known"),
-        "privacy_name": lambda level: PRIVACY_NAMES.get(level, level),
         "as_json": as_json,
         "words_of": words_of,
-        "section_name": lambda name: SECTION_NAMES.get(name, words_of(name)),
         "plural": plural,
         "shown_key": show_key,
     }

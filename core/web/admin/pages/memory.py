@@ -18,7 +18,7 @@ from ....memories import table_figures, table_sources
 from ....memories.rules import INSTRUCTION
 from ...bodies import ItemSearch
 from ...errors import Refused
-from .formats import TIER_NAMES, plural
+from .formats import plural
 from .page import SPLIT_COMMAS, Fraction, Id, Ids, Key, Offset, Page, Words, name_items, split_ids
 
 TEMPLATE = "memory.html.j2"
@@ -81,7 +81,7 @@ def _count_items(page: Page) -> dict[str, Any]:
     """Return how many items hold by tier, and how many were known at the end of each of the last weeks."""
     tiers: Counter[str] = Counter()
     for kind in table_figures.count_kinds(page.db, page.persona):
-        tiers[TIER_NAMES.get(kind.tier, kind.tier or "No tier")] += kind.items
+        tiers[kind.tier] += kind.items
     now = page.db.clock()
     ends = [now - timedelta(weeks=back) for back in reversed(range(WEEKS))]
     return {"tiers": tiers, "weeks": list(zip(ends, table_figures.count_by(page.db, page.persona, ends), strict=True))}

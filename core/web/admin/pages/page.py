@@ -55,7 +55,6 @@ def environment() -> Environment:
         auto_reload=False,
     )
     templates.filters.update(formats.filters())
-    templates.globals.update(TIER_NAMES=formats.TIER_NAMES, LEFT_OUT=formats.LEFT_OUT, REASONS=formats.REASONS)
     return templates
 
 
