@@ -103,23 +103,18 @@ class ImportAnswer(BaseModel):
     dry_run: bool
 
 
-class PrunedAnswer(BaseModel):
-    """How many items were archived, or with dry_run would be."""
-
-    pruned: int = Field(examples=[3])
-    notes: list[str] = []
-
-
 class PrunedItem(BaseModel):
     id: RowId
     reasons: list[str] = Field(examples=[["age", "importance"]])
 
 
-class PrunedItemsAnswer(PrunedAnswer):
-    """How many items, and which of them: the first 1,000."""
+class PrunedAnswer(BaseModel):
+    """How many items were archived, or with dry_run would be, and which of them: the first 1,000."""
 
+    pruned: int = Field(examples=[3])
+    notes: list[str]
     items: list[PrunedItem]
-    dry_run: bool
+    dry_run: bool = False
 
 
 class ForgottenAnswer(BaseModel):

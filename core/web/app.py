@@ -169,12 +169,10 @@ def _make_bare(context: WebContext, lifespans: list[Any]) -> FastAPI:
 
 
 def _add_admin(app: FastAPI, context: WebContext) -> None:
-    from .admin import memory, operations, pages  # noqa: PLC0415 - loaded where it is served
+    from .admin import api, pages  # noqa: PLC0415 - loaded where it is served
 
-    for group in (memory, operations):  # `/memory/{id}` stands behind its neighbours
-        app.include_router(
-            group.router, prefix=ADMIN, dependencies=[*bodies.OPERATOR, *_CHECKED], responses=bodies.REFUSALS
-        )
+    dependencies = [*bodies.OPERATOR, *_CHECKED]
+    app.include_router(api.router, prefix=ADMIN, dependencies=dependencies, responses=bodies.REFUSALS)
     app.include_router(pages.router(context), prefix=ADMIN)
     app.mount(f"{ADMIN}/static", pages.StaticPage(directory=pages.STATIC))
 

@@ -168,7 +168,8 @@ def test_l32_consolidation_and_pruning_by_hand(operator: Operator, life: Life) -
     assert operator.post("/memory/deep_consolidation", reason="deeply")["pruned"] == 1
     life.item("a mood", days=8, tier="session")
     life.item("a mood here", days=8, tier="session", path=HERE)
-    assert operator.post("/memory/prune_session_ttl", history_uid=HERE) == {"pruned": 1, "notes": []}
+    expired = operator.post("/memory/prune_session_ttl", history_uid=HERE)
+    assert (expired["pruned"], expired["notes"], expired["items"][0]["reasons"]) == (1, [], ["expired"])
     short = operator.post("/memory/prune_session_ttl", ttl_sec=30)
     assert short["pruned"] == 1 and "60" in short["notes"][0]
     waiting = operator.post("/memory/consolidate", wait=False)

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from core.errors import StoreReadError
 from core.transfer import items
 from core.web import guard
-from core.web.admin import memory as transfer
+from core.web.admin import api as transfer
 from tests.spec.admin_world import BEARER, Operator
 from tests.spec.lifelong_world import Life
 from tests.spec.proxy_world import serving

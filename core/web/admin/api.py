@@ -1,38 +1,47 @@
-"""The operator's routes of memory items: whole files, pruning and consolidation, search, edits of one and of many."""
+"""The operator's routes: items in files, one by one and in bulk; pruning and consolidation; relationships; metrics."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Path, Query, UploadFile
-from starlette.responses import StreamingResponse
+from starlette.responses import PlainTextResponse, StreamingResponse
 
-from ... import lifelong
+from ... import forgetting, jobs, lifelong, relationships
 from ...base.wire_ids import LARGEST_ID
 from ...config.flags import PruneMode
 from ...errors import ItemNotFoundError
-from ...lifelong import BulkResult, CycleResult
-from ...memories.rules import DEFAULT_KIND
+from ...jobs.rules import STATES
+from ...lifelong import BulkResult, CycleResult, table_runs
+from ...memories import table_figures
+from ...memories.rules import DEFAULT_KIND, KINDS, TIERS
+from ...relationships.rules import MOST_LISTED
 from ...scope import Scope
 from ...transfer.items import DEFAULT_LIMIT, export_items, import_items
 from ...transfer.items.formats import MAX_BYTES, MAX_ITEMS, Syntax, too_large
 from ..access import AdminCall
 from ..answers import (
     DeletedAnswer,
+    ForgottenAnswer,
     ImportAnswer,
     ItemAnswer,
     ItemPageAnswer,
     PrunedAnswer,
     PrunedItem,
-    PrunedItemsAnswer,
+    RelationshipAnswer,
+    RelationshipChanged,
+    RelationshipsAnswer,
     VersionsAnswer,
 )
 from ..bodies import (
     NOT_FOUND,
+    Admin,
     DryRun,
     EditBody,
+    ForgetBody,
     HistoryUid,
     IdsBody,
     ItemSearch,
@@ -40,11 +49,12 @@ from ..bodies import (
     MemoryAdmin,
     PinBody,
     Reason,
+    RelationshipBody,
     RetagBody,
 )
 from ..errors import Refused, refuse_bad_values
 
-router: APIRouter = APIRouter(tags=["Memory"])
+router: APIRouter = APIRouter(tags=["Operator"])
 
 CHUNK_CHARS = 65_536
 """What is sent at once: a piece of text an item would cost a change of threads each."""
@@ -129,8 +139,7 @@ def prune_session_ttl(
     ] = None,
 ) -> PrunedAnswer:
     """Archive the session items that have expired."""
-    done = lifelong.prune_session_by_ttl(ttl_sec, history_uid, **admin.asking)
-    return PrunedAnswer(pruned=int(done), notes=list(done.notes))
+    return _answer_pruned(lifelong.prune_session_by_ttl(ttl_sec, history_uid, **admin.asking))
 
 
 @router.post("/memory/prune_ltm")
@@ -140,11 +149,15 @@ def prune_ltm(
     max_importance: Annotated[float | None, Query(ge=0, le=1, description="PRUNE_MAX_IMPORTANCE by default.")] = None,
     mode: Annotated[PruneMode | None, Query(description="any, or all; PRUNE_MODE by default.")] = None,
     dry_run: DryRun = False,
-) -> PrunedItemsAnswer:
+) -> PrunedAnswer:
     """Archive the long-term items that are too old or too unimportant; pinned and saved ones stay."""
     done = lifelong.prune_ltm(None, max_age_days, max_importance, mode, dry_run=dry_run, **admin.asking)
-    listed = [PrunedItem(id=item, reasons=list(reasons)) for item, reasons in done.items[:MOST_SHOWN]]
-    return PrunedItemsAnswer(pruned=int(done), notes=list(done.notes), items=listed, dry_run=dry_run)
+    return _answer_pruned(done, dry_run=dry_run)
+
+
+def _answer_pruned(done: lifelong.Pruned, *, dry_run: bool = False) -> PrunedAnswer:
+    items = [PrunedItem(id=item, reasons=list(reasons)) for item, reasons in done.items[:MOST_SHOWN]]
+    return PrunedAnswer(pruned=int(done), notes=list(done.notes), items=items, dry_run=dry_run)
 
 
 @router.post("/memory/consolidate")
@@ -241,3 +254,78 @@ def history(admin: MemoryAdmin, id: OneId) -> VersionsAnswer:  # noqa: A002 - as
 
 def _read_item(admin: AdminCall, row_id: int) -> ItemAnswer:
     return ItemAnswer.model_validate(lifelong.get_item(row_id, operator=True, **admin.asking))
+
+
+# Relationships, forgetting, numbers for Prometheus
+
+UserId = Annotated[str, Query(min_length=1, max_length=255, description="interface/id", examples=["telegram_bot/u1"])]
+
+
+@router.get("/relationship")
+def get_relationship(admin: Admin, user_id: UserId) -> RelationshipAnswer:
+    """Return how the persona stands to a person, faded up to now; zeros for an unknown one."""
+    return RelationshipAnswer.model_validate(relationships.get(user_id, **admin.asking))
+
+
+@router.get("/relationship/recent", name="recent")
+def list_relationships(admin: Admin, limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20) -> RelationshipsAnswer:
+    """Return the persona's relationships, the newest interaction first."""
+    recent = relationships.list_recent(limit, **admin.asking)
+    return RelationshipsAnswer.model_validate({"relationships": recent})
+
+
+@router.post("/relationship/update")
+def update_relationship(admin: Admin, body: RelationshipBody) -> RelationshipChanged:
+    """Add to affinity and trust of a person, or name them; it counts as no interaction."""
+    done = relationships.adjust(
+        body.user_id, body.affinity_delta, body.trust_delta, body.username, touch=False, **admin.asking
+    )
+    return RelationshipChanged.model_validate({**done.relationship, "stored": done.stored, "reason": done.reason})
+
+
+@router.post("/forget")
+def forget(admin: Admin, body: ForgetBody, dry_run: DryRun = False) -> ForgottenAnswer:
+    """Delete everything of one participant, conversation or memory for good; nothing brings it back."""
+    done = forgetting.forget(**body.model_dump(), dry_run=dry_run, **admin.asking)
+    return ForgottenAnswer.model_validate(done.as_dict())
+
+
+_TEXT = {"text/plain": {"schema": {"type": "string"}}}
+
+
+@router.get(
+    "/metrics",
+    response_class=PlainTextResponse,
+    responses={200: {"description": "Prometheus text.", "content": _TEXT}},
+)
+def metrics(admin: Admin) -> PlainTextResponse:
+    """Return the numbers of one persona in the text form that Prometheus reads."""
+    try:
+        from prometheus_client import CollectorRegistry, Gauge, generate_latest  # noqa: PLC0415 - an extra of its own
+    except ModuleNotFoundError:
+        raise Refused(503, "Metrics need the extra `metrics`: pip install 'prompt-engine[metrics]'.") from None
+    registry = CollectorRegistry()
+
+    def add(name: str, text: str, labels: tuple[str, ...], rows: Mapping[tuple[str, ...], float]) -> None:
+        gauge = Gauge(f"prompt_engine_{name}", text, labels, registry=registry)
+        for values, number in sorted(rows.items()):
+            (gauge.labels(*values) if labels else gauge).set(number)
+
+    db, persona = admin.call.db, admin.call.persona
+    items: Counter[tuple[str, ...]] = Counter({(kind, tier): 0 for kind in KINDS for tier in TIERS})
+    for each in table_figures.count_kinds(db, persona):
+        items[each.kind if each.kind in KINDS else "other", each.tier if each.tier in TIERS else "other"] += each.items
+    add("memory_items", "Memory items that hold.", ("kind", "tier"), items)
+    archived = table_figures.count_archived(db, persona)
+    add("memory_items_archived", "Memory items that are archived or replaced.", (), {(): archived})
+    operations: Counter[tuple[str, ...]] = Counter({(state,): 0 for state in STATES})
+    for states in jobs.count_operations(**admin.asking).values():
+        operations.update({(state,): number for state, number in states.items()})
+    add("operations", "Operations of the queue.", ("state",), operations)
+    run = next((row for row in table_runs.read_newest(db, persona, 20) if row.finished_at is not None), None)
+    if run is not None:
+        ended, kind = run.finished_at.timestamp(), (run.kind,)
+        add("last_run_finished_timestamp_seconds", "When the last run ended.", ("kind",), {kind: ended})
+        add("last_run_failed", "1 where the last run noted an error.", ("kind",), {kind: int(bool(run.error))})
+    add("up", "1 while the database answers.", (), {(): 1})
+    return PlainTextResponse(generate_latest(registry), media_type="text/plain; version=0.0.4; charset=utf-8")
