@@ -49,7 +49,7 @@ def resolve(model: Model | None, settings: Settings, db: Database | None = None)
         return given
     if given is not None:
         defaults.check_model(given)
-        return _meter(given, "the application's own", db)
+        return MeteredModel(given, "the application's own", db) if db is not None else given
     if not settings.llm_base_url.strip():
         return None
     name = settings.llm_model.strip()
@@ -59,11 +59,9 @@ def resolve(model: Model | None, settings: Settings, db: Database | None = None)
         api_key=settings.llm_api_key,
         timeout_seconds=settings.llm_timeout_seconds,
     )
-    return _meter(client, client.model, db) if client.model else None
-
-
-def _meter(model: Model, name: str, db: Database | None) -> Model:
-    return model if db is None else MeteredModel(model, name, db)
+    if not client.model:
+        return None
+    return MeteredModel(client, client.model, db) if db is not None else client
 
 
 def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings, **options: Any) -> str:

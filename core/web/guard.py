@@ -104,14 +104,18 @@ class Guard:
 
     def _respond(self, refused: errors.Refused, scope: Scope, area: Area) -> Response:
         """Return a refusal in the form that the sender of the request reads."""
-        path, status = path_below(scope), refused.status_code
-        if area == "proxy":
-            return refused.respond(_write_dialect(refused.answer))
-        if _is_below(path, MCP):
+        path, status, answer = path_below(scope), refused.status_code, refused.answer
+        if area == "proxy":  # clients of the OpenAI dialect show `error.message` and nothing else
+            field = answer.fields[0] if answer.fields else None
+            error = {"message": answer.message, "type": answer.error, "param": field, "code": answer.error}
+            return refused.respond({**answer.model_dump(), "error": error})
+        if _is_below(path, MCP):  # clients of MCP show the message of a JSON-RPC error and nothing else
             if status == 401 and self._context.oauth is not None:
                 where = f'Bearer resource_metadata="{self._context.oauth.metadata}"'
                 refused.headers = {**(refused.headers or {}), "WWW-Authenticate": where}
-            return refused.respond(_write_json_rpc(status, refused.answer))
+            data, code = {"error": answer.error, "fields": answer.fields}, -32600 if status < 500 else -32603
+            failed = {"code": code, "message": answer.message, "data": data}
+            return refused.respond({"jsonrpc": "2.0", "id": None, "error": failed})
         is_browser = scope["method"] in READING and "text/html" in Headers(scope=scope).get("accept", "")
         if area == "admin" and status == 401 and is_browser:
             return lead_to_login(scope, _name_page(scope))
@@ -212,20 +216,6 @@ def _name_page(scope: Scope) -> str:
         return ""
     query = scope["query_string"].decode("latin-1")[:6000]
     return f"{path}?{query}" if query else path
-
-
-def _write_dialect(answer: errors.ErrorAnswer) -> Mapping[str, Any]:
-    """Return a refusal as clients of the OpenAI dialect read it: they show `error.message` and nothing else."""
-    field = answer.fields[0] if answer.fields else None
-    error = {"message": answer.message, "type": answer.error, "param": field, "code": answer.error}
-    return {**answer.model_dump(), "error": error}
-
-
-def _write_json_rpc(status: int, answer: errors.ErrorAnswer) -> Mapping[str, Any]:
-    """Return a refusal as clients of MCP read it: they show the message of a JSON-RPC error and nothing else."""
-    code = -32600 if status < 500 else -32603
-    error = {"code": code, "message": answer.message, "data": {"error": answer.error, "fields": answer.fields}}
-    return {"jsonrpc": "2.0", "id": None, "error": error}
 
 
 # Paths and bodies
