@@ -203,7 +203,7 @@ def unarchive_entries(db: Database, persona: str, ids: Iterable[int] | None = No
 def _set_hidden(db: Database, persona: str, chosen: Any, **columns: Any) -> int:
     def work(connection: Connection) -> int:
         ids = connection.execute(chosen).scalars().all()
-        return indexed.set_hidden(connection, db, AI_DIARY, persona, ids, **columns)
+        return indexed.set_columns(connection, db, AI_DIARY, persona, ids, **columns)
 
     return db.idempotent_transaction(work, source="ai_diary")
 
@@ -244,7 +244,7 @@ def archive_entry(db: Database, viewer: Viewer, row_id: int) -> bool:
         if not _is_visible(connection, viewer, row_id):
             return False
         now = db.clock()
-        return bool(indexed.set_hidden(connection, db, AI_DIARY, viewer.scope.persona, [row_id], archived_at=now))
+        return bool(indexed.set_columns(connection, db, AI_DIARY, viewer.scope.persona, [row_id], archived_at=now))
 
     return db.idempotent_transaction(work, source="ai_diary")
 

@@ -97,7 +97,7 @@ def archive_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
         now, persona = db.clock(), viewer.scope.persona
         if row.kind == KIND:
             table_sources.close_sources(connection, persona, [row_id])
-        indexed.set_hidden(connection, db, MEMORIES, persona, [row_id], archived_at=now, updated_at=now)
+        indexed.set_columns(connection, db, MEMORIES, persona, [row_id], archived_at=now, updated_at=now)
         return WriteResult(True, row_id)
 
     return memories_table.change_visible(db, viewer, row_id, change, archived=False, note=NO_SUCH)
@@ -114,8 +114,8 @@ def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
         double = _find_equal(connection, persona, row.audience_id, row.participant_key, bytes(row.content_hash or b""))
         if double is not None:
             return WriteResult(False, double, "duplicate")
-        restored = {"archived_at": None, "superseded_by": None, "updated_at": db.clock()}
-        indexed.set_hidden(connection, db, MEMORIES, persona, [row_id], **restored)
+        own = (connection, db, MEMORIES, persona, [row_id])
+        indexed.set_columns(*own, archived_at=None, superseded_by=None, updated_at=db.clock())
         return WriteResult(True, row_id)
 
     return memories_table.change_visible(db, viewer, row_id, change, archived=True, note=NO_SUCH)

@@ -67,9 +67,15 @@ def _release_replaced(removal: Removal, deleted: Collection[int], withdrawn: Col
         staying = [row for row in removal.read_rows(replaced) if row.id not in deleted]
         for is_back, archived_at in ((True, None), (False, now)):
             ids = [row.id for row in staying if (row.superseded_by in withdrawn) is is_back]
-            values = {"superseded_by": None, "archived_at": archived_at, "updated_at": now}
-            removal.counts[memories.name] += indexed.set_hidden(
-                removal.connection, removal.db, MEMORIES, removal.persona, ids, **values
+            removal.counts[memories.name] += indexed.set_columns(
+                removal.connection,
+                removal.db,
+                MEMORIES,
+                removal.persona,
+                ids,
+                superseded_by=None,
+                archived_at=archived_at,
+                updated_at=now,
             )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -132,46 +132,21 @@ def _follow(connection: Connection, source: SourceTable, old: Sequence[Stored], 
         embeddings.drop(connection, source, changed, again=True)
 
 
-def move(
+def set_columns(
     connection: Connection,
     db: Database,
     source: SourceTable,
     persona: str,
     ids: Iterable[int],
-    audience_id: int,
     *,
-    local_only: bool = False,
+    is_local: bool = False,
+    **columns: Any,
 ) -> int:
-    """Give rows another audience, index rows too, and return how many there were."""
-    return _change(connection, db, source, persona, ids, {"audience_id": audience_id}, local_only=local_only)
+    """Set columns of rows, index them as they are then, and return how many there were.
 
-
-def mark_local(
-    connection: Connection, db: Database, source: SourceTable, persona: str, ids: Iterable[int], local: bool
-) -> int:
-    """Let rows stay on this machine, or open them again, index rows too, and return how many there were."""
-    columns = {"local_only": int(local)} if "local_only" in source.table.c else {}
-    return _change(connection, db, source, persona, ids, columns, local_only=local)
-
-
-def set_hidden(
-    connection: Connection, db: Database, source: SourceTable, persona: str, ids: Iterable[int], **columns: Any
-) -> int:
-    """Set columns that decide whether rows can be found (archived_at, quarantined), and keep the index in step."""
-    return _change(connection, db, source, persona, ids, columns)
-
-
-def _change(
-    connection: Connection,
-    db: Database,
-    source: SourceTable,
-    persona: str,
-    ids: Iterable[int],
-    columns: Mapping[str, Any],
-    *,
-    local_only: bool = False,
-) -> int:
-    """Set columns of rows, index them as they are then, and return how many there were."""
+    Args:
+        is_local: their conversation stays on this machine.
+    """
     table, changed = source.table, 0
     ready = {
         name: bindparam(f"new_{name}", value, type_=Time() if isinstance(value, datetime) else table.c[name].type)
@@ -184,7 +159,7 @@ def _change(
             where = (table.c.persona_id == persona, table.c.id.in_(numbers))
             connection.execute(update(table).where(*where).values(ready))
         if numbers:
-            new = lock(connection, source, persona, numbers, local_only=local_only)
+            new = lock(connection, source, persona, numbers, local_only=is_local)
             exchange(connection, db, source, old, new)
         changed += len(old)
     return changed

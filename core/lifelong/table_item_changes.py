@@ -81,7 +81,7 @@ def set_archived(db: Database, seen: ReadScope, ids: Sequence[int], *, archived:
         values: dict[str, Any] = {"archived_at": now} if archived else {"archived_at": None, "superseded_by": None}
         if archived:
             table_sources.close_sources(connection, seen.persona, changed)
-        indexed.set_hidden(connection, db, MEMORIES, seen.persona, changed, **values, updated_at=now)
+        indexed.set_columns(connection, db, MEMORIES, seen.persona, changed, **values, updated_at=now)
         return len(changed)
 
     return _change(db, seen, ids, work)

@@ -108,7 +108,7 @@ def _archived(db: Database, persona: str, where: Any, *, dry_run: bool = False) 
     def archive_batch(connection: Connection, *, above: int) -> list[Any]:
         rows = list(connection.execute(chosen.with_for_update(), {"above": above, "most": BATCH}))
         now, ids = db.clock(), [row.id for row in rows]
-        indexed.set_hidden(connection, db, MEMORIES, persona, ids, archived_at=now, updated_at=now)
+        indexed.set_columns(connection, db, MEMORIES, persona, ids, archived_at=now, updated_at=now)
         return rows
 
     above = -1

@@ -167,7 +167,7 @@ def _read_in_force(connection: Connection, persona: str, audience_id: int, parti
 
 def _hide(connection: Connection, db: Database, persona: str, items: Iterable[Any], **columns: Any) -> None:
     ids = [item.id for item in items]
-    indexed.set_hidden(connection, db, MEMORIES, persona, ids, **columns, updated_at=db.clock())
+    indexed.set_columns(connection, db, MEMORIES, persona, ids, **columns, updated_at=db.clock())
 
 
 def insert_instruction(db: Database, scope: Scope, new: NewInstruction, *, privacy_default: str) -> WriteResult:

@@ -116,7 +116,8 @@ def _mark_rows(
     if source is not CHAT:
         chosen = chosen.where(c.local_only == int(not local))
     ids = connection.execute(chosen).scalars().all()
-    return indexed.mark_local(connection, db, source, persona, ids, local)
+    columns = {} if source is CHAT else {"local_only": int(local)}
+    return indexed.set_columns(connection, db, source, persona, ids, is_local=local, **columns)
 
 
 # Texts the screening hook has flagged: stored unchanged, read by nobody until an operator releases them
@@ -142,6 +143,6 @@ def release_row(db: Database, persona: str, source: SourceTable, row_id: int) ->
 
     def work(connection: Connection) -> int:
         ids = connection.execute(flagged.with_for_update()).scalars().all()
-        return indexed.set_hidden(connection, db, source, persona, ids, quarantined=0)
+        return indexed.set_columns(connection, db, source, persona, ids, quarantined=0)
 
     return bool(db.idempotent_transaction(work, source=source.table.name))

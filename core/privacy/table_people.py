@@ -150,7 +150,7 @@ def _assign_person(
         ids = connection.execute(chosen.where(c.persona_id == persona, c.audience_id == direct)).scalars().all()
         if ids:
             home = _find_direct(connection, db, persona, target)
-            counts[source.table.name] += indexed.move(connection, db, source, persona, ids, home)
+            counts[source.table.name] += indexed.set_columns(connection, db, source, persona, ids, audience_id=home)
     return counts
 
 

@@ -360,7 +360,7 @@ class Change(Values):
         if archive:
             columns: dict[str, Any] = {"archived_at": self.now, "updated_at": self.now}
             columns |= {} if new is None else {"superseded_by": new}
-            indexed.set_hidden(self.connection, db, MEMORIES, persona, ids, **columns)
+            indexed.set_columns(self.connection, db, MEMORIES, persona, ids, **columns)
             return
         h = item_history.c
         for part in chunks(sorted(ids), AT_ONCE):

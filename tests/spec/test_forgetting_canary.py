@@ -234,7 +234,7 @@ def plant_memory(p: Planting) -> dict[str, Any]:
     item = p.item(None, None)
     former = p.stage.remember(f"a {p.word('former')}")
     p.db.transaction(
-        lambda c: indexed.set_hidden(c, p.db, MEMORIES, p.persona, [former], superseded_by=item), source="memories"
+        lambda c: indexed.set_columns(c, p.db, MEMORIES, p.persona, [former], superseded_by=item), source="memories"
     )
     p.add("stored_values", kind="entry", audience_id=1, memory_id=item, name=p.word("name"))
     return {"memory": item}

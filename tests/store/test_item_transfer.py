@@ -142,7 +142,7 @@ def test_l37_what_is_not_read_is_not_exported(db: Database) -> None:
     _import(db, scope, {"items": ["a", "b", "c", {"text": "d", "tier": "session", "timestamp": "2026-03-01"}]})
     rows = _stored(db, scope)
     db.transaction(
-        lambda c: indexed.set_hidden(c, db, MEMORIES, scope.persona, [rows[0].id], archived_at=NOW), source="memories"
+        lambda c: indexed.set_columns(c, db, MEMORIES, scope.persona, [rows[0].id], archived_at=NOW), source="memories"
     )
     t = schema.memories
     timeless = t.update().where(t.c.persona_id == scope.persona, t.c.id == rows[2].id).values(timestamp=None)
@@ -218,7 +218,7 @@ def test_l38_what_was_archived_comes_back(db: Database) -> None:
     _import(db, scope, {"items": ["a"]})
     ids = [row.id for row in _stored(db, scope)]
     db.transaction(
-        lambda c: indexed.set_hidden(c, db, MEMORIES, scope.persona, ids, archived_at=NOW), source="memories"
+        lambda c: indexed.set_columns(c, db, MEMORIES, scope.persona, ids, archived_at=NOW), source="memories"
     )
     assert _import(db, scope, {"items": ["a"]}).imported == 1
 

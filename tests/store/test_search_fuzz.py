@@ -145,9 +145,9 @@ class World:
         flagged = [r.id for r in rows if r.source == "ai_diary" and rng.random() < 0.1]
 
         def work(connection: Any) -> None:
-            indexed.move(connection, db, MEMORIES, self.persona, moved, target)
-            indexed.set_hidden(connection, db, MEMORIES, self.persona, archived, archived_at=NOW)
-            indexed.set_hidden(connection, db, AI_DIARY, self.persona, flagged, quarantined=1)
+            indexed.set_columns(connection, db, MEMORIES, self.persona, moved, audience_id=target)
+            indexed.set_columns(connection, db, MEMORIES, self.persona, archived, archived_at=NOW)
+            indexed.set_columns(connection, db, AI_DIARY, self.persona, flagged, quarantined=1)
 
         db.transaction(work, source="memories")
         if rng.random() < 0.3:

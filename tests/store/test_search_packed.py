@@ -301,7 +301,7 @@ def test_d14_a_row_that_is_hidden_and_shown_again(db: Database, scope: Scope) ->
     pack(db, scope)
     for hidden in (1, 0, 1, 0):
         db.transaction(
-            lambda c, h=hidden: indexed.set_hidden(c, db, MEMORIES, scope.persona, [row], quarantined=h),  # type: ignore[misc]
+            lambda c, h=hidden: indexed.set_columns(c, db, MEMORIES, scope.persona, [row], quarantined=h),  # type: ignore[misc]
             source="memories",
         )
         assert ids(find(db, scope, tags=["food"])) == ([] if hidden else [row])

@@ -68,9 +68,9 @@ def test_t26_only_rows_that_may_be_seen_are_read(db: Database, scope: Scope) -> 
     rows = remember(db, scope, *({"content": f"tofu {n}", "timestamp": ago(minutes=n)} for n in range(5)))
     db.transaction(
         lambda c: [
-            indexed.set_hidden(c, db, MEMORIES, scope.persona, [rows[0]], archived_at=NOW),
-            indexed.set_hidden(c, db, MEMORIES, scope.persona, [rows[1]], superseded_by=rows[4]),
-            indexed.set_hidden(c, db, MEMORIES, scope.persona, [rows[2]], quarantined=1),
+            indexed.set_columns(c, db, MEMORIES, scope.persona, [rows[0]], archived_at=NOW),
+            indexed.set_columns(c, db, MEMORIES, scope.persona, [rows[1]], superseded_by=rows[4]),
+            indexed.set_columns(c, db, MEMORIES, scope.persona, [rows[2]], quarantined=1),
         ],
         source="memories",
     )
