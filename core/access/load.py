@@ -31,7 +31,6 @@ from ..database.engine import Database
 from ..database.schema import audiences, conversations, counters, participants, tag_aliases, tag_links, tags
 from ..database.statements import Part
 from ..database.stored_values import from_key, read_whole
-from ..index.lookups import NO_MATCH
 from ..scope import Privacy, Scope
 from ..shapes import Vocabulary
 from ..tags import table as tags_table
@@ -67,8 +66,8 @@ def _values(scope: Scope, request: Request) -> dict[str, Any]:
         "persona": scope.persona,
         "conversation": scope.conversation or "",
         # The keys of its threads, where it is no thread itself; the sign after the slash ends them.
-        "threads_from": f"{room}/" if has_threads else NO_MATCH,
-        "threads_to": f"{room}0" if has_threads else NO_MATCH,
+        "threads_from": f"{room}/" if has_threads else "",
+        "threads_to": f"{room}0" if has_threads else "",
         "participant": scope.participant or "",
         "server": scope.server,
         "keys": list(dict.fromkeys(keys)) or [""],

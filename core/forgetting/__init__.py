@@ -18,7 +18,7 @@ from ..database import written_files
 from ..database.engine import Database
 from ..database.sources import AI_DIARY, MEMORIES
 from ..errors import MessageError
-from ..index.lookups import HELD
+from ..index.entries import HELD
 from ..memories import shown_texts
 from ..memories.rules import read_id
 from ..scope import KEY_BYTES, Scope, key_text

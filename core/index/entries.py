@@ -18,8 +18,13 @@ from ..database.sources import AI_DIARY, SourceTable
 from ..text.folding import fold
 from ..text.hits import content_digest, stored_tags
 from ..text.words import index_terms
-from .lookups import TERM_BYTES
 
+HELD = "search.held"
+"""In the caches of a database handle: what the process holds of the search tables."""
+WORD, TAG, PHRASE = 0, 1, 2
+"""Kinds of what is looked up. The rows of a phrase are those that hold all of its words."""
+TERM_BYTES = 160
+"""Most bytes of a word in the index."""
 Progress = Callable[[str, int, int], None]
 """Called with what is done, how much of it, and how much in all (0 when unknown)."""
 

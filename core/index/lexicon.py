@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .entries import Entry
-from .lookups import TAG, WORD
+from .entries import TAG, WORD, Entry
 from .segment import Term
 
 MOST_WORDS = 160

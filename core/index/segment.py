@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .entries import Entry, Said
-from .lookups import TAG, WORD
+from .entries import TAG, WORD, Entry, Said
 
 MOST_ROWS = 65_536
 """A place has 2 bytes."""

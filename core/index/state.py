@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Integer, and_, bindparam, literal_column, null, select, type_coerce
 from sqlalchemy.types import NullType
@@ -26,10 +26,9 @@ from ..database.engine import Database
 from ..database.schema import search_block, search_fresh, search_gone, search_segment
 from ..database.statements import Part
 from ..database.stored_values import from_key
-from .entries import Entry
+from .entries import HELD, TAG, WORD, Entry
 from .fresh import decode, is_place
 from .lexicon import FreshWords, Lexicon, SortedWords, merge_words
-from .lookups import HELD, TAG, WORD, Segment
 from .segment import Term, read_head, read_terms
 from .visible import Block, Postings, Visible, add_fresh, build_table
 
@@ -46,6 +45,15 @@ T = TypeVar("T")
 
 class ChangedError(ValueError):
     """The index changed between two reads."""
+
+
+class Segment(NamedTuple):
+    """A segment of the packed index."""
+
+    audience_id: int
+    segment_id: int
+    stamp: int
+    """Tells it from every other one there was."""
 
 
 @dataclass(slots=True)

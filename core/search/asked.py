@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from ..database.dialects import microseconds
-from ..index.lookups import PHRASE, TAG, WORD
+from ..index.entries import PHRASE, TAG, WORD
 from ..text import times
 from ..text.folding import fold
 from ..text.question_words import is_question

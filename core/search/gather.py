@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..base import logs
@@ -12,10 +13,11 @@ from ..database import sources
 from ..database.engine import Database
 from ..database.sources import SourceTable
 from ..errors import CoreError, StoreReadError
-from ..index.lookups import TAG, Limits, Wanted
+from ..index.entries import TAG
 from ..text.question_words import self_words
 from . import table_plain
 from .asked import build_asked, count_docs, with_people
+from .query import Wanted
 from .question.question import Question
 from .ranking.rows import Asked, Candidate, Place, best_first, score_words, tier_then_newest
 from .ranking.weights import rarity_weight
@@ -271,10 +273,10 @@ def _read_newest(current: Round, db: Database, pool: int, most: int) -> list[Can
     found: list[Candidate] = []
     for source in search.query.sources:
         try:
-            limits = _newest_limits(search, db, source, most)
-            if limits != search.limits and most == MOST_COMPARED:
+            since = _find_since(search, db, source, most)
+            if since != search.query.since and most == MOST_COMPARED:
                 current.newest_only += (source.number,)
-            found += table_plain.read_newest(db, search, source, limits, pool, current.rows)
+            found += table_plain.read_newest(db, search, source, since, pool, current.rows)
         except StoreReadError as error:
             note_unread(current, source.number, error)
     if current.errors and len(current.errors) == len(search.query.sources):
@@ -288,14 +290,13 @@ def note_unread(current: Round, source: int, error: StoreReadError) -> None:
     current.errors[source] = error
 
 
-def _newest_limits(search: Search, db: Database, source: SourceTable, most: int) -> Limits:
-    """Return the limits of a search of one source: of very many visible rows only the newest are compared."""
+def _find_since(search: Search, db: Database, source: SourceTable, most: int) -> datetime | None:
+    """Return the earliest time of a search of one source: of very many visible rows only the newest are compared."""
+    since = search.query.since
     if search.index is not None and search.count_rows([source.number])[0] <= most:
-        return search.limits
-    oldest = table_plain.find_nth_newest(db, source, search.limits.persona, search.viewer.audiences, most)
-    if oldest is None or oldest <= search.limits.since_us:
-        return search.limits
-    return replace(search.limits, since_us=oldest)
+        return since
+    oldest = table_plain.find_nth_newest(db, search, source, most)
+    return since if oldest is None or (since is not None and oldest <= since) else oldest
 
 
 # The rows

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..database import sources
-from ..index.lookups import AT_LEAST, AT_MOST, PHRASE, TAG, WORD
+from ..database.dialects import microseconds
+from ..index.entries import PHRASE, TAG, WORD
 from ..index.visible import Postings, Visible
 from .question.question import Question
 from .ranking.all_rows import A_DAY_OR_TWO, AudienceMatches, find_persons, is_among
@@ -139,30 +140,31 @@ class Bounds:
     """Which rows of an audience a search may read."""
 
     def __init__(self, search: Search, view: Visible) -> None:
-        limits, numbers = search.limits, search.query.numbers
-        self._view, self._limits, self._gone = view, limits, view.gone
+        query, numbers = search.query, search.query.numbers
+        self._view, self._gone = view, view.gone
+        self._since = None if query.since is None else microseconds(query.since)
+        self._until = None if query.until is None else microseconds(query.until)
         self._sources = None if view.sources <= set(numbers) else np.array(list(numbers))
-        self._hides_local = not limits.local_only and view.has_local_only
-        without = limits.without_conversations
+        self._hides_local = not search.viewer.sees_local_only and view.has_local_only
+        without = query.exclude.conversations
         self._threads = np.array([n for n, thread in enumerate(view.threads) if thread in without] if without else ())
-        self.is_open: bool = (
-            not (len(self._gone) or self._hides_local or any(limits.bounds) or len(self._threads))
-            and self._sources is None
-        )
+        bounds = (self._since, self._until, self._sources)
+        hides_some = len(self._gone) or self._hides_local or len(self._threads)
+        self.is_open: bool = not hides_some and all(bound is None for bound in bounds)
         """All rows may be read."""
 
     def readable(self, index: Any) -> Any:
         """Return which of some rows may be read."""
-        view, limits = self._view, self._limits
+        view = self._view
         keep = ~is_among(index, self._gone)
         if self._hides_local:
             keep &= view.local_only[index] == 0
         if self._sources is not None:
             keep &= np.isin(view.source[index], self._sources)
-        if limits.since_us != AT_LEAST:
-            keep &= view.at_us[index] >= limits.since_us
-        if limits.until_us != AT_MOST:
-            keep &= view.at_us[index] < limits.until_us
+        if self._since is not None:
+            keep &= view.at_us[index] >= self._since
+        if self._until is not None:
+            keep &= view.at_us[index] < self._until
         if len(self._threads):
             keep &= ~np.isin(view.thread[index], self._threads)
         return keep

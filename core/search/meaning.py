@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..database import sources
+from ..database.dialects import microseconds
 from ..database.engine import Database
 from ..index import embeddings, held_vectors
 from ..index.held_vectors import Part, find_rows
-from ..index.lookups import AT_LEAST, AT_MOST
 from ..llm import embedder as semantic_embedder
 from ..llm.embedder import EmbedderError
 from . import gather
@@ -238,14 +238,14 @@ def _list_nearest(current: Round, meanings: Meanings, candidates: Iterable[Candi
 def _by_nearness(search: Search, meanings: Meanings) -> Iterable[Place]:
     """Yield the rows near enough of the sources and the time asked for: the nearest first, of equals the newest."""
     wanted = np.array([s.number for s in search.query.sources], np.uint8)
-    least, limits = meanings.mean + LEAST_LIKE * STEPS * meanings.spread, search.limits
+    least, query = meanings.mean + LEAST_LIKE * STEPS * meanings.spread, search.query
     columns: list[list[Any]] = [[], [], [], []]
     for one in meanings.compared:
         near = (one.like >= least) & np.isin(one.source, wanted)
-        if limits.since_us != AT_LEAST:
-            near &= one.at_us >= limits.since_us
-        if limits.until_us != AT_MOST:
-            near &= one.at_us < limits.until_us
+        if query.since is not None:
+            near &= one.at_us >= microseconds(query.since)
+        if query.until is not None:
+            near &= one.at_us < microseconds(query.until)
         for column, values in zip(columns, (one.like, one.at_us, one.source, one.row_id), strict=True):
             column.append(values[near])
     if not columns[0]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, bindparam, case, literal_column, or_, select
 
 from ..database import sources
-from ..database.dialects import ID, Key, has_keyword, json_has_text, like_pattern, microseconds
+from ..database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern
 from ..database.engine import Database
 from ..database.statements import Part
 from ..database.stored_values import read_time
 from ..errors import StoreReadError
-from ..index.lookups import Limits, window_conditions
 from ..text.words import rough_words
 from .ranking.rows import Candidate
 from .table_rows import Rows, list_columns, read_row, stays
@@ -27,7 +26,8 @@ class _Shape(NamedTuple):
     """Tags, keywords, tags as words."""
     without_conversations: bool
     without_rows: bool
-    bounds: tuple[bool, bool]
+    has_since: bool
+    has_until: bool
 
 
 @lru_cache(maxsize=256)
@@ -45,9 +45,14 @@ def _part(shape: _Shape, family: str) -> Part:
         source.findable,
         sources.open_to(source),
         or_(*as_tag, *as_word),
-        *window_conditions(row.timestamp, shape.bounds),
         *stays(row),
     ]
+    if shape.has_since:
+        where.append(row.timestamp >= bindparam("since", type_=Time()))
+    if shape.has_until:
+        before = row.timestamp < bindparam("until", type_=Time())
+        # A row whose time is missing counts as oldest.
+        where.append(before if shape.has_since else or_(before, row.timestamp.is_(None)))
     if shape.without_conversations:
         where.append(row.interface_path.not_in(bindparam("without", expanding=True, type_=Key(512))))
     if shape.without_rows:
@@ -61,7 +66,7 @@ def _part(shape: _Shape, family: str) -> Part:
 
 
 def read_newest(
-    db: Database, search: Search, source: sources.SourceTable, limits: Limits, pool: int, into: Rows
+    db: Database, search: Search, source: sources.SourceTable, since: datetime | None, pool: int, into: Rows
 ) -> list[Candidate]:
     """Return the newest `pool` matching rows of one source, tier 1 first; the rows themselves go into `into`."""
     # The chat has no tags, so there each is one more word.
@@ -72,27 +77,45 @@ def read_newest(
     without = [row_id for name, row_id in search.query.exclude.rows if name == source.name]
     if not search.viewer.audiences or not (keywords or tags or tag_words):
         return []
-    counts = (len(tags), len(keywords), len(tag_words))
-    shape = _Shape(source.number, counts, is_chat and bool(limits.without_conversations), bool(without), limits.bounds)
-    values = limits.values() | {"audiences": search.viewer.audiences, "pool": pool, "now": db.clock()}
-    values |= {"rows": sorted(without), "chars": search.chars} | {f"tag{i}": tag for i, tag in enumerate(tags)}
+    viewer, until, conversations = search.viewer, search.query.until, search.query.exclude.conversations
+    shape = _Shape(
+        source.number,
+        (len(tags), len(keywords), len(tag_words)),
+        without_conversations=is_chat and bool(conversations),
+        without_rows=bool(without),
+        has_since=since is not None,
+        has_until=until is not None,
+    )
+    values: dict[str, Any] = {
+        "persona": viewer.scope.persona,
+        "audiences": viewer.audiences,
+        "here": viewer.scope.conversation or "",
+        "local_only": int(viewer.sees_local_only),
+        "since": since,
+        "until": until,
+        "without": sorted(conversations),
+        "rows": sorted(without),
+        "pool": pool,
+        "now": db.clock(),
+        "chars": search.chars,
+    }
+    values |= {f"tag{i}": tag for i, tag in enumerate(tags)}
     values |= {f"word{i}": like_pattern(text) for i, text in enumerate(keywords)}
     values |= {f"tagword{i}": like_pattern(text) for i, text in enumerate(tag_words)}
     made = []
     for tier, *columns in _part(shape, db.family).read(db, values, source.table.name):
-        row = read_row(source.number, columns, limits.persona)
+        row = read_row(source.number, columns, viewer.scope.persona)
         into[row.source, row.id] = row
         made.append(Candidate(row.source, row.id, row.at_us, words=rough_words(row.folded), tier=tier))
     return made
 
 
-def find_nth_newest(
-    db: Database, source: sources.SourceTable, persona: str, audiences: Sequence[int], count: int
-) -> int | None:
-    """Return the time of the visible row that is so far from the newest, in microseconds; None for fewer rows."""
-    given = {"persona": persona, "audiences": audiences, "skipped": count - 1}
+def find_nth_newest(db: Database, search: Search, source: sources.SourceTable, count: int) -> datetime | None:
+    """Return the time of the visible row that is so far from the newest; None for fewer rows."""
+    viewer = search.viewer
+    given = {"persona": viewer.scope.persona, "audiences": viewer.audiences, "skipped": count - 1}
     rows = _nth_part(source.number, db.family).read(db, given, source.name)
-    return microseconds(read_time(rows[0][0])) if rows else None
+    return read_time(rows[0][0]) if rows else None
 
 
 @lru_cache(maxsize=8)

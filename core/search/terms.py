@@ -17,7 +17,6 @@ from ..config import Settings
 from ..database.engine import Database
 from ..database.sources import ALL
 from ..errors import StoreReadError
-from ..index.lookups import Limits, Wanted
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table
 from ..text.search_words import (
@@ -32,7 +31,7 @@ from ..text.search_words import (
 from ..text.stems import is_form, stem, with_prefixes
 from ..text.words import Fragment, fragments, is_short_word
 from ..text.words import words as plain_words
-from .query import Query, choose_words, fold_words, with_languages_of
+from .query import Query, Wanted, choose_words, fold_words, with_languages_of
 
 if TYPE_CHECKING:
     from ..index.lexicon import Lexicon
@@ -70,7 +69,6 @@ class Search:
     """None in recency mode, and where the index cannot be read."""
     index_error: StoreReadError | ValueError | None
     """Why the index cannot be read: the plain predicates are asked."""
-    limits: Limits
     embedder: Any = None
     """What makes a vector of the message; None for none."""
 
@@ -154,9 +152,7 @@ def resolve(
     if query.is_of_text:
         query = replace(query, keywords=fold_words(choose_words(query.words, settings.languages, index)))
     words = find_words(query, index, settings.languages)
-    here = viewer.scope.conversation or ""
-    limits = query.limits(viewer.scope.persona, local_only=viewer.sees_local_only, here=here)
-    return Search(query, viewer, settings, words, index, error, limits, _resolve_embedder(embedder, settings))
+    return Search(query, viewer, settings, words, index, error, _resolve_embedder(embedder, settings))
 
 
 def _resolve_embedder(embedder: Any, settings: Settings) -> Any:
