@@ -37,7 +37,7 @@ from tests.store.search_world import (
     tier,
     viewer_of,
 )
-from tests.store.world import NOW, own_scope, remove_items, verify_index
+from tests.store.world import NOW, own_scope, remove_items
 
 pytestmark = pytest.mark.dialects
 
@@ -243,13 +243,3 @@ def test_t24_relevance_mode_gives_matching_rows_and_as_many_as_there_are(db: Dat
             place = one["source"], one["id"]
             assert one["tags"] or one["words"] or place in long, told
             assert one["tier"] == tiers[place] or place in long, told
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", SEEDS)
-def test_d15_the_index_of_a_fuzzed_world_has_no_difference(db: Database, seed: int) -> None:
-    """What the fuzz compares stands on an index that is what the rows give."""
-    world = World(db, random.Random(2000 + seed))
-    for _ in range(3):
-        world.disturb()
-    assert verify_index(db) == []

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from core.database.engine import Database
-from core.index import fresh, packing
+from core.index import packing
 from core.index.entries import TERMS_PER_ROW, entry, place_of
 from core.index.packing import count_differences
 from core.scope import Scope
-from tests.store.search_world import ago, all_rows, find, ids, memory, said
-from tests.store.world import NOW, indexed_rows, remove_items, verify_index
-
-
-def held(db: Database, scope: Scope, row_id: int) -> Any:
-    """Return what the index holds of a row; None for nothing."""
-    mine = {row.audience for row in all_rows(db, scope.persona)}
-    return next((one for one in indexed_rows(db, mine).values() if one.row_id == row_id), None)
-
-
-def test_d14_a_row_is_indexed_by_its_words_and_tags(db: Database, scope: Scope) -> None:
-    """A memory with tags [cat] and text `my cat`; deleted, nothing of it is left."""
-    row = memory(db, scope, "my cat", tags=["cat"])
-    memory(db, scope, "stays")
-    one = held(db, scope, row)
-    assert (one.terms, one.tags, one.words) == ({"my": 1, "cat": 1}, ["cat"], 2)
-    remove_items(db, scope.persona, [row])
-    assert held(db, scope, row) is None and verify_index(db) == []
+from tests.store.search_world import ago, all_rows, find, ids, memory
+from tests.store.world import NOW, verify_index
 
 
 def test_d14_a_row_of_very_many_words_is_indexed_for_the_first_of_them() -> None:
@@ -39,31 +21,6 @@ def test_d14_a_row_of_very_many_words_is_indexed_for_the_first_of_them() -> None
     assert entry(0, 1, 1, NOW, "é" * 81, (), 0, nowhere).terms == {}
     assert entry(0, 1, 1, NOW, "é" * 80, (), 0, nowhere).terms == {"é" * 80: 1}
     assert entry(0, 1, 1, NOW, "?!", (), 0, nowhere).terms == {}
-
-
-class ProvokedError(Exception):
-    """Raised inside a transaction to see that all of it is undone."""
-
-
-def test_g16_a_fault_in_the_middle_leaves_the_index_as_it_was(
-    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A row and its index are one transaction."""
-    memory(db, scope, "before tofu", tags=["food"])
-    whole = fresh.write
-
-    def failing(*arguments: Any) -> None:
-        whole(*arguments)
-        raise ProvokedError
-
-    monkeypatch.setattr(fresh, "write", failing)
-    with pytest.raises(ProvokedError):
-        memory(db, scope, "after tofu", tags=["food", "new"])
-    with pytest.raises(ProvokedError):
-        said(db, scope, [("after tofu", NOW)])
-    monkeypatch.undo()
-    assert [row.text for row in all_rows(db, scope.persona)] == ["before tofu"]
-    assert verify_index(db) == []
 
 
 UNREADABLE = {

@@ -14,15 +14,14 @@ from sqlalchemy import delete, func, select, update
 from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import search_block, search_fresh, search_gone, search_segment
-from core.database.sources import CHAT, MEMORIES
+from core.database.sources import CHAT
 from core.db import forget, reindex
 from core.index import indexed, packing, segment, state
 from core.index.fresh import PACK_FROM
 from core.index.table import MANY_WRITTEN
 from core.scope import Scope
 from core.search import matches
-from core.search.ranking import all_rows, weights
-from core.text.words import index_terms
+from core.search.ranking import all_rows
 from tests.store.search_world import RECENCY, ago, edited, explain, find, ids, memory, open_quick, ranked, said
 from tests.store.search_world import all_rows as stored_rows
 from tests.store.world import index_differences, own_scope, verify_index
@@ -153,39 +152,6 @@ def test_t27_nobody_can_tell_what_is_packed(db: Database, scope: Scope, seed: in
     assert found() == again and verify_index(db) == [] and fresh(db, scope) == 0
 
 
-@pytest.mark.parametrize("rows", [10, 600])
-def test_t27_every_matching_row_is_ranked(db: Database, scope: Scope, rows: int) -> None:
-    """The hits of keywords, in order, are those of scoring all rows one by one."""
-    rng = random.Random(rows)
-    said(db, scope, talk(rng, rows))
-    stored = stored_rows(db, scope.persona)
-    held = {row.id: index_terms(row.folded) for row in stored}
-    mean = sum(sum(terms.values()) for terms in held.values()) / len(held)
-    at = {row.id: row.at for row in stored}
-    for _ in range(12):
-        words = list(dict.fromkeys(rng.choices(WORDS, k=3)))
-        # `word1` stands inside `word12` too; as a whole word it counts where it is one.
-        docs = [
-            sum(word in terms for terms in held.values())
-            or sum(word in term for terms in held.values() for term in terms)
-            for word in words
-        ]
-        worth = [weights.rarity_weight(n, len(held)) for n in docs]
-        scored = []
-        for row_id, terms in held.items():
-            total = 0.0
-            for word, weight in zip(words, worth, strict=True):
-                whole, inner = terms.get(word, 0), sum(n for term, n in terms.items() if word in term and term != word)
-                gained = weight * weights.saturation(whole or inner, sum(terms.values()), mean)
-                total += gained if whole else weights.INSIDE * gained
-            if total:
-                scored.append((-round(total, 4), -at[row_id].timestamp(), -row_id))  # type: ignore[union-attr]
-
-        hits = explain(db, scope, keywords=words, limit=10)[1]["hits"]
-        told = sorted((-one["score"], -at[one["id"]].timestamp(), -one["id"]) for one in hits)  # type: ignore[union-attr]
-        assert told == sorted(scored)[:10], words
-
-
 def test_d14_what_a_search_sees_is_kept_whatever_it_takes(
     db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -296,20 +262,6 @@ def test_d14_changes_of_packed_rows_are_found_and_the_old_text_is_not(db: Databa
     assert verify_index(db) == [] and count(db, search_gone) >= 1
 
 
-def test_d14_a_row_that_is_hidden_and_shown_again(db: Database, scope: Scope) -> None:
-    row = memory(db, scope, "tofu for everybody", tags=["food"])
-    pack(db, scope)
-    for hidden in (1, 0, 1, 0):
-        db.transaction(
-            lambda c, h=hidden: indexed.set_columns(c, db, MEMORIES, scope.persona, [row], quarantined=h),  # type: ignore[misc]
-            source="memories",
-        )
-        assert ids(find(db, scope, tags=["food"])) == ([] if hidden else [row])
-        pack(db, scope)
-        assert ids(find(db, scope, keywords=["tofu"])) == ([] if hidden else [row])
-    assert verify_index(db) == []
-
-
 def test_f46_nothing_of_what_was_forgotten_is_left_in_a_block(db: Database, scope: Scope) -> None:
     """The bytes are written anew before forgetting reports."""
     ann, bob = replace(scope, conversation="tg/1", participant="tg/ann"), replace(scope, conversation="tg/1")
@@ -335,11 +287,6 @@ def terms(db: Database, scope: Scope) -> set[str]:
 HARMS = {
     "a block is gone": lambda a: delete(search_block).where(
         search_block.c.audience_id == a, search_block.c.term == "tofu"
-    ),
-    "a block is damaged": lambda a: (
-        update(search_block)
-        .where(search_block.c.audience_id == a, search_block.c.term == "tofu")
-        .values(postings=b"\x00\x00\x05")
     ),
     "a head is damaged": lambda a: (
         update(search_segment)

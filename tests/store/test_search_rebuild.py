@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import delete, update
+from sqlalchemy import delete
 
 from core.database.engine import Database
-from core.database.schema import memories as table
 from core.db import check_server, reindex
 from core.index.packing import count_differences
 from core.scope import Scope
@@ -39,17 +38,6 @@ def test_d16_a_lost_index_is_found_by_the_check_and_built_anew(db: Database, sco
     assert ids(find(db, scope, tags=["cat"])) == [row] and count_differences(db) == {
         "memories": 0, "ai_diary": 0, "chat_history_cache": 0,
     }  # fmt: skip
-
-
-def test_d16_what_was_changed_by_sql_is_found_by_what_it_says_now(db: Database, scope: Scope) -> None:
-    """Programs that change texts by SQL call `db reindex`."""
-    row = memory(db, scope, "I like tea")
-    change = update(table).where(table.c.id == row).values(content="I like milk", text_folded="i like milk")
-    db.transaction(lambda c: c.execute(change), source="test")
-    reindex(db)
-    assert find(db, scope, keywords=["tea"]) == [] and ids(find(db, scope, keywords=["milk"])) == [row]
-    # A row that is not packed is replaced too.
-    assert verify_index(db) == []
 
 
 @pytest.mark.slow
