@@ -16,7 +16,6 @@ from core.db import forget, insert_memory
 from core.short_term import write_turn
 from core.synth_core_memory import search_memories, silently_record_memory
 from tests.spec.stage import HERE, Stage
-from tests.store.world import indexed_words
 
 CANARY = "Zyxwvut"
 JOB = f"I am looking for another job, at {CANARY}"
@@ -108,17 +107,6 @@ def test_p69_an_edited_message_takes_along_all_that_was_made_of_it(stage: Stage)
     assert {hit["snippet"] for hit in found} == {"I am looking for a cat", "A quiet day."}
     types = [job["type"] for job in jobs.list_operations(db=stage.db, scope=stage.scope(HERE))]
     assert types.count("CONSOLIDATION") == 1
-
-
-def test_p69_an_edit_leaves_neither_a_summary_nor_a_word_of_before(stage: Stage) -> None:
-    """Where nothing else was made of the message that would take them along."""
-    said = stage.say(JOB, minutes=40)
-    told = json.dumps({"title": "A job", "summary": f"Ann wants to go to {CANARY}."})
-    conversations.close_conversation(HERE, model=lambda messages: told, wait=True, **by(stage, None))
-    assert "conversation_summaries" in left(stage)
-    assert CANARY.lower() in indexed_words(stage.db)
-    assert chat_history_cache.edit_chat_message(said, "I am looking for a cat", **by(stage)).stored
-    assert left(stage) == set() and CANARY.lower() not in indexed_words(stage.db)
 
 
 @pytest.mark.parametrize("how", ["edit", "delete", "forget"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from datetime import timedelta
 from typing import Any
 
@@ -70,26 +69,6 @@ def test_l3_a_session_item_said_for_good_lasts(life: Life) -> None:
     life.add_facts_with_meta(["Ann learns Greek"])
     (row,) = life.rows()
     assert (row.id, row.tier, row.expires_at) == (one, "long_term", None)
-
-
-@pytest.mark.slow
-def test_l3_many_who_store_the_same_store_it_once(life: Life) -> None:
-    """Eight threads, the same ten facts: ten items."""
-    life.item("the first of the audience")  # making it would put the others in a queue
-    wait = threading.Barrier(8)
-    counts: list[int] = []
-
-    def store() -> None:
-        wait.wait()
-        counts.append(int(life.add_facts_with_meta([f"fact {n}" for n in range(10)])))
-
-    threads = [threading.Thread(target=store) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sum(counts) == 10 and len(life.rows()) == 11
-    assert index_differences(life.db, life.persona) == []
 
 
 # Looking

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from sqlalchemy import text as sql_text
 
-from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.conversations import (
     add_recent_conversation,
@@ -177,21 +176,3 @@ def test_p40_lite_mode_keeps_ten_saved_memories_and_two_conversations(stage: Sta
     assert (len(context["saved_memories"]), len(context["recent_conversations"])) == (40, 4)
     assert lite["saved_memories"] == [f"fact {n}" for n in range(30, 40)]
     assert len(lite["recent_conversations"]) == 2
-
-
-def test_f83_memories_of_two_people_of_one_name_are_told_apart(stage: Stage) -> None:
-    """By the mark that lines use, so that what one Ann asked for is not the other's."""
-    for who, text in (("ann", "My cat is Tofu"), ("anna", "My cat is Miso")):
-        scope = stage.scope(HERE, participant=f"tg/{who}")
-        assert save_chat_message(HERE, f"here is {who}", "Ann", who, db=stage.db, settings=PLAIN, scope=scope).stored
-        assert add_saved_memory(text, db=stage.db, settings=PLAIN, scope=scope).stored
-    context = stage.context("what is my cat called?")
-    label = {}
-    for line in context["history_current_chat"]:
-        speaker, words = line.split("] ")[-1].split(": ")
-        label[words.strip('"')] = speaker
-    assert set(label.values()) == {"Ann", "Ann (2)"}
-    assert context["saved_memories"] == [
-        f"{label['here is ann']}: My cat is Tofu",
-        f"{label['here is anna']}: My cat is Miso",
-    ]

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from core import synth_tagging
-from core.config import Settings
-from core.prompt_engine import build_json_prompt, explain_json_prompt, set_hook
+from core.prompt_engine import build_json_prompt, set_hook
 from core.scope import Scope
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, failed, message, said, same, snippets
 
@@ -36,15 +35,6 @@ def test_t58_a_stored_stop_word_tag_recalls_nothing(stage: Stage) -> None:
 
 
 # P1, P2
-
-
-def test_p1_explain_gives_the_prompt_of_build_and_a_report(stage: Stage) -> None:
-    fill(stage)
-    asked = {"db": stage.db, "settings": Settings(), "scope": Scope(persona=stage.persona)}
-    prompt, report = explain_json_prompt(message("tofu and pizza"), **asked)
-    assert same(prompt, build_json_prompt(message("tofu and pizza"), **asked))
-    assert json.loads(json.dumps(prompt)) == prompt
-    assert json.loads(json.dumps(report)) == report
 
 
 def test_p1_positional_arguments_stand_in_the_seeds_order(stage: Stage) -> None:

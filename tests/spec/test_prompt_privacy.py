@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from core.chat_history_cache import save_message
 from core.config import Settings
-from core.privacy import link_participants, scope_of
+from core.privacy import link_participants
 from core.prompt.call import PromptRequest, open_call
-from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from tests.spec.stage import HERE, NOW, Stage, message, reasons, said
 
@@ -62,19 +60,6 @@ def test_f12_f14_a_prompt_sees_the_rows_of_the_table(rows: Stage, name: str) -> 
     assert seen(rows.context("canary", **asked)) == set(visible.split())
 
 
-def test_f81_a_message_of_the_server_dm_is_a_direct_message(stage: Stage) -> None:
-    """Hosts say DM where there is no server; nobody else may see what is said there."""
-    where = {"path": "discord/dm1", "server_id": "DM", "interface": "discord"}
-    said = message("canary of Ann", **{k: v for k, v in where.items() if k != "interface"})
-    scope = scope_of(said, interface_name="discord", db=stage.db, scope=stage.scope())
-    assert (scope.server, scope.privacy) == ("", "direct")
-    save_message(said, interface_name="discord", db=stage.db, scope=stage.scope(), settings=Settings())
-    for server in ("DM", "", "s1"):
-        other = message("canary", "discord/x1", who="Bob", server_id=server)
-        prompt = build_json_prompt(other, {}, db=stage.db, scope=stage.scope(), settings=Settings())
-        assert "canary of Ann" not in str(prompt)
-
-
 def test_f1_two_personas_with_the_same_message_share_nothing(stage: Stage) -> None:
     other = Stage(stage.db)
     for one, name in ((stage, "mine"), (other, "theirs")):
@@ -91,20 +76,6 @@ def test_f1_the_scope_is_made_from_the_message(stage: Stage) -> None:
     asked = message("hi", path="discord/5/9", server_id="s1", who="Zoe")
     request = PromptRequest(asked, db=stage.db, settings=Settings(), scope=Scope(stage.persona))
     assert open_call(request).scope == Scope(stage.persona, "discord/5/9", "discord/zoe", "s1")
-
-
-@pytest.mark.parametrize("persona", ["%", "u1", "U1", "u1 ", "u_", "'u1'", "\u202eu1", "x" * 64])
-def test_f2_f4_hostile_personas_and_people_are_ids_like_others(stage: Stage, persona: str) -> None:
-    for name in ("u1", "u10", "U1", "u1 ", "u%"):
-        if name != persona:
-            one = Stage(stage.db, f"{stage.persona[:40]}{name}")
-            one.remember(f"canary of {name}", ["canary"])
-            one.say(f"canary of {name}", f"tg/{name}", minutes=9)
-    mine = Stage(stage.db, persona)
-    mine.remember("canary here", ["canary"])
-    context = mine.context("canary", path="tg/u_")
-    assert [hit["snippet"] for hit in context["memories"]] == ["canary here"]
-    assert context["history_recent"] == []
 
 
 # F13

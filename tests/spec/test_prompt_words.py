@@ -129,20 +129,6 @@ def test_d35_a_prompt_sends_few_statements_cold_and_warm(stage: Stage, text: str
     fresh.close()
 
 
-@pytest.mark.dialects
-def test_d35_tags_under_another_name_cost_no_statement_more(stage: Stage) -> None:
-    world(stage)
-    synth_tagging.add_alias("kitty", "tofu", db=stage.db, scope=stage.scope())
-    fresh = cold(stage)
-    asked: dict[str, Any] = {"db": fresh, "settings": Settings(), "scope": Scope(persona=stage.persona)}
-    for _ in range(3):
-        with fresh.traced() as statements:
-            prompt = build_json_prompt(message("my kitty"), **asked)
-        assert len(statements) <= 14
-        assert "Ann cooks pizza and tofu" in snippets(prompt["context"])
-    fresh.close()
-
-
 def test_t5_the_first_prompt_of_a_process_finds_what_the_later_ones_find(stage: Stage) -> None:
     world(stage)
     stage.remember("night of rounds", ["pizza night"], 2000)

@@ -217,15 +217,6 @@ def test_c4_in_the_background_a_failing_model_is_asked_again_before_the_extract_
     assert run(stage, Model(ModelError("auth"))) == ["completed"]
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
-def test_c5_without_a_model_it_is_an_extract(stage: Stage) -> None:
-    stage.say("The ferry to Sardinia leaves at noon.")
-    stage.say("Take the blue suitcase.", who="self", minutes=5)
-    assert add(stage).stored
-    (one,) = listed(stage)
-    assert one["provenance"] == "extract" and "sardinia" in one["title"].lower() and "ferry" in one["summary"]
-
-
 def test_c6_the_time_is_that_of_the_last_message_in_the_zone(stage: Stage) -> None:
     stage.say("early", minutes=70)
     stage.say("late", minutes=-65)

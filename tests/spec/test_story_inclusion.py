@@ -78,21 +78,6 @@ def test_s11_s12_what_fits_is_told_oldest_first(story: Story) -> None:
     assert story.call(stories.get_recap_text) == ""
 
 
-def test_s13_no_more_recaps_are_read_than_the_limit_may_hold(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
-    story.fill(1500)
-    pages: list[int] = []
-    read_page = table_recaps.read_page
-
-    def read(*arguments: Any, **more: Any) -> Any:
-        page = read_page(*arguments, **more)
-        pages.append(len(page))
-        return page
-
-    monkeypatch.setattr(table_recaps, "read_page", read)
-    assert len(story.included(MESSAGE_RECAP_CONTEXT_LIMIT=200)) == 50
-    assert sum(pages) <= 100
-
-
 def test_s13_a_recap_another_program_wrote_counts_by_its_characters(story: Story) -> None:
     """It has no count of tokens; the limit holds all the same."""
     (message,) = story.write("one")

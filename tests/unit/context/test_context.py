@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.context.context import CONTEXT_KEYS, Caps, caps, order_context
+from core.context.context import CONTEXT_KEYS, order_context
 
 
 @given(st.permutations([name for name, _ in CONTEXT_KEYS] + ["mood", "weather"]))
@@ -23,12 +23,3 @@ def test_p8_bracketed_keys_are_there_only_when_there_is_something_in_them() -> N
         "running_recap": "x",
     }
     assert order_context({"mood": None, "tags": []}) == {**always, "mood": None, "tags": []}, "those of the host stay"
-
-
-def test_p40_lite_mode_keeps_three_lines_and_two_thoughts() -> None:
-    assert caps(10, True) == Caps(3, 3, 2)
-    assert caps(2, True) == Caps(2, 2, 2)
-    assert caps(0, False) == Caps(0, 0, 0)
-    assert caps(10, False) == Caps(10, 10, 10)
-    assert caps(10, False, history=4, memories=12) == Caps(4, 10, 12)
-    assert caps(10, True, history=40, memories=1) == Caps(3, 3, 1)
