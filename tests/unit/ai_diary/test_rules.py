@@ -13,23 +13,6 @@ def entry(number: int, minutes: int = 0, **parts: str) -> DiaryEntry:
     return DiaryEntry(number, AT + timedelta(minutes=minutes), **{"content": "c", **parts})  # type: ignore[arg-type]
 
 
-def test_p38_a_line_has_the_parts_there_are() -> None:
-    entries = [
-        entry(1, 1, interaction_summary="we\ntalked", personal_thought="he is sad"),
-        entry(2, 2, interaction_summary="we talked"),
-        entry(3, 3, personal_thought="he is sad"),
-        entry(4, 4, content="a day"),
-        DiaryEntry(5, None, "no time"),
-    ]
-    assert diary_lines(entries, 8000, UTC)[0] == [
-        "no time",
-        "[2026-03-10 12:01] c | summary: we talked | thought: he is sad",
-        "[2026-03-10 12:02] c | summary: we talked",
-        "[2026-03-10 12:03] c | thought: he is sad",
-        "[2026-03-10 12:04] a day",
-    ]
-
-
 def test_g11_a_thought_of_nothing_visible_is_none() -> None:
     nul = DiaryEntry(1, None, "\x00", personal_thought="\x00", interaction_summary="\x00 ")
     assert thought_lines([nul], 5, UTC) == ([], [])

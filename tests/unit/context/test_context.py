@@ -1,16 +1,6 @@
 """The frame of `context`: key order and caps."""
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from core.context.context import CONTEXT_KEYS, order_context
-
-
-@given(st.permutations([name for name, _ in CONTEXT_KEYS] + ["mood", "weather"]))
-def test_p8_the_keys_stand_in_the_order_of_the_contract(names: list[str]) -> None:
-    assert list(order_context(dict.fromkeys(names, "x"))) == [name for name, _ in CONTEXT_KEYS] + [
-        name for name in names if name in ("mood", "weather")
-    ]
 
 
 def test_p8_bracketed_keys_are_there_only_when_there_is_something_in_them() -> None:

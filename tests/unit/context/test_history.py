@@ -102,15 +102,6 @@ def test_p24_the_newest_stay_of_stored_and_live() -> None:
     assert [item.reason for item in made.left_out] == ["limit"] * 3
 
 
-def test_p25_local_and_other_lines_each_once() -> None:
-    others = [row(n, chat="web/2") for n in (4, 5)] + [row(n, chat="tg/3") for n in (6, 7)]
-    made = build([row(n) for n in (1, 2, 3)], others, live(others[0], others[3]))
-    assert (len(made.current), len(made.recent)) == (3, 4)
-    assert made.recent[0] == '[from web/2] [2026-03-10 10:04] Bob: "m4"'
-    assert not any(line.startswith("[from") for line in made.current)
-    assert [item.reason for item in made.left_out] == ["duplicate", "duplicate"]
-
-
 def test_p25_a_line_of_another_conversation_never_reads_like_one_of_this() -> None:
     """A sender who calls himself `[from web/2] Bob` must not double a line of that conversation."""
     own = row(1, "x", sender_name="[from web/2] Bob", time=None)

@@ -53,18 +53,6 @@ def test_p61_the_parts_stand_in_their_order() -> None:
     assert json.loads(json.dumps(messages)) == list(messages)
 
 
-def test_p61_the_values_are_the_prompts_own() -> None:
-    prompt = full()
-    before = deepcopy(prompt)
-    messages = to_messages(prompt)
-    seen: dict[str, Any] = {}
-    for message in messages[1:]:
-        seen |= json.loads(message["content"])
-    assert seen.pop("input") == prompt["input"]
-    assert seen == {key: value for key, value in prompt["context"].items() if key != "tags_placeholder"}
-    assert prompt == before
-
-
 def test_p61_one_user_message_for_each_part_that_is_not_empty() -> None:
     bare: dict[str, Any] = {
         "context": {

@@ -13,14 +13,11 @@ from core.errors import MessageError
 from core.short_term.rules import (
     Since,
     build_key,
-    build_section,
-    choose_entries,
     describe_age,
     drop_expired,
-    is_summary_due,
     slice_turn,
 )
-from core.short_term.shapes import Entry, Item
+from core.short_term.shapes import Entry
 from core.short_term.turns import list_personas, read_answers, read_messages, read_turn
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -196,35 +193,3 @@ def test_m20_ages_in_words(seconds: float, words: str) -> None:
 
 
 # M17, M19, M21
-
-
-def test_m17_a_channel_of_two_users_appears_once() -> None:
-    items = (Item("user", "hi"),)
-    mine, theirs = entry("c", 5, id=1, items=items), entry("c", 1, "u2", id=2, items=items)
-    assert choose_entries([mine, theirs], None, 3) == ([theirs], {1: "duplicate"})
-
-
-def test_m17_a_summary_stands_for_the_lines_and_the_own_channel_shows_nothing_else() -> None:
-    items = (Item("user", 'say "hi"\nnow', "Ann", NOW), Item("model", "ok"))
-    assert build_section(entry("c", 2, items=items), NOW, UTC) == {
-        "channel": "c",
-        "age": "2 minutes ago",
-        "lines": ["[2026-03-10 12:00] Ann: \"say 'hi' now\"", 'self: "ok"'],
-    }
-    with_summary = entry("c", 2, items=items, summary="s", summary_at=NOW)
-    assert build_section(with_summary, NOW, UTC) == {"channel": "c", "age": "2 minutes ago", "summary": "s"}
-    for own in (entry("c", 2, items=items), entry("tg/c", 2, items=items)):
-        assert choose_entries([own], "tg/c", 3)[0] == []
-
-
-def test_m21_lines_that_stand_in_the_lists_are_not_repeated() -> None:
-    items = tuple(Item("user", text) for text in ("Hi  There", "bye", "x" * 100 + "..."))
-    shown = {("c", "hi there"), ("d", "bye"), ("c", "x" * 200)}
-    ((kept_entry,), left_out) = choose_entries(
-        [entry("c", items=items), entry("d", id=2, items=items[1:2])], None, 3, shown
-    )
-    assert [item.content for item in kept_entry.items] == ["bye"] and left_out == {2: "visible"}
-
-
-def test_m23_when_a_summary_is_asked_for() -> None:
-    assert is_summary_due(6, 10) and not is_summary_due(6, 9) and not is_summary_due(5, 99)

@@ -59,14 +59,6 @@ def test_p64_every_shipped_template_is_sound_and_says_what_it_is_given() -> None
         assert name in names(resources.find("prompts"))
 
 
-def test_p64_an_overlay_takes_the_place_of_one_file(overlay: Overlay) -> None:
-    renderer = Renderer(overlay("Hello {{ interface }}"))
-    assert renderer.text(LINE, **GIVEN) == "Hello webui"
-    shown = renderer.text("running_recap.txt.j2", running_recap="x", provenance="model")
-    assert shown.strip() == "The story so far:\nx"
-    assert renderer.notes == []
-
-
 def test_p64_a_changed_overlay_acts_on_the_next_rendering(overlay: Overlay) -> None:
     folder = overlay("one")
     assert Renderer(folder).text(LINE, **GIVEN) == "one"
