@@ -239,19 +239,12 @@ def clear_conversation(connection: Connection, persona: str, conversation: str) 
 # Messages that detection has looked at
 
 
-_CHECKED = "auto_scene_break_checked"
-
-
-def mark_checked(
-    connection: Connection, family: str, persona: str, conversation: str, rows: Collection[int], *, now: datetime
-) -> None:
-    """Set `auto_scene_break_checked` of messages; a message without recap gets a row for it."""
-    for row_id in sorted(rows):
-        update_recap(connection, family, persona, conversation, row_id, {}, {_CHECKED: True}, now=now)
+CHECKED = "auto_scene_break_checked"
+"""Mark of a message up to which detection has looked for scene breaks."""
 
 
 def read_checked(read: Reader, persona: str, conversation: str) -> set[int]:
     """Return the messages of a conversation that are marked `auto_scene_break_checked`."""
     own = (_R.alternative == OWN, _R.data.is_not(None))
     stored = select(_R.message_row, _R.data).where(_R.persona_id == persona, _R.conversation_key == conversation, *own)
-    return {r.message_row for r in read(stored, {}) if (read_object(r.data) or {}).get(_CHECKED)}
+    return {r.message_row for r in read(stored, {}) if (read_object(r.data) or {}).get(CHECKED)}

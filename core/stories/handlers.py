@@ -37,7 +37,7 @@ from . import rules_running, rules_scenes, table_running
 from .model_calls import FLAGGED, OVERHEAD_TOKENS, Task, cut_pieces, cut_text, open_task
 from .refresh import refresh_within
 from .rules_running import CoveredScene, RecapPlan
-from .rules_scenes import BreakLimits
+from .rules_scenes import BEFORE_ALL, BreakLimits
 from .scenes import Layout, make_break, queue_recap, queue_running, read_layout
 from .values import CLEARED, build_columns
 
@@ -147,8 +147,8 @@ class _Detection(NamedTuple):
 
     breaks: tuple[int, ...] = ()
     """Indexes, rising."""
-    checked: tuple[int, ...] = ()
-    """Indexes of messages that are not asked about again."""
+    checked: int | None = None
+    """Index of the newest message that is not asked about again, and none before it; None for no new one."""
     goes_on: bool = False
     """Whether more messages wait."""
 
@@ -163,11 +163,10 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
     if limits.last < limits.first:
         return None
     detection = (_detect_pauses if task.model is None else _ask_break)(task, story, limits)
-    if not detection.breaks and not detection.checked:
+    if detection == _Detection():
         return None
     persona, conversation = task.persona, task.conversation
     before = {scene.id for scene in story.scenes}
-    checked = [story.rows[at] for at in detection.checked]
 
     def effect(connection: Connection) -> None:
         table_conversations.find(connection, persona, conversation, lock=True)
@@ -175,8 +174,8 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
         now = {scene.id for scene in table_scenes.read_scenes(read, persona, conversation)}
         is_outdated = bool(detection.breaks) and now != before  # a break was made or removed meanwhile
         if not is_outdated:
-            stored = sorted(table_lines.read_times(read, persona, checked))  # some may have been deleted meanwhile
-            table_recaps.mark_checked(connection, task.db.family, persona, conversation, stored, now=task.db.clock())
+            if detection.checked is not None:
+                _mark_checked(connection, task, story.rows[detection.checked])
             for at in detection.breaks:
                 make_break(connection, task.db, persona, conversation, story.rows[at])
             if detection.breaks:
@@ -194,17 +193,28 @@ def _detect_pauses(task: Task, story: Layout, limits: BreakLimits) -> _Detection
     return _Detection(rules_scenes.find_pauses([at.get(row_id) for row_id in story.rows], gap, limits))
 
 
+def _mark_checked(connection: Connection, task: Task, row_id: int) -> None:
+    if table_changes.hold_message(connection, task.persona, row_id) is not None:  # not deleted meanwhile
+        table_recaps.update_recap(
+            connection, task.db.family, task.persona, task.conversation, row_id, {}, {table_recaps.CHECKED: True},
+            now=task.db.clock(),
+        )  # fmt: skip
+
+
 def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
     """Return the break the model names among the messages it was not asked about before."""
-    done = table_recaps.read_checked(task.read, task.persona, task.conversation)
-    waiting = tuple(at for at in range(limits.first, limits.last + 1) if story.rows[at] not in done)
-    if not waiting:
+    marked = table_recaps.read_checked(task.read, task.persona, task.conversation)
+    checked = max((at for at, row in enumerate(story.rows) if row in marked), default=BEFORE_ALL)
+    first = max(limits.first, checked + 1)
+    if first > limits.last:
         return _Detection()
-    begin, stop = max(limits.earlier + 1, waiting[0] - BEFORE), min(len(story.rows), waiting[0] + MOST)
-    shown, end = _choose_window(task, story, range(begin, stop), waiting[0])
+    begin, stop = max(limits.earlier + 1, first - BEFORE), min(len(story.rows), first + MOST)
+    shown, end = _choose_window(task, story, range(begin, stop), first)
     # What follows the last one shown is not known, so nothing can be said of it but at the end of the conversation.
-    seen = tuple(at for at in waiting if at < end or end == limits.newest)
-    asked = set(seen) & {int(str(each["n"])) for each in shown}
+    last = limits.last if end == limits.newest else min(limits.last, end - 1)
+    if last < first:
+        return _Detection()
+    asked = {int(str(each["n"])) for each in shown} & set(range(first, last + 1))
     index = None
     if asked:
         reply = task.ask("scene_detection.txt.j2", messages=shown, first=min(asked), last=max(asked))
@@ -213,8 +223,8 @@ def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
         if not is_usable:
             logs.warning("scene_answer_not_used", id=task.operation.id)
     if index is None:
-        return _Detection(checked=seen, goes_on=seen != waiting)
-    return _Detection((index,), tuple(at for at in seen if at <= index), goes_on=True)
+        return _Detection(checked=last, goes_on=last < limits.last)
+    return _Detection((index,), index, goes_on=True)
 
 
 def _choose_window(task: Task, story: Layout, indexes: range, first: int) -> tuple[list[dict[str, object]], int]:
