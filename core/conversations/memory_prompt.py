@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..base import logs
-from ..calls.call import Call, GivenSettings, load_access, open_call
+from ..calls.call import GivenSettings, load_access, open_call
 from ..config import Settings
 from ..context.lines import NameLabels
 from ..database.engine import Database
@@ -41,7 +41,30 @@ def get_user_memory_prompt(
         ConfigError: the settings cannot be used.
         StoreError: the database of the process cannot be opened.
     """
-    return _build_prompt(open_call(db, settings, scope))
+    call = open_call(db, settings, scope)
+    has_recent, has_saved = _switches(call.settings)
+    if not has_recent and not has_saved:
+        return None
+    recent: list[RecentConversation] = []
+    saved: list[str] = []
+    with _logged("conversations"):
+        viewer = load_access(call).viewer
+        if has_recent:
+            with _logged("conversation_summaries"):
+                recent = read_recent(call, viewer)
+        if has_saved:
+            with _logged("memories"):
+                rows = choose_saved(table_saved.read_shown(call.db, viewer), (), call.settings)
+                saved = name_texts(rows, (viewer.scope.participant, viewer.person), NameLabels())
+    shown = {
+        "now": format_time(call.db.clock(), call.settings.timezone),
+        "recent": [
+            {"title": _escape(one["title"]), "time": one["time"], "summary": _escape(one["summary"])}
+            for one in recent[-RECENT_IN_PROMPT:]
+        ],
+        "saved": [_escape(one) for one in saved],
+    }
+    return Renderer(call.settings.templates_dir).text(TEMPLATE, **shown).strip() or None
 
 
 def get_system_prompt_with_memory(
@@ -54,7 +77,7 @@ def get_system_prompt_with_memory(
     """
     if not isinstance(base, str):
         raise MessageError.of_type("base", base, "a text")
-    memory = _build_prompt(open_call(db, settings, scope))
+    memory = get_user_memory_prompt(db=db, settings=settings, scope=scope)
     return base if memory is None else f"{base}\n\n{memory}"
 
 
@@ -81,33 +104,6 @@ def _switches(settings: Settings) -> tuple[bool, bool]:
     """Return whether (recent conversations, saved memories) are read at all."""
     reads = MODES[settings.memory_mode].reads
     return reads and settings.enable_recent_conversations, reads and settings.enable_saved_memory
-
-
-def _build_prompt(call: Call) -> str | None:
-    settings = call.settings
-    has_recent, has_saved = _switches(settings)
-    if not has_recent and not has_saved:
-        return None
-    recent: list[RecentConversation] = []
-    saved: list[str] = []
-    with _logged("conversations"):
-        viewer = load_access(call).viewer
-        if has_recent:
-            with _logged("conversation_summaries"):
-                recent = read_recent(call, viewer)
-        if has_saved:
-            with _logged("memories"):
-                rows = choose_saved(table_saved.read_shown(call.db, viewer), (), settings)
-                saved = name_texts(rows, (viewer.scope.participant, viewer.person), NameLabels())
-    shown = {
-        "now": format_time(call.db.clock(), settings.timezone),
-        "recent": [
-            {"title": _escape(one["title"]), "time": one["time"], "summary": _escape(one["summary"])}
-            for one in recent[-RECENT_IN_PROMPT:]
-        ],
-        "saved": [_escape(one) for one in saved],
-    }
-    return Renderer(settings.templates_dir).text(TEMPLATE, **shown).strip() or None
 
 
 @contextmanager

@@ -151,14 +151,12 @@ def check_message_exclusion(
         MessageError: there is no such message, or none that the scope sees.
     """
     call = open_message(open_call(db, settings, scope), message, interface_path)
-    row = None if call.row_id is None else table_lines.find_facts(call.reader(), call.persona, call.row_id)
-    if row is None:
+    lines = [] if call.row_id is None else table_lines.read_lines(call.reader(), call.persona, [call.row_id])
+    if not lines:
         raise no_such_message()
-    tokens = None
-    if call.settings.message_length_threshold > 0:
-        text = table_lines.read_texts(call.reader(), call.persona, [row.row_id]).get(row.row_id, "")
-        tokens = choose_counter(counter, call.settings)(text)
-    return left_out(row, call.settings, disabled, tokens)
+    measures = call.settings.message_length_threshold > 0
+    tokens = choose_counter(counter, call.settings)(lines[0].text) if measures else None
+    return left_out(lines[0], call.settings, disabled, tokens)
 
 
 def get_short_token_limit(
