@@ -13,7 +13,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from ..base.wire_ids import LARGEST_ID
-from ..config import Settings
 from ..memories.rules import MOST_IDS, Tier
 from ..scope import Privacy
 from ..shapes import Ranking
@@ -106,14 +105,9 @@ def _open_call(context: Annotated[WebContext, Depends(require_operator)], conf_u
 Admin = Annotated[AdminCall, Depends(_open_call)]
 
 
-def check_memory(settings: Settings) -> None:
-    """Refuse what looks at memory or changes it where it is switched off."""
-    if not settings.enable_memories:
-        raise Refused(503, "Memory is switched off (ENABLE_MEMORIES is 0). Switch it on to look at it or change it.")
-
-
 def _open_memory_call(admin: Admin) -> AdminCall:
-    check_memory(admin.call.settings)
+    if not admin.call.settings.enable_memories:
+        raise Refused(503, "Memory is switched off (ENABLE_MEMORIES is 0). Switch it on to look at it or change it.")
     return admin
 
 

@@ -28,7 +28,7 @@ from ...access import WebContext
 from ...bodies import OPERATOR, REFUSALS
 from ...errors import Refused
 from . import memory, people, programs, upkeep, why
-from .page import BASE, STATIC, Page, Screen, add_screen, of_memory
+from .page import BASE, STATIC, Page, Screen, add_screen
 
 __all__ = ["STATIC", "StaticPage", "router"]
 
@@ -47,12 +47,12 @@ def _refuse_address(_: Page) -> Response:
 
 
 SCREENS: Mapping[str, Screen] = {
-    "/memory": of_memory(memory.listing),
-    "/memory/item": of_memory(memory.item),
+    "/memory": memory.listing,
+    "/memory/item": memory.item,
     "/conversations": people.list_conversations,
     "/conversations/one": people.show_conversation,
     "/people": people.list_people,
-    "/people/one": of_memory(people.show_person),
+    "/people/one": people.show_person,
     "/upkeep": upkeep.listing,
     "/programs": programs.listing,
     "/why": why.show,
@@ -60,13 +60,13 @@ SCREENS: Mapping[str, Screen] = {
 }
 CHANGES: Mapping[str, Screen] = {
     "/forget": people.forget_all,
-    "/memory/row": of_memory(memory.row),
-    "/memory/bulk": of_memory(memory.bulk),
-    "/memory/edit": of_memory(memory.edit),
-    "/memory/add": of_memory(memory.add),
-    "/memory/classify": of_memory(memory.classify),
+    "/memory/row": memory.row,
+    "/memory/bulk": memory.bulk,
+    "/memory/edit": memory.edit,
+    "/memory/add": memory.add,
+    "/memory/classify": memory.classify,
     "/upkeep/change": upkeep.change,
-    "/upkeep/run": of_memory(upkeep.run),
+    "/upkeep/run": upkeep.run,
     "/upkeep/release": upkeep.release,
     "/why": why.ask,
     "/programs/answer": programs.answer,

@@ -23,7 +23,7 @@ from ....access.rules import show_key
 from ....config import Settings
 from ....database.engine import Database
 from ....errors import StoreError
-from ... import bodies, errors, guard
+from ... import errors, guard
 from ...access import AdminCall, WebContext, open_admin_call
 from . import formats
 
@@ -170,16 +170,6 @@ def _texts_of(value: Any) -> list[str]:
 
 
 Screen = Callable[[Page], Response]
-
-
-def of_memory(screen: Screen) -> Screen:
-    """Return a screen that is shown only where memory is switched on, as the routes below /memory are."""
-
-    def asked(page: Page) -> Response:
-        bodies.check_memory(page.context.values())
-        return screen(page)
-
-    return asked
 
 
 def add_screen(
