@@ -87,13 +87,12 @@ def build_json_prompt(
         destination: `remote` or `local`; local_only rows enter a local prompt alone.
         replacing: the platform's id of a stored message of this conversation that this message takes the place of, or
             whose answer is made anew: it and what the persona said after it are not in the prompt. Nothing stored
-            changes. An id that no message of this conversation was saved with, such as that of a row, leaves nothing
-            out, and the report notes it.
+            changes.
         db, settings, scope: those of the process by default.
 
     Returns:
-        Keys in this order: context, input, instructions, __pre_reduction_size, actions. A
-        source that fails leaves its section empty; `explain_json_prompt` names it.
+        Keys in this order: context, input, instructions, __pre_reduction_size, actions. A source that fails leaves its
+        section empty; `explain_json_prompt` names it.
 
     Raises:
         MessageError: the message cannot be used.
@@ -134,8 +133,8 @@ def build_messages(
 ) -> Messages | dict[str, Any]:
     """Return the prompt for one message as chat messages: plain lines, never larger than the limit together.
 
-    The system's message holds the persona's text, the instructions and what was asked for all times. The chat stands as
-    turns. The last message holds what is remembered, one line each under one heading, and then the text to answer.
+    The system's message holds the persona's text, the instructions and standing wishes. The chat stands as turns. The
+    last message holds what is remembered, one line each, and then the text to answer.
 
     Args:
         message, context_memory, interface_name, destination, replacing, db, settings, scope: as `build_json_prompt`.
@@ -145,8 +144,7 @@ def build_messages(
 
     Returns:
         openai: a list of `{role, content}`. anthropic: `{system, messages}` of text blocks. As many memories as fit are
-        in it where MEMORY_ITEMS says nothing. The attachments of the message are named; to show pictures to a model,
-        add them to the last message.
+        in it where MEMORY_ITEMS says nothing. Attachments are named; to show a picture, add it to the last message.
 
     Raises:
         MessageError: the message cannot be used.
@@ -263,14 +261,12 @@ def _build(*arguments: Any) -> tuple[dict[str, Any], Report]:
 def reduce_prompt_for_llm_limit(prompt: Mapping[str, Any], max_chars: int | None = None) -> dict[str, Any]:
     """Return a new prompt that fits the limit; the argument stays as it is.
 
+    As many items stay as fit, those worth most first. An item that alone would take more than a quarter of the room
+    keeps a part of its text. What is never cut may still be larger than the limit: `fit_prompt` says so.
+
     Args:
         prompt: from `build_json_prompt`.
         max_chars: most characters; None returns equal content with a warning.
-
-    Returns:
-        The prompt with as many of its items as fit, those worth most first. An item that alone would take more than a
-        quarter of the room keeps a part of its text. What is never cut may still be larger than the limit: `fit_prompt`
-        says so.
 
     Raises:
         ValueError: `max_chars` is no whole number of at least 1.
@@ -366,26 +362,23 @@ def to_messages(
 ) -> Messages | dict[str, Any]:
     """Return the prompt as messages: one for the system, then one for each part that is not empty.
 
-    The parts are the static context, the history, the volatile context and the input, in this order; the running recap
-    stands where `injection` or the settings say. Each is one JSON object of the prompt's own keys.
+    The parts are the static context, the history, the volatile context and the input, in this order. Each is one JSON
+    object of the prompt's own keys.
 
     Args:
-        prompt: what `build_json_prompt` gave, reduced or not; what is no strict JSON in it is made so.
+        prompt: what `build_json_prompt` gave, reduced or not.
         dialect: `openai`, `alternating` or `anthropic`.
         style: `data`: this conversation is JSON as all else is. `chat`: it stands as turns, the persona's lines as
-            `assistant`, everybody else's as `user`, with the speaker's name in front where there are several; texts
-            have their quotes, line breaks and code, and no age marks. The volatile context stands just before the
-            input. Of a prompt that went through JSON the turns are read from its lines, which have no line breaks.
-        injection: `position`, `depth` and `role` of the running recap, as
-            `stories.get_running_recap_injection` gives them. None takes SCENE_RECAP_POSITION and
-            SCENE_RECAP_DEPTH, and SCENE_RECAP_ROLE where it is set; where it is not, the role is user: recalled text is
-            no system message unless the host says so.
+            `assistant`, everybody else's as `user`, with names where there are several speakers. Of a prompt that went
+            through JSON the turns are read from its lines, which have no line breaks.
+        injection: `position`, `depth` and `role` of the running recap, as `stories.get_running_recap_injection` gives
+            them. None takes SCENE_RECAP_POSITION, SCENE_RECAP_DEPTH and SCENE_RECAP_ROLE; the role is user where it is
+            not set.
         settings: those of the process by default.
 
     Returns:
-        openai: a list of `{role, content}` with the attribute `breakpoints`. anthropic: `{system, messages}` where
-        system is text blocks and messages one user message of text blocks, in chat style one for each change of roles;
-        the last block of the system and the static context carry `cache_control`.
+        openai: a list of `{role, content}` with the attribute `breakpoints`. anthropic: `{system, messages}` of text
+        blocks; the last block of the system and the static context carry `cache_control`.
 
     Raises:
         ValueError: another dialect, style, position, depth or role.
