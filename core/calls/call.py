@@ -31,7 +31,6 @@ class Call:
 
     @property
     def persona(self) -> str:
-        """Return the persona whose memory the call is about."""
         return self.scope.persona
 
     @property

@@ -99,12 +99,10 @@ def check_embedder(embedder: Any) -> None:
 
 
 def default_embedder() -> Any:
-    """Return the embedder that `configure` was given, None without one."""
     return _process.embedder
 
 
 def default_model() -> Any:
-    """Return the model that `configure` was given, None without one."""
     return _process.model
 
 

@@ -122,7 +122,6 @@ class HistoryBuilder:
         )
 
     def is_replaced(self, entry: HistoryEntry) -> bool:
-        """Return whether the message takes the place of an entry."""
         if entry.row_id is not None and entry.row_id in self.replaced_rows:
             return True
         return self.replacing is not None and self.replacing.takes(entry)
@@ -257,7 +256,6 @@ def _is_same_sender(one: HistoryEntry, other: HistoryEntry) -> bool:
 
 
 def _look(entry: HistoryEntry) -> tuple[str, str, str, bool, bool]:
-    """Return what two lines of one text can differ in."""
     reply = "" if entry.reply is None else collapsed(reply_note(entry.reply.name, entry.reply.text))
     time, text = stamp(entry.time, UTC, entry.shown_time), entry.text
     return time, collapsed(sender(entry)), reply, text[:1].isspace(), text[-1:].isspace()

@@ -143,7 +143,6 @@ class Reply:
 
     @property
     def name(self) -> str:
-        """Return the name of who said it, else the username, else the id."""
         return self.sender.name or self.sender.username or self.sender.id
 
 
@@ -272,7 +271,6 @@ def _hint(key: str) -> str:
 
 
 def _read_key(value: Any, field: str, limit_bytes: int | None = None) -> str | None:
-    """Return an id as text, None where there is none."""
     if value is None:
         return None
     try:
@@ -282,7 +280,6 @@ def _read_key(value: Any, field: str, limit_bytes: int | None = None) -> str | N
 
 
 def read_message_id(value: Any, field: str = "message_id") -> str | None:
-    """Return the id of a message as text, None where there is none."""
     return _read_key(value, field, ID_BYTES["message_id"]) or None
 
 

@@ -35,17 +35,14 @@ class Injection(TypedDict):
 
 
 def check_position(value: object) -> RecapPosition:
-    """Return the position, when it is one of the four."""
     return POSITIONS[_find_index(value, "position", POSITIONS)]
 
 
 def check_role(value: object) -> RecapRole:
-    """Return the role, when it is one of the three."""
     return ROLES[_find_index(value, "role", ROLES)]
 
 
 def check_depth(value: object) -> int:
-    """Return the depth, when it is a whole number of at least 0."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ValueError(f"depth is {_quote(value)}. It must be a whole number of at least 0.")
     return value

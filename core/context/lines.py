@@ -56,7 +56,6 @@ def has_name(message: IncomingMessage) -> bool:
 
 
 def sender(entry: HistoryEntry) -> str:
-    """Return who is shown as the sender of the message."""
     return shown_name(entry.sender_name, entry.username, entry.sender_id)
 
 
@@ -211,14 +210,12 @@ class NameLabels:
             label = f"{name} ({count})"
 
     def entry(self, entry: HistoryEntry) -> str:
-        """Return the label of who sent a message."""
         if is_persona(entry):
             return self.persona or NAMELESS_PERSONA
         name = sender(entry)
         return self.label(identity_of(entry.conversation, entry.sender_id, name), name)
 
     def asker(self, message: IncomingMessage) -> str:
-        """Return the label of who sent the message being answered."""
         who = message.sender
         name = shown_name(who.name, who.username, who.id)
         return self.label(identity_of(message.interface_path or message.interface, who.id, name), name)

@@ -70,7 +70,6 @@ def note_reply(value: Any) -> ReplyNote | None:
 
 
 def _says_private(value: Any) -> bool:
-    """Return whether a live message says of its conversation that it is private."""
     said = get(value, "is_private")
     if isinstance(said, int) and said in (0, 1):
         return bool(said)

@@ -63,11 +63,9 @@ class Report:
         self._left_out: list[LeftOut] = []
 
     def note(self, *texts: str) -> None:
-        """Add notes; the same text is held once."""
         self._notes.update(dict.fromkeys(texts))
 
     def leave_out(self, items: Sequence[LeftOut]) -> None:
-        """Add items that are not in the prompt."""
         self._left_out.extend(items)
 
     def fail(self, source: str, error: BaseException) -> None:
@@ -197,7 +195,6 @@ class PromptCall:
 
     @property
     def report(self) -> Report:
-        """Return the account of this call."""
         return self.guard.report
 
     @property
@@ -212,7 +209,6 @@ class PromptCall:
 
     @property
     def caps(self) -> context_rules.Caps:
-        """Return how many items of each kind the context holds."""
         s = self.settings
         return context_rules.caps(
             s.context_verbosity, s.prompt_lite_mode, history=s.history_lines, memories=self._asked_memories
@@ -238,7 +234,6 @@ class PromptCall:
 
     @property
     def zone(self) -> tzinfo:
-        """Return the zone times are shown in."""
         return times.zone(self.settings.timezone) or UTC
 
     def for_database(self, db: Database) -> Call:
@@ -321,7 +316,6 @@ class VisibleContext:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return what the message asks for."""
         return (*self.keywords, *self.tags)
 
 

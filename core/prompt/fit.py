@@ -117,7 +117,6 @@ class Fitted:
 
     @property
     def size(self) -> int:
-        """Return the characters of the prompt."""
         return len(self.text)
 
 

@@ -67,7 +67,6 @@ class Line(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Return the whole line."""
         return f"{self.head}{self.said}"
 
 
@@ -250,7 +249,6 @@ def _name_hits(fitted: Fitted) -> Fitted:
 
 
 def _join_contents(messages: Messages | dict[str, Any]) -> str:
-    """Return all contents of the messages as one text."""
     if isinstance(messages, Messages):
         return "\n\n".join(message["content"] for message in messages)
     blocks = [*messages["system"], *(block for message in messages["messages"] for block in message["content"])]

@@ -70,7 +70,6 @@ def to_messages(
 
 
 def check_dialect(dialect: str) -> None:
-    """Refuse another dialect."""
     if dialect not in DIALECTS:
         known = f"{DIALECTS[0]!r}, {DIALECTS[1]!r} or {DIALECTS[2]!r}"
         raise ValueError(f"dialect is {str(dialect)[:40]!r}. It must be {known}.")
@@ -145,7 +144,6 @@ class Part(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Return what the message holds."""
         return self.content if isinstance(self.content, str) else to_json(self.content)
 
 

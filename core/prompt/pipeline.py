@@ -243,7 +243,6 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
 
 
 def _plan_sections(call: PromptCall, asked: Asked) -> list[Branch]:
-    """Return what the sections of this call read."""
     none: Sequence[Branch] = ()
     wanted = [call.guard(s.KEY, lambda s=s: s.wanted(asked), none) for s in SECTIONS]  # type: ignore[misc]
     return [branch for branches in wanted for branch in branches]

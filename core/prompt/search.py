@@ -163,7 +163,6 @@ def _dropper(call: PromptCall, lists: HistoryLists, sections: Mapping[str, Built
 
 
 def _message_rows(row: FoundRow) -> list[int]:
-    """Return the messages a memory was made of."""
     return [each for each in read_list(row.messages) if isinstance(each, int)] if row.messages else []
 
 
@@ -178,7 +177,6 @@ def _stands_in(row: FoundRow, said_in: Mapping[int, HistoryEntry]) -> bool:
 
 
 def _as_entry(row: FoundRow) -> HistoryEntry:
-    """Return a row of the chat as a message of the history."""
     return HistoryEntry(
         conversation=row.conversation,
         text=row.texts[0],

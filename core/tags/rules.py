@@ -327,7 +327,6 @@ class TagIndex:
         return names
 
     def _find_nearest(self, word: str, names: list[str]) -> str | None:
-        """Return the tag spelt most like a word."""
         from rapidfuzz import fuzz, process  # noqa: PLC0415 - 40 ms that only words like a tag need
 
         hits = process.extract(word, names, scorer=fuzz.ratio, score_cutoff=FUZZY_SCORE, limit=None)

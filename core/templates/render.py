@@ -55,7 +55,6 @@ class TemplateError(ConfigError):
 
 
 def names(folder: Path) -> list[str]:
-    """Return the names of all templates below a folder, sorted."""
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.j2"))
 
 
