@@ -49,7 +49,6 @@ class HistoryLists:
     visible: list[HistoryEntry] = field(default_factory=list)
     """The messages shown in the two lists: what memories need not repeat."""
     left_out: list[LeftOut] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
     echoes: list[HistoryEntry] = field(default_factory=list)
     """Copies of the message being answered, which memories leave out too."""
     replacing: Replaced | None = None
@@ -92,28 +91,20 @@ class HistoryBuilder:
         left_out += lost_here + lost_there
         names = NameLabels(find_persona_name(self.persona, [*recent, *current]))
         titles = {entry.conversation: entry.title for entry in others if entry.title}
-        lines = {CURRENT: [self._write_line(entry, names, titles) for entry in current], RECENT: []}
-        visible = [*current]
-        for entry in recent:
-            line = self._write_line(entry, names, titles)
-            if line in lines[CURRENT]:
-                left_out.append(LeftOut(RECENT, "duplicate", entry_id(entry)))
-            else:
-                lines[RECENT].append(line)
-                visible.append(entry)
-        notes = list(self.live.notes)
+        lines: dict[str, list[str]] = {CURRENT: [], RECENT: []}
         if self.live.skips_history:  # memories, and so what counts as visible to them, stay as with the lists
-            lines, left_out = {CURRENT: [], RECENT: []}, []
-            notes.append("skip_history: the history lists and thoughts are empty because the host asked for it")
+            left_out = []
+        else:
+            lines[CURRENT] += [self._write_line(entry, names, titles) for entry in current]
+            lines[RECENT] += [self._write_line(entry, names, titles) for entry in recent]
         own_entries = [*rows, *(self.live.chats.get(own, []) if own is not None else [])]
         full = {CURRENT} if len(current) >= caps.history else set()
         full |= {RECENT} if len(recent) >= caps.recent else set()
         return HistoryLists(
-            current=list[str](lines[CURRENT]),
-            recent=list[str](lines[RECENT]),
-            visible=visible,
+            current=lines[CURRENT],
+            recent=lines[RECENT],
+            visible=[*current, *recent],
             left_out=left_out,
-            notes=notes,
             echoes=[entry for entry in own_entries if is_echo(entry)],
             replacing=self.replacing,
             replaced=[entry for entry in own_entries if self.is_replaced(entry)],

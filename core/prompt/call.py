@@ -268,6 +268,8 @@ def open_call(request: PromptRequest) -> PromptCall:
     report.note(*message.notes, *live.notes)
     if live.skipped:
         report.note(f"context_memory: {live.skipped} things are no message and are left out")
+    if live.skips_history:
+        report.note("skip_history: the history lists and thoughts are empty because the host asked for it")
     guard = Guard(report)
     db = guard.db = guard("database", lambda: defaults.handle(request.db), None)
     scope = guard("database", lambda: resolve_scope(db, given), given)

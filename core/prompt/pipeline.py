@@ -236,7 +236,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
         recalled.hits,
     )
     hits = _name_speakers(hits, recalled, lists)
-    report.note(*lists.notes, *(note for built in sections.values() for note in built.notes))
+    report.note(*(note for built in sections.values() for note in built.notes))
     nothing: tuple[dict[str, Any], dict[str, list[str]]] = (order_context({}), {})
     context, ids = guard("history_engine", lambda: compose(call, lists, sections, hits), nothing)
     return Gathered(context, "", recalled, lists.names, ids, seeing.words)
