@@ -6,6 +6,7 @@ import json
 import math
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -64,23 +65,13 @@ def normal(tag: str) -> str:
 
 def tag_items(value: object, name: str = "tags") -> list[str]:
     """Return what was given as a list of texts: a list's elements without None, anything else as one text."""
-    if value is None:
-        return []
-    if isinstance(value, (str, bytes, bytearray)) or not isinstance(value, (list, tuple, set, frozenset)):
-        return [_text(value)]
-    elements: Iterable[object] = value
-    if isinstance(value, (set, frozenset)):
-        elements = sorted(value, key=_text)
-    found = []
-    for at, element in enumerate(elements):
+    if not isinstance(value, (list, tuple, set, frozenset)):
+        return [] if value is None else [_text(value)]
+    for at, element in enumerate(value):
         if isinstance(element, (list, tuple, set, frozenset)):
-            raise TypeError(
-                f"{name}[{at}] is of type {type(element).__name__}. Each element of {name} must be a text; "
-                "pass one flat list."
-            )
-        if element is not None:
-            found.append(_text(element))
-    return found
+            raise TypeError(f"{name}[{at}] is of type {type(element).__name__}. Pass one flat list of texts.")
+    texts = [_text(element) for element in value if element is not None]
+    return sorted(texts) if isinstance(value, (set, frozenset)) else texts
 
 
 def _text(value: object) -> str:
@@ -94,22 +85,14 @@ def _text(value: object) -> str:
         raise TypeError(f"A value of type {type(value).__name__} has no text. Pass texts.") from None
 
 
-def _json_list(text: str) -> list[object] | None:
-    if not text.lstrip().startswith("["):
-        return None
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, list) else None
-
-
 def stored_form(value: object) -> tuple[list[str], list[int]]:
     """Return the tags to store, and the byte length of each tag that is too long to be stored."""
-    parsed = _json_list(value) if isinstance(value, str) else None
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
     tags: list[str] = []
     dropped: list[int] = []
-    for tag in dict.fromkeys(normal(item) for item in tag_items(value if parsed is None else parsed)):
+    for tag in dict.fromkeys(map(normal, tag_items(value))):
         size = len(tag.encode("utf-8"))
         if size > TAG_BYTES:
             dropped.append(size)

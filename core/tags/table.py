@@ -82,7 +82,7 @@ def raise_version(connection: Connection, db: Database, persona: str) -> None:
 
 def add(db: Database, persona: str, tag: object) -> WriteResult:
     """Make a tag known. Known already: `duplicate`; blank: `empty`; over 255 bytes: `too_long`."""
-    name = rules.normal(rules.tag_items(tag)[0]) if tag is not None and rules.tag_items(tag) else ""
+    name = next(iter(map(rules.normal, rules.tag_items(tag))), "")
     if not name:
         return WriteResult(False, None, "empty")
     size = len(name.encode("utf-8"))
@@ -97,11 +97,7 @@ def add(db: Database, persona: str, tag: object) -> WriteResult:
         raise_version(connection, db, persona)
         return WriteResult(True, None)
 
-    def confirm(connection: Connection) -> WriteResult | None:
-        row = connection.execute(_KNOWN, {"persona": persona, "tags": [name]}).first()
-        return WriteResult(True, None) if row else None
-
-    return db.transaction(work, source="tags", confirm=confirm)
+    return db.idempotent_transaction(work, source="tags")
 
 
 def add_alias(db: Database, persona: str, alias: object, tag: object) -> WriteResult:
