@@ -40,8 +40,6 @@ _ATTACHED = (
     "videos", "video_note", "video_notes", "sticker", "animation",
 )  # fmt: skip
 """Fields that hold what is attached."""
-_OBJECTS = ("from_user", "from", "chat", "payload")
-"""Fields that have fields themselves."""
 _FOR_HOSTS = ("interface", "server_name")
 """What the adapters of platforms add, for hooks and logs of hosts."""
 LOOKED_FOR = tuple(
@@ -109,8 +107,8 @@ def read_sender(message: Any) -> Sender:
 
 
 def read_name(person: Any) -> str:
-    """Return the name of a person in the words of a platform; first and last name where there is no other."""
-    named = text_at(person, *_names(person, "sender_name"))
+    """Return the name of a person: a text itself, a field, else first and last name."""
+    named = person if isinstance(person, str) else text_at(person, *_names(person, "sender_name"))
     return named or " ".join(filter(None, (text_at(person, "first_name"), text_at(person, "last_name"))))
 
 
@@ -240,22 +238,14 @@ def _check(message: Any) -> None:
 
 
 def _note_unread(message: Any) -> list[str]:
-    """Return notes on what is not read: objects that are none, and the keys of a dict that nobody looks for."""
-    notes = []
-    for name in _OBJECTS:
-        value = get(message, name)
-        if value is not None and is_plain(value):
-            notes.append(f"{name} is of type {type(value).__name__} and was not read; it must be an object or a dict")
+    """Return a note on the keys of a dict that nobody looks for."""
     known = _known_keys()
     unknown = [key for key in message if key not in known] if isinstance(message, Mapping) else []
-    if unknown:
-        shown = ", ".join(
-            _hint(key[:40]) if isinstance(key, str) else f"a key of type {type(key).__name__}"
-            for key in unknown[:MOST_NAMED]
-        )
-        more = f" and {len(unknown) - MOST_NAMED} more" if len(unknown) > MOST_NAMED else ""
-        notes.append(f"not known and not read of the message: {shown}{more}")
-    return notes
+    if not unknown:
+        return []
+    shown = ", ".join(_hint(str(key)[:40]) for key in unknown[:MOST_NAMED])
+    more = f" and {len(unknown) - MOST_NAMED} more" if len(unknown) > MOST_NAMED else ""
+    return [f"not known and not read of the message: {shown}{more}"]
 
 
 @lru_cache(maxsize=1)
