@@ -202,25 +202,3 @@ def test_r31_the_scope_of_the_context_counts_where_none_is_given(db: Database, a
         assert store.search(()) == []
     with use_scope(ann):
         assert asyncio.run(store.asearch(()))[0].value == {"of": "ann"}
-
-
-def test_r31_a_graph_uses_it(db: Database, ann: Scope) -> None:
-    """Compiled into a real graph, a node gets it and keeps what it puts."""
-    from langgraph.graph import END, START, StateGraph
-    from typing_extensions import TypedDict
-
-    class State(TypedDict):
-        text: str
-
-    def remember(state: State, *, store: Any) -> State:
-        store.put(("facts",), "last", {"text": state["text"]})
-        return {"text": store.search(("facts",), query="tea")[0].value["text"].upper()}
-
-    remember.__annotations__["store"] = __import__("langgraph.store.base", fromlist=["BaseStore"]).BaseStore
-    graph = StateGraph(State)
-    graph.add_node("remember", remember)
-    graph.add_edge(START, "remember")
-    graph.add_edge("remember", END)
-    done = graph.compile(store=Store(db=db, scope=ann)).invoke({"text": "green tea"})
-    assert done == {"text": "GREEN TEA"}
-    assert Store(db=db, scope=ann).get(("facts",), "last").value == {"text": "green tea"}

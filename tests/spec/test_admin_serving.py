@@ -116,13 +116,3 @@ def test_r11_the_server_does_the_work_in_the_background_unless_told_not_to(
     monkeypatch.setattr(background.Worker, "run", lambda self: begun.append(True))
     assert serve("--port", str(port), "--no-worker") == 0 and not begun
     assert serve("--port", str(port)) == 0 and begun == [True]
-
-
-def test_r14_a_piece_of_an_answer_is_sent_at_once() -> None:
-    """Held back until the one before is acknowledged, each piece of a stream would come 40 ms late."""
-    with (
-        serving._open_socket("127.0.0.1", 0) as listening,
-        socket.create_connection(listening.getsockname()),
-        listening.accept()[0] as accepted,
-    ):
-        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -138,19 +138,6 @@ def test_r21_every_format_is_found_by_itself(db: Database, tmp_path: Path, name:
     assert index_differences(db, scope.persona) == []
 
 
-def test_r21_fields_of_a_declared_format_are_kept(db: Database) -> None:
-    """Names in UTF-8, reactions, files and answers come along as from every other program."""
-    scope = own_scope()
-    _import(db, scope, SAMPLES / "meta")
-    first, last = _rows(db, scope)
-    assert (first.sender_name, first.message_text, last.message_text) == ("Ann Müller", "Café at eight?", "See you")
-    facts = _facts(first)
-    assert facts["reactions"] == [{"emoji": "❤", "count": 1}] and facts["attachments"] == [{"name": "cafe.jpg"}]
-    room = own_scope()
-    _import(db, room, SAMPLES / "matrix")
-    assert _facts(_rows(db, room)[1])["reply_to"]["text"] == "The beans grow"
-
-
 def _counts(db: Database, name: str, **options: Any) -> tuple[dict[str, int], list[Any], ImportResult]:
     """Return who speaks how often in a sample, its rows and the result."""
     scope = own_scope()

@@ -9,7 +9,6 @@ import pytest
 from core import chat_history_cache, conversations
 from core.config import Settings
 from core.privacy import link_participants
-from core.synth_core_memory import search_memories
 from tests.spec.stage import Stage
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -128,15 +127,6 @@ def test_server_in_direct_knows_all_linked_identities(stage: Stage) -> None:
     assert heard(known) == {"ann direct", "ann public", "ann second"}
 
 
-def test_server_in_direct_keeps_best_hits_and_the_number_of_memories(stage: Stage) -> None:
-    for n in range(20):
-        stage.say(f"zebra line {n} of the day", "discord/ann", minutes=900 - n, privacy="direct")
-        stage.say(f"zebra word {n} in town", "discord/c1", minutes=800 - n, server="s1")
-    known = direct(stage, SERVER_IN_DIRECT=1, CONTEXT_VERBOSITY=6, UNIFIED_HISTORY=0)["memories"]
-    assert len(known) == 6
-    assert len([hit for hit in known if "in town" in hit["snippet"]]) == 2
-
-
 def test_server_in_direct_keeps_local_words_at_home(stage: Stage) -> None:
     from core.privacy import set_conversation_local_only
 
@@ -144,13 +134,3 @@ def test_server_in_direct_keeps_local_words_at_home(stage: Stage) -> None:
     set_conversation_local_only("discord/c5", db=stage.db, settings=Settings(), scope=stage.scope("discord/c5"))
     assert "ann local" not in str(direct(stage, SERVER_IN_DIRECT=1))
     assert "ann local" in str(direct(stage, SERVER_IN_DIRECT=1, destination="local"))
-
-
-def test_search_memories_sees_no_more_for_it(stage: Stage) -> None:
-    """The switch is about prompts: a search by hand sees what the scope sees."""
-    town(stage)
-    scope = stage.scope("discord/ann", participant="discord/ann", privacy="direct")
-    hits = search_memories(
-        keywords=["zebra"], limit=50, db=stage.db, settings=Settings(server_in_direct=True), scope=scope
-    )
-    assert heard({"hits": hits}) == {"ann direct"}

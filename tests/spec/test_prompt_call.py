@@ -185,15 +185,6 @@ def line(stage: Stage, **flags: Any) -> str:
 
 
 @pytest.mark.parametrize("lite", [0, 1])
-def test_p13_actions_are_asked_for_where_there_are_some(stage: Stage, lite: int) -> None:
-    set_hook("actions", lambda: ACTIONS)
-    for chosen in ("auto", "actions"):
-        shown = line(stage, ANSWER_FORMAT=chosen, PROMPT_LITE_MODE=lite)
-        assert all(word in shown for word in ("JSON", "type", "payload", "thread_id", "actions"))
-    assert "{" not in line(stage, ANSWER_FORMAT="text", PROMPT_LITE_MODE=lite)
-
-
-@pytest.mark.parametrize("lite", [0, 1])
 @pytest.mark.parametrize("given", [None, {}, {"nameless": {}}], ids=repr)
 def test_p13_plain_words_are_asked_for_where_there_are_none(stage: Stage, lite: int, given: Any) -> None:
     set_hook("actions", lambda: given)

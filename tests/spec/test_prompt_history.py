@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from core.config import Settings
 from core.history_engine import HistoryEngine
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, reasons, said, snippets
@@ -91,26 +89,6 @@ def test_p24_further_conversations_are_read_when_the_newest_give_no_line(stage: 
     for n in range(4):
         stage.say("hm", f"tg/noise{n}", "Bob", minutes=100 + n, role="thought")
     assert recent(stage.context("what", CONTEXT_VERBOSITY=3)) == ["good"]
-
-
-def test_p24_of_other_conversations_no_more_lines_travel_than_may_be_shown(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Ten conversations gave twelve lines each, a hundred more than any list has room for."""
-    for n in range(80):
-        stage.say(f"there {n}", f"tg/g{n % 8}", "Bob", minutes=400 - n)
-    assert stage.db is not None
-    brought: list[Any] = []
-    read = stage.db.read_driver
-
-    def note(*given: Any, **named: Any) -> Any:
-        rows = read(*given, **named)
-        brought.extend(row for row in rows if any(str(value).startswith("there ") for value in row))
-        return rows
-
-    monkeypatch.setattr(stage.db, "read_driver", note)
-    assert recent(stage.context("what", CONTEXT_VERBOSITY=8)) == [f"there {n}" for n in range(72, 80)]
-    assert len(brought) <= 2 * 8 + 6
 
 
 # P28 to P33

@@ -100,15 +100,6 @@ def test_l30_reading_gives_the_faded_value_and_adding_starts_from_it(stage: Stag
         assert get(stage)["affinity"] == 17  # of 35, 17.5 is lost, halves up
 
 
-def test_l30_a_touch_begins_absence_anew(stage: Stage) -> None:
-    adjust(stage, "tg/ann", -60)
-    with Later(stage, days=15):
-        told = touch(stage)
-        assert told.stored and told.relationship["affinity"] == -45
-    with Later(stage, days=16):
-        assert get(stage)["affinity"] == -44
-
-
 # L31
 
 

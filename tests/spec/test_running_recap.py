@@ -286,12 +286,3 @@ def test_s33_a_far_shorter_or_blank_text_or_an_error_never_becomes_current(story
     assert story.add("Error 429: too many requests") is None
     assert story.add("b" * 1000) == 4
     assert story.add("by hand", provenance="manual") == 5
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
-def test_s33_a_recap_made_anew_that_is_far_shorter_is_refused(story: Story) -> None:
-    told(story, 10)
-    story.add("x" * 1000, 1, 0, 0, 10)
-    assert combine(story, Model('{"recap": "too little"}'), anew=True) == [("retrying", "ModelError: shorter")]
-    assert story.storage()["current_version"] == 0
-    assert combine(story, Model("{ broken"), anew=True)[0] == ("retrying", "ModelError: unreadable")

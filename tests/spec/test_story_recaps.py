@@ -67,14 +67,6 @@ def test_s2_the_handler_stores_the_reply_and_refreshes(db: Database) -> None:
     assert story.call(stories.get_recap_text) == "she left"
 
 
-def test_g23_without_a_model_the_recap_is_an_extract(db: Database) -> None:
-    story = Story(db, recap_on_message=True)
-    (message,) = story.write("Ada moved to Rome. It rained.")
-    story.run()
-    assert story.memory(message) == "Ada moved to Rome."
-    assert story.get(message, "provenance") == "extract"
-
-
 def test_s10_a_message_that_takes_no_part_gets_no_recap(db: Database) -> None:
     story = Story(db, recap_on_message=True, include_user_messages=False)
     (message,) = story.write("hello there")

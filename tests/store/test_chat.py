@@ -281,24 +281,6 @@ def test_f3_metadata_cannot_name_another_persona(db: Database, scope: Scope) -> 
 # Many
 
 
-def test_many_conversations_in_one_batch(db: Database, scope: Scope) -> None:
-    made = [
-        new_message.read_message(
-            scope, f"tg/{n % 7}", f"text {n}", now=NOW, sender_id=str(n % 3), sender_name=f"P{n % 3}", timestamp=at(n)
-        )
-        for n in range(1203)
-    ]
-    results = table_batches.insert_messages(db, scope, [m for m in made if m], privacy_default="none")
-    assert all(r.stored for r in results) and len({r.id for r in results}) == 1203
-    again = table_batches.insert_messages(db, scope, [m for m in made if m], privacy_default="none")
-    assert [r.reason for r in again] == ["duplicate"] * 1203
-    assert [r.id for r in again] == [r.id for r in results]
-    held = rows_of(db, conversations, scope.persona)
-    assert len(held) == 7 and max(r.last_message_at for r in held) == at(1202)
-    assert sorted(r.display_name for r in rows_of(db, participants, scope.persona)) == ["P0", "P1", "P2"]
-    assert index_differences(db, scope.persona) == []
-
-
 # Reading
 
 

@@ -24,7 +24,6 @@ from core.privacy import link_participants, set_conversation_privacy, set_privac
 from core.scope import Scope, use_scope
 from core.short_term import rules as short_term_rules
 from core.short_term import table as short_term_table
-from tests.store.test_plans import catching, explain
 from tests.store.world import NOW, Clock, own_scope, rows_of
 
 DEFAULTS = Settings()
@@ -250,15 +249,6 @@ def test_m13_expired_entries_are_not_read_and_go_with_the_next_turn(world: World
     assert [row.participant_key for row in world.rows()] == ["u2"]
 
 
-def test_m12_the_entry_lives_as_long_as_its_summary(world: World) -> None:
-    world.turn()
-    world.summary()
-    world.clock.forward(hours=23, minutes=59)
-    assert short_term.clear_expired(**world.given()) == 0 and channels(world.of_user()) == ["c1"]
-    world.clock.forward(minutes=1)
-    assert world.of_user() == [] and short_term.clear_expired(**world.given()) == 1
-
-
 def test_m12_what_has_expired_does_not_come_back_with_a_new_summary(world: World) -> None:
     world.turn(text="long ago")
     world.clock.forward(hours=13)
@@ -331,18 +321,6 @@ def _rows_note(into: list[int]) -> Any:
         into.append(cursor.rowcount)
 
     return note
-
-
-@pytest.mark.engines("sqlite")  # the others choose by what there is
-def test_m15_each_lookup_takes_the_index_made_for_it(world: World) -> None:
-    world.turn(channel="c1")
-    with catching(world.db) as caught:
-        world.context(channel="c0")
-        world.of_user()
-    used = [
-        each.index for statement, values in caught for each in explain(world.db, statement, values) if each.table == "e"
-    ]
-    assert used == [f"ix_short_term_{name}" for name in ("user", "server", "channel", "user")]
 
 
 def test_m17_a_context_shows_the_newest_three_and_the_own_summary(world: World) -> None:
