@@ -41,7 +41,6 @@ def model(monkeypatch: pytest.MonkeyPatch, fresh_migrated_url: str) -> Iterator[
 
 
 def load(name: str) -> ModuleType:
-    """Return an example as a module."""
     spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

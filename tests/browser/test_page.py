@@ -45,7 +45,6 @@ def search(page: Any, site: Site, q: str, **more: str) -> None:
 
 
 def press(page: Any, name: str) -> None:
-    """Press the button of this name."""
     click(page, f'button:text-is("{name}")')
 
 
@@ -59,12 +58,10 @@ def click(page: Any, selector: str) -> None:
 
 
 def texts(page: Any) -> list[str]:
-    """Return the texts of the list."""
     return [each.strip() for each in page.locator(".item .text:not(.whole)").all_inner_texts()]
 
 
 def asking(site: Site, persona: str = PERSONA) -> dict[str, Any]:
-    """Return what a door is passed."""
     return {"db": site.db, "settings": stage.SETTINGS, "scope": Scope(persona)}
 
 

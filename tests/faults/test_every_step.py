@@ -83,7 +83,6 @@ def test_s45_a_worker_may_die_at_every_step(name: str, tmp_path: Path, engine_na
 
 @pytest.fixture(scope="module")
 def url(engine_url: str) -> Iterator[str]:
-    """A database per engine."""
     steps.stage_of(engine_url, "p").db.close()  # type: ignore[union-attr]
     yield engine_url
 

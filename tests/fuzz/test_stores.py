@@ -41,7 +41,6 @@ _numbers = itertools.count()
 
 @pytest.fixture(scope="module")
 def db(migrated_url: str) -> Iterator[Database]:
-    """One database for all of them."""
     made = open_db(migrated_url)
     yield made
     made.close()

@@ -270,11 +270,9 @@ class replace_settings:  # noqa: N801 - used as a function
         self.settings = replace(world.settings, **flags)
 
     def __enter__(self) -> None:
-        """Take the other settings."""
         self.world.settings = self.settings
 
     def __exit__(self, *_: object) -> None:
-        """Take the former ones."""
         self.world.settings = self.former
 
 
@@ -352,7 +350,6 @@ def fill(db: Database, world: World, scope: Scope, word: str) -> None:
 
 @pytest.fixture
 def db(world: World) -> Database:
-    """The database of the world."""
     return world.db
 
 

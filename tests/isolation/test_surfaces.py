@@ -34,7 +34,6 @@ TOKEN = "a-token-of-thirty-two-characters"
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """Two personas."""
     db = open_db(f"sqlite:///{tmp_path_factory.mktemp('surfaces') / 'own.db'}")
     yield World(db, 38)
     db.close()
@@ -155,7 +154,6 @@ OTHERS = {
 
 
 def commands(group: Any, above: str = "") -> Iterator[str]:
-    """Yield every command by its words."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
             yield from commands(command, f"{above}{name} ")

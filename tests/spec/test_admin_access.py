@@ -28,7 +28,6 @@ pytestmark = pytest.mark.engines("sqlite")
 
 @pytest.fixture(scope="module")
 def app(db: Database) -> FastAPI:
-    """The application."""
     return made(db)
 
 
@@ -43,7 +42,6 @@ def clock(db: Database) -> Iterator[Clock]:
 
 @pytest.fixture
 def client(app: FastAPI, clock: Clock) -> Iterator[TestClient]:
-    """Somebody who has shown nothing yet."""
     with client_of(app) as made_client:
         yield made_client
 

@@ -27,7 +27,6 @@ MODEL = Model(facts_about_user=["Ann has a cat called Tofu"], key_facts=[{"text"
 
 @pytest.fixture(scope="module")
 def app(db: Database) -> FastAPI:
-    """The application, with a model."""
     return made(db, model=MODEL)
 
 

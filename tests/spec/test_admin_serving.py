@@ -18,7 +18,6 @@ Serve = Callable[..., int]
 
 @pytest.fixture
 def port() -> int:
-    """A port nothing listens on."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         return int(listening.getsockname()[1])
 

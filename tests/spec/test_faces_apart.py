@@ -53,7 +53,6 @@ def faces(db: Database, stage: Any) -> Iterator[ProxyWorld]:
 
 
 def search_by_mcp(client: httpx2.Client, token: str, query: str) -> str:
-    """Return the answer of a tool."""
     asked = {"name": "memory_search", "arguments": {"query": query, "limit": 100}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
     head = {"Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"}

@@ -58,12 +58,10 @@ SERVER_TOO = pytest.mark.engines("sqlite", "mariadb")
 
 
 def gone(stage: Stage, **what: Any) -> Forgotten:
-    """Forget."""
     return forget(**what, db=stage.db, settings=DEFAULTS, scope=stage.scope())
 
 
 def everything(db: Database) -> dict[str, Counter[tuple[Any, ...]]]:
-    """Return every row of every table."""
     found = {}
     for name, table in ddl.list_tables().items():
         found[name] = Counter(tuple(map(repr, row)) for row in db.read(select(table), source=name))

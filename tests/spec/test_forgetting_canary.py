@@ -148,7 +148,6 @@ class Planting:
         self.put("ai_diary", {}, "source_message_ids", "participant_keys")
 
     def rows(self, table: str) -> list[Any]:
-        """Return the persona's rows."""
         t = TABLES[table]
         key = next(iter(t.primary_key.columns))
         chosen = select(t).where(t.c.persona_id == self.persona).order_by(t.c.id if "id" in t.c else key)

@@ -50,7 +50,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def secrets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What `make secrets` makes."""
     folder = tmp_path_factory.mktemp("secrets")
     _make_secrets(folder)
     return {path.name: path.read_text(encoding="utf-8") for path in (folder / "secrets").iterdir()}
@@ -123,7 +122,6 @@ def test_r34_make_secrets_makes_them_once(tmp_path: Path) -> None:
 
 @pytest.fixture
 def model() -> Iterator[tuple[ModelServer, str]]:
-    """A model server and its address."""
     made = ModelServer()
     with serving(made.app) as url:
         yield made, url

@@ -572,7 +572,6 @@ def test_r25_the_one_who_exports_can_be_the_person_known_here(db: Database) -> N
 
 
 def _discord(folder: Path, lines: list[tuple[dict[str, Any], str]]) -> Path:
-    """Write a channel of DiscordChatExporter."""
     messages = [
         {"id": str(900 + n), "type": "Default", "timestamp": f"2026-03-10T12:{n:02}:00+00:00", "content": text,
          "author": author}

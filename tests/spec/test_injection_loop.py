@@ -29,7 +29,6 @@ MARKS = ("tool", "tool_result", "function", "memory", "recap", "summary", "promp
 
 
 def by(stage: Stage, path: str | None = HERE, **flags: Any) -> dict[str, Any]:
-    """Return what every door gets."""
     made = Settings(**flags)
     return {"db": stage.db, "settings": made, "scope": stage.scope(path, participant="tg/ann")}
 

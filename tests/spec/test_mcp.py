@@ -39,7 +39,6 @@ def world(db: Database, migrated_url: str) -> Iterator[World]:
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> Any:
-    """Call a tool."""
     return await client.call_tool(tool, arguments)
 
 

@@ -42,7 +42,6 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 @pytest.fixture
 def persona() -> str:
-    """A persona of its own."""
     return own_scope().persona
 
 
@@ -54,14 +53,12 @@ def http(db: Database, persona: str) -> Iterator[HttpServer]:
 
 
 def post(http: HttpServer, headers: Mapping[str, str | bytes], body: Any = CALL, **given: Any) -> httpx2.Response:
-    """Return what one request is answered."""
     content = {"content": body} if isinstance(body, (bytes, str)) else {"json": body}
     sent: Any = {"content-type": "application/json", **ACCEPT, **headers}
     return httpx2.post(http.url, headers=sent, timeout=120, **content, **given)
 
 
 def read(answer: httpx2.Response) -> Any:
-    """Return what a reading tool answered."""
     return json.loads(answer.json()["result"]["content"][0]["text"])
 
 

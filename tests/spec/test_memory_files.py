@@ -45,7 +45,6 @@ class Mirror:
         self.known: dict[str, Any] = {"db": db, "settings": Settings(**flags), "scope": self.scope}
 
     def summary(self, title: str, text: str, minutes: int = 0) -> int:
-        """Put a summary on the list."""
         db: Database = self.known["db"]
         at = datetime(2026, 3, 10, 14, 5, tzinfo=UTC) + timedelta(minutes=minutes)
         made = table_summaries.insert_summary(db, self.scope, title=title, summary=text, at=at, most=30)
@@ -53,21 +52,17 @@ class Mirror:
         return made.id
 
     def save(self, text: str) -> int:
-        """Save a memory."""
         made = add_saved_memory(text, **self.known)
         assert made.id is not None
         return made.id
 
     def write(self, **more: Any) -> Any:
-        """Export."""
         return export_markdown(self.folder, **{**self.known, **more})
 
     def take(self) -> Any:
-        """Import."""
         return import_markdown(self.folder, **self.known)
 
     def text(self, name: str) -> str:
-        """Return a file byte for byte."""
         return (self.folder / name).read_bytes().decode()
 
     def put(self, name: str, text: str) -> None:
@@ -77,18 +72,15 @@ class Mirror:
 
     @property
     def saved(self) -> list[str]:
-        """Return the saved memories."""
         return [one["text"] for one in list_saved_memories(**self.known)]
 
     @property
     def recent(self) -> list[tuple[str, str]]:
-        """Return titles and summaries."""
         return [(one["title"], one["summary"]) for one in list_recent_conversations(**self.known)]
 
 
 @pytest.fixture
 def mirror(db: Database, tmp_path: Path) -> Mirror:
-    """Nothing stored, no folder."""
     return Mirror(db, tmp_path / "a" / "b" / "memory")
 
 
@@ -244,7 +236,6 @@ def kept(db: Database, tmp_path: Path) -> Mirror:
 
 
 def shown(kept: Mirror, **more: Any) -> dict[str, Any]:
-    """Return the context of a prompt."""
     asked = {"text": "hello", "interface_path": HERE, "timestamp": NOW}
     context: dict[str, Any] = build_json_prompt(asked, **{**kept.known, **more})["context"]
     return context

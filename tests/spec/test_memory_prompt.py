@@ -30,7 +30,6 @@ PLAIN = Settings()
 
 
 def talk(stage: Stage, title: str, summary: str = "We spoke.", minutes: float = 60, path: str | None = None) -> None:
-    """Put a conversation on the list."""
     given = [{"text": f"hello {title}", "sender_id": "ann", "timestamp": NOW - timedelta(minutes=minutes)}]
     answer, scope = json.dumps({"title": title, "summary": summary}), stage.scope(path or HERE)
     ended = add_recent_conversation(given, lambda _: answer, wait=True, db=stage.db, settings=PLAIN, scope=scope)

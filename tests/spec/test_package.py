@@ -27,7 +27,6 @@ assert "site-packages/prompt_engine/" in prompt_engine.__file__, prompt_engine._
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout."""
     return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 

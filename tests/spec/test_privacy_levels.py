@@ -68,7 +68,6 @@ class Cell:
         return repr(self.stage.db.read(select(t).where(t.c.persona_id == self.stage.persona), source=table))
 
     def run(self, kind: str, **more: Any) -> None:
-        """Do an operation."""
         jobs.enqueue_operation(kind, conversation=GROUP, **more, **self.given)
         jobs.run_pending(model=self.model, **self.given)
 

@@ -29,7 +29,6 @@ def rows(story: Story, path: str = HERE) -> list[Any]:
 
 
 def next_number(story: Story, path: str = HERE) -> int:
-    """Return the conversation's counter."""
     c = conversations.c
     chosen = select(c.next_recap_version).where(c.persona_id == story.persona, c.conversation_key == path)
     assert story.db is not None

@@ -42,7 +42,6 @@ def serving(url: str, port: int) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def is_live(url: str) -> bool:
-    """Return whether somebody answers."""
     try:
         return httpx2.get(f"{url}/health/live", timeout=5).status_code == 200
     except httpx2.TransportError:

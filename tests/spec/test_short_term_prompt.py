@@ -38,7 +38,6 @@ def turn(stage: Stage, channel: str, text: str, minutes: float = 1, who: str = "
 
 
 def shown(stage: Stage, path: str = "tg/here", **more: Any) -> list[dict[str, Any]]:
-    """Return the section."""
     found: list[dict[str, Any]] = stage.context("hello", path=path, **{**GUILD, **more}).get("short_term", [])
     return found
 

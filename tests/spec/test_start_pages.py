@@ -161,7 +161,6 @@ def test_r35_a_front_end_needs_the_page_s_commands_and_one_setting(tmp_path: Pat
 
 
 def is_up(port: int) -> bool:
-    """Return whether the server answers."""
     try:
         return httpx2.get(f"http://127.0.0.1:{port}/health", timeout=5).status_code == 200
     except httpx2.HTTPError:

@@ -18,7 +18,6 @@ pytestmark = pytest.mark.engines("sqlite")
 
 
 def injection(story: Story, path: str = HERE, **flags: Any) -> Any:
-    """Return the injection of a conversation."""
     return stories.get_running_recap_injection(path, **story.with_flags(**flags))
 
 

@@ -43,7 +43,6 @@ def save(db: Database, scope: Scope, path: str, text: str, **more: Any) -> Any:
 
 
 def at(seconds: float) -> Any:
-    """Return an instant after NOW."""
     return NOW + timedelta(seconds=seconds)
 
 
@@ -51,7 +50,6 @@ def at(seconds: float) -> Any:
 
 
 def load(db: Database, scope: Scope, path: str, limit: Any = None, **more: Any) -> Any:
-    """Load with the default settings."""
     return load_chat_history(path, limit, db=db, settings=DEFAULTS, scope=scope, **more)
 
 

@@ -22,7 +22,6 @@ pytestmark = pytest.mark.dialects
 
 @pytest.fixture
 def db(fresh_migrated_url: str) -> Iterator[Database]:
-    """A database of today."""
     with of_today(fresh_migrated_url) as handle:
         yield handle
 

@@ -33,7 +33,6 @@ SERVERS = pytest.mark.engines("mariadb", "mysql")
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A database with one memory, closed."""
     path = tmp_path / "own.db"
     db = open_database(f"sqlite:///{path}")
     insert_memory("Ann likes green tea", "ann", "chat", ["tea"], db=db)

@@ -30,12 +30,10 @@ MADE_OF_IT = {"conversation_summaries": 0, "short_term_memories": 0, "stored_val
 
 
 def save(db: Database, scope: Scope, path: str, text: str, sender_id: Any = "7", **more: Any) -> Any:
-    """Store a line."""
     return save_chat_message(path, text, "Ann", sender_id, NOW, db=db, settings=DEFAULTS, scope=scope, **more)
 
 
 def remember(db: Database, scope: Scope, text: str) -> Any:
-    """Insert a memory item."""
     made = memory_input.read(text, now=NOW, tags=["t"])
     assert made is not None
     return memories.insert(db, scope, made, privacy_default="none")

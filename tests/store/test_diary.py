@@ -29,7 +29,6 @@ DEFAULTS = Settings()
 
 
 def add(db: Database, scope: Scope, content: Any, *given: Any, **more: Any) -> Any:
-    """Store an entry at NOW."""
     more.setdefault("timestamp", NOW)
     return add_diary_entry(content, *given, db=db, settings=DEFAULTS, scope=scope, **more)
 

@@ -30,7 +30,6 @@ TEXTS = (memories, ai_diary, chat_history_cache)
 
 @pytest.fixture(scope="module")
 def module_db(migrated_url: str) -> Iterator[Database]:
-    """One migrated database per engine."""
     handle = open_quick(migrated_url)
     yield handle
     handle.close()
@@ -38,7 +37,6 @@ def module_db(migrated_url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def db(module_db: Database) -> Database:
-    """The module's database without rows."""
 
     def work(connection: Any) -> None:
         for table in (*TEXTS, audiences, conversations, tags):
@@ -51,7 +49,6 @@ def db(module_db: Database) -> Database:
 
 
 def run_sql(db: Database, sql: str, *values: Any) -> None:
-    """Run a client's statement."""
     text = sql if db.family == "sqlite" else sql.replace("%", "%%").replace("?", "%s")
     db.transaction(lambda c: c.exec_driver_sql(text, values or None), source="tests")
 

@@ -51,7 +51,6 @@ def db(migrated_url: str) -> Iterator[Database]:
 
 
 def given(db: Database, scope: Scope) -> dict[str, Any]:
-    """Return what every door gets."""
     return {"db": db, "settings": FLAGS, "scope": scope}
 
 

@@ -36,7 +36,6 @@ BY_PORT = pytest.mark.engines("mariadb", "mysql")
 
 
 def save(db: Database, scope: Scope, path: str, text: str, **fields: Any) -> Any:
-    """Store one message."""
     return chat_history_cache.save_chat_message(
         path, text, "Ann", fields.pop("sender_id", "ann"), NOW, db=db, settings=DEFAULTS, scope=scope, **fields
     )
@@ -44,7 +43,6 @@ def save(db: Database, scope: Scope, path: str, text: str, **fields: Any) -> Any
 
 @pytest.fixture
 def server(engine_name: str, request: pytest.FixtureRequest) -> Reachable:
-    """The server of this engine."""
     return request.config.stash[SESSION].server(engine_name)
 
 

@@ -37,7 +37,6 @@ DIMENSIONS = 48
 
 @pytest.fixture(scope="module")
 def other(migrated_url: str) -> Iterator[Database]:
-    """What another process has open."""
     handle = open_db(migrated_url)
     yield handle
     handle.close()
@@ -85,7 +84,6 @@ def stored(db: Database, scope: Scope) -> dict[tuple[int, int], list[tuple[int, 
 
 
 def cosine(asked: Sequence[float], vector: bytes) -> float:
-    """Return the cosine of two vectors."""
     numbers = array("b", vector)
     dot = sum(a * b for a, b in zip(asked, numbers, strict=True))
     return dot / math.sqrt(sum(a * a for a in asked)) / math.sqrt(sum(b * b for b in numbers))
@@ -176,7 +174,6 @@ def test_a_search_compares_as_if_one_vector_after_the_other(db: Database, other:
 
 
 def snippets(db: Database, scope: Scope, query: str, embedder: Any, **more: Any) -> list[str]:
-    """Return what a search finds."""
     settings = more.pop("settings", SETTINGS)
     return [
         hit["snippet"]

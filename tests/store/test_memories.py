@@ -26,13 +26,11 @@ DEFAULTS = Settings()
 
 
 def record(db: Database, scope: Scope, text: Any, response: Any = "Noted.", **more: Any) -> Any:
-    """Record silently with the default settings."""
     more.setdefault("settings", DEFAULTS)
     return silently_record_memory(text, response, scope=scope, db=db, **more)
 
 
 def insert(db: Database, scope: Scope, content: Any, **fields: Any) -> Any:
-    """Insert as `insert_memory` does."""
     made = memory_input.read(content, now=db.clock(), **fields)
     assert made is not None
     return memories.insert(db, scope, made, privacy_default="none")

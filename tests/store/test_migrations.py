@@ -42,7 +42,6 @@ def upgrade() -> None:
 
 @pytest.fixture
 def db(fresh_url: str) -> Iterator[Database]:
-    """An empty database."""
     handle = Database(fresh_url)
     yield handle
     handle.close()
@@ -106,7 +105,6 @@ def test_d29_an_empty_database_is_made_and_a_second_run_changes_nothing(db: Data
 
 
 def stored(db: Database) -> dict[str, list[Any]]:
-    """Return every row of every table."""
     return {t.name: sorted(map(repr, db.read(select(t), source=t.name))) for t in ddl.list_tables().values()}
 
 

@@ -33,7 +33,6 @@ def clock(db: Database) -> Iterator[Clock]:
 
 
 def answer(messages: Any) -> str:
-    """A model of the application."""
     return "Done."
 
 

@@ -39,7 +39,6 @@ INSERT INTO chat_history_cache VALUES (3, 'discord_bot/9', 'nobody answers', 'Bo
 
 @pytest.fixture
 def url(fresh_url: str) -> str:
-    """A database of the original application."""
     db = Database(fresh_url)
     for statement in TABLES.split(";\n"):
         db.transaction(lambda c, s=statement: c.exec_driver_sql(s), source="test")

@@ -28,7 +28,6 @@ DEFAULTS = Settings()
 
 
 def level(db: Database, scope: Scope, who: str, to: str) -> Any:
-    """Set a level."""
     return set_privacy(who, to, db=db, settings=DEFAULTS, scope=scope)
 
 

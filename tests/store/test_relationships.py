@@ -26,7 +26,6 @@ MICROSECOND = timedelta(microseconds=1)
 
 @pytest.fixture
 def persona() -> str:
-    """One of the test's own."""
     return own_scope().persona
 
 

@@ -30,7 +30,6 @@ WRITERS, CALLS = 6, int(os.environ.get("WRITER_CALLS", "10"))
 
 @pytest.fixture(scope="module")
 def db(migrated_url: str) -> Iterator[Database]:
-    """A migrated database per engine."""
     with of_today(migrated_url, timeout_seconds=120) as made:
         yield made
 

@@ -16,7 +16,6 @@ pytestmark = pytest.mark.dialects
 
 @pytest.fixture
 def db(fresh_url: str) -> Iterator[Database]:
-    """An empty database."""
     handle = Database(fresh_url)
     yield handle
     handle.close()

@@ -88,7 +88,6 @@ class World:
         return ago(minutes=self.rng.randrange(90), microseconds=self.rng.choice((0, 0, 1, 999)))
 
     def tags(self) -> list[str]:
-        """Return tags, mostly few."""
         return self.rng.sample(TAGS, self.rng.choice((0, 0, 1, 1, 2, 4)))
 
     def fill(self) -> None:

@@ -69,7 +69,6 @@ def merge(db: Database, scope: Scope) -> None:
 
 
 def talk(rng: random.Random, rows: int, minutes: int = 0) -> list[tuple[str, Any]]:
-    """Return lines of random words."""
     # What nobody asks for keeps two texts from saying nearly the same, which would share a place.
     own = [" ".join(f"own{rng.randrange(10**6)}" for _ in range(8)) for _ in range(rows)]
     texts = [" ".join([*rng.choices(WORDS, k=rng.choice((2, 5, 9, 30))), more]) for more in own]

@@ -30,7 +30,6 @@ from tests.store.world import NOW, own_scope
 
 
 def scores(db: Database, scope: Scope, **arguments: Any) -> dict[int, float]:
-    """Return the score of each hit."""
     return {one["id"]: one["score"] for one in explain(db, scope, **arguments)[1]["hits"]}
 
 

@@ -21,7 +21,6 @@ SETTINGS = Settings()
 
 @pytest.fixture(scope="module")
 def scope() -> Scope:
-    """The persona of these tests."""
     return own_scope()
 
 

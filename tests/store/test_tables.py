@@ -21,7 +21,6 @@ DEFAULTS = Settings()
 
 
 def save(db: Database, scope: Scope, path: str, text: str, who: str = "u1", **fields: Any) -> Any:
-    """Store one message."""
     return chat_history_cache.save_chat_message(
         path, text, "Ann", who, NOW, db=db, settings=DEFAULTS, scope=scope, **fields
     )

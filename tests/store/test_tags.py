@@ -29,19 +29,16 @@ class Broken:
 
 
 def store(db: Database, scope: Scope, *given: str) -> Any:
-    """Store a memory with these tags."""
     memory = memory_input.read("hello", now=NOW, tags=list(given))
     assert memory is not None
     return memories.insert(db, scope, memory, privacy_default="none")
 
 
 def linked(db: Database, scope: Scope, a: Any, b: Any, weight: Any = 1.0) -> Any:
-    """Link two tags."""
     return link_tags(a, b, weight, db=db, settings=DEFAULTS, scope=scope)
 
 
 def expanded(db: Any, scope: Scope, *given: Any) -> list[str]:
-    """Expand tags over the stored links."""
     return expand_tags(list(given), db=db, settings=DEFAULTS, scope=scope)
 
 

@@ -27,7 +27,6 @@ ANN = Scope("iris", "web/room", "web/ann", "s1")
 
 @pytest.fixture
 def db(fresh_migrated_url: str) -> Iterator[Database]:
-    """A database without rows."""
     made = open_db(fresh_migrated_url)
     yield made
     made.close()

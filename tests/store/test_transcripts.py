@@ -20,7 +20,6 @@ ANN = Scope("iris", "web/ann", "web/ann", privacy="direct")
 
 @pytest.fixture
 def db(fresh_migrated_url: str) -> Iterator[Database]:
-    """A database without rows."""
     made = open_db(fresh_migrated_url)
     yield made
     made.close()
@@ -33,7 +32,6 @@ def said(*texts: str) -> list[dict[str, Any]]:
 
 
 def lines(db: Database, scope: Scope = ANN) -> list[str]:
-    """Return what is stored, oldest first."""
     return [line["text"] for line in chat_history_cache.load_chat_history(scope.conversation, 1000, db=db, scope=scope)]
 
 

@@ -32,7 +32,6 @@ BY_PORT = pytest.mark.engines("mariadb", "mysql")
 
 
 def save(db: Database, scope: Scope, path: str, text: str, **fields: Any) -> Any:
-    """Store one message."""
     return chat_history_cache.save_chat_message(
         path, text, "Ann", fields.pop("sender_id", "ann"), NOW, db=db, settings=DEFAULTS, scope=scope, **fields
     )

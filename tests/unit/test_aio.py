@@ -37,7 +37,6 @@ MODULES = (
 
 
 def names() -> set[str]:
-    """Return every awaitable name."""
     return {name for name, value in vars(aio).items() if inspect.iscoroutinefunction(value)}
 
 

@@ -21,7 +21,6 @@ from tests.store.world import open_db
 
 @pytest.fixture(scope="module")
 def db() -> Iterator[Database]:
-    """An empty database."""
     made = open_db("sqlite://")
     yield made
     made.close()

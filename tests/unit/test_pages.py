@@ -43,7 +43,6 @@ class Model:
     """Stands in for a model of sentences: words that tell something, by what they mean."""
 
     def encode(self, texts: list[str]) -> list[list[float]]:
-        """Return one vector for each text."""
         telling = [[word for word in re.findall(r"\w{3,}", text.lower()) if word not in SILENT] for text in texts]
         return Grams().embed([" ".join(words) for words in telling])
 

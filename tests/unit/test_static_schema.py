@@ -55,12 +55,10 @@ METHODS = {"returning", "lateral"}
 
 
 def sql_files() -> list[Path]:
-    """Return every SQL file that ships."""
     return sorted(resources.find("sql").rglob("*.sql"))
 
 
 def sources() -> list[Path]:
-    """Return every module of the package."""
     return sorted(path for path in PACKAGE.rglob("*.py") if "_data" not in path.parts)
 
 
@@ -92,7 +90,6 @@ def sql_texts(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def without_comments(text: str) -> str:
-    """Return a script without its comments."""
     return re.sub(r"--.*", "", text)
 
 

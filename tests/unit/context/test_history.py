@@ -26,7 +26,6 @@ MESSAGE = IncomingMessage("99", NOW, "the question", "tg", "tg/1", Sender("7", "
 
 @pytest.fixture(autouse=True)
 def no_age(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Show lines without their age."""
     monkeypatch.setattr(lines, "AGE_MARKER_MINUTES", 1_000_000_000)
 
 

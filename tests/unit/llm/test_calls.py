@@ -26,7 +26,6 @@ PLAIN = Settings()
 
 @pytest.fixture(autouse=True)
 def own_default() -> Iterator[None]:
-    """Leave the process as it was."""
     yield
     configure(None)
 
@@ -50,7 +49,6 @@ class Awaited:
 
 
 async def coroutine(messages: list[dict[str, Any]]) -> str:
-    """Answer after a while."""
     await asyncio.sleep(0.01)
     return "later"
 
@@ -109,7 +107,6 @@ class StatusError(Exception):
 
 
 def raising(error: BaseException) -> Any:
-    """Return a model that fails."""
 
     def fail(messages: Any) -> str:
         raise error

@@ -23,7 +23,6 @@ def test_r15_a_text_is_put_before_that_of_one_message_and_nothing_else_changes()
 
 
 def event(delta: dict[str, Any], **more: Any) -> bytes:
-    """Return one event of a stream."""
     return b"data: " + json.dumps({"choices": [{"index": 0, "delta": delta, **more}]}).encode() + b"\r\n\r\n"
 
 
@@ -62,7 +61,6 @@ def test_r37_what_is_no_answer_or_ends_in_an_error_is_none(content: bytes) -> No
 
 
 def key(headers: dict[str, str], token_id: int = 7, **body: Any) -> str | None:
-    """Return the conversation of a request."""
     named = {name.lower().replace("_", "-"): value for name, value in headers.items()}
     return identity.read_identity(named, body, AccessToken(token_id, "host", "iris"))[0].conversation
 
@@ -85,12 +83,10 @@ def test_f82_no_key_of_one_kind_can_be_spelled_like_one_of_another() -> None:
 
 
 def user(text: str) -> dict[str, str]:
-    """Return a person's message."""
     return {"role": "user", "content": text}
 
 
 def system(text: str) -> dict[str, str]:
-    """Return a front end's message."""
     return {"role": "system", "content": text}
 
 
