@@ -306,12 +306,14 @@ def get_cache_stats(
     """
     call = open_call(db, settings, scope)
     viewer = _view_from(call)
-    stats = table_lines.read_stats(call.db, call.persona, viewer.audiences, local=viewer.sees_local_only)
+    messages, conversations, oldest, newest = table_lines.read_stats(
+        call.db, call.persona, viewer.audiences, local=viewer.sees_local_only
+    )
     return {
-        "total_messages": stats.messages,
-        "unique_interface_paths": stats.conversations,
-        "oldest_message": stats.oldest.isoformat() if stats.oldest else None,
-        "newest_message": stats.newest.isoformat() if stats.newest else None,
+        "total_messages": messages,
+        "unique_interface_paths": conversations,
+        "oldest_message": oldest.isoformat() if oldest else None,
+        "newest_message": newest.isoformat() if newest else None,
         "history_limit": call.settings.chat_history,
     }
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Connection, String, case, cast, false, null, or_, select, update
@@ -32,7 +33,8 @@ from ..index import indexed
 from ..memories import instructions, shown_texts
 from ..memories.rules import INSTRUCTION, SAVED
 from ..messages import table as messages_table
-from ..messages import table_changes, table_story_rows
+from ..messages import table_lines, table_story_rows
+from ..messages.table_lines import Line
 from ..shapes import WriteResult
 from ..short_term import table as short_term_table
 from ..stories.refresh import refresh_within
@@ -47,16 +49,17 @@ CHANGED = "changed"
 _MADE = ("model", "extract")
 _TAKES_PLACE = (INSTRUCTION, SAVED)
 """Kinds of items that take the place of others: without them the others hold again."""
+_EVER = datetime(1970, 1, 1, tzinfo=UTC)
 _M, _D, _C = memories.c, ai_diary.c, chat_history_cache.c
 
 
 def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -> WriteResult:
     """Delete a visible message with what was made of it; `unchanged` where there is none."""
 
-    def work(removal: Removal, row: Any) -> WriteResult:
-        _change_followers(removal, row, None)
+    def work(removal: Removal, line: Line) -> WriteResult:
+        _change_followers(removal, line, None)
         removal.delete_rows(CHAT, [row_id])
-        _drop_summaries(removal, row)
+        _drop_summaries(removal, line)
         if removal.counts["scenes"]:  # its messages may have been hidden
             refresh_within(removal.connection, call.persona, conversation, call.settings)
         return WriteResult(True, row_id)
@@ -69,25 +72,25 @@ def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, tex
     rows.check_size(fold(text), "message_text in its folded form")
     flags = call.settings
 
-    def work(removal: Removal, row: Any) -> WriteResult:
+    def work(removal: Removal, line: Line) -> WriteResult:
         connection, db, persona = removal.connection, removal.db, removal.persona
-        if table_changes.is_private(connection, persona, row, flags.privacy_default):
+        if not table_lines.is_open(connection, persona, line, flags.privacy_default):
             return WriteResult(False, row_id, "privacy")
-        if row.message_text == text:
+        if line.text == text:
             return WriteResult(False, row_id, "unchanged")
-        _change_followers(removal, row, text)
-        table_changes.rewrite_message(connection, db, persona, row, text)
+        _change_followers(removal, line, text)
+        messages_table.rewrite_message(connection, db, persona, line, text)
         table_story_rows.mark_changed(
-            connection, db, persona, conversation, row_id, text, role=row.role, queues=flags.recap_on_message
+            connection, db, persona, conversation, row_id, text, role=line.role, queues=flags.recap_on_message
         )
-        _drop_summaries(removal, row)
+        _drop_summaries(removal, line)
         # What it asks for as it reads now, as if it had been said so when it was.
-        stated = instructions.read_instructions(text, flags, role=row.role, excluded=bool(row.excluded))
+        stated = instructions.read_instructions(text, flags, role=line.role, excluded=line.excluded)
         facts = table_conversations.find(connection, persona, conversation)
-        place = table_conversations.Place(row.audience_id, facts is not None and facts.local_only)
-        whose = replace(call.scope, conversation=conversation, participant=row.participant_key)
+        place = table_conversations.Place(line.audience_id, facts is not None and facts.local_only)
+        whose = replace(call.scope, conversation=conversation, participant=line.participant)
         messages_table.record_instructions(
-            connection, db, whose, place, row_id, row.timestamp, stated, flags.privacy_default
+            connection, db, whose, place, row_id, line.at or db.clock(), stated, flags.privacy_default
         )
         removal.counts[CHAT.table.name] += 1
         return WriteResult(True, row_id)
@@ -96,7 +99,7 @@ def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, tex
 
 
 def _change(
-    call: Call, viewer: Viewer, conversation: str, row_id: int, work: Callable[[Removal, Any], WriteResult]
+    call: Call, viewer: Viewer, conversation: str, row_id: int, work: Callable[[Removal, Line], WriteResult]
 ) -> WriteResult:
     """Do the work on a message that is held, settle what many rows share, and what is kept elsewhere."""
     db, persona = call.db, call.persona
@@ -104,10 +107,10 @@ def _change(
     def run(connection: Connection) -> tuple[WriteResult, Removal]:
         removal = Removal(connection, db, persona)
         table.lock_conversations(removal, [conversation])
-        row = table_changes.hold_message(connection, persona, row_id)
-        if row is None or not _is_seen(connection, viewer, persona, conversation, row.audience_id):
+        line = table_lines.hold_line(connection, persona, row_id)
+        if line is None or not _is_seen(connection, viewer, persona, conversation, line.audience_id):
             return NO_MESSAGE, removal
-        result = work(removal, row)
+        result = work(removal, line)
         if result.stored:
             table.finish(removal)
         return result, removal
@@ -162,33 +165,33 @@ class _Standing:
     """It is the message's own text."""
 
 
-def _change_followers(removal: Removal, message: Any, text: str | None) -> None:
+def _change_followers(removal: Removal, message: Line, text: str | None) -> None:
     """Bring what was made of a stored message in step with its new text; None: the message is about to go."""
-    key = message.interface_path
+    key = message.conversation
     if text is None:
-        table_stories.delete_parts(removal, key, {message.id})
-        table_quotes.clean_operations(removal, (), (), {message.id})
-        short_term_table.reword_lines(removal.connection, removal.persona, key, message.message_text, None)
+        table_stories.delete_parts(removal, key, {message.row_id})
+        table_quotes.clean_operations(removal, (), (), {message.row_id})
+        short_term_table.reword_lines(removal.connection, removal.persona, key, message.text, None)
     else:
-        table_stories.delete_parts(removal, key, {message.id}, edited=True)
-    table_quotes.change_replies(removal, key, message.message_id, message.message_text, text)
+        table_stories.delete_parts(removal, key, {message.row_id}, edited=True)
+    table_quotes.change_replies(removal, key, message.message_id, message.text, text)
     _change_entries(removal, message, text)
     _change_items(removal, message, text)
 
 
-def _drop_summaries(removal: Removal, message: Any) -> None:
+def _drop_summaries(removal: Removal, message: Line) -> None:
     """Delete the summaries made of the conversation since the message; called when it is changed or gone."""
-    key = message.interface_path
-    short_term_table.drop_summaries(removal.connection, removal.persona, key, message.timestamp)
-    table_items.remove_summaries(removal, key, [message.id])
+    key = message.conversation
+    short_term_table.drop_summaries(removal.connection, removal.persona, key, message.at or _EVER)
+    table_items.remove_summaries(removal, key, [message.row_id])
 
 
 def _find_standing(
-    removal: Removal, source: SourceTable, message: Any, here: Any, *columns: Any
+    removal: Removal, source: SourceTable, message: Line, here: Any, *columns: Any
 ) -> list[tuple[Any, tuple[int | str, ...]]]:
     """Return the rows that name a message as what they stand on, each with what else it names."""
     c = source.table.c
-    names = {message.id, message.message_id or message.id}
+    names = {message.row_id, message.message_id or message.row_id}
     listed = cast(c.source_message_ids, String)
     named = or_(*(has_keyword(listed, like_pattern(str(name))) for name in sorted(names, key=str)))
     chosen = select(c.id, c.source_message_ids, case((here, 1), else_=0).label("here"), *columns)
@@ -199,7 +202,7 @@ def _find_standing(
         chosen.where(c.persona_id == removal.persona, seen, c.source_message_ids.is_not(None), named)
     ):
         held = [each for each in read_list(row.source_message_ids) if isinstance(each, (int, str))]
-        own = names if row.here else {message.id}  # a platform's id is one of its conversation alone
+        own = names if row.here else {message.row_id}  # a platform's id is one of its conversation alone
         if not own.isdisjoint(held):
             standing.append((row, tuple(each for each in held if each not in own)))
     return standing
@@ -208,10 +211,10 @@ def _find_standing(
 # Memory items
 
 
-def _find_items(removal: Removal, message: Any) -> list[_Standing]:
+def _find_items(removal: Removal, message: Line) -> list[_Standing]:
     """Return the items that stand on a message, by their ids or because they are what it says and stand on nothing."""
-    digest = content_digest(message.message_text)
-    here = _M.conversation_key == message.interface_path
+    digest = content_digest(message.text)
+    here = _M.conversation_key == message.conversation
     standing = _find_standing(removal, MEMORIES, message, here, _M.provenance, _M.kind, _M.content_hash)
     return [
         _Standing(row.id, others, row.provenance in _MADE, row.kind or "", bytes(row.content_hash or b"") == digest)
@@ -219,22 +222,22 @@ def _find_items(removal: Removal, message: Any) -> list[_Standing]:
     ] + _find_said(removal, message, digest)
 
 
-def _find_said(removal: Removal, message: Any, digest: bytes) -> list[_Standing]:
+def _find_said(removal: Removal, message: Line, digest: bytes) -> list[_Standing]:
     """Return the items that are what the message says and name no message, unless another says it too."""
 
     def said(c: Any, conversation: Any) -> tuple[Any, ...]:
-        who = c.participant_key == message.participant_key if message.participant_key else c.participant_key.is_(None)
-        return c.persona_id == removal.persona, conversation == message.interface_path, c.content_hash == digest, who
+        who = c.participant_key == message.participant if message.participant else c.participant_key.is_(None)
+        return c.persona_id == removal.persona, conversation == message.conversation, c.content_hash == digest, who
 
     items = select(_M.id, _M.kind, _M.source_message_ids).where(*said(_M, _M.conversation_key))
     unnamed = [row for row in removal.read_rows(items) if not read_list(row.source_message_ids)]
-    again = select(_C.id).where(*said(_C, _C.interface_path), _C.id != message.id).limit(1)
+    again = select(_C.id).where(*said(_C, _C.interface_path), _C.id != message.row_id).limit(1)
     if not unnamed or removal.read_rows(again):
         return []
     return [_Standing(row.id, (), False, row.kind or "", True) for row in unnamed]
 
 
-def _change_items(removal: Removal, message: Any, text: str | None) -> None:
+def _change_items(removal: Removal, message: Line, text: str | None) -> None:
     deleted: list[_Standing] = []
     for each in _find_items(removal, message):
         if not each.others and each.is_said and text is not None and each.kind != INSTRUCTION:
@@ -248,7 +251,7 @@ def _change_items(removal: Removal, message: Any, text: str | None) -> None:
     table_items.remove_items(removal, {each.id for each in deleted}, withdrawn=withdrawn)
     remade = [each for each in deleted if each.is_made]
     sources = {other for each in remade for other in each.others if isinstance(other, int)}
-    itself = {message.id} if remade and text is not None else set()
+    itself = {message.row_id} if remade and text is not None else set()
     table_items.consolidate_anew(removal, sources | itself, CHANGED)
 
 
@@ -265,14 +268,14 @@ def _reword(removal: Removal, row_id: int, text: str) -> None:
 # The diary
 
 
-def _change_entries(removal: Removal, message: Any, text: str | None) -> None:
+def _change_entries(removal: Removal, message: Line, text: str | None) -> None:
     """Delete the entries that stand on the message alone, or at all where it goes; one that holds its text as what
     somebody said to the persona holds it as it reads now.
     """
-    facts = table_conversations.find(removal.connection, removal.persona, message.interface_path)
+    facts = table_conversations.find(removal.connection, removal.persona, message.conversation)
     here = false() if facts is None else table_conversations.said_in(AI_DIARY, facts)
     standing = _find_standing(removal, AI_DIARY, message, here)
-    quoting = removal.find_values(_D.id, here, _D.user_message == message.message_text)
+    quoting = removal.find_values(_D.id, here, _D.user_message == message.text)
     removal.delete_rows(AI_DIARY, [row.id for row, others in standing if text is None or not others])
     changed = quoting - {row.id for row, _ in standing}
     table_quotes.change_entries(removal, {row: {"user_message": null() if text is None else text} for row in changed})

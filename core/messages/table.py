@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, and_, bindparam, or_, select
+from sqlalchemy import Connection, Integer, and_, bindparam, or_, select, update
 
 from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import plain_key
@@ -28,13 +28,18 @@ from ..database.sources import CHAT
 from ..database.statements import Part
 from ..database.stored_values import decode_row
 from ..index import entries as index_entries
+from ..index import indexed
 from ..index import table as index_table
 from ..memories import table_instructions
 from ..memories.rules_instructions import Instruction
 from ..scope import Privacy, Scope
 from ..shapes import WriteResult
+from ..short_term import table as short_term_table
+from ..text.folding import fold
+from ..text.hits import content_digest
 from . import table_hidden, table_story_rows
 from .new_message import SAME_WITHIN, NewMessage
+from .table_lines import Line
 
 Instructions = Sequence[tuple[Instruction, bool]]
 """The standing instructions of a message, each with whether it was flagged."""
@@ -263,6 +268,19 @@ def _row(persona: str, row_id: int, message: NewMessage, place: table_conversati
         "excluded": int(message.excluded),
         "content_hash": message.digest,
     }
+
+
+def rewrite_message(connection: Connection, db: Database, persona: str, line: Line, text: str) -> None:
+    """Give a message that is held another text, its index rows and short-term entries too."""
+    short_term_table.reword_lines(connection, persona, line.conversation, line.text, text)
+    facts = table_conversations.find(connection, persona, line.conversation)
+    is_local = facts is not None and facts.local_only
+    old = indexed.lock(connection, CHAT, persona, [line.row_id], local_only=is_local)
+    folded = fold(text)
+    values = {"message_text": text, "text_folded": folded, "content_hash": content_digest(text)}
+    change = update(chat_history_cache).where(_C.persona_id == persona, _C.id == line.row_id)
+    connection.execute(change.values(**values, edited_at=db.clock()))
+    indexed.exchange(connection, db, CHAT, old, [replace(each, folded=folded) for each in old])
 
 
 FORGOTTEN = "the person or the conversation was forgotten while this was being stored"

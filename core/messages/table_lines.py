@@ -100,6 +100,12 @@ def find_facts(read: Reader, persona: str, row_id: int) -> Line | None:
     return next(iter(read_lines(read, persona, [row_id], with_text=False)), None)
 
 
+def hold_line(connection: Connection, persona: str, row_id: int) -> Line | None:
+    """Return a stored message and hold it until the transaction ends; None where there is none."""
+    held = connection.execute(_LINES_OF.with_for_update(), {"persona": persona, "ids": [row_id]}).first()
+    return None if held is None else build_line(held)
+
+
 def read_texts(read: Reader, persona: str, rows: Collection[int]) -> dict[int, str]:
     """Return message row to the message's text."""
     return {line.row_id: line.text for line in read_lines(read, persona, rows)}
@@ -207,21 +213,12 @@ def read_newest(
     return _in_order(lines)[-limit:]
 
 
-class Stats(NamedTuple):
-    """How much of the log is visible."""
-
-    messages: int
-    conversations: int
-    oldest: datetime | None
-    newest: datetime | None
-
-
-def read_stats(db: Database, persona: str, audiences: Sequence[int], *, local: bool = False) -> Stats:
+def read_stats(db: Database, persona: str, audiences: Sequence[int], *, local: bool = False) -> Any:
     """Return how many messages are visible, in how many conversations, the oldest and newest time."""
     columns = (func.count(), func.count(_C.interface_path.distinct()), func.min(_C.timestamp), func.max(_C.timestamp))
     chosen = select(*columns).where(*_where(False, True, local))
     values = {"persona": persona, "audiences": list(audiences)}
-    return Stats(*db.read(chosen, values, source="chat_history_cache")[0])
+    return db.read(chosen, values, source="chat_history_cache")[0]
 
 
 # A whole conversation
@@ -254,24 +251,13 @@ def read_order(read: Reader, persona: str, conversation: str) -> tuple[int, ...]
     return tuple(r.id for r in read(_ORDER, {"persona": persona, "conversation": conversation}))
 
 
-# The log as an operator reads it, with the recap that lies on each message
+# The log as an operator reads it
 
 
 class LoggedLine(NamedTuple):
-    """One message."""
+    """A message with the recap that lies on it."""
 
-    id: int
-    sender: str
-    """As they were called then; blank where nobody was named."""
-    participant: str
-    role: str
-    text: str
-    at: datetime
-    edited_at: datetime | None
-    is_hidden: bool
-    """A recap stands for it: prompts leave it out of the lines."""
-    is_excluded: bool
-    """It was taken out of every prompt by hand."""
+    line: Line
     recap: str
     """Blank where none was made."""
     recap_is_stale: bool
@@ -280,30 +266,21 @@ class LoggedLine(NamedTuple):
 
 
 _RECAP = and_(_R.persona_id == _C.persona_id, _R.message_row == _C.id, _R.alternative == OWN)
-_LOG = select(*LINE, _R.memory, _R.stale, _R.provenance).select_from(
-    chat_history_cache.outerjoin(message_recaps, _RECAP)
-)
 
 
 def read_log(db: Database, persona: str, conversation: str, limit: int, before: int | None = None) -> list[LoggedLine]:
     """Return messages of a conversation, the newest of them last."""
     mine = (_C.persona_id == persona, _C.interface_path == conversation)
-    chosen = _LOG.where(*mine).order_by(_C.timestamp.desc(), _C.id.desc()).limit(limit)
+    joined = chat_history_cache.outerjoin(message_recaps, _RECAP)
+    chosen = select(*LINE, _R.memory, _R.stale, _R.provenance).select_from(joined).where(*mine)
     if before is not None:
         rows = db.read(select(_C.timestamp).where(*mine, _C.id == before), source=chat_history_cache.name)
         if not rows:
             return []
         at = rows[0][0]
         chosen = chosen.where(or_(_C.timestamp < at, and_(_C.timestamp == at, _C.id < before)))
-    return [_log_line(row) for row in reversed(db.read(chosen, source=chat_history_cache.name))]
-
-
-def _log_line(row: Any) -> LoggedLine:
-    line = build_line(row)
-    return LoggedLine(
-        line.row_id, line.sender_name or line.sender_id, line.participant or "", line.role, line.text, row.timestamp,
-        line.edited_at, line.hidden, line.excluded, row.memory or "", bool(row.stale), row.provenance or "",
-    )  # fmt: skip
+    newest = db.read(chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(limit), source=chat_history_cache.name)
+    return [LoggedLine(build_line(r), r.memory or "", bool(r.stale), r.provenance or "") for r in reversed(newest)]
 
 
 # What stories ask of a conversation and its lines
@@ -360,6 +337,11 @@ def choose_open(connection: Connection, persona: str, lines: Sequence[Line], def
         if not {line.participant, line.triggered_by} & silent
         and (line.participant or line.role != "user" or default != "full")
     ]
+
+
+def is_open(connection: Connection, persona: str, line: Line, default: str) -> bool:
+    """Return whether a text may be made of a message now."""
+    return bool(choose_open(connection, persona, [line], default))
 
 
 def are_as_read(connection: Connection, persona: str, lines: Sequence[Line], default: str) -> bool:

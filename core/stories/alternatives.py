@@ -9,7 +9,8 @@ from ..database import rows
 from ..database.engine import Connection, Database
 from ..database.readers import reader_in
 from ..errors import MessageError
-from ..messages import table_alternatives, table_changes, table_recaps, table_story_rows
+from ..messages import table as messages_table
+from ..messages import table_alternatives, table_lines, table_recaps, table_story_rows
 from ..messages.table_alternatives import Alternative
 from ..scope import Scope
 from ..search.rules_arguments import shown
@@ -74,17 +75,17 @@ def add_alternative(
         raise no_such_message()
 
     def work(connection: Connection) -> int:
-        row = table_changes.hold_message(connection, call.persona, row_id)
+        row = table_lines.hold_line(connection, call.persona, row_id)
         if row is None:
             raise no_such_message()
-        if table_changes.is_private(connection, call.persona, row, call.settings.privacy_default):
+        if not table_lines.is_open(connection, call.persona, row, call.settings.privacy_default):
             raise MessageError(
                 "Nothing of who said this message, or whom it answers, may be kept: their privacy level is full. "
                 "Nothing was stored.",
                 fields=("message",),
             )
         stored = table_alternatives.read_alternatives(reader_in(connection), call.persona, row_id)
-        new = [] if stored else [Alternative(0, row.message_text, is_current=True)]
+        new = [] if stored else [Alternative(0, row.text, is_current=True)]
         number = stored[-1].number + 1 if stored else 1
         table_alternatives.insert_alternatives(connection, call.persona, row_id, [*new, Alternative(number, content)])
         return number
@@ -127,7 +128,7 @@ def choose_alternative(
 
 
 def _choose(connection: Connection, call: StoryCall, row_id: int, number: int) -> WriteResult:
-    row = table_changes.hold_message(connection, call.persona, row_id)
+    row = table_lines.hold_line(connection, call.persona, row_id)
     if row is None:
         return NO_MESSAGE
     stored = table_alternatives.read_alternatives(reader_in(connection), call.persona, row_id)
@@ -139,8 +140,8 @@ def _choose(connection: Connection, call: StoryCall, row_id: int, number: int) -
     if wanted.is_current:
         return WriteResult(False, row_id, "unchanged")
     table_alternatives.set_current(connection, call.persona, row_id, number)
-    if row.message_text != wanted.text:
-        table_changes.rewrite_message(connection, call.db, call.persona, row, wanted.text)
+    if row.text != wanted.text:
+        messages_table.rewrite_message(connection, call.db, call.persona, row, wanted.text)
     recap = table_recaps.find_recap(reader_in(connection), call.persona, row_id)
     if call.settings.recap_on_message and row.role in table_story_rows.SAID and (recap is None or recap.memory is None):
         table_story_rows.queue_recap(connection, call.db, call.persona, call.conversation, row_id)

@@ -25,7 +25,7 @@ from ..database.readers import reader_in
 from ..errors import ModelError
 from ..jobs import table as jobs_table
 from ..jobs.handlers import Effect, Tools, operation_scope
-from ..messages import table_changes, table_lines, table_recaps, table_scenes, table_story_rows
+from ..messages import table_lines, table_recaps, table_scenes, table_story_rows
 from ..messages.table_lines import Line
 from ..messages.table_recaps import Recap
 from ..messages.table_scenes import Scene
@@ -65,10 +65,10 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
 
     def effect(connection: Connection) -> None:
         table_conversations.find(connection, persona, conversation, lock=True)
-        row = table_changes.hold_message(connection, persona, row_id)
-        if row is None or table_changes.is_private(connection, persona, row, task.settings.privacy_default):
+        row = table_lines.hold_line(connection, persona, row_id)
+        if row is None or not table_lines.is_open(connection, persona, row, task.settings.privacy_default):
             return
-        if row.message_text != line.text:
+        if row.text != line.text:
             table_story_rows.queue_recap(connection, task.db, persona, conversation, row_id)
             return
         now = table_recaps.find_recap(reader_in(connection), persona, row_id) or Recap(row_id)
@@ -122,8 +122,8 @@ def _note_refusal(task: Task, row_id: int, reason: str) -> None:
     """Store why a text was refused; the recap stays."""
 
     def work(connection: Connection) -> None:
-        row = table_changes.hold_message(connection, task.persona, row_id)
-        if row is None or table_changes.is_private(connection, task.persona, row, task.settings.privacy_default):
+        row = table_lines.hold_line(connection, task.persona, row_id)
+        if row is None or not table_lines.is_open(connection, task.persona, row, task.settings.privacy_default):
             return
         table_recaps.update_recap(
             connection, task.db.family, task.persona, task.conversation, row_id, {}, {"error": reason},

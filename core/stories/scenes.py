@@ -12,7 +12,7 @@ from ..database.engine import Connection, Database
 from ..database.readers import Reader
 from ..errors import MessageError
 from ..jobs import table as jobs_table
-from ..messages import table_changes, table_lines, table_scenes
+from ..messages import table_lines, table_scenes
 from ..messages.table_scenes import Scene
 from ..scope import Scope
 from ..shapes import WriteResult
@@ -139,7 +139,7 @@ def make_break(
     queues: bool = True,
 ) -> WriteResult:
     """Store a break within a transaction, and queue the recap of its scene; `unchanged` if the message is gone."""
-    if table_changes.hold_message(connection, persona, row_id) is None:
+    if table_lines.hold_line(connection, persona, row_id) is None:
         return NO_MESSAGE
     scene_id, is_new = table_scenes.insert_scene(connection, db, persona, conversation, row_id, name, visible=visible)
     if not is_new:

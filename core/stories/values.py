@@ -10,7 +10,7 @@ from ..database import rows
 from ..database.bulk import chunks
 from ..database.engine import Connection, Database
 from ..database.readers import Reader, reader_in
-from ..messages import table_changes, table_hidden, table_lines, table_recaps, table_scenes, table_story_rows
+from ..messages import table_hidden, table_lines, table_recaps, table_scenes, table_story_rows
 from ..messages.table_recaps import Recap
 from ..scope import Scope
 from ..shapes import WriteResult
@@ -107,13 +107,13 @@ def _change_message(call: StoryCall, work: Callable[[Connection, int], bool], *,
     """Run a change in a transaction that holds the message; refuse text about people whose level is full."""
 
     def change(connection: Connection) -> WriteResult:
-        row = None if call.row_id is None else table_changes.hold_message(connection, call.persona, call.row_id)
+        row = None if call.row_id is None else table_lines.hold_line(connection, call.persona, call.row_id)
         if row is None:
             return NO_MESSAGE
-        if keeps_text and table_changes.is_private(connection, call.persona, row, call.settings.privacy_default):
+        if keeps_text and not table_lines.is_open(connection, call.persona, row, call.settings.privacy_default):
             return WriteResult(False, call.row_id, "privacy")
-        changed = work(connection, row.id)
-        return WriteResult(changed, row.id, "" if changed else "unchanged")
+        changed = work(connection, row.row_id)
+        return WriteResult(changed, row.row_id, "" if changed else "unchanged")
 
     return call.db.idempotent_transaction(change, source="message_recaps")
 

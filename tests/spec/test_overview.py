@@ -48,7 +48,7 @@ def test_l35_a_log_is_read_page_by_page_without_a_gap(db: Database) -> None:
     rows = [stage.say(f"line {n}", path="tg/42", minutes=10 - n // 3) for n in range(9)]
     pages, before = [], None
     while page := table_lines.read_log(db, "a-log", "tg/42", 4, before):
-        pages.append([line.id for line in page])
-        before = page[0].id
+        pages.append([each.line.row_id for each in page])
+        before = page[0].line.row_id
     assert [row for page in reversed(pages) for row in page] == rows
     assert table_lines.read_log(db, "a-log", "tg/43", 4, rows[0]) == []
