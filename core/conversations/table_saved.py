@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, func, literal, or_, select
 
-from ..access import cross_channel, table_conversations
 from ..access import table as audience_table
+from ..access import table_conversations, table_cross_channel
 from ..access.view import Viewer
 from ..database import rows
 from ..database.dialects import ID, Key
@@ -207,7 +207,7 @@ def _select_shown(of_servers: bool, family: str) -> Any:
     )
     newest = select(*columns).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
-        or_(seen, cross_channel.said_by_person(memories)) if of_servers else seen,
+        or_(seen, table_cross_channel.said_by_person(memories)) if of_servers else seen,
         _C.local_only <= bindparam("local_only", type_=Integer()),
         *match_in_force(KIND),
     )
@@ -227,6 +227,6 @@ def read_shown(db: Database, viewer: Viewer) -> list[SavedText]:
 
 def section_part(viewer: Viewer, *, server_in_direct: bool = False) -> Branch:
     """Return the part of a prompt's last statement that brings the newest saved memories."""
-    own = cross_channel.values_of(viewer, server_in_direct)
+    own = table_cross_channel.values_of(viewer, server_in_direct)
     of_servers = own is not None
     return Branch(SHOWN, lambda family: _part(of_servers, family), own or {}, memories.name, of_servers)

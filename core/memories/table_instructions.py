@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, or_, select
 
-from ..access import cross_channel, table_conversations
 from ..access import table as audience_table
+from ..access import table_conversations, table_cross_channel
 from ..access.view import Viewer
 from ..database import rows
 from ..database.dialects import ID, Key
@@ -266,7 +266,7 @@ def _part(known: bool, of_servers: bool, family: str) -> Part:
     seen = _match_audiences(family)
     chosen = select(*SHOWN.columns(id=_C.id, content=_C.content, metadata=_C.metadata, at=_C.timestamp)).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
-        or_(seen, cross_channel.said_by_person(memories)) if of_servers else seen,
+        or_(seen, table_cross_channel.said_by_person(memories)) if of_servers else seen,
         _C.local_only <= bindparam("local_only", type_=Integer()),
         match_person(known),
         *match_in_force(INSTRUCTION),
@@ -277,7 +277,7 @@ def _part(known: bool, of_servers: bool, family: str) -> Part:
 def section_part(viewer: Viewer, *, server_in_direct: bool = False) -> Branch:
     """Return what reads the newest MOST_READ instructions of who is asking, with the last statement of a prompt."""
     known, values = describe_person(viewer)
-    own = cross_channel.values_of(viewer, server_in_direct)
+    own = table_cross_channel.values_of(viewer, server_in_direct)
     values |= own or {}
     return Branch(SHOWN, lambda family: _part(known, own is not None, family), values, memories.name, own is not None)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
+from operator import itemgetter
 from typing import TypeVar
 
 from sqlalchemy import Connection, bindparam, select
@@ -159,8 +160,8 @@ class Seen:
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
-        self._all: dict[_Said, list[tuple[int, int]]] = {}
-        self._without_id: dict[_Said, list[tuple[int, int]]] = {}
+        self._said: dict[_Said, list[tuple[int, int, bool]]] = {}
+        """Text and sender to the time, the row id and whether it has an id on the platform, of each, by time."""
 
     @classmethod
     def read(cls, connection: Connection, persona: str, conversation: str, batch: Sequence[NewMessage]) -> Seen:
@@ -176,9 +177,7 @@ class Seen:
         return seen
 
     def _keep(self, said: _Said, at: int, row_id: int, message_id: str | None) -> None:
-        insort(self._all.setdefault(said, []), (at, row_id))
-        if message_id is None:
-            insort(self._without_id.setdefault(said, []), (at, row_id))
+        insort(self._said.setdefault(said, []), (at, row_id, message_id is not None))
 
     def note(self, message: NewMessage, row_id: int) -> None:
         """Count a message that is about to be stored."""
@@ -187,15 +186,15 @@ class Seen:
         self._keep((message.digest, *message.sender), microseconds(message.at), row_id, message.message_id)
 
     def double_of(self, message: NewMessage) -> int | None:
-        """Return the id of the message this one repeats, None for a new one."""
+        """Return the id of the message this one repeats, the newest of several; None for a new one.
+
+        Two messages with different ids are two; where one has none, sender, text and time decide.
+        """
         if message.message_id is not None and message.message_id in self._ids:
             return self._ids[message.message_id]
-        # Two messages with different ids are two; where one has none, sender, text and time decide.
-        among = self._all if message.message_id is None else self._without_id
-        return _near(among.get((message.digest, *message.sender), ()), microseconds(message.at))
-
-
-def _near(said: Sequence[tuple[int, int]], at: int) -> int | None:
-    """Return the id of the newest of the messages less than 5 s away, None where there is none."""
-    place = bisect_left(said, (at + _SAME_US, -1)) - 1
-    return said[place][1] if place >= 0 and said[place][0] > at - _SAME_US else None
+        at = microseconds(message.at)
+        said = self._said.get((message.digest, *message.sender), [])
+        first = bisect_right(said, at - _SAME_US, key=itemgetter(0))
+        end = bisect_left(said, at + _SAME_US, key=itemgetter(0))
+        own = message.message_id is not None
+        return next((row_id for _, row_id, has_id in reversed(said[first:end]) if not (own and has_id)), None)

@@ -7,6 +7,8 @@ from typing import Any
 
 from .. import hooks
 from .. import search as searching
+from ..access import table_cross_channel
+from ..access.table_cross_channel import OwnRow
 from ..context import section_diary
 from ..context.context import read_hits
 from ..context.history import HistoryLists, echo_check
@@ -16,8 +18,6 @@ from ..database.dialects import from_microseconds
 from ..database.row_shapes import Branch
 from ..database.rows import read_list
 from ..errors import StoreError
-from ..messages import table_cross_channel
-from ..messages.table_cross_channel import OwnRow
 from ..search.ranking.rows import FoundRow
 from ..search.table_rows import name_author
 from ..shapes import HistoryEntry, Hit, LeftOut

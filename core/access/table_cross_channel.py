@@ -1,4 +1,4 @@
-"""What a person said elsewhere in public and what was remembered of it, for their own direct messages."""
+"""What a person said in public channels of servers, known in their own direct messages (SERVER_IN_DIRECT)."""
 
 from __future__ import annotations
 
@@ -7,19 +7,36 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, bindparam, literal_column, null, or_, select
+from sqlalchemy import Integer, and_, bindparam, literal, literal_column, null, or_, select
 
-from ..access import cross_channel
-from ..access.view import Viewer
 from ..database import sources
 from ..database.dialects import Key, Time, has_keyword, like_pattern
 from ..database.row_shapes import FIRST, KEY, NUMBER, PLAIN, TEXT, TIME, Branch, Shape
+from ..database.schema import audiences, participants
 from ..database.statements import Part
+from .view import Viewer
 
 MOST_WORDS = 16
 """Words looked for; each costs a look at every row of the person."""
 MOST_ROWS = 40
 """Newest matching rows of each source."""
+
+
+def values_of(viewer: Viewer, server_in_direct: bool) -> dict[str, str] | None:
+    """Return what `said_by_person` binds beside `persona`; None where a scope knows nothing of servers."""
+    if not server_in_direct or viewer.privacy != "direct" or not viewer.person:
+        return None
+    return {"own_person": viewer.person}
+
+
+@lru_cache(maxsize=8)
+def said_by_person(table: Any) -> Any:
+    """Return the condition of rows of a person, under whichever of their linked identities, in public channels."""
+    a, p, row = audiences.c, participants.c, table.c
+    persona, person = bindparam("persona", type_=Key(64)), bindparam("own_person", type_=Key(255))
+    public = select(a.audience_id).where(a.persona_id == persona, a.kind == literal("server", Key(12)))
+    linked = select(p.participant_key).where(p.persona_id == persona, p.person_key == person)
+    return and_(row.audience_id.in_(public), or_(row.participant_key == person, row.participant_key.in_(linked)))
 
 
 class OwnRow(NamedTuple):
@@ -62,7 +79,7 @@ def _part(number: int, words: int, family: str) -> Part:
     )
     where = [
         row.persona_id == bindparam("persona", type_=Key(64)),
-        cross_channel.said_by_person(source.table),
+        said_by_person(source.table),
         source.findable,
         sources.open_to(source),
         or_(*(has_keyword(row.text_folded, bindparam(f"own_word{n}")) for n in range(words))),
@@ -75,7 +92,7 @@ def _part(number: int, words: int, family: str) -> Part:
 
 def branches(viewer: Viewer, words: Sequence[str], *, server_in_direct: bool) -> list[Branch]:
     """Return what brings the rows; none where the scope knows nothing of servers, or no word is looked for."""
-    values = cross_channel.values_of(viewer, server_in_direct)
+    values = values_of(viewer, server_in_direct)
     wanted = list(dict.fromkeys(words))[:MOST_WORDS]
     if values is None or not wanted:
         return []
