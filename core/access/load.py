@@ -42,7 +42,7 @@ from .rules import (
     plain_key,
     seen_audiences,
 )
-from .view import AccessSnapshot, ConversationFacts, Recent, Request, Viewer, facts_of
+from .view import AccessSnapshot, ConversationFacts, Recent, Request, Viewer
 
 LIVE_KEYS = 400
 
@@ -92,7 +92,9 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
         by_part.setdefault(row[0], []).append(row)
     # Numbers: audience, privacy, local only, id; keys: conversation, person of a direct message, server.
     stored = (
-        facts_of((r[4], from_key(r[5]), r[1], from_key(r[7]), r[2], r[3], None if r[6] is None else from_key(r[6])))
+        ConversationFacts(
+            r[4], from_key(r[5]), r[1], from_key(r[7]), r[2], bool(r[3]), None if r[6] is None else from_key(r[6])
+        )
         for r in by_part.get(CONVERSATION, ())
     )
     facts = {each.key: each for each in stored}

@@ -18,7 +18,9 @@ person. saved: what one person asked to remember in private. conversation: one r
 
 SEPARATE, UNSTATED = 2, 3
 """Values of `conversations.is_private`: a separate chat; a conversation in which only the persona has spoken and of
-which nobody has said how private it is, restricted until then. 1 is every other private conversation."""
+which nobody has said how private it is, restricted until then."""
+STATES: Mapping[Privacy, int] = {"public": 0, "direct": 1, "restricted": 1, "separate": SEPARATE}
+"""Privacy to the value of `conversations.is_private`."""
 
 PRIVATE_CHAT_TYPES: Mapping[str, Privacy] = {
     "private": "direct",

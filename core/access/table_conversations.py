@@ -25,8 +25,8 @@ from ..scope import KEY_BYTES, NO_SERVER, Privacy, Scope, key_text
 from . import table as audiences
 from . import table_participants as participants
 from .rules import (
-    SEPARATE,
     SERVER_MARK,
+    STATES,
     UNSTATED,
     AudienceKey,
     mark_server,
@@ -35,7 +35,7 @@ from .rules import (
     plain_key,
     split_key,
 )  # fmt: skip
-from .view import ConversationFacts, facts_of
+from .view import ConversationFacts
 
 TITLE_CHARS = 200
 SHARED_KINDS = ("saved", "instruction")
@@ -76,7 +76,7 @@ FACTS = (
     conversations.c.local_only,
     conversations.c.direct_person_key,
 )
-"""The columns that `facts_of` reads."""
+"""The columns of `ConversationFacts`."""
 _ONE = and_(
     conversations.c.persona_id == bindparam("persona"), conversations.c.conversation_key == bindparam("conversation")
 )
@@ -87,7 +87,7 @@ _LOCK = _FIND.with_for_update()
 def find(connection: Connection, persona: str, conversation: str, *, lock: bool = False) -> ConversationFacts | None:
     """Return the stored row of a conversation, None where there is none; `lock` holds it until the end."""
     row = connection.execute(_LOCK if lock else _FIND, {"persona": persona, "conversation": conversation}).first()
-    return None if row is None else facts_of(row)
+    return None if row is None else ConversationFacts(*row)
 
 
 @lru_cache(maxsize=8)
@@ -170,7 +170,7 @@ def make(
         "parent_key": above,
         "server_id": audience.server,
         "server_name": server_name[:TITLE_CHARS],
-        "is_private": UNSTATED if is_unstated else SEPARATE if privacy == "separate" else int(privacy != "public"),
+        "is_private": UNSTATED if is_unstated else STATES[privacy],
         "direct_person_key": direct,
         "local_only": int(parent is not None and parent.local_only and not is_of_another(parent.direct_person, direct)),
         "title": title[:TITLE_CHARS],
@@ -311,10 +311,8 @@ def turn(
     new = replace(
         facts,
         audience_id=audiences.find_or_make(connection, db, persona, key),
-        is_private=privacy != "public",
+        state=STATES[privacy],
         direct_person=direct,
-        is_separate=privacy == "separate",
-        is_unstated=False,
     )
     counts = relocate(connection, db, persona, facts, new)
     counts.update(_take_along(connection, db, persona, new, privacy, direct, facts.direct_person))
@@ -332,7 +330,7 @@ def relocate(
     values = {
         "audience_id": new.audience_id,
         "server_id": new.server,
-        "is_private": UNSTATED if new.is_unstated else SEPARATE if new.is_separate else int(new.is_private),
+        "is_private": new.state,
         "direct_person_key": new.direct_person,
     }
     connection.execute(update(conversations).where(c.persona_id == persona, c.id == old.id).values(values))
@@ -369,7 +367,7 @@ def hold_threads(connection: Connection, persona: str, above: str) -> list[Conve
         c.conversation_key < plain_key(above) + "0",  # the character after the slash
         c.parent_key == above,
     )
-    return [facts_of(row) for row in connection.execute(below.order_by(c.conversation_key).with_for_update())]
+    return [ConversationFacts(*row) for row in connection.execute(below.order_by(c.conversation_key).with_for_update())]
 
 
 def is_of_another(parent: str | None, thread: str | None) -> bool:

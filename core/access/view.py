@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,26 +13,29 @@ from .rules import SEPARATE, UNSTATED, AudienceKey
 
 @dataclass(frozen=True, slots=True)
 class ConversationFacts:
-    """The stored row of a conversation, as far as visibility needs it."""
+    """The columns `table_conversations.FACTS` of a stored conversation, as far as visibility needs it."""
 
     id: int
     key: str
     audience_id: int
     server: str
-    is_private: bool
+    state: int
+    """How private it is: a value of `rules.STATES`, or UNSTATED."""
     local_only: bool
     direct_person: str | None
-    is_separate: bool = False
-    is_unstated: bool = False
-    """Restricted until somebody speaks there or the host says how private it is."""
 
+    @property
+    def is_private(self) -> bool:
+        return bool(self.state)
 
-def facts_of(row: Sequence[Any]) -> ConversationFacts:
-    """Return the facts of a row that begins with the columns `table_conversations.FACTS`."""
-    row_id, key, audience, server, private, local_only, person = row[:7]
-    return ConversationFacts(
-        row_id, key, audience, server, bool(private), bool(local_only), person, private == SEPARATE, private == UNSTATED
-    )
+    @property
+    def is_separate(self) -> bool:
+        return self.state == SEPARATE
+
+    @property
+    def is_unstated(self) -> bool:
+        """Return whether it is restricted until somebody speaks there or the host says how private it is."""
+        return self.state == UNSTATED
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Integer, and_, bindparam, or_, select, update
 from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import plain_key
 from ..access.table_conversations import resolve_key
-from ..access.view import facts_of
+from ..access.view import ConversationFacts
 from ..database import rows
 from ..database.dialects import Key, Time
 from ..database.engine import Database, RollbackError
@@ -161,7 +161,7 @@ def _hold_place(
     }
     (fetched,), _ = _facts(connection.dialect.name).run(connection, values)
     row = decode_row(fetched)
-    facts = facts_of(row)
+    facts = ConversationFacts(*row[: len(table_conversations.FACTS)])
     rank, trigger_rank, name, same_id, same_text = row[len(table_conversations.FACTS) :]
     levels = {
         each: table_participants.Known(table_participants.level_of(strictest, privacy_default), shown)

@@ -15,7 +15,7 @@ from ..access import table_participants
 from ..access.rules import AudienceKey, split_key
 from ..access.table_conversations import FACTS, relocate
 from ..access.table_participants import checked_key, hold
-from ..access.view import ConversationFacts, facts_of
+from ..access.view import ConversationFacts
 from ..database.engine import Database
 from ..database.registry import FOLLOWING, REGISTRY
 from ..database.schema import chat_history_cache, conversations, memories, participants, user_relationships
@@ -130,12 +130,10 @@ def _assign_person(
         return counts
     held = select(*FACTS).where(c.persona_id == persona, c.audience_id == direct).order_by(c.conversation_key)
     for row in connection.execute(held.with_for_update()).all():
-        facts = facts_of(row)
+        facts = ConversationFacts(*row)
         to = changes.get(_find_identity(connection, persona, facts, group) or (group[0] if everybody else ""))
         if to is not None:
-            new = replace(
-                facts, direct_person=to, audience_id=_find_direct(connection, db, persona, to), is_private=True
-            )
+            new = replace(facts, direct_person=to, audience_id=_find_direct(connection, db, persona, to))
             counts.update(relocate(connection, db, persona, facts, new))
     if everybody:
         left_over = [(source, select(source.table.c.id), min(changes.values())) for source in ALL]
