@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -151,20 +151,6 @@ def clear_conversation(call: Call, viewer: Viewer, conversation: str) -> int:
     return call.db.idempotent_transaction(work, source="chat_history_cache")
 
 
-@dataclass(frozen=True, slots=True)
-class _Standing:
-    """A row that stands on the message."""
-
-    id: int
-    others: tuple[int | str, ...]
-    """What else it stands on."""
-    is_made: bool = False
-    """By an operation, which can make it anew."""
-    kind: str = ""
-    is_said: bool = False
-    """It is the message's own text."""
-
-
 def _change_followers(removal: Removal, message: Line, text: str | None) -> None:
     """Bring what was made of a stored message in step with its new text; None: the message is about to go."""
     key = message.conversation
@@ -211,48 +197,45 @@ def _find_standing(
 # Memory items
 
 
-def _find_items(removal: Removal, message: Line) -> list[_Standing]:
-    """Return the items that stand on a message, by their ids or because they are what it says and stand on nothing."""
-    digest = content_digest(message.text)
-    here = _M.conversation_key == message.conversation
-    standing = _find_standing(removal, MEMORIES, message, here, _M.provenance, _M.kind, _M.content_hash)
-    return [
-        _Standing(row.id, others, row.provenance in _MADE, row.kind or "", bytes(row.content_hash or b"") == digest)
-        for row, others in standing
-    ] + _find_said(removal, message, digest)
+_ITEM = (_M.provenance, _M.kind, _M.content_hash)
 
 
-def _find_said(removal: Removal, message: Line, digest: bytes) -> list[_Standing]:
+def _find_said(removal: Removal, message: Line) -> list[Any]:
     """Return the items that are what the message says and name no message, unless another says it too."""
 
     def said(c: Any, conversation: Any) -> tuple[Any, ...]:
         who = c.participant_key == message.participant if message.participant else c.participant_key.is_(None)
-        return c.persona_id == removal.persona, conversation == message.conversation, c.content_hash == digest, who
+        here = conversation == message.conversation
+        return c.persona_id == removal.persona, here, c.content_hash == content_digest(message.text), who
 
-    items = select(_M.id, _M.kind, _M.source_message_ids).where(*said(_M, _M.conversation_key))
+    items = select(_M.id, _M.source_message_ids, *_ITEM).where(*said(_M, _M.conversation_key))
     unnamed = [row for row in removal.read_rows(items) if not read_list(row.source_message_ids)]
     again = select(_C.id).where(*said(_C, _C.interface_path), _C.id != message.row_id).limit(1)
-    if not unnamed or removal.read_rows(again):
-        return []
-    return [_Standing(row.id, (), False, row.kind or "", True) for row in unnamed]
+    return unnamed if unnamed and not removal.read_rows(again) else []
 
 
 def _change_items(removal: Removal, message: Line, text: str | None) -> None:
-    deleted: list[_Standing] = []
-    for each in _find_items(removal, message):
-        if not each.others and each.is_said and text is not None and each.kind != INSTRUCTION:
-            _reword(removal, each.id, text)
-        elif not each.others or each.is_made:
-            deleted.append(each)
-        elif text is None or each.kind == INSTRUCTION:
-            change = update(memories).where(_M.persona_id == removal.persona, _M.id == each.id)
-            removal.connection.execute(change.values(source_message_ids=list(each.others)))
-    withdrawn = {each.id for each in deleted if each.kind in _TAKES_PLACE}
-    table_items.remove_items(removal, {each.id for each in deleted}, withdrawn=withdrawn)
-    remade = [each for each in deleted if each.is_made]
-    sources = {other for each in remade for other in each.others if isinstance(other, int)}
-    itself = {message.row_id} if remade and text is not None else set()
-    table_items.consolidate_anew(removal, sources | itself, CHANGED)
+    standing = _find_standing(removal, MEMORIES, message, _M.conversation_key == message.conversation, *_ITEM)
+    standing += [(row, ()) for row in _find_said(removal, message)]
+    deleted: list[Any] = []
+    sources: set[int] = set()
+    """Messages of which items that go are made anew."""
+    for row, others in standing:
+        is_made, is_instruction = row.provenance in _MADE, row.kind == INSTRUCTION
+        is_said = bytes(row.content_hash or b"") == content_digest(message.text)
+        if is_said and not others and text is not None and not is_instruction:
+            _reword(removal, row.id, text)
+        elif not others or is_made:
+            deleted.append(row)
+            if is_made:
+                sources.update(other for other in others if isinstance(other, int))
+                sources.update(() if text is None else {message.row_id})
+        elif text is None or is_instruction:
+            change = update(memories).where(_M.persona_id == removal.persona, _M.id == row.id)
+            removal.connection.execute(change.values(source_message_ids=list(others)))
+    withdrawn = {row.id for row in deleted if row.kind in _TAKES_PLACE}
+    table_items.remove_items(removal, {row.id for row in deleted}, withdrawn=withdrawn)
+    table_items.consolidate_anew(removal, sources, CHANGED)
 
 
 def _reword(removal: Removal, row_id: int, text: str) -> None:
