@@ -33,7 +33,7 @@ from ..index import indexed
 from ..memories import instructions, shown_texts
 from ..memories.rules import INSTRUCTION, SAVED
 from ..messages import table as messages_table
-from ..messages import table_lines, table_story_rows
+from ..messages import table_lines, table_recaps
 from ..messages.table_lines import Line
 from ..shapes import WriteResult
 from ..short_term import table as short_term_table
@@ -80,9 +80,7 @@ def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, tex
             return WriteResult(False, row_id, "unchanged")
         _change_followers(removal, line, text)
         messages_table.rewrite_message(connection, db, persona, line, text)
-        table_story_rows.mark_changed(
-            connection, db, persona, conversation, row_id, text, role=line.role, queues=flags.recap_on_message
-        )
+        table_recaps.mark_changed(connection, db, persona, line, text, queues=flags.recap_on_message)
         _drop_summaries(removal, line)
         # What it asks for as it reads now, as if it had been said so when it was.
         stated = instructions.read_instructions(text, flags, role=line.role, excluded=line.excluded)

@@ -37,7 +37,7 @@ from ..shapes import WriteResult
 from ..short_term import table as short_term_table
 from ..text.folding import fold
 from ..text.hits import content_digest
-from . import table_hidden, table_story_rows
+from . import table_hidden, table_recaps
 from .new_message import SAME_WITHIN, NewMessage
 from .table_lines import Line
 
@@ -94,7 +94,7 @@ def insert_message(
         if also is not None:
             also(connection)
         if queues:
-            table_story_rows.queue_operations(connection, db, own.persona, new.conversation, own_id, new.role)
+            table_recaps.queue_operations(connection, db, own.persona, new.conversation, own_id, new.role)
         return WriteResult(True, own_id, notes=new.notes)
 
     def confirm(connection: Connection) -> WriteResult | None:

@@ -27,6 +27,10 @@ OWN = -1
 PAGE = 100
 """Messages read at once of a whole conversation: few, since each may hold megabytes."""
 _C, _K, _R = chat_history_cache.c, conversations.c, message_recaps.c
+WITH_RECAP = chat_history_cache.outerjoin(
+    message_recaps, and_(_R.persona_id == _C.persona_id, _R.message_row == _C.id, _R.alternative == OWN)
+)
+"""Messages, each with its own recap where it has one."""
 _PERSONA = _C.persona_id == bindparam("persona")
 _HERE = (_PERSONA, _C.interface_path == bindparam("conversation"))
 _THESE = (_PERSONA, _C.id.in_(IDS))
@@ -265,14 +269,10 @@ class LoggedLine(NamedTuple):
     recap_provenance: str
 
 
-_RECAP = and_(_R.persona_id == _C.persona_id, _R.message_row == _C.id, _R.alternative == OWN)
-
-
 def read_log(db: Database, persona: str, conversation: str, limit: int, before: int | None = None) -> list[LoggedLine]:
     """Return messages of a conversation, the newest of them last."""
     mine = (_C.persona_id == persona, _C.interface_path == conversation)
-    joined = chat_history_cache.outerjoin(message_recaps, _RECAP)
-    chosen = select(*LINE, _R.memory, _R.stale, _R.provenance).select_from(joined).where(*mine)
+    chosen = select(*LINE, _R.memory, _R.stale, _R.provenance).select_from(WITH_RECAP).where(*mine)
     if before is not None:
         rows = db.read(select(_C.timestamp).where(*mine, _C.id == before), source=chat_history_cache.name)
         if not rows:

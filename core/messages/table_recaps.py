@@ -1,9 +1,9 @@
-"""Recaps of messages (table message_recaps): the recap of the current alternative, and those of the others."""
+"""Recaps of messages and of their alternatives (message_recaps, message_alternatives), and what makes them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -12,13 +12,16 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Integer, and_, bindparam, case, delete, func, or_, select, update
 
 from ..database.dialects import ID, Key, Time, insert_ignore
-from ..database.readers import IDS, Reader, execute_parts, read_parts
+from ..database.engine import Database
+from ..database.readers import IDS, Reader, execute_parts, read_parts, reader_in
 from ..database.row_shapes import FIRST, PLAIN, TEXT, TIME, Branch, Shape
-from ..database.rows import read_object
-from ..database.schema import chat_history_cache, conversations, message_recaps
+from ..database.rows import insert_rows, read_object
+from ..database.schema import chat_history_cache, conversations, memory_jobs, message_alternatives, message_recaps
 from ..database.sources import CHAT, open_to
 from ..database.statements import Part
-from .table_lines import FACTS, OWN, Line, build_line
+from ..jobs import table as jobs_table
+from ..shapes import OPEN_STATES
+from .table_lines import FACTS, OWN, WITH_RECAP, Line, build_line, find_place
 
 _C = chat_history_cache.c
 _R = message_recaps.c
@@ -66,12 +69,11 @@ def _recap(rows: Any) -> Recap | None:
 
 @lru_cache(maxsize=2)
 def _page(first: bool) -> Any:
-    recap = and_(_R.persona_id == _C.persona_id, _R.message_row == _C.id, _R.alternative == OWN)
     # A value of its own, not `memory IS NOT NULL`: with that SQLite takes the recaps first and sorts them all.
     takes_part = case((_R.memory.is_(None), 0), (_R.stale != 0, 0), else_=1)
     chosen = (
         select(*FACTS, func.coalesce(_R.token_count, func.char_length(_R.memory)).label("recap_tokens"))
-        .select_from(chat_history_cache.outerjoin(message_recaps, recap))
+        .select_from(WITH_RECAP)
         .prefix_with("STRAIGHT_JOIN", dialect="mysql")
         .where(_C.persona_id == bindparam("persona"), _C.interface_path == bindparam("conversation"), takes_part == 1)
     )
@@ -248,3 +250,102 @@ def read_checked(read: Reader, persona: str, conversation: str) -> set[int]:
     own = (_R.alternative == OWN, _R.data.is_not(None))
     stored = select(_R.message_row, _R.data).where(_R.persona_id == persona, _R.conversation_key == conversation, *own)
     return {r.message_row for r in read(stored, {}) if (read_object(r.data) or {}).get(CHECKED)}
+
+
+# Alternatives: other versions of the same reply, one of them current
+
+_A = message_alternatives.c
+_OF_MESSAGE = (_A.persona_id == bindparam("persona"), _A.message_row == bindparam("row"))
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One version of a message."""
+
+    number: int
+    text: str
+    is_current: bool = False
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+_ALL = select(_A.alternative, _A.text, _A.is_current, _A.metadata).where(*_OF_MESSAGE).order_by(_A.alternative)
+
+
+def read_alternatives(reader: Reader, persona: str, row_id: int) -> list[Alternative]:
+    """Return the alternatives of a message by number; none for a message that was said once."""
+    stored = reader(_ALL, {"persona": persona, "row": row_id})
+    return [Alternative(r.alternative, r.text, bool(r.is_current), read_object(r.metadata) or {}) for r in stored]
+
+
+def insert_alternatives(connection: Connection, persona: str, row_id: int, alternatives: Sequence[Alternative]) -> None:
+    """Store alternatives of a message; those numbers must be free."""
+    ready = [
+        {
+            "persona_id": persona,
+            "message_row": row_id,
+            "alternative": each.number,
+            "text": each.text,
+            "is_current": int(each.is_current),
+            "metadata": dict(each.metadata) or None,
+        }
+        for each in alternatives
+    ]
+    insert_rows(connection, message_alternatives, ready)
+
+
+def set_current_alternative(connection: Connection, persona: str, row_id: int, number: int) -> None:
+    """Make one alternative of a message the current one, and its recap that of the message."""
+    here = (_A.persona_id == persona, _A.message_row == row_id)
+    current = connection.execute(select(_A.alternative).where(*here, _A.is_current == 1)).scalar()
+    if current == number:
+        return
+    chosen = case((_A.alternative == number, 1), else_=0)
+    connection.execute(update(message_alternatives).where(*here, _A.is_current != chosen).values(is_current=chosen))
+    if current is not None:
+        move_recap(connection, persona, row_id, OWN, current)
+    move_recap(connection, persona, row_id, number, OWN)
+
+
+# Operations
+
+RECAP, DETECTION = "RECAP", "SCENE_DETECTION"
+SAID = ("user", "persona")
+"""Roles of messages that get a recap by themselves: said by a person, or by the persona."""
+_MADE = ("model", "extract")
+"""Provenance of recaps an operation made."""
+_J = memory_jobs.c
+
+
+def queue_operations(
+    connection: Connection, db: Database, persona: str, conversation: str, row_id: int, role: str
+) -> None:
+    """Queue the recap of a new message, and one search for scene breaks unless one waits."""
+    place = find_place(reader_in(connection), persona, conversation)
+    if role in SAID and place is not None and not place.stories_off:
+        queue_recap(connection, db, persona, conversation, row_id)
+        jobs_table.enqueue(connection, db, persona, DETECTION, conversation=conversation, once=True)
+
+
+def queue_recap(connection: Connection, db: Database, persona: str, conversation: str, row_id: int) -> None:
+    """Queue the recap of one message."""
+    jobs_table.enqueue(connection, db, persona, RECAP, conversation=conversation, payload={"message_id": row_id})
+
+
+def read_without_recap(read: Reader, persona: str, conversation: str) -> list[int]:
+    """Return the messages somebody said that have no recap or a stale one and none queued, oldest first."""
+    waiting = select(_J.payload).where(
+        _J.persona_id == persona, _J.conversation_key == conversation, _J.type == RECAP, _J.status.in_(OPEN_STATES)
+    )
+    queued = {(read_object(r.payload) or {}).get("message_id") for r in read(waiting, {})}
+    here = (_C.persona_id == persona, _C.interface_path == conversation, _C.excluded == 0, _C.role.in_(SAID))
+    without = select(_C.id).select_from(WITH_RECAP).where(*here, or_(_R.memory.is_(None), _R.stale != 0))
+    return [r.id for r in read(without.order_by(_C.timestamp, _C.id), {}) if r.id not in queued]
+
+
+def mark_changed(connection: Connection, db: Database, persona: str, line: Line, text: str, *, queues: bool) -> None:
+    """Make the recap of a changed message stale, and queue it again where an operation made it or would make it."""
+    current = (_A.persona_id == persona, _A.message_row == line.row_id, _A.is_current == 1, _A.text != text)
+    connection.execute(update(message_alternatives).where(*current).values(text=text))
+    provenance = mark_stale(connection, persona, line.row_id)
+    if provenance in _MADE or (queues and line.role in SAID):
+        queue_recap(connection, db, persona, line.conversation, line.row_id)

@@ -16,6 +16,7 @@ from ..database.readers import Reader
 from ..database.rows import read_object
 from ..database.schema import memory_jobs, scene_recaps, scenes
 from ..errors import DuplicateKeyError
+from ..shapes import OPEN_STATES
 
 NAME_CHARS = 200
 
@@ -196,7 +197,7 @@ _UNDER_WAY = (
         _J.persona_id == bindparam("persona"),
         _J.conversation_key == bindparam("conversation"),
         _J.type == bindparam("type"),
-        _J.status.in_(("pending", "retrying", "in_progress")),
+        _J.status.in_(OPEN_STATES),
     )
     .order_by(_J.id.desc())
     .limit(1)

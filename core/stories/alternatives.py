@@ -10,8 +10,8 @@ from ..database.engine import Connection, Database
 from ..database.readers import reader_in
 from ..errors import MessageError
 from ..messages import table as messages_table
-from ..messages import table_alternatives, table_lines, table_recaps, table_story_rows
-from ..messages.table_alternatives import Alternative
+from ..messages import table_lines, table_recaps
+from ..messages.table_recaps import Alternative
 from ..scope import Scope
 from ..search.rules_arguments import shown
 from ..shapes import WriteResult
@@ -39,7 +39,7 @@ def list_alternatives(
     call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
     if call.row_id is None:
         return []
-    alternatives = table_alternatives.read_alternatives(call.reader("message_alternatives"), call.persona, call.row_id)
+    alternatives = table_recaps.read_alternatives(call.reader("message_alternatives"), call.persona, call.row_id)
     return [{"number": each.number, "text": each.text, "is_current": each.is_current} for each in alternatives]
 
 
@@ -84,10 +84,10 @@ def add_alternative(
                 "Nothing was stored.",
                 fields=("message",),
             )
-        stored = table_alternatives.read_alternatives(reader_in(connection), call.persona, row_id)
+        stored = table_recaps.read_alternatives(reader_in(connection), call.persona, row_id)
         new = [] if stored else [Alternative(0, row.text, is_current=True)]
         number = stored[-1].number + 1 if stored else 1
-        table_alternatives.insert_alternatives(connection, call.persona, row_id, [*new, Alternative(number, content)])
+        table_recaps.insert_alternatives(connection, call.persona, row_id, [*new, Alternative(number, content)])
         return number
 
     return call.db.transaction(work, source="message_alternatives")
@@ -131,7 +131,7 @@ def _choose(connection: Connection, call: StoryCall, row_id: int, number: int) -
     row = table_lines.hold_line(connection, call.persona, row_id)
     if row is None:
         return NO_MESSAGE
-    stored = table_alternatives.read_alternatives(reader_in(connection), call.persona, row_id)
+    stored = table_recaps.read_alternatives(reader_in(connection), call.persona, row_id)
     by_number = {each.number: each for each in stored}
     wanted = by_number.get(number)
     if wanted is None:
@@ -139,10 +139,10 @@ def _choose(connection: Connection, call: StoryCall, row_id: int, number: int) -
         raise ValueError(f"There is no alternative {shown(number)}. The message has {numbers}.")
     if wanted.is_current:
         return WriteResult(False, row_id, "unchanged")
-    table_alternatives.set_current(connection, call.persona, row_id, number)
+    table_recaps.set_current_alternative(connection, call.persona, row_id, number)
     if row.text != wanted.text:
         messages_table.rewrite_message(connection, call.db, call.persona, row, wanted.text)
     recap = table_recaps.find_recap(reader_in(connection), call.persona, row_id)
-    if call.settings.recap_on_message and row.role in table_story_rows.SAID and (recap is None or recap.memory is None):
-        table_story_rows.queue_recap(connection, call.db, call.persona, call.conversation, row_id)
+    if call.settings.recap_on_message and row.role in table_recaps.SAID and (recap is None or recap.memory is None):
+        table_recaps.queue_recap(connection, call.db, call.persona, call.conversation, row_id)
     return WriteResult(True, row_id)

@@ -25,7 +25,7 @@ from ..database.readers import reader_in
 from ..errors import ModelError
 from ..jobs import table as jobs_table
 from ..jobs.handlers import Effect, Tools, operation_scope
-from ..messages import table_lines, table_recaps, table_scenes, table_story_rows
+from ..messages import table_lines, table_recaps, table_scenes
 from ..messages.table_lines import Line
 from ..messages.table_recaps import Recap
 from ..messages.table_scenes import Scene
@@ -69,7 +69,7 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
         if row is None or not table_lines.is_open(connection, persona, row, task.settings.privacy_default):
             return
         if row.text != line.text:
-            table_story_rows.queue_recap(connection, task.db, persona, conversation, row_id)
+            table_recaps.queue_recap(connection, task.db, persona, conversation, row_id)
             return
         now = table_recaps.find_recap(reader_in(connection), persona, row_id) or Recap(row_id)
         if now.memory != stored.memory and not now.stale:
@@ -194,7 +194,7 @@ def _detect_pauses(task: Task, story: Layout, limits: BreakLimits) -> _Detection
 
 
 def _mark_checked(connection: Connection, task: Task, row_id: int) -> None:
-    if table_changes.hold_message(connection, task.persona, row_id) is not None:  # not deleted meanwhile
+    if table_lines.hold_line(connection, task.persona, row_id) is not None:  # not deleted meanwhile
         table_recaps.update_recap(
             connection, task.db.family, task.persona, task.conversation, row_id, {}, {table_recaps.CHECKED: True},
             now=task.db.clock(),

@@ -10,7 +10,7 @@ from ..database import rows
 from ..database.bulk import chunks
 from ..database.engine import Connection, Database
 from ..database.readers import Reader, reader_in
-from ..messages import table_hidden, table_lines, table_recaps, table_scenes, table_story_rows
+from ..messages import table_hidden, table_lines, table_recaps, table_scenes
 from ..messages.table_recaps import Recap
 from ..scope import Scope
 from ..shapes import WriteResult
@@ -292,12 +292,12 @@ def queue_recaps(
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None or call.place.stories_off:
         return 0
-    waiting = table_story_rows.read_without_recap(call.reader("chat_history_cache"), call.persona, call.conversation)
+    waiting = table_recaps.read_without_recap(call.reader("chat_history_cache"), call.persona, call.conversation)
     for part in chunks(waiting, PART):
 
         def work(connection: Connection, part: list[int] = part) -> None:
             for row_id in part:
-                table_story_rows.queue_recap(connection, call.db, call.persona, call.conversation, row_id)
+                table_recaps.queue_recap(connection, call.db, call.persona, call.conversation, row_id)
 
         call.db.transaction(work, source="memory_jobs")
     return len(waiting)

@@ -15,7 +15,7 @@ from ..errors import MessageError, StoreError, TransferError
 from ..forgetting import table_followers
 from ..memories import instructions as standing
 from ..memories.rules import DEFAULT_KIND
-from ..messages import new_message, table_alternatives, table_batches, table_hidden, table_lines
+from ..messages import new_message, table_batches, table_hidden, table_lines, table_recaps
 from ..messages.new_message import NewMessage
 from ..messages.table import Instructions
 from ..messages.table_lines import Line as StoredLine
@@ -366,19 +366,19 @@ def _read_instructions(call: Call, ready: _Ready) -> Instructions:
 
 def _add_versions(call: Call, row_id: int, line: Line) -> None:
     """Add the versions of a line that are not stored, behind those that are, and make the shown one current."""
-    there = table_alternatives.read_alternatives(reader_for(call.db, "message_alternatives"), call.persona, row_id)
+    there = table_recaps.read_alternatives(reader_for(call.db, "message_alternatives"), call.persona, row_id)
     numbers = {each.text: each.number for each in there}
     free = max(numbers.values(), default=-1) + 1
     added = []
     for version in line.beside.alternatives:
         if version.text not in numbers:
             numbers[version.text] = free
-            added.append(table_alternatives.Alternative(free, version.text, metadata=version.metadata or {}))
+            added.append(table_recaps.Alternative(free, version.text, metadata=version.metadata or {}))
             free += 1
 
     def work(connection: Any) -> None:
-        table_alternatives.insert_alternatives(connection, call.persona, row_id, added)
+        table_recaps.insert_alternatives(connection, call.persona, row_id, added)
         if line.text in numbers:
-            table_alternatives.set_current(connection, call.persona, row_id, numbers[line.text])
+            table_recaps.set_current_alternative(connection, call.persona, row_id, numbers[line.text])
 
     call.db.transaction(work, source="message_alternatives")
