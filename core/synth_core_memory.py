@@ -21,8 +21,7 @@ from .database.engine import Database
 from .errors import StoreReadError
 from .memories.capture import should_remember, silently_record_memory
 from .scope import Scope
-from .search import table_plain
-from .search.report import build_report
+from .search import table
 from .shapes import Hit
 
 __all__ = [
@@ -137,7 +136,7 @@ def explain_search(
         result = searching.run(search, call.db)
         if not result.chosen:
             _raise_if_unread(result, call.db)
-    return [one.hit for one in result.chosen], build_report(result)
+    return [one.hit for one in result.chosen], searching.build_report(result)
 
 
 def _raise_if_unread(result: searching.Result, db: Database) -> None:
@@ -146,7 +145,7 @@ def _raise_if_unread(result: searching.Result, db: Database) -> None:
     if not errors:
         return
     for source in result.round.search.query.sources:
-        if source.number not in errors and table_plain.is_readable(db, source):
+        if source.number not in errors and table.is_readable(db, source):
             return
     raise StoreReadError(str(next(iter(errors.values()))), source="search_memories")
 

@@ -23,7 +23,7 @@ from ..memories import shown_texts
 from ..memories.rules import read_id
 from ..scope import KEY_BYTES, Scope, key_text
 from ..search import query
-from ..search import table_rows as search_rows
+from ..search import table as search_table
 from ..search.question import people
 from ..shapes import Source
 from ..tags import rules as tag_rules
@@ -214,7 +214,7 @@ def _empty_caches(call: Call) -> None:
     shown_texts.forget_turns(db, persona)
     db.caches.get(tags_table.CACHE, {}).pop(persona, None)
     db.caches.pop(HELD, None)
-    for module in (tag_rules, stems, people, search_rows, query):
+    for module in (tag_rules, stems, people, search_table, query):
         module.forget_kept()
 
 

@@ -23,8 +23,7 @@ from ..context.live import LiveHistory, read_context_memory
 from ..database.engine import Database
 from ..errors import CoreError, StoreError
 from ..scope import Scope
-from ..search.choice import Chosen, Result
-from ..search.report import build_report
+from ..search.choice import Chosen, Result, build_report
 from ..shapes import Hit, LeftOut
 from ..text import times
 from ..text.strict_json import make_strict

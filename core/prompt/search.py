@@ -19,7 +19,7 @@ from ..database.row_shapes import Branch
 from ..database.rows import read_list
 from ..errors import StoreError
 from ..search.ranking.rows import FoundRow
-from ..search.table_rows import name_author
+from ..search.table import name_author
 from ..shapes import HistoryEntry, Hit, LeftOut
 from ..text import hits as text_hits
 from ..text.folding import collapsed, fold

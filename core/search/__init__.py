@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from .choice import Chosen, Drop, Result, choose_hits, run, start
+from .choice import Chosen, Drop, Result, build_report, choose_hits, run, start
 from .gather import Round
 from .query import Query, prepare
 from .terms import Search, load_viewer, resolve
@@ -25,6 +25,7 @@ __all__ = [
     "Result",
     "Round",
     "Search",
+    "build_report",
     "choose_hits",
     "load_viewer",
     "prepare",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..base import logs
 from ..database import sources
@@ -17,7 +17,7 @@ from ..text import hits
 from ..text.stems import is_form
 from ..text.words import index_terms
 from .asked import question_of
-from .gather import Round, add_plain_matches, gather, leave_read_by_meaning, read_rows, score_by_words
+from .gather import MOST_COMPARED, Round, add_plain_matches, gather, leave_read_by_meaning, read_rows, score_by_words
 from .ranking.rows import (
     FOLDED_CHARS,
     Asked,
@@ -29,7 +29,7 @@ from .ranking.rows import (
     tier_then_newest,
     without_many_contexts,
 )
-from .table_rows import Repeated, find_copies, list_repeated
+from .table import Repeated, find_copies, list_repeated
 from .terms import Search, widen
 
 Drop = Callable[[Candidate, FoundRow], str]
@@ -238,6 +238,48 @@ def _build_hit(search: Search, row: FoundRow) -> Hit:
     return hits.hit(
         sources.BY_NUMBER[row.source].name, row.id, from_microseconds(row.at_us), text, row.tags, row.said_by
     )
+
+
+def build_report(result: Result) -> dict[str, Any]:
+    """Return the report of a search: plain JSON, without any text of a row."""
+    query, texts = result.round.search.query, result.round.search.texts
+    left_aside = () if result.round.matches is None else result.round.matches.left_aside
+    return {
+        "ranking": query.ranking,
+        "hits": [
+            {
+                "source": one.hit["source"],
+                "id": one.hit["id"],
+                "rank": one.rank,
+                "score": round(one.candidate.score, 4),
+                "tier": one.candidate.tier,
+                "tags": sorted(one.candidate.tags),
+                "words": sorted(texts[i] for i in one.candidate.matched),
+                "context": one.candidate.context,
+                "meaning": one.candidate.by_meaning,
+                "reasons": {name: round(value, 4) for name, value in sorted((one.candidate.parts or {}).items())},
+            }
+            for one in result.chosen
+        ],
+        "sources": {
+            source.name: {
+                "considered": result.round.considered.get(source.number, 0),
+                "dropped": dict(Counter(reason for c, reason in result.left if c.source == source.number)),
+                "error": str(result.round.errors.get(source.number, "")),
+            }
+            for source in query.sources
+        },
+        "notes": [
+            *query.notes,
+            *([str(error)] if (error := result.round.meaning_error) else []),
+            *([f"The search index: {why}"] if (why := result.round.index_error) else []),
+            *(
+                f"Only the newest {MOST_COMPARED:,} rows of {sources.BY_NUMBER[number].name} were compared."
+                for number in result.round.newest_only
+            ),
+            *(f"left aside, too many rows hold it: {word}" for word in left_aside),
+        ],
+    }
 
 
 # Round after round, until there are enough hits or no more rows that match

@@ -15,13 +15,13 @@ from ..database.sources import SourceTable
 from ..errors import CoreError, StoreReadError
 from ..index.entries import TAG
 from ..text.question_words import self_words
-from . import table_plain
+from . import table
 from .asked import build_asked, count_docs, with_people
 from .query import Wanted
 from .question.question import Question
 from .ranking.rows import Asked, Candidate, Place, best_first, score_words, tier_then_newest
 from .ranking.weights import rarity_weight
-from .table_rows import Rows, read_source
+from .table import Rows, read_source
 from .terms import Search
 
 if TYPE_CHECKING:
@@ -276,7 +276,7 @@ def _read_newest(current: Round, db: Database, pool: int, most: int) -> list[Can
             since = _find_since(search, db, source, most)
             if since != search.query.since and most == MOST_COMPARED:
                 current.newest_only += (source.number,)
-            found += table_plain.read_newest(db, search, source, since, pool, current.rows)
+            found += table.read_newest(db, search, source, since, pool, current.rows)
         except StoreReadError as error:
             note_unread(current, source.number, error)
     if current.errors and len(current.errors) == len(search.query.sources):
@@ -295,7 +295,7 @@ def _find_since(search: Search, db: Database, source: SourceTable, most: int) ->
     since = search.query.since
     if search.index is not None and search.count_rows([source.number])[0] <= most:
         return since
-    oldest = table_plain.find_nth_newest(db, search, source, most)
+    oldest = table.find_nth_newest(db, search, source, most)
     return since if oldest is None or (since is not None and oldest <= since) else oldest
 
 

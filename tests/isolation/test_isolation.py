@@ -24,7 +24,8 @@ from core.errors import MessageError, ScopeError
 from core.index import state
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
-from core.search import gather, meaning, table_plain
+from core.search import gather, meaning
+from core.search import table as search_table
 from core.semantic import embed_rows
 from core.synth_core_memory import explain_search
 from tests.isolation.oracle import Asker, Origin, may_see
@@ -220,14 +221,14 @@ def test_f12_t26_rows_the_index_does_not_hold_yet_are_searched_as_narrowly(
     """Where the index cannot be read rows are found by the plain predicates: each of them is one the scope may see."""
     origins = origin_of_rows(world)
     looked_up: list[tuple[int, int]] = []
-    plainly = table_plain.read_newest
+    plainly = search_table.read_newest
 
     def search(*asked: Any) -> Any:
         rows = plainly(*asked)
         looked_up.extend((row.source, row.id) for row in rows)
         return rows
 
-    monkeypatch.setattr(table_plain, "read_newest", search)
+    monkeypatch.setattr(search_table, "read_newest", search)
     found: list[str] = []
     seen: Counter[str] = Counter()
     with monkeypatch.context() as broken:

@@ -35,7 +35,7 @@ PUT_TOGETHER = {
     "transfer/table_original.py": "names of three tables of another program",
     "database/engine.py": "PRAGMA with a whole number of ours",
     "context/table.py": "texts of compiled parts, one in front of the other",
-    "search/table_rows.py": "how many characters of a text are compared, a constant of ours",
+    "search/table.py": "how many characters of a text are compared, a constant of ours",
 }
 """Modules that join SQL from parts, and of what: names, never values."""
 

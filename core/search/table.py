@@ -1,23 +1,27 @@
-"""The rows of a search as they are stored: read by id, one statement a source, each with its texts and who said it."""
+"""The rows of a search as they are stored, with texts and who said them: read by id, or by the plain predicates."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, bindparam, func, literal, literal_column, or_, select
+from sqlalchemy import Integer, bindparam, case, func, literal, literal_column, or_, select
 
 from ..database import sources
-from ..database.dialects import ID, Key, Time, microseconds
+from ..database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern, microseconds
 from ..database.engine import Database
 from ..database.schema import chat_history_cache, participants
 from ..database.statements import Part, hide_from_index
 from ..database.stored_values import decode_row, read_time
+from ..errors import StoreReadError
 from ..shapes import PERSONA_SENDER
 from ..text.hits import known_name, name_persona
-from .ranking.rows import FOLDED_CHARS, PERSONA, FoundRow, Place
+from ..text.words import rough_words
+from .ranking.rows import FOLDED_CHARS, PERSONA, Candidate, FoundRow, Place
+from .terms import Search
 
 OFTEN = 8
 """Rows of one text that a round has to read before the others are asked for."""
@@ -157,6 +161,131 @@ def forget_kept() -> None:
     """Forget the names and keys of those whose rows were read."""
     _tell_sender.cache_clear()
     name_author.cache_clear()
+
+
+# The plain predicates, JSON_CONTAINS on tags and LIKE on texts: what a search means
+
+
+class _Shape(NamedTuple):
+    source: int
+    counts: tuple[int, int, int]
+    """Tags, keywords, tags as words."""
+    without_conversations: bool
+    without_rows: bool
+    has_since: bool
+    has_until: bool
+
+
+@lru_cache(maxsize=256)
+def _part(shape: _Shape, family: str) -> Part:
+    """Return the statement that brings the newest matching rows of a source, tier 1 first: `tier` and their columns."""
+    source = sources.BY_NUMBER[shape.source]
+    row = source.table.c
+    tags, keywords, tag_words = shape.counts
+    as_tag = [json_has_text(source.tags, bindparam(f"tag{i}")) > 0 for i in range(tags)]
+    as_tag += [has_keyword(row.text_folded, bindparam(f"tagword{i}")) for i in range(tag_words)]
+    as_word = [has_keyword(row.text_folded, bindparam(f"word{i}")) for i in range(keywords)]
+    where = [
+        row.persona_id == bindparam("persona", type_=Key(64)),
+        row.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+        source.findable,
+        sources.open_to(source),
+        or_(*as_tag, *as_word),
+        *stays(row),
+    ]
+    if shape.has_since:
+        where.append(row.timestamp >= bindparam("since", type_=Time()))
+    if shape.has_until:
+        before = row.timestamp < bindparam("until", type_=Time())
+        # A row whose time is missing counts as oldest.
+        where.append(before if shape.has_since else or_(before, row.timestamp.is_(None)))
+    if shape.without_conversations:
+        where.append(row.interface_path.not_in(bindparam("without", expanding=True, type_=Key(512))))
+    if shape.without_rows:
+        where.append(row.id.not_in(bindparam("rows", expanding=True, type_=ID)))
+    tier: Any = literal_column("2")
+    if as_tag and as_word:
+        tier = case((or_(*as_tag) & or_(*as_word), 1), else_=2)
+    found = select(tier.label("tier"), *list_columns(shape.source)).where(*where)
+    newest = found.order_by(literal_column("tier"), row.timestamp.desc(), row.id.desc())
+    return Part(newest.limit(bindparam("pool", type_=Integer())), family)
+
+
+def read_newest(
+    db: Database, search: Search, source: sources.SourceTable, since: datetime | None, pool: int, into: Rows
+) -> list[Candidate]:
+    """Return the newest `pool` matching rows of one source, tier 1 first; the rows themselves go into `into`."""
+    # The chat has no tags, so there each is one more word.
+    is_chat = source is sources.CHAT
+    tags = () if is_chat else search.query.tags
+    keywords = [w.text for w in search.words if w.is_keyword]
+    tag_words = [w.text for w in search.words if w.is_tag] if is_chat else []
+    without = [row_id for name, row_id in search.query.exclude.rows if name == source.name]
+    if not search.viewer.audiences or not (keywords or tags or tag_words):
+        return []
+    viewer, until, conversations = search.viewer, search.query.until, search.query.exclude.conversations
+    shape = _Shape(
+        source.number,
+        (len(tags), len(keywords), len(tag_words)),
+        without_conversations=is_chat and bool(conversations),
+        without_rows=bool(without),
+        has_since=since is not None,
+        has_until=until is not None,
+    )
+    values: dict[str, Any] = {
+        "persona": viewer.scope.persona,
+        "audiences": viewer.audiences,
+        "here": viewer.scope.conversation or "",
+        "local_only": int(viewer.sees_local_only),
+        "since": since,
+        "until": until,
+        "without": sorted(conversations),
+        "rows": sorted(without),
+        "pool": pool,
+        "now": db.clock(),
+        "chars": search.chars,
+    }
+    values |= {f"tag{i}": tag for i, tag in enumerate(tags)}
+    values |= {f"word{i}": like_pattern(text) for i, text in enumerate(keywords)}
+    values |= {f"tagword{i}": like_pattern(text) for i, text in enumerate(tag_words)}
+    made = []
+    for tier, *columns in _part(shape, db.family).read(db, values, source.table.name):
+        row = read_row(source.number, columns, viewer.scope.persona)
+        into[row.source, row.id] = row
+        made.append(Candidate(row.source, row.id, row.at_us, words=rough_words(row.folded), tier=tier))
+    return made
+
+
+def find_nth_newest(db: Database, search: Search, source: sources.SourceTable, count: int) -> datetime | None:
+    """Return the time of the visible row that is so far from the newest; None for fewer rows."""
+    viewer = search.viewer
+    given = {"persona": viewer.scope.persona, "audiences": viewer.audiences, "skipped": count - 1}
+    rows = _nth_part(source.number, db.family).read(db, given, source.name)
+    return read_time(rows[0][0]) if rows else None
+
+
+@lru_cache(maxsize=8)
+def _nth_part(number: int, family: str) -> Part:
+    row = sources.BY_NUMBER[number].table.c
+    visible = select(row.timestamp).where(
+        row.persona_id == bindparam("persona", type_=Key(64)),
+        row.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
+    )
+    ordered = (
+        visible.order_by(row.timestamp.desc()).limit(literal_column("1")).offset(bindparam("skipped", type_=Integer()))
+    )
+    return Part(ordered, family)
+
+
+def is_readable(db: Database, source: sources.SourceTable) -> bool:
+    """Return whether a source's table can be read at all."""
+    row = source.table.c
+    one = select(row.id, row.text_folded).where(row.persona_id == bindparam("persona", type_=Key(64))).limit(1)
+    try:
+        db.read(one, {"persona": ""}, source=source.table.name)
+    except StoreReadError:
+        return False
+    return True
 
 
 # What was said over and over: a command of a bot, a greeting of every morning
