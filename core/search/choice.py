@@ -16,8 +16,16 @@ from ..shapes import Hit, LeftOut
 from ..text import hits
 from ..text.stems import is_form
 from ..text.words import index_terms
-from .asked import question_of
-from .gather import MOST_COMPARED, Round, add_plain_matches, gather, leave_read_by_meaning, read_rows, score_by_words
+from .gather import (
+    MOST_COMPARED,
+    Round,
+    add_plain_matches,
+    gather,
+    leave_read_by_meaning,
+    question_of,
+    read_rows,
+    score_by_words,
+)
 from .ranking.rows import (
     FOLDED_CHARS,
     Asked,

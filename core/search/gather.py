@@ -5,27 +5,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..base import logs
 from ..database import sources
+from ..database.dialects import microseconds
 from ..database.engine import Database
 from ..database.sources import SourceTable
 from ..errors import CoreError, StoreReadError
-from ..index.entries import TAG
-from ..text.question_words import self_words
+from ..index.entries import TAG, WORD
+from ..text import times
+from ..text.folding import fold
+from ..text.question_words import is_question, self_words
+from ..text.stems import stem
+from ..text.words import words
 from . import table
-from .asked import build_asked, count_docs, with_people
 from .query import Wanted
-from .question.question import Question
-from .ranking.rows import Asked, Candidate, Place, best_first, score_words, tier_then_newest
-from .ranking.weights import rarity_weight
+from .question.people import named
+from .question.question import Question, read_question
+from .ranking.rows import Asked, Candidate, Place, Term, best_first, score_words, tier_then_newest
+from .ranking.weights import INSIDE, rarity_weight
 from .table import Rows, read_source
 from .terms import Search
 
 if TYPE_CHECKING:
-    from .matches import Matches
+    from .matches import Matches, Terms
     from .meaning import Meanings
     from .ranking.all_rows import Ranked, Ranking
 
@@ -42,6 +47,7 @@ MOST_FALLBACK = 20_000
 PLAIN_POOL = 200
 """Newest matching rows of a source that is not indexed, in the first round of relevance mode."""
 _CHAT = sources.CHAT.number
+_Key = tuple[int, str]
 T = TypeVar("T", Candidate, "Ranked")
 
 
@@ -157,8 +163,7 @@ def rank_best(search: Search, question: Question, found: Matches, depth: int = 0
     from . import matches  # noqa: PLC0415 - as in `gather`
     from .ranking import all_rows  # noqa: PLC0415
 
-    names = set[str]().union(*(one.view.names_in(search.query.text) for one in found.audiences))
-    asked = build_asked(search, question, names, found.docs)
+    asked = build_asked(search, question, found)
     terms, by_words = [asked.terms.get(key, ()) for key in found.terms.keys], not search.query.text
     meant = [n for n, means in enumerate(terms) if means]
     seen = [one for one in found.audiences if any(one.postings.counts[n] for n in meant)]
@@ -189,8 +194,7 @@ def _offer_person(current: Round) -> None:
 
     words = tuple(Wanted(word, True, False, terms={word: True}) for word in self_words(current.question.languages))
     found = matches.read_matches(replace(search, words=words), _list_excluded(search))
-    names = set[str]().union(*(one.view.names_in(search.query.text) for one in found.audiences))
-    question = with_people(current.question, search.query.text, names)
+    question = _with_people(current.question, search, found)
     if not (question.people or question.self_person):
         return
     rows = matches.rows_of_person(found.audiences, question, current.asked.asker)
@@ -234,12 +238,115 @@ def leave_read_by_meaning(current: Round) -> None:
 
 def score_by_words(current: Round, candidates: Sequence[Candidate]) -> None:
     """Score candidates by what they match themselves: all there is where no message tells more."""
-    search, docs = current.search, {} if current.matches is None else current.matches.docs
+    search, found = current.search, current.matches
     rows, mean = search.count_rows(search.query.numbers)
-    worth = [rarity_weight(n, rows) for n in count_docs(search, docs)]
+    docs, counts = ({}, [1] * len(search.words)) if found is None else (found.docs, _count_texts(found))
+    worth = [rarity_weight(n, rows) for n in counts]
     tag_worth = {tag: rarity_weight(docs.get((TAG, tag), 0), rows) for tag in search.query.tags}
     for c in candidates:
         c.score = score_words(c, search.texts, worth, tag_worth, mean_words=mean)
+
+
+# What is asked, as the ranking sees it
+
+
+def question_of(search: Search, now: datetime) -> Question:
+    """Return what the message asks; whom it names is told when it is known who spoke."""
+    if not search.query.text or search.query.ranking != "relevance":
+        return Question()
+    zone, languages = times.zone(search.settings.timezone) or UTC, search.settings.languages
+    question = read_question(search.query.text, now=now, zone=zone, speaker_names=(), languages=languages)
+    if is_question(search.query.text, question.languages):
+        return question
+    # `I meet Ann on Monday` names people and a day, and does not ask for what they said, or for what was said then.
+    return Question(languages=question.languages)
+
+
+def build_asked(search: Search, question: Question, found: Matches) -> Asked:
+    """Return what a search asks for: which words count, what each is worth, what the question tells."""
+    question, docs = _with_people(question, search, found), found.docs
+    languages = search.settings.languages
+    forms: dict[str, int] = {}
+    groups = [forms.setdefault(w.stem or stem(w.text, languages), len(forms)) for w in search.words]
+    terms = _list_terms(found.terms, groups)
+    rows_of, whole = _count_groups(terms, len(forms), docs)
+    rows, mean_words = search.count_rows(search.query.numbers)
+    worth = [rarity_weight(n, rows) if n else 0.0 for n in rows_of]
+    _leave_names(worth, question, search, groups)
+    most = [weight if whole[group] else INSIDE * weight for group, weight in enumerate(worth)]
+    beside = 0.0
+    for tag in search.query.tags:
+        if n := docs.get((TAG, tag)):
+            group, weight = forms.get(stem(tag, languages), -1), rarity_weight(n, rows)
+            terms[TAG, tag] = [Term(group, tag_worth=weight)]
+            if group >= 0:
+                most[group] = max(most[group], weight)
+            else:
+                beside += weight
+    spoken = question.languages or tuple(languages)
+    return Asked(
+        worth,
+        max(sum(most) + beside, 1e-9),
+        mean_words,
+        question,
+        asker=search.viewer.scope.participant or "",
+        has_answers=is_question(search.query.text, spoken),
+        texts=search.texts,
+        groups=groups,
+        terms=terms,
+        words={name: terms[kind, name] for kind, name in terms if kind == WORD},
+        languages=spoken,
+        days=[(microseconds(since), microseconds(until)) for since, until in question.days],
+    )
+
+
+def _with_people(question: Question, search: Search, found: Matches) -> Question:
+    """Return a question with whom of the speakers it names."""
+    text = search.query.text
+    names = {name for one in found.audiences for name in one.view.names_in(text) if name}
+    return replace(question, people=named(text, names, question.languages)) if names else question
+
+
+def _count_texts(found: Matches) -> list[int]:
+    """Return in how many rows each text stands as a whole word, or, where it never does, inside others."""
+    count = len(found.terms.search.words)
+    return _count_groups(_list_terms(found.terms, range(count)), count, found.docs)[0]
+
+
+def _list_terms(terms: Terms, groups: Sequence[int]) -> dict[_Key, Sequence[Term]]:
+    """Return what each word and phrase counts: once for every group of texts that it belongs to."""
+    by_key: dict[_Key, Sequence[Term]] = {}
+    for key, texts in zip(terms.keys, terms.texts, strict=True):
+        by_group: dict[int, Term] = {}
+        for i, is_whole, chat_only in texts:
+            term = Term(groups[i], 1.0 if is_whole else INSIDE, chat_only=chat_only)
+            same = by_group.get(term.group)
+            if same is None or term.factor > same.factor or same.chat_only > chat_only:
+                by_group[term.group] = term
+        by_key[key] = list(by_group.values())
+    return by_key
+
+
+def _count_groups(
+    terms: Mapping[_Key, Sequence[Term]], count: int, docs: Mapping[_Key, int]
+) -> tuple[list[int], list[bool]]:
+    """Return in how many rows each group of texts stands, and whether as whole words."""
+    whole, inner = [0] * count, [0] * count
+    for key, meanings in terms.items():
+        for term in meanings:
+            (whole if term.factor == 1.0 else inner)[term.group] += docs.get(key, 0)
+    return [n or m for n, m in zip(whole, inner, strict=True)], [n > 0 for n in whole]
+
+
+def _leave_names(worth: list[float], question: Question, search: Search, groups: Sequence[int]) -> None:
+    """Take their worth from the names of speakers a question names, where it asks for something else too."""
+    languages = search.settings.languages
+    parts = {part for name in question.people for part in words(name, 2)}
+    parts |= {stem(part, languages) for part in parts}
+    named_groups = {group for group, text in zip(groups, search.texts, strict=True) if fold(text) in parts}
+    if any(weight for group, weight in enumerate(worth) if group not in named_groups):
+        for group in named_groups:
+            worth[group] = 0.0
 
 
 # By the plain predicates

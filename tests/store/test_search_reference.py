@@ -16,7 +16,6 @@ from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.scope import Scope
 from core.search import gather, matches
-from core.search.asked import question_of
 from core.search.ranking import all_rows
 from tests.store import search_reference as reference
 from tests.store.search_world import ago, viewer_of
@@ -68,7 +67,7 @@ def test_t27_a_message_finds_what_scoring_every_row_finds(db: Database, scope: S
         query = searching.prepare(query=text.format(*rng.choices(WORDS, k=3)), limit=10, settings=SETTINGS)
         search = searching.resolve(query, viewer_of(db, asker, SETTINGS), SETTINGS, db)
         found = matches.read_matches(search, ())
-        asked, ranking = gather.rank_best(search, question_of(search, db.clock()), found)
+        asked, ranking = gather.rank_best(search, gather.question_of(search, db.clock()), found)
         wanted = reference.rank(lines, search, asked, gather.CONTEXT_REACH if asked.has_answers else 0)
         given = all_rows.build_candidates(ranking.best, found.terms.note)
         assert len(given) == len(wanted) > 0, query.text
