@@ -27,9 +27,9 @@ from ..database.schema import search_block, search_fresh, search_gone, search_se
 from ..database.statements import Part
 from ..database.stored_values import from_key
 from .entries import HELD, TAG, WORD, Entry
-from .fresh import decode, is_place
 from .lexicon import FreshWords, Lexicon, SortedWords, merge_words
 from .segment import Term, read_head, read_terms
+from .table import decode, is_place
 from .visible import Block, Postings, Visible, add_fresh, build_table
 
 MOST_BYTES = 64 * 2**20

@@ -17,8 +17,7 @@ from core.database.schema import search_block, search_fresh, search_gone, search
 from core.database.sources import CHAT
 from core.db import forget, reindex
 from core.index import indexed, packing, segment, state
-from core.index.fresh import PACK_FROM
-from core.index.table import MANY_WRITTEN
+from core.index.table import MANY_WRITTEN, PACK_FROM
 from core.scope import Scope
 from core.search import matches
 from core.search.ranking import all_rows
