@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import hmac
 import secrets
 from collections.abc import Mapping
@@ -21,7 +20,7 @@ from ..database.engine import Database
 from ..errors import ScopeError, StoreError
 from ..scope import Scope
 from ..tokens import find_token, narrow_scope
-from ..tokens.shapes import AccessToken, read_token_id
+from ..tokens.shapes import AccessToken, hash_token
 from .errors import Refused
 
 NO_TOKEN = "A valid token is needed. Send it as `Authorization: Bearer TOKEN`; `prompt-engine token add` makes one."  # noqa: S105 - a sentence
@@ -45,9 +44,7 @@ class TokenReader:
         self._remembered: dict[bytes, AccessToken] = {}
 
     async def find(self, text: str, db: Database) -> AccessToken | None:
-        if read_token_id(text) is None:
-            return None
-        shown = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+        shown = hash_token(text)
         work = asyncio.get_running_loop().run_in_executor(self._threads, lambda: find_token(text, db=db))
         try:
             token = await asyncio.wait_for(work, TOKEN_SECONDS if shown in self._remembered else None)
@@ -56,10 +53,11 @@ class TokenReader:
             if token is None or (token.expires_at is not None and token.expires_at <= db.clock()):
                 raise
             return token
-        self._remembered.pop(shown, None)
-        if token is not None:
-            while len(self._remembered) >= MAX_REMEMBERED:
-                self._remembered.pop(next(iter(self._remembered)), None)
+        if token is None:
+            self._remembered.pop(shown, None)
+        else:
+            if len(self._remembered) >= MAX_REMEMBERED:
+                self._remembered.clear()
             self._remembered[shown] = token
         return token
 
