@@ -163,7 +163,9 @@ class _Transcript:
         self._saved = self._edited = self._alternatives = 0
         self._stored = self._read_stored()
         spoken = [Spoken("persona" if line.role == "persona" else "user", line.text) for line in self._stored]
-        self._matches, self._changed = rules.compare_lines([line.spoken for line in lines], spoken)
+        self._matches = rules.match_lines([line.spoken for line in lines], spoken)
+        pairs = [(at, index) for at, index in enumerate(self._matches) if index is not None]
+        self._changed = {at for at, index in pairs if lines[at].spoken != spoken[index]}
 
     def _read_stored(self) -> list[Line]:
         viewer = with_viewer(self._call).viewer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 LineRole = Literal["user", "persona"]
@@ -17,49 +18,29 @@ class Spoken(NamedTuple):
     text: str
 
 
-class Comparison(NamedTuple):
-    """What became of each line of a list, in its order."""
-
-    matches: tuple[int | None, ...]
-    """Index of the stored line that a line is, changed or not; None for a new one."""
-    changed: frozenset[int]
-    """Indexes of lines that are stored with another text."""
-
-
-def compare_lines(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> Comparison:
+def match_lines(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> list[int | None]:
+    """Return for each line the index of the stored line that it is, edited or not; None for a new one."""
     matches = _pair_equal(lines, stored)
     if lines and matches[-1] is not None and not _is_repeated(lines, matches, stored):
         matches[-1] = None
-    changed = _pair_edited(lines, matches, stored)
+    _pair_edited(lines, matches, stored)
     for at, line in enumerate(lines):
         if matches[at] is None:
             matches[at] = _find_changed(at, line, matches, stored)
-            if matches[at] is not None:
-                changed.add(at)
-    return Comparison(tuple(matches), frozenset(changed))
+    return matches
 
 
-def _pair_edited(lines: Sequence[Spoken], matches: list[int | None], stored: Sequence[Spoken]) -> set[int]:
+def _pair_edited(lines: Sequence[Spoken], matches: list[int | None], stored: Sequence[Spoken]) -> None:
     """Pair neighbouring lines that were edited at once: as many are new as are missing between two that are there.
 
     At least as many lines must be as they were. Else the list may be another chat under the same key.
     """
-    pairs: set[int] = set()
-    left = -1
-    for right in range(len(lines)):
-        index = matches[right]
-        if index is None:
-            continue
-        first = -1 if left < 0 else matches[left]
-        assert first is not None
-        new, missing = range(left + 1, right), range(first + 1, index)
-        roles = [lines[at].role for at in new], [stored[at].role for at in missing]
-        if new and roles[0] == roles[1] and len(new) <= sum(each is not None for each in matches):
-            for at, there in zip(new, missing, strict=True):
-                matches[at] = there
-                pairs.add(at)
-        left = right
-    return pairs
+    equal = [(at, index) for at, index in enumerate(matches) if index is not None]
+    for (left, first), (right, last) in pairwise([(-1, -1), *equal]):
+        new, missing = range(left + 1, right), range(first + 1, last)
+        has_same_roles = [lines[at].role for at in new] == [stored[index].role for index in missing]
+        if has_same_roles and len(new) <= len(equal):
+            matches[left + 1 : right] = missing
 
 
 def _find_changed(at: int, line: Spoken, matches: Sequence[int | None], stored: Sequence[Spoken]) -> int | None:

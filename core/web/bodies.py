@@ -160,8 +160,6 @@ NOT_FOUND: dict[int | str, dict[str, Any]] = {
 
 
 class Body(BaseModel):
-    """A body of a request."""
-
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
 
@@ -304,8 +302,6 @@ class MessageEditBody(Body):
 
 
 class SearchBody(Who):
-    """What is looked for."""
-
     query: Annotated[str, Field(max_length=20_000)] | None = Field(default=None, description="The message as said.")
     tags: Tags | None = None
     keywords: Tags | None = None
@@ -319,8 +315,6 @@ class SearchBody(Who):
 
 
 class MemoryBody(Who):
-    """A memory to be stored."""
-
     text: Text = Field(examples=["Ann likes green tea."])
     tags: Tags = []
     kind: Annotated[str, Field(max_length=32)] | None = None

@@ -43,7 +43,6 @@ class McpEndpoint:
         )
 
     def lifespan(self) -> AbstractAsyncContextManager[None]:
-        """Return what is entered before the first request, and left after the last one."""
         return self._sessions.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

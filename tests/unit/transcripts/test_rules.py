@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.transcripts.rules import Spoken, compare_lines
+from core.transcripts.rules import Spoken, match_lines
 
 
 def spoken(text: str) -> list[Spoken]:
@@ -43,8 +43,10 @@ def spoken(text: str) -> list[Spoken]:
 def test_r17_what_each_line_is(
     lines: str, stored: str, matches: tuple[int | None, ...], changed: tuple[int, ...]
 ) -> None:
-    found = compare_lines(spoken(lines), spoken(stored))
-    assert (found.matches, found.changed) == (matches, frozenset(changed))
+    said, there = spoken(lines), spoken(stored)
+    found = match_lines(said, there)
+    assert tuple(found) == matches
+    assert tuple(at for at, index in enumerate(found) if index is not None and said[at] != there[index]) == changed
 
 
 LINES = st.lists(st.sampled_from(spoken("a b c A B C")), max_size=12)
@@ -52,18 +54,17 @@ LINES = st.lists(st.sampled_from(spoken("a b c A B C")), max_size=12)
 
 @given(LINES, LINES)
 def test_r17_pairs_are_in_order_and_each_is_one_line(lines: list[Spoken], stored: list[Spoken]) -> None:
-    found = compare_lines(lines, stored)
-    paired = [index for index in found.matches if index is not None]
-    assert paired == sorted(set(paired)) and len(found.matches) == len(lines)
-    for at, index in enumerate(found.matches):
-        if index is not None:
-            assert stored[index].role == lines[at].role
-            assert (stored[index] != lines[at]) == (at in found.changed)
+    found = match_lines(lines, stored)
+    paired = [index for index in found if index is not None]
+    assert paired == sorted(set(paired)) and len(found) == len(lines)
+    assert all(index is None or stored[index].role == lines[at].role for at, index in enumerate(found))
 
 
 @given(LINES, LINES)
 def test_r17_what_is_stored_and_more_is_stored_once(stored: list[Spoken], more: list[Spoken]) -> None:
     """The usual request: everything so far, and something new."""
-    found = compare_lines([*stored, *more], stored)
-    assert not found.changed or len(more) > 1
-    assert sum(index is not None for index in found.matches) == len(stored) or len(more) <= 1
+    lines = [*stored, *more]
+    found = match_lines(lines, stored)
+    is_changed = any(index is not None and lines[at] != stored[index] for at, index in enumerate(found))
+    assert not is_changed or len(more) > 1
+    assert sum(index is not None for index in found) == len(stored) or len(more) <= 1

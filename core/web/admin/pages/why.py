@@ -26,8 +26,6 @@ Size = Annotated[int, Field(ge=1, le=100_000_000)]
 
 
 class Question(BaseModel):
-    """What the form says, as it is shown in it again."""
-
     text: Annotated[str, Field(max_length=100_000)] = ""
     conversation: Annotated[Key, Field(max_length=512)] | None = None
     user_id: Annotated[Key, Field(max_length=255)] | None = None
