@@ -36,10 +36,6 @@ def get_user_memory_prompt(
 
     Returns:
         A text; `<`, `>` and `&` in stored texts are entities.
-
-    Raises:
-        ConfigError: the settings cannot be used.
-        StoreError: the database of the process cannot be opened.
     """
     call = open_call(db, settings, scope)
     has_recent, has_saved = _switches(call.settings)

@@ -66,9 +66,6 @@ def memory_tools(
 
     Returns:
         One definition, or []: MEMORY_MODE, ENABLE_SAVED_MEMORY and ENABLED_TOOL_IDS decide.
-
-    Raises:
-        ValueError: another form.
     """
     definition = build_definition(form)
     return [definition] if _is_offered(open_call(db, settings, scope).settings) else []

@@ -165,13 +165,7 @@ def get_short_token_limit(
     settings: GivenSettings = None,
     scope: Scope | None = None,  # noqa: ARG001 - every public function takes it
 ) -> int:
-    """Return the tokens message recaps may take together.
-
-    Returns:
-        MESSAGE_RECAP_CONTEXT_LIMIT in tokens, worked out of CONTEXT_TOKENS where it is a share.
-
-    Raises:
-        ConfigError: the settings cannot be used.
+    """Return the tokens message recaps may take together: MESSAGE_RECAP_CONTEXT_LIMIT, or its share of CONTEXT_TOKENS.
 
     >>> from prompt_engine.stories import get_short_token_limit
     >>> get_short_token_limit(settings={"CONTEXT_TOKENS": 8000, "MESSAGE_RECAP_CONTEXT_LIMIT": 10})
@@ -271,13 +265,6 @@ def auto_hide_plan(
 
     Returns:
         `hide` and `show`, each a list of `(first, last)`; both empty if nothing would change.
-
-    >>> from prompt_engine import chat_history_cache, open_database, stories
-    >>> db = open_database("sqlite://")
-    >>> message = chat_history_cache.save_chat_message("web/42", "Ann left the house.", sender_id="ann", db=db).id
-    >>> _ = stories.add_scene_break(message, db=db)
-    >>> stories.auto_hide_plan(2, "web/42", db=db)  # shows what one scene hid
-    {'hide': [], 'show': [(0, 0)]}
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:

@@ -202,14 +202,7 @@ def set_current_running_recap(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Make a version of the running recap current.
-
-    Args:
-        version: its number.
-
-    Returns:
-        `(True, number, "")`; `refused` if there is no such version.
-    """
+    """Make a version of the running recap current, by its number; `refused` if there is no such version."""
     number = _read_number(version)
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
@@ -235,13 +228,7 @@ def delete_running_recap_version(
 ) -> WriteResult:
     """Delete the text of a version of the running recap; its number is not used again.
 
-    If it is the current one, the highest version left becomes current.
-
-    Args:
-        version: its number.
-
-    Returns:
-        `(True, number, "")`; `unchanged` if there is no such version.
+    If it is the current one, the highest version left becomes current; `unchanged` if there is no such version.
     """
     number = _read_number(version)
     call = open_conversation(open_call(db, settings, scope), conversation)

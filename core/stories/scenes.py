@@ -366,9 +366,6 @@ def choose_scene_recap(
 ) -> WriteResult:
     """Make a version of a scene's recap current.
 
-    Args:
-        version: its number, from `get_scene_recaps`.
-
     Returns:
         `(True, number of the version, "")`; `refused` if there is no such version, `unchanged` if there is no
         break or the version is current.

@@ -137,14 +137,7 @@ def edit_memory(
 ) -> WriteResult:
     """Store a person's text as a message's recap: marked edited, not stale, without error, reasoning and prefill.
 
-    A blank text removes the recap.
-
-    Args:
-        counter: as for `set_data`.
-        memory: the text; at most 16 MB.
-
-    Returns:
-        As `set_data`.
+    A blank text removes the recap. `counter` and result are those of `set_data`.
     """
     text = _read_stored("memory", memory)
     call = open_message(open_call(db, settings, scope), message, interface_path)
@@ -172,9 +165,6 @@ def get_data(
 
     Args:
         key: as for `set_data`, or `stale` or `provenance`; None gives all that is set as a dict, in that order.
-
-    Returns:
-        A text, switch, number, list or object by the key; {} without a key where nothing is kept.
 
     Raises:
         ValueError: an unknown key, naming the nearest.

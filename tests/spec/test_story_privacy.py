@@ -205,6 +205,7 @@ def test_p69_an_edit_leaves_no_made_text_of_what_was_said_before(story: Story) -
         stories.add_scene_break(row, **story.given)
         story.run(Model(echo))
     stories.set_scene_recap(rows[3], "Ann looked out.", **story.given)
+    jobs.enqueue_operation("SCENE_RECAP", metadata={"message_id": rows[3]}, conversation=HERE, **story.given)
     story.run(Model(echo))
     assert {"scene_recaps", "running_recaps"} <= set(where(story))
     before = len(stories.get_running_recap_versions(HERE, **story.given))
@@ -212,11 +213,12 @@ def test_p69_an_edit_leaves_no_made_text_of_what_was_said_before(story: Story) -
     assert where(story) == []
     scenes = stories.list_scenes(HERE, **story.given)
     assert [bool(scene["recap"]) for scene in scenes] == [True, True, True]
-    assert [each["content"] for each in stories.get_scene_recaps(rows[3], **story.given)] == ["Ann looked out."]
+    (left,) = stories.get_scene_recaps(rows[3], **story.given)
+    assert (left["content"], left["current"]) == ("Ann looked out.", True)
     assert 0 < len(stories.get_running_recap_versions(HERE, **story.given)) < before
-    model = Model(echo)
-    story.run(model)
-    assert "Ann looked out." in model.asked[-1] and where(story) == []
+    assert "SCENE_RECAP" in dict(story.states())
+    story.run(Model(echo))
+    assert where(story) == [] and stories.get_scene_recaps(rows[3], **story.given)[-1]["provenance"] == "model"
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
