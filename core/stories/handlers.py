@@ -230,36 +230,28 @@ def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
 def _choose_window(task: Task, story: Layout, indexes: range, first: int) -> tuple[list[dict[str, object]], int]:
     """Return as many of the messages that take part as a model can read at once, and the index of the last one.
 
-    Those from `first` on take three quarters of the room; what is left goes to those before it.
+    Those from `first` on take three quarters of the room, those before it the rest.
     """
-    room, used, end = task.room, 0, first
     lines = {line.row_id: line for line in task.read_lines(story.rows[indexes.start : indexes.stop])}
-    shown: list[dict[str, object]] = []
+    most = max(1, task.room // 2)  # one giant message hides no others
 
-    def entry(at: int) -> tuple[dict[str, object], int] | None:
-        line = lines.get(story.rows[at])
-        if line is None:
-            return None
-        tokens = task.count(line.text)
-        text = cut_text(line.text, tokens, max(1, room // 2))[0]  # one giant message hides no others
-        return {"n": at, "who": line.sender_name, "text": text}, min(tokens, room // 2) + OVERHEAD_TOKENS
+    def show(ats: range, room: int) -> tuple[list[dict[str, object]], int]:
+        shown: list[dict[str, object]] = []
+        last = first
+        for at in ats:
+            line = lines.get(story.rows[at])
+            if line is not None:
+                tokens = task.count(line.text)
+                room -= min(tokens, most) + OVERHEAD_TOKENS
+                if room < 0 and (len(shown) > 1 or at < first):
+                    break
+                shown.append({"n": at, "who": line.sender_name, "text": cut_text(line.text, tokens, most)[0]})
+            last = at
+        return shown, last
 
-    for at in range(first, indexes.stop):
-        sized = entry(at)
-        if sized is not None:
-            if len(shown) > 1 and used + sized[1] > room * 3 // 4:
-                break
-            shown.append(sized[0])
-            used += sized[1]
-        end = at
-    for at in range(first - 1, indexes.start - 1, -1):
-        sized = entry(at)
-        if sized is not None:
-            if used + sized[1] > room:
-                break
-            shown.insert(0, sized[0])
-            used += sized[1]
-    return shown, end
+    after, end = show(range(first, indexes.stop), task.room * 3 // 4)
+    before, _ = show(range(first - 1, indexes.start - 1, -1), task.room // 4)
+    return [*reversed(before), *after], end
 
 
 # SCENE_RECAP
