@@ -219,10 +219,7 @@ def _build_end(connection: Connection, call: Call, lines: Sequence[Line], summar
     if call.scope.conversation:
         rows = table_summaries.find_stored_rows(connection, call.scope, lines, now)
     placed = [replace(line, row_id=row) for line, row in zip(lines, rows, strict=True)]
-    unstored = [line for line in placed if line.row_id is None]
-    allowed = keep_allowed(connection, call.persona, unstored, call.settings.privacy_default)
-    open_to = {id(line) for line in allowed}
-    placed = [line for line in placed if line.row_id is not None or id(line) in open_to]
+    placed = keep_allowed(connection, call.persona, placed, call.settings.privacy_default)
     if not placed:
         return None
     texts = tuple(line for line in placed if line.row_id is None)
