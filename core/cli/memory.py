@@ -236,28 +236,12 @@ def list_tags(
 
 
 @command("memory consolidate")
-def consolidate(
-    run: Run,
-    deep: Annotated[
-        bool, Option("--deep", help="Prune, then look again over the newest messages for what stays true.")
-    ] = False,
-    yes: YesOption = False,
-) -> None:
-    """Make items of what was said since, archive what has expired.
-
-    With --deep it first asks whether to archive long-term items; `memory prune --dry-run` shows which.
-    """
+def consolidate(run: Run) -> None:
+    """Make items of what was said since, archive what has expired."""
     from .. import lifelong, llm
 
-    call = run.asking()
-    if deep and not yes:
-        count = int(lifelong.prune_ltm(dry_run=True, **call))
-        items = f"{count} long-term items"
-        alone = f"it would archive {items} and nobody can be asked here: add --yes"
-        if count and not is_agreed(f"Archive {items}?", alone):
-            raise typer.Abort
     try:
-        done = lifelong.deep_consolidation(**call) if deep else lifelong.run_cycle(reason="by hand", **call)
+        done = lifelong.run_cycle(reason="by hand", **run.asking())
     finally:
         llm.close()
     archived = f"{done.pruned} archived, {done.merged} said before"

@@ -2,13 +2,7 @@
 
 A value is taken from the highest level that has one: argument, environment, file, default. It is looked up at every
 call, and the same frozen `Settings` come back as long as nothing changed: no module reads a flag while it is imported,
-and a door passes its settings down.
-
-| Called by | For |
-|---|---|
-| every other door | `resolve`, once a call |
-| the command line | `check`, `show`, `set_in_file` |
-| the writer of the documentation | `FLAGS` |
+and a public function passes its settings down.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from ..base.whole_file import replace_file
-from ..base.yaml_text import YamlError, read_value
 from ..errors import ConfigError
 from .file import flag_name, read_entries
 from .flag_base import Flag, plain
@@ -21,21 +20,13 @@ _COMMENT = re.compile(r"[ \t]+#")
 
 
 def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config.yaml") -> bool:
-    """Write a flag's value to a configuration file, which is made where there is none. It acts on the next call.
+    """Write a flag's value to a configuration file, and return whether that changed it. It acts on the next call.
 
-    The flag's line is replaced, or a commented one; else a line is added at the end.
+    The flag's line is replaced, or a commented one; else a line is added. A file that is not there is made. The value
+    is of the flag's type, or its text.
 
-    Args:
-        name: the flag, in upper, lower or camel case.
-        value: of the flag's type, or its text.
-        path: the file.
-
-    Returns:
-        Whether the file was changed; False where it says the same already.
-
-    Raises:
-        ConfigError: no such flag, a secret, a bad value, a file that cannot be read or written or is no
-            configuration, or a value there that is not on one line.
+    Raises ConfigError for an unknown flag, a secret, a bad value, a file that cannot be read or written, and a value
+    that is not on one line there.
 
     >>> from prompt_engine.config import set_in_file
     >>> file = getfixture("tmp_path") / "config.yaml"
@@ -88,13 +79,11 @@ def _replaced(text: str, declared: Flag, line: str) -> str:
 
 
 def _comment(line: str) -> str:
-    """Return the comment at the end of a line, with the blanks before it."""
-    for found in _COMMENT.finditer(line):
-        try:
-            if read_value(line[: found.start()]) == read_value(line):
-                return line[found.start() :]
-        except YamlError:  # it stands within quotes
-            continue
+    """Return the comment at the end of a line, with the blanks before it; a `#` within quotes begins none."""
+    for match in _COMMENT.finditer(line):
+        value = line[: match.start()]
+        if value.count('"') % 2 == value.count("'") % 2 == 0:
+            return line[match.start() :]
     return ""
 
 

@@ -58,15 +58,7 @@ _after = {"CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.recent:follow_summa
 
 
 def operation_scope(operation: Operation) -> Scope:
-    """Return the scope an operation acts in: that of the conversation it was queued for, whatever is open now.
-
-    It raises nothing.
-
-    Args:
-        operation: as a handler gets it.
-
-    Returns:
-        A scope with persona, conversation and participant; no server, no destination.
+    """Return the scope an operation acts in: that of the conversation it was queued for, without a server.
 
     >>> operation_scope(Operation(1, "RECAP", "default", "tg/42")).conversation
     'tg/42'
@@ -82,13 +74,8 @@ def operation_call(operation: Operation, tools: Tools) -> Call:
 def register_handler(type: str, handler: str | Handler | None) -> None:  # noqa: A002 - the column's name
     """Let operations of a type be done by `handler` in this process; None takes the type away again.
 
-    Args:
-        type: name of the type, at most 32 bytes.
-        handler: `handle(operation, tools) -> Effect | None`, or where to find it as `module:function`.
-
-    Raises:
-        MessageError: the type is blank or too long.
-        ValueError: the handler is neither.
+    `handler` is `handle(operation, tools) -> Effect | None`, or where to find it as `module:function`; a type has at
+    most 32 bytes. Raises MessageError for a type that is blank or too long, ValueError for another kind of handler.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import enqueue_operation, register_handler, run_pending

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, case, delete, func, not_, select, type_coerce, update
+from sqlalchemy import Connection, and_, bindparam, delete, func, not_, select, update
 
 from ..database.bulk import chunks
 from ..database.dialects import Time
@@ -196,7 +197,6 @@ def _remove(db: Database, statement: Any) -> int:
 _NOW: Any = bindparam("now", type_=Time())
 _is_left: Any = and_(_J.status == "in_progress", is_free(_J, _NOW))
 """A dead worker left it: it is stored as in progress, and is pending."""
-_shown_state: Any = type_coerce(case((_is_left, "pending"), else_=_J.status), _J.status.type)
 _listed_columns = [column for column in _J if column.name != "payload"]
 
 
@@ -252,17 +252,23 @@ def _build_listed(row: Any, state: OperationState) -> ListedOperation:
 
 def count_by_type(db: Database, persona: str) -> dict[str, dict[str, int]]:
     """Return type to state to the number of operations; both in order, states without one left out."""
-    counts: dict[str, dict[str, int]] = {}
-    for row in db.read(_COUNTED, {"persona": persona, "now": db.clock()}, source="memory_jobs"):
-        counts.setdefault(row.type, {})[row.state] = row.n
+    values = {"persona": persona, "now": db.clock()}
+    counts: dict[str, Counter[str]] = {}
+    for row in db.read(_COUNTED, values, source="memory_jobs"):
+        counts.setdefault(row.type, Counter())[row.status] = row.n
+    for row in db.read(_LEFT, values, source="memory_jobs"):
+        counts[row.type].update(in_progress=-row.n, pending=row.n)
     return {
-        kind: {state: states[state] for state in rules.STATES if state in states}
+        kind: {state: states[state] for state in rules.STATES if states[state]}
         for kind, states in sorted(counts.items())
     }
 
 
 _COUNTED = (
-    select(_J.type, _shown_state.label("state"), func.count().label("n"))
+    select(_J.type, _J.status, func.count().label("n"))
     .where(_J.persona_id == bindparam("persona"))
-    .group_by(_J.type, "state")
+    .group_by(_J.type, _J.status)
+)
+_LEFT = (
+    select(_J.type, func.count().label("n")).where(_J.persona_id == bindparam("persona"), _is_left).group_by(_J.type)
 )

@@ -38,7 +38,6 @@ def test_l13_consolidation_by_hand(run: Command, call: dict[str, Any]) -> None:
     assert items(call, kinds="FactsAboutUser") == ["My name is Jonas."]
     again = json.loads(run("memory", "consolidate").out)
     assert (again["stored"], again["deep"]) == (0, False)
-    assert json.loads(run("memory", "consolidate", "--deep").out)["deep"] is True
 
 
 def test_l23_pruning_shows_first_and_archives_then(
@@ -56,13 +55,3 @@ def test_l23_pruning_shows_first_and_archives_then(
     monkeypatch.setenv("PRUNE_MAX_AGE_DAYS", "400")
     ran = run("memory", "prune", "--text")
     assert "1 items archived" in ran.out and items(call) == ["kept", "old"]
-
-
-def test_l23_a_deep_run_shows_first_what_it_would_archive_and_asks(run: Command, call: dict[str, Any]) -> None:
-    old = call["db"].clock() - timedelta(days=400)
-    lifelong.add_facts_with_meta([{"text": "old and dull", "timestamp": old, "importance": 0.1}, "kept"], **call)
-    asked = run("memory", "consolidate", "--deep")
-    assert asked.code == 2 and "would archive 1 long-term items" in asked.err and "--yes" in asked.err
-    assert items(call) == ["kept", "old and dull"]
-    assert json.loads(run("memory", "consolidate", "--deep", "--yes").out)["pruned"] == 1
-    assert items(call) == ["kept"]
