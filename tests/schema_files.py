@@ -7,6 +7,7 @@ What each index serves is the comment that stands above it in `core/database/sch
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from functools import lru_cache
 from pathlib import Path
@@ -23,6 +24,8 @@ HEADERS = {
     "mysql": "MySQL 8.0+, MariaDB 10.11+, OceanBase, TiDB. Read it in with a client that uses utf8mb4.",
     "sqlite": "SQLite 3.38+.",
 }
+_KEY_LINE = re.compile(r"    (?:PRIMARY KEY|(?:UNIQUE )?KEY `?(\w+)`?) \(")
+"""The line of a key in a CREATE TABLE, with its name; the primary key has none."""
 MOST_KEY_BYTES = 3072
 """The longest index key InnoDB and TiDB take."""
 
@@ -104,7 +107,11 @@ def _keys(table: Table) -> list[tuple[str, tuple[str, ...]]]:
 def table_script(table: Table, family: str) -> str:
     """Return the statements of one table, with what each index serves as a comment above it."""
     said = _index_notes(table)
-    parts = [ddl.create_table(table, family, notes=said) + ";"]
+    lines: list[str] = []
+    for line in ddl.create_table(table, family).splitlines():
+        key = _KEY_LINE.match(line)
+        lines += [f"    -- {said[key[1] or '']}", line] if key else [line]
+    parts = ["\n".join(lines) + ";"]
     if family == "sqlite":
         parts += [f"-- {said[name]}\n{ddl.create_index(table, name, family)};" for name in ddl.list_indexes(table)]
     return "\n".join(parts)

@@ -31,9 +31,9 @@ def read_parts(
     return [row for part in chunks(sorted(set(ids)), at_once) for row in read(statement, {**values, "ids": part})]
 
 
-def execute_parts(connection: Connection, statement: Any, ids: Iterable[Any], at_once: int = 500) -> int:
+def execute_parts(connection: Connection, statement: Any, ids: Iterable[Any]) -> int:
     """Run a change that binds `ids`, which are given to it in parts; return how many rows it changed."""
-    parts = chunks(sorted(set(ids)), at_once)
+    parts = chunks(sorted(set(ids)), 500)
     return sum(connection.execute(statement, {"ids": part}).rowcount for part in parts)
 
 

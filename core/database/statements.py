@@ -111,10 +111,10 @@ def _name(compiled: Any, dialect: Dialect, name: str) -> _Name:
     return None, None, False, value if process is None else process(value)
 
 
-def union(texts: Sequence[str], family: str, *, limited: bool = True) -> str:
-    """Return the texts joined by UNION ALL; each may end in ORDER BY and LIMIT of its own where `limited`."""
-    if len(texts) == 1 or not limited:
-        return " UNION ALL ".join(texts)
+def union(texts: Sequence[str], family: str) -> str:
+    """Return the texts joined by UNION ALL; each may end in ORDER BY and LIMIT of its own."""
+    if len(texts) == 1:
+        return texts[0]
     if family == "sqlite":
         return " UNION ALL ".join(f"SELECT * FROM ({text})" for text in texts)  # noqa: S608 - texts of compiled parts
     return " UNION ALL ".join(f"({text})" for text in texts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -61,30 +60,22 @@ def create_index(table: Table, name: str, family: str) -> str:
     return f"CREATE {kind} {again}{quote(name, family)} ON {quote(table.name, family)} ({_names(columns, family)})"
 
 
-def create_table(table: Table, family: str, *, notes: Mapping[str, str] | None = None) -> str:
-    """Return the CREATE TABLE, on servers with all indexes; `notes` maps index names to a comment above each.
-
-    The name of the primary key is blank.
-    """
-    parts = [(define_column(c, family), "") for c in table.columns]
-    parts.append((f"PRIMARY KEY ({_names(tuple(table.primary_key.columns.keys()), family)})", ""))
-    for index, (unique, columns) in list_indexes(table).items():
-        if family == "mysql":
+def create_table(table: Table, family: str) -> str:
+    """Return the CREATE TABLE, on servers with all indexes."""
+    parts = [define_column(column, family) for column in table.columns]
+    parts.append(f"PRIMARY KEY ({_names(tuple(table.primary_key.columns.keys()), family)})")
+    if family == "mysql":
+        for name, (unique, columns) in list_indexes(table).items():
             kind = "UNIQUE KEY" if unique else "KEY"
-            parts.append((f"{kind} {quote(index, family)} ({_names(columns, family)})", index))
-    if family == "sqlite":
+            parts.append(f"{kind} {quote(name, family)} ({_names(columns, family)})")
+        options = _OPTIONS
+    else:
         checks = [rule for rule in table.constraints if isinstance(rule, CheckConstraint)]
-        parts += [
-            (f"CONSTRAINT {rule.name} CHECK ({rule.sqltext})", "") for rule in sorted(checks, key=lambda r: str(r.name))
-        ]
-    lines = [f"CREATE TABLE IF NOT EXISTS {quote(table.name, family)} ("]
-    for number, (text, index) in enumerate(parts):
-        note = (notes or {}).get(index or ("" if text.startswith("PRIMARY") else "-"), "")
-        lines += [f"    -- {note}"] if note else []
-        lines.append(f"    {text}" + ("," if number < len(parts) - 1 else ""))
-    without_row_ids = table.dialect_options["sqlite"]["with_rowid"] is False
-    options = _OPTIONS if family == "mysql" else " WITHOUT ROWID" if without_row_ids else ""
-    return "\n".join([*lines, ")" + options])
+        checks.sort(key=lambda rule: str(rule.name))
+        parts += [f"CONSTRAINT {rule.name} CHECK ({rule.sqltext})" for rule in checks]
+        options = " WITHOUT ROWID" if table.dialect_options["sqlite"]["with_rowid"] is False else ""
+    body = ",\n".join(f"    {part}" for part in parts)
+    return f"CREATE TABLE IF NOT EXISTS {quote(table.name, family)} (\n{body}\n){options}"
 
 
 def create_all(table: Table, family: str) -> list[str]:
