@@ -19,9 +19,8 @@ from ..shapes import WriteResult
 from ..templates.words import phrases_for, refused_patterns
 from ..text.folding import clean
 from ..text.hits import name_persona
-from ..text.host_values import as_text, has
+from ..text.host_values import has
 from ..text.remember_phrases import is_request
-from ..text.times import parse_time
 from . import rules, table, turns
 from .shapes import Answer, NewEntry, Turn, TurnResult
 from .table import NAME_CHARS
@@ -197,22 +196,13 @@ def store_short_term_memory(
     """
     call = turns.enter_persona(open_call(db, settings, scope), persona)
     notes: list[str] = []
-    given = {"user_name": user_name, "server_name": server_name, "channel_name": channel_name}
-    names = {field: rows.name(value, field, NAME_CHARS, notes) for field, value in given.items()}
-    turn = Turn(
-        user=user,
-        channel=channel,
-        server=server,
-        interface=interface or "",
-        parent_channel=parent_channel,
-        is_direct=is_direct,
-        is_private=is_private,
-        messages=turns.read_messages(messages, as_text(user)[0] or "", names["user_name"]),
-        at=parse_time(at),
-        user_name=names["user_name"],
-        server_name=names["server_name"],
-        channel_name=names["channel_name"],
-    )
+    named = {"user_name": user_name, "server_name": server_name, "channel_name": channel_name}
+    given = {
+        "user": user, "channel": channel, "server": server, "messages": messages, "interface": interface,
+        "parent_channel": parent_channel, "is_direct": is_direct, "is_private": is_private, "at": at,
+        **{field: rows.name(value, field, NAME_CHARS, notes) for field, value in named.items()},
+    }  # fmt: skip
+    turn = turns.read_turn(None, None, given)
     if turns.read_id(user, "user") is None or turns.read_id(channel, "channel") is None:
         logs.warning("short_term_without_place", user=user is not None, channel=channel is not None)
         return WriteResult(False, None, "empty")

@@ -85,12 +85,12 @@ NOTHING = Beside()
 # Writing
 
 
-def insert_beside(connection: Connection, db: Database, persona: str, made: Sequence[tuple[int, str, Beside]]) -> None:
+def insert_beside(connection: Connection, db: Database, persona: str, new: Sequence[tuple[int, str, Beside]]) -> None:
     """Store what new messages have beside them; each is `(row id, conversation, what)`."""
     now = db.clock()
     texts, recaps, ends, versions = [], [], [], []
-    ids = iter(db.ids.take(sum(what.scene is not None for _, _, what in made)))
-    for row_id, conversation, what in made:
+    ids = iter(db.ids.take(sum(what.scene is not None for _, _, what in new)))
+    for row_id, conversation, what in new:
         key = {"persona_id": persona, "message_row": row_id}
         own = {"conversation_key": conversation, "updated_at": now}
         if what.recap is not None:
