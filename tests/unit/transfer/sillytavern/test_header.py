@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.transfer.formats.sillytavern import header as tavern_header
-from core.transfer.formats.sillytavern import json_text as tavern_json
 from core.transfer.formats.sillytavern.header import RUNNING
 from tests.unit.transfer import tavern_world as world
 
@@ -20,17 +17,6 @@ def _line(storage: Any, **fields: Any) -> dict[str, Any]:
 
 def _storage(numbers: list[int], current: Any = 0) -> dict[str, Any]:
     return {"chat_id": "c", "current_version": current, "versions": world.versions_of(numbers), "x": [1]}
-
-
-@given(st.lists(st.integers(0, 9), max_size=4, unique=True).flatmap(
-    lambda numbers: st.tuples(st.just(numbers), st.sampled_from([*numbers, 99]))))  # fmt: skip
-def test_s48_a_header_that_was_not_changed_comes_back_as_it_was(found: tuple[list[int], int]) -> None:
-    """Also where the versions stand in another order, or the current one is missing."""
-    line = _line(_storage(*found))
-    kept, versions, current = tavern_header.read(line)
-    assert [v.number for v in versions] == sorted(found[0])
-    made = tavern_header.write(kept, versions, current, "other", ())
-    assert tavern_json.write(made) == world.dump(line)
 
 
 @pytest.mark.parametrize(
