@@ -1,16 +1,22 @@
-"""The search tables are written with their rows (D14, G16), whatever becomes of these."""
+"""The search tables are written with their rows, and built anew from them (D14, D16)."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+from sqlalchemy import delete
 
 from core.database.engine import Database
+from core.db import check_server, reindex
 from core.index import packing
 from core.index.entries import TERMS_PER_ROW, entry, place_of
 from core.index.packing import count_differences
 from core.scope import Scope
-from tests.store.search_world import ago, all_rows, find, ids, memory
-from tests.store.world import NOW, verify_index
+from tests.store.search_world import ago, all_rows, find, ids, memory, open_quick, remember, said
+from tests.store.world import INDEX_TABLES, NOW, verify_index
 
 
 def test_d14_a_row_of_very_many_words_is_indexed_for_the_first_of_them() -> None:
@@ -49,4 +55,48 @@ def test_f85_an_unreadable_row_of_the_index_hides_no_other(
     expected = [whole, spoilt] if column in ("content", "digest") else [whole]
     assert set(expected) == set(ids(find(db, scope, query="Where is the tofu?")))
     db.transaction(lambda c: packing.rebuild(c, family=db.family, audience=audience), source="test")
+    assert verify_index(db) == []
+
+
+@pytest.fixture
+def db(fresh_migrated_url: str) -> Iterator[Database]:
+    """A database of the test's own: the index of everybody is built anew."""
+    handle = open_quick(fresh_migrated_url)
+    yield handle
+    handle.close()
+
+
+def test_d16_a_lost_index_is_found_by_the_check_and_built_anew(db: Database, scope: Scope) -> None:
+    """An operator restores a copy without the index, or repairs a table: nothing is lost with it."""
+    row = memory(db, scope, "Tofu is a cat", tags=["cat"])
+    said(db, scope, [(f"line {n} about tofu", ago(minutes=n)) for n in range(200)])
+    before = ids(find(db, scope, keywords=["tofu"], limit=20))
+    for each in INDEX_TABLES:
+        db.transaction(lambda c, each=each: c.execute(delete(each)), source="test")
+    assert [one for one in check_server(db) if "index" in one.what]
+    assert reindex(db) == 201
+    assert verify_index(db) == [] and ids(find(db, scope, keywords=["tofu"], limit=20)) == before
+    assert ids(find(db, scope, tags=["cat"])) == [row] and count_differences(db) == {
+        "memories": 0, "ai_diary": 0, "chat_history_cache": 0,
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_d16_writers_go_on_while_the_index_is_built(db: Database, scope: Scope) -> None:
+    """Nothing said meanwhile is missing, and nothing is there twice."""
+    remember(db, scope, *({"content": f"old tofu {n}"} for n in range(300)))
+    stop = threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not stop.is_set():
+            said(db, scope, [(f"new tofu {number}", ago())])
+            number += 1
+
+    with ThreadPoolExecutor(1) as pool:
+        writer = pool.submit(write)
+        for _ in range(6):
+            reindex(db)
+        stop.set()
+        writer.result()
     assert verify_index(db) == []

@@ -1,14 +1,26 @@
-"""How the command is called: exit codes 0, 1 and 2, and what stands on stderr."""
+"""How the command is called, on what it works, and the demo: exit codes 0, 1 and 2, and what stands on stderr."""
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import core.cli
-from tests.unit.cli.conftest import Command
+from core.cli.demo import FILE as DEMO_FILE
+from core.database.engine import Database
+from core.messages import table_batches
+from tests.unit.cli.conftest import ROOT, Command
 
 
 @pytest.mark.parametrize(
@@ -98,3 +110,159 @@ def test_without_the_extra_one_sentence_names_it(
     told = capsys.readouterr()
     assert told.err == core.cli.MISSING + "\n"
     assert "pip install 'prompt-engine[cli]'" in told.err
+
+
+PROTOCOL_41, SECURE, PLUGIN = 0x0200, 0x8000, 0x80000
+_NO_TLS = PROTOCOL_41 | SECURE | PLUGIN
+
+
+@pytest.fixture
+def greeting_without_tls() -> Iterator[int]:
+    """A port that greets as a MySQL server does that offers no encryption; yields its number."""
+    greeting = b"\x0a8.0.0\x00" + struct.pack("<I", 1) + b"a" * 8 + b"\x00" + struct.pack("<H", _NO_TLS & 0xFFFF)
+    greeting += b"\x2d\x02\x00" + struct.pack("<H", _NO_TLS >> 16) + b"\x15" + bytes(10) + b"b" * 12 + b"\x00"
+    greeting += b"mysql_native_password\x00"
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def greet() -> None:
+            while True:
+                try:
+                    connection, _ = listening.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.sendall(struct.pack("<I", len(greeting))[:3] + b"\x00" + greeting)
+                    connection.recv(4096)
+
+        thread = threading.Thread(target=greet, daemon=True)
+        thread.start()
+        yield listening.getsockname()[1]
+        listening.shutdown(socket.SHUT_RDWR)
+    thread.join(2)
+
+
+def _checked(run: Command, *arguments: object) -> str:
+    ran = run("db", "check", *arguments)
+    assert (ran.code, ran.out, len(ran.err.splitlines())) == (1, "", 1)
+    assert "db check" not in ran.err
+    return ran.err
+
+
+def test_f74_a_file_that_is_no_database_is_called_one(run: Command, tmp_path: Path) -> None:
+    """The path is mistyped more often than a database is broken."""
+    (tmp_path / "own.db").write_text("a shopping list, and a long one: " + "milk " * 200)
+    assert "The file is no SQLite database" in _checked(run)
+    assert (tmp_path / "own.db").read_text().startswith("a shopping list")
+
+
+def test_f74_a_server_that_is_not_there_could_not_be_reached(run: Command) -> None:
+    """Advice to run what just ran helps nobody."""
+    said = _checked(run, "--database", "mysql://ann:canary-pw@127.0.0.1:1/x")
+    assert (
+        "The server could not be reached" in said
+        and "The server is 127.0.0.1, port 1." in said
+        and "canary-pw" not in said
+    )
+
+
+def test_f74_build_stops_where_a_program_gets_a_prompt_without_memory(run: Command) -> None:
+    """At a terminal a prompt without memory would look like an empty memory; a host must answer somehow."""
+    url = "mysql://ann@127.0.0.1:1/x"
+    ran = run("build", "Hi", "--database", url)
+    assert (ran.code, ran.out) == (1, "") and "127.0.0.1, port 1" in ran.err
+
+
+def test_f74_a_server_without_tls_is_told_with_the_way_out(run: Command, greeting_without_tls: int) -> None:
+    """Verified encryption is the default on a network, and many servers at home have none."""
+    said = _checked(run, "--database", f"mysql://ann@127.0.0.1:{greeting_without_tls}/x?tls=verify")
+    assert "offers no encryption (TLS): add ?tls=off" in said
+
+
+def test_db_check_gives_no_advice_to_run_itself(made: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Also for errors that nothing is known about: here a folder that may not be written."""
+    (tmp_path / "folder").mkdir()
+    _checked(made, "--database", f"sqlite:///{tmp_path / 'folder'}")
+    monkeypatch.setattr(Database, "read_driver", lambda db, *_, **__: db.read("SELECT no such thing", source="x"))
+    assert "own log may say more" in _checked(made)
+
+
+SECRETS = ("coffee pot", "midwife", "cactus", "she must not find out")
+
+
+def test_demo_finds_what_was_said_long_ago_and_keeps_secrets(run: Command, tmp_path: Path) -> None:
+    """With --json the prompt alone, and one file in this folder."""
+    ran = run("demo", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    memories = ran.json["context"]["memories"]
+    assert any("Cashews" in hit["snippet"] and hit["timestamp"] < "2025-06-09" for hit in memories)
+    assert "Altona" not in ran.out
+    assert [secret for secret in SECRETS if secret in ran.out.lower()] == []
+    assert [path.name for path in tmp_path.iterdir()] == [DEMO_FILE]
+    again = run("demo", "--json").json["context"]
+    assert again["history_current_chat"] == ran.json["context"]["history_current_chat"]
+
+
+def test_demo_tells_a_story_on_one_screen(run: Command) -> None:
+    """What was asked, found, seen by whom, left out and sent, in how many ms, and the next command."""
+    ran = run("demo")
+    assert (ran.code, ran.err) == (0, "")
+    assert "117 messages, 6 memories, 2 diary entries" in ran.out and DEMO_FILE in ran.out
+    starts = ("Asked by Mara", "Found: ", "Who may see it", "Sent to the model: ", "Next")
+    titles = [line for line in ran.out.splitlines() if line and not line.startswith(" ")][1:]
+    assert len(titles) == len(starts) and all(map(str.startswith, titles, starts))
+    assert "  [2025-06-08 19:20] Lena is Jonas's sister. Cashews are dangerous for her, peanuts are fine.\n" in ran.out
+    assert titles[3].endswith(" ms")
+    assert "  prompt-engine explain" in ran.out.splitlines()[-1]
+    assert [secret for secret in SECRETS if secret in ran.out.lower()] == []
+    assert len(ran.out.splitlines()) <= 36 and "\x1b" not in ran.out
+
+
+def test_demo_keeps_what_others_stored_in_its_file(run: Command, tmp_path: Path) -> None:
+    """A file of the same name may be somebody's."""
+    file = tmp_path / DEMO_FILE
+    file.write_text("mine")
+    ran = run("demo")
+    assert (ran.code, ran.out, "no SQLite database" in ran.err) == (1, "", True)
+    assert file.read_text() == "mine"
+    file.unlink()
+    assert run("demo").code == 0
+    assert run("remember", "tea", "--database", f"sqlite:///{DEMO_FILE}").code == 0
+    assert "stored by an earlier run" in run("demo").out
+    assert run("search", "tea", "--database", f"sqlite:///{DEMO_FILE}").json["hits"]
+
+
+def _environment(tmp_path: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), "DATABASE_URL": f"sqlite:///{tmp_path / 'own.db'}"}
+
+
+def test_f79_a_closed_stdout_ends_quietly(tmp_path: Path) -> None:
+    """`prompt-engine config list | head -1` is how people look."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as closed:
+        done = subprocess.run(
+            [sys.executable, "-m", "core.cli", "config", "list"],
+            cwd=tmp_path, env=_environment(tmp_path), stdout=closed, stderr=subprocess.PIPE, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_f79_an_interrupted_import_stops_at_a_whole_transaction(
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C in the middle: what is stored is whole, the sentence says how to go on, and going on works."""
+    row = {"conversation": "c", "timestamp": "2026-03-10T12:00:00Z", "speaker": "Ann"}
+    file = tmp_path / "chat.jsonl"
+    file.write_text("".join(json.dumps({**row, "id": str(n), "text": f"line {n}"}) + "\n" for n in range(700)))
+    insert = table_batches.insert_messages
+
+    def interrupt(*arguments: Any, **more: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        return insert(*arguments, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(table_batches, "insert_messages", interrupt)
+        ran = run("import", file)
+    assert (ran.code, ran.json["imported"]) == (1, 500)
+    assert ran.err == "Stopped after row 500. Run the same command again to go on.\n"
+    assert run("import", file).json["imported"] == 200

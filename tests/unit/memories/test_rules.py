@@ -1,12 +1,20 @@
-"""What a memory item is made of, and two that say the same (L1 to L3, L7), and how long it is kept (L8, L10, L23)."""
+"""What a memory item is made of, how long it is kept, and modes (L1 to L3, L7 to L10, C12, C24, C25, C29)."""
 
 from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.config import Settings
+from core.config.flags import MemoryMode
+from core.conversations.memory_tool import NAME
 from core.errors import MessageError
+from core.memories import instructions
 from core.memories.rules import (
     KINDS,
     heuristic_importance,
@@ -20,6 +28,8 @@ from core.memories.rules import (
     read_share,
     session_ttl,
 )
+from core.memories.rules_modes import MODES, ModeName, asked_before, is_tool_offered
+from core.templates.words import load_phrases
 
 
 def test_l2_snake_case_and_other_letter_case_are_the_same_kind() -> None:
@@ -108,3 +118,67 @@ def test_l10_the_time_to_live_of_a_call() -> None:
 def test_l23_another_mode_is_refused() -> None:
     with pytest.raises(MessageError, match="any or all"):
         read_mode("both", "any")
+
+
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "conversations.md"
+
+
+def test_c24_the_table_in_code_is_the_flag_and_the_documentation() -> None:
+    """Who reads and saves is decided in one place; the page people read is that place."""
+    assert tuple(MODES) == get_args(MemoryMode) == get_args(ModeName)
+    assert {name: (mode.reads, mode.saves, mode.how) for name, mode in MODES.items()} == {
+        "agent": (True, True, "tool"),
+        "plus": (True, True, "before"),
+        "basic": (True, False, "-"),
+        "project": (False, False, "-"),
+    }
+    page = DOCS.read_text(encoding="utf-8")
+    for name, mode in MODES.items():
+        assert f"| {name} | {'yes' if mode.reads else 'no'} | {'yes' if mode.saves else 'no'} |" in page
+
+
+@pytest.mark.parametrize("mode", get_args(MemoryMode))
+def test_c25_the_tool_is_offered_in_agent_and_plus_while_it_is_on_and_named(mode: Any) -> None:
+    open_to = mode in ("agent", "plus")
+    assert is_tool_offered(mode, True, NAME, ()) is open_to
+    assert is_tool_offered(mode, True, NAME, ("other", NAME)) is open_to
+    assert not is_tool_offered(mode, True, NAME, ("other",))
+    assert not is_tool_offered(mode, False, NAME, ())
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("@memory likes tea", ("likes tea", "@memory")),
+        ("hey @Memory: likes tea", ("likes tea", "@memory")),
+        ("I like tea @memory", ("I like tea", "@memory")),
+        ("(@memory likes tea)", ("likes tea)", "@memory")),
+        ("@memory", ("", "@memory")),
+        ("mail@memory.org", None),
+        ("@memory.org is down", None),
+        ("@memoryless", None),
+        ("@memory@host", None),
+        ("I bought a notebook", None),
+        ("please remember that I like tea", ("please remember that I like tea", "phrase")),
+        ("don't remember that I like tea", None),
+    ],
+)
+def test_c29_what_is_saved_before_the_model_answers(said: str, expected: Any) -> None:
+    assert asked_before(said, [load_phrases(["en"])]) == expected
+
+
+LANGUAGES = sorted(path.stem for path in Path("prompts/remember").glob("*.yaml"))
+FORMS = ("{} Jo", "Hi. {}, please", '{} "Jo"', '"{}" Jo', "*smiles* {} *nods a lot today* Jo", "ok\n{}: x")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_c12_the_quick_look_loses_no_instruction(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import of a year of talk asks this of every line."""
+    phrases = load_phrases([language])
+    wanted = [*phrases["wishes"][::4], *phrases["endings"][::4], *phrases["facts"][::9]]
+    plain = [re.sub(r"\(([^|)]*)\|[^)]*\)", r"\1", each).rstrip("?").replace("*", "tea now") for each in wanted]
+    texts = [form.format(phrase) for phrase in plain for form in FORMS]
+    quick = [instructions.read_instructions(text, Settings()) for text in texts]
+    monkeypatch.setattr(instructions, "may_state", lambda *_: True)
+    assert quick == [instructions.read_instructions(text, Settings()) for text in texts]
+    assert any(quick)

@@ -1,14 +1,17 @@
-"""Reading a search's arguments (rules T17, T18, T37, T38, F66 to F68)."""
+"""Reading a search's arguments (T17, T18, T37, T38, F66 to F68)."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.database.row_shapes import Shape
 from core.search.rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
+from tests import package_modules
 
 
 @pytest.mark.parametrize(
@@ -127,3 +130,15 @@ def test_t37_other_items_are_refused_with_their_place() -> None:
     ):
         with pytest.raises(ValueError, match=r"exclude\[0\]"):
             read_exclude([item])
+
+
+def test_no_two_kinds_of_rows_have_one_number() -> None:
+    """Rows of the one would be read as the other: two changes made at a time once chose the same."""
+    kinds: dict[int, set[object]] = defaultdict(set)
+    for module in package_modules.load_all():
+        for value in vars(module).values():
+            for each in value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,):
+                if isinstance(each, Shape):
+                    kinds[each.number].add(each.row)
+    assert len(kinds) > 10
+    assert {number: rows for number, rows in kinds.items() if len(rows) > 1} == {}

@@ -13,11 +13,13 @@ from core.errors import MessageError
 from core.short_term.rules import (
     Since,
     build_key,
+    choose_entries,
     describe_age,
     drop_expired,
+    is_summary_due,
     slice_turn,
 )
-from core.short_term.shapes import Entry
+from core.short_term.shapes import Entry, Item
 from core.short_term.turns import list_personas, read_answers, read_messages, read_turn
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -193,3 +195,13 @@ def test_m20_ages_in_words(seconds: float, words: str) -> None:
 
 
 # M17, M19, M21
+
+
+def test_m17_a_channel_of_two_users_appears_once() -> None:
+    items = (Item("user", "hi"),)
+    mine, theirs = entry("c", 5, id=1, items=items), entry("c", 1, "u2", id=2, items=items)
+    assert choose_entries([mine, theirs], None, 3) == ([theirs], {1: "duplicate"})
+
+
+def test_m23_when_a_summary_is_asked_for() -> None:
+    assert is_summary_due(6, 10) and not is_summary_due(6, 9) and not is_summary_due(5, 99)

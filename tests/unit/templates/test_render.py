@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from core.base import resources
 from core.templates.render import Renderer, TemplateError, check_templates, header, names
+from core.templates.words import refused_patterns
 
 LINE = "instructions.txt.j2"
 GIVEN = {"interface": "webui", "lite": False}
@@ -215,3 +217,35 @@ def test_p64_g26_an_error_quotes_no_value(overlay: Overlay) -> None:
     renderer.text(LINE, interface="canary", lite=False)
     assert "canary" not in renderer.notes[0]
     assert "TypeError" in renderer.notes[0]
+
+
+SHIPPED = refused_patterns()
+
+
+def test_s33_a_file_of_ones_own_takes_the_place_of_the_shipped_one(tmp_path: Path) -> None:
+    assert refused_patterns(tmp_path) == refused_patterns(None) == SHIPPED
+    own = tmp_path / "refused.yaml"
+    own.write_text("mine:\n  - 'quack'\n  - \"a\\\\d\"\nothers: []\n", encoding="utf-8")
+    assert refused_patterns(tmp_path) == refused_patterns(str(tmp_path)) == ("quack", r"a\d")
+    own.write_text("- moo\n", encoding="utf-8")
+    os.utime(own, ns=(1, 1))
+    assert refused_patterns(tmp_path) == ("moo",), "an edited file is read anew"
+
+
+@pytest.mark.parametrize("text", ["mine: quack", "quack", "a: [", "7", "- \xff", ""])
+def test_p65_a_file_that_is_no_list_of_patterns_leaves_the_shipped_one(
+    tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "refused.yaml").write_text(text, encoding="latin-1")
+    with caplog.at_level(logging.WARNING):
+        assert refused_patterns(tmp_path) == SHIPPED
+    assert [record.getMessage().split()[0] for record in caplog.records] == ["word_file_replaced"]
+
+
+def test_p65_a_pattern_that_is_none_is_passed_over_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "refused.yaml").write_text("mine: ['a(', 'b', 7, '']\n", encoding="utf-8")
+    with caplog.at_level(logging.WARNING):
+        assert refused_patterns(tmp_path) == ("b",)
+    assert [record.getMessage().split("group=")[1] for record in caplog.records] == [
+        f"'mine' entry={at}" for at in (1, 3, 4)
+    ]

@@ -1,0 +1,207 @@
+"""`prompt-engine import` and `export`, of chats and of memory items, and the page about them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import ROOT, Command
+
+SAMPLE = ROOT / "tests" / "samples" / "tavern_chat.jsonl"
+PAGE = ROOT / "docs" / "import.md"
+
+
+def test_s48_export_writes_the_file_that_was_imported(run: Command, tmp_path: Path) -> None:
+    """Into a file, over one that is there only when told so, and onto stdout as the bytes of the file."""
+    assert run("import", SAMPLE).json["story"]["alternatives"] == 5
+    ran = run("export", "--chat", "import/tavern_chat", "out.jsonl")
+    assert (ran.code, ran.json["messages"], ran.json["bytes"]) == (0, 13, SAMPLE.stat().st_size)
+    assert Path("out.jsonl").read_bytes() == SAMPLE.read_bytes()
+    again = run("export", "--chat", "import/tavern_chat", "out.jsonl")
+    assert (again.code, "is there already" in again.err) == (1, True)
+    assert "Messages      13" in run("export", "--chat", "import/tavern_chat", "out.jsonl", "--force", "--text").out
+    assert run("export", "--chat", "import/tavern_chat", "-").out.encode() == SAMPLE.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("out.jsonl",), 2, "--chat"),
+        (("--chat", "import/nothing", "out.jsonl"), 1, "no conversation 'import/nothing'"),
+        (("--chat", "x", "out.jsonl", "--format", "xml"), 2, "It must be sillytavern"),
+        (("--chat", " ", "out.jsonl"), 1, "conversation"),
+    ],
+)
+def test_f78_what_cannot_be_exported_is_one_sentence(
+    made: Command, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    """And no file."""
+    ran = made("export", *arguments)
+    assert (ran.code, said in ran.err, len(ran.err.splitlines())) == (code, True, 1)
+    assert not Path("out.jsonl").exists()
+
+
+def test_the_examples_of_the_page_run(run: Command, tmp_path: Path) -> None:
+    """Every command in its order, and the lines of Python with what they print."""
+    text = PAGE.read_text(encoding="utf-8")
+    shutil.copy(SAMPLE, tmp_path / "Iris - 2025.jsonl")
+    shutil.make_archive(str(tmp_path / "export"), "zip", SAMPLE.parent / "exports" / "chatgpt")
+    commands = re.findall(r"^    prompt-engine (.*?)(?:  +#.*)?$", text, re.MULTILINE)
+    assert len(commands) == 6
+    card = {"name": "Mira", "description": "Mira keeps bees.", "first_mes": "Hello."}
+    (tmp_path / "mira.png").write_text(json.dumps(card))
+    (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    wanted = [line.strip() for line in re.findall(r"^print\(.*?\) +# (.*)$", block, re.MULTILINE)]
+    printed: list[str] = []
+    from core import db
+    from core.calls import defaults
+
+    handle = db.open_database()
+    defaults.configure(db=handle)
+    try:
+        exec(
+            compile(block, "docs/import.md", "exec", dont_inherit=True),
+            {"print": lambda value: printed.append(str(value))},
+        )
+    finally:
+        defaults.configure()
+        handle.close()
+    assert printed == wanted
+    Path("out.jsonl").unlink()
+    for command in commands:
+        assert run(*shlex.split(command)).code == 0, command
+    assert Path("out.jsonl").read_bytes() == SAMPLE.read_bytes()
+
+
+def _file(name: str, *items: object) -> str:
+    Path(name).write_text(json.dumps({"items": items}))
+    return name
+
+
+def test_l37_export_and_import_by_the_command(run: Command) -> None:
+    """JSON and lines; into another database and back."""
+    path = _file("in.json", "Ann likes tea", {"text": "moved", "kind": "past_events", "timestamp": "2020-01-01"}, "")
+    ran = run("import", path)
+    assert (ran.code, ran.json["imported"], ran.json["skipped"], ran.json["format"]) == (0, 2, 1, "items")
+    for name in ("out.json", "out.jsonl"):
+        assert run("export", "--items", name).json == {"items": 2, "files": [name], "more": False}
+        assert run("import", name, "--database", f"sqlite:///{name}.db").json["imported"] == 2
+        assert run("import", name).json["imported"] == 0
+    lines = run("export", "--items", "-", "--format", "jsonl").out.splitlines()
+    assert [json.loads(line)["text"] for line in lines] == ["moved", "Ann likes tea"]
+    assert run("export", "--items", "some.json", "--kind", "PastEvents,chat").json["items"] == 1
+    assert run("export", "--items", "one.json", "--limit", "1").json == {
+        "items": 1,
+        "files": ["one.json"],
+        "more": True,
+    }
+
+
+def test_c34_the_markdown_files_by_the_command(run: Command) -> None:
+    """Written by `export --markdown`, and taken by `import` of the folder."""
+    run("import", _file("in.json", {"text": "I like tea", "kind": "saved"}))
+    assert run("export", "--markdown", "memory").json["saved"] == 1
+    path = Path("memory", "Saved Memories.md")
+    path.write_text(path.read_text() + "- Call me Jo\n")
+    assert run("import", "memory").json["added"] == 1
+    assert run("import", "memory").json["added"] == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "looks"),
+    [
+        ('{"rows": [{"said": "hello"}], "version": 2}', "JSON with the keys rows, said, version"),
+        ("<!doctype html><p>hello", "HTML"),
+        ("", "empty"),
+        ('{"items": []}', "keys items"),
+    ],
+)
+def test_f76_an_import_that_takes_nothing_fails_and_says_why(run: Command, content: str, looks: str) -> None:
+    """A script that goes on after it would lose everything without a word."""
+    for name in ("some.json", "some.jsonl"):
+        Path(name).write_text(content)
+        ran = run("import", name)
+        assert ran.code == 1
+        assert "hello" not in ran.out + ran.err
+        assert looks in ran.err, ran.err
+
+
+def test_l38_rows_not_taken_are_shown(run: Command) -> None:
+    """For people as a table."""
+    path = _file("in.json", "a", {"text": "b", "kind": "Nope"})
+    dry = run("import", path, "--dry-run", "--text")
+    assert "Could import  1\n" in dry.out and "kind is 'Nope'" in dry.out
+    book = {"entries": [{"id": 7, "keys": ["Rome"], "content": " "}, {"id": 8, "keys": [], "content": "A city."}]}
+    Path("book.json").write_text(json.dumps(book))
+    assert re.search(r"1\s+7\s+empty", run("import", "book.json", "--text").out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("export", "out.json"), 2, "a conversation with --chat, a person with --person, or --items"),
+        (("export", "--items", "--chat", "a/b", "out.json"), 2, "--items"),
+        (("export", "--items", "out.json", "--format", "xml"), 2, "fmt is 'xml'. It must be json or jsonl"),
+        (("export", "--items", "-", "--limit", "50001"), 2, "1 to 50000"),
+        (("export", "--items", "in.json"), 1, "is there already"),
+        (("import", "in.json", "--private"), 2, "belong to conversations"),
+        (("import", "shape.json"), 1, "It must hold {items: [...]}"),
+    ],
+)
+def test_f78_what_cannot_be_done_is_one_sentence(
+    made: Command, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    """And nothing is done."""
+    _file("in.json", "a")
+    Path("shape.json").write_text("[]")
+    ran = made(*arguments)
+    assert (ran.code, said in ran.err, len(ran.err.splitlines())) == (code, True, 1), ran.err
+    assert not Path("out.json").exists()
+
+
+SAMPLES = Path(__file__).parents[2] / "samples" / "exports"
+
+
+def test_r27_an_import_says_what_is_remembered(run: Command) -> None:
+    """Who speaks, how much, from when to when, which standing wishes; and what to run next."""
+    ran = run("import", SAMPLES / "chatgpt", "--text")
+    assert ran.code == 0
+    shown = " ".join(ran.out.split())
+    for part in (
+        "Format ChatGPT Imported 6 messages Time 2024-05-01 17:37 to",
+        "Speakers ChatGPT (persona) 3, User 3 ",
+        "Conversations 2, of which 2 private: chatgpt/conv-1, chatgpt/conv-2",
+        "6 alternatives",
+        "1 conversations marked not to be remembered",
+        "Instructions 1 ",
+        "conversations.json: conversation 4",
+        "--consolidate",
+    ):
+        assert part in shown, part
+    assert " days (UTC) Speakers" in shown
+
+
+def test_r27_consolidate_queues_summaries_and_memories(run: Command) -> None:
+    """Of every conversation; a worker does them, and what it did is there."""
+    done = run("import", SAMPLES / "claude", "--consolidate").json
+    assert (done["imported"], done["memories"], done["queued"]) == (4, 3, 2)
+    counts = run("jobs", "list").json["counts"]
+    assert set(counts) == {"CONVERSATION_SUMMARY", "CONSOLIDATION"}
+    assert run("worker", "--once").code == 0
+    assert not any("pending" in states for states in run("jobs", "list").json["counts"].values())
+    assert run("import", SAMPLES / "claude", "--consolidate").json["imported"] == 0
+
+
+@pytest.mark.parametrize(("option", "month"), [("--day-first", "04"), ("--month-first", "03")])
+def test_r26_the_order_of_day_and_month_is_an_option(run: Command, tmp_path: Path, option: str, month: str) -> None:
+    """What cannot be found is asked for in one sentence."""
+    path = tmp_path / "chat.txt"
+    path.write_text("03/04/21, 10:00 - Ann: a\n05/06/21, 10:00 - Ann: b\n", encoding="utf-8")
+    asked = run("import", path)
+    assert (asked.code, "Say --day-first or --month-first" in asked.err) == (1, True)
+    assert run("import", path, option).json["first"].startswith(f"2021-{month}")

@@ -1,0 +1,229 @@
+"""What takes part in recaps, running recaps and scenes (S3, S10 to S15, S20, S23, S24, S29, S35)."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.config import Settings
+from core.errors import MessageError
+from core.messages.table_lines import Line
+from core.stories.refresh import left_out
+from core.stories.rules_recaps import choose, concatenate, limit_tokens, plan_hiding, ranges, read_value
+from core.stories.rules_running import CoveredScene, RecapPlan, Version, add_lines, fit_text, plan_recap, read_scenes
+from core.stories.rules_scenes import BreakLimits, find_pauses, read_break
+
+STRICT = Settings(
+    include_user_messages=False, include_system_messages=False, include_narrator_messages=False,
+    message_length_threshold=10,
+)  # fmt: skip
+ALL: dict[str, Any] = {"program": True, "excluded": True, "sender_id": "bob"}
+
+
+def line(role: str = "user", *, program: bool = False, disabled: bool = False, **more: Any) -> Line:
+    """Return a message as the rules see it."""
+    fields: dict[str, Any] = dict.fromkeys(each.name for each in dataclasses.fields(Line))
+    metadata = {"program_message": program, "disabled": disabled}
+    return Line(**{**fields, "role": role, "excluded": False, "metadata": metadata, **more})
+
+
+def test_s10_the_first_rule_that_holds_is_named() -> None:
+    """One message per rule, each matching every later one too."""
+    messages = [line("user", **ALL), line("user", **ALL | {"program": False})]
+    messages += [line(role, sender_id="bob") for role in ("user", "thought", "system", "narrator", "persona")]
+    reasons = [left_out(each, STRICT, {"bob"}, 1) for each in messages]
+    reasons += [left_out(line("persona"), STRICT, {"bob"}, tokens) for tokens in (9, 10)]
+    assert reasons == ["program", "excluded", "user", "thought", "system", "narrator", "disabled", "short", ""]
+
+
+def recaps(*tokens: int) -> list[tuple[int, int]]:
+    """Return recaps newest first; the first has the highest row id."""
+    return [(len(tokens) - at, n) for at, n in enumerate(tokens)]
+
+
+@given(st.lists(st.integers(0, 50), max_size=30), st.integers(0, 300), st.integers(0, 3))
+def test_s11_what_is_chosen_fits_and_the_next_would_not(tokens: list[int], limit: int, separator: int) -> None:
+    rows = recaps(*tokens)
+    chosen = choose(rows, limit, separator_tokens=separator)
+    assert list(chosen) == [row_id for row_id, _ in rows[: len(chosen)]]
+    size = sum(tokens[: len(chosen)]) + separator * max(0, len(chosen) - 1)
+    assert size <= limit
+    if limit and len(chosen) < len(rows):
+        assert size + tokens[len(chosen)] + (separator if chosen else 0) > limit
+
+
+def test_s12_recaps_are_told_oldest_first_one_a_line() -> None:
+    assert concatenate(["one", "two", "three"]) == "one\ntwo\nthree"
+    assert concatenate(["one\n\n two ", "", "three\r\nfour"]) == "one two\nthree four"
+
+
+def test_g18_more_than_a_hundred_percent_is_the_default() -> None:
+    assert limit_tokens(500, "percent", 8192) == 819
+
+
+def test_s3_values_are_of_their_kind() -> None:
+    kept = [("edited", False, None), ("exclude", 1, True), ("scene_recap_versions", ("A", "B"), ["A", "B"])]
+    assert [read_value(key, value) for key, value, _ in kept] == [as_kept for _, _, as_kept in kept]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("memory", 3), ("exclude", 2), ("scene_recap_versions", ["A", 2]), ("scene_recap_current_index", -1),
+     ("scene_recap_metadata", ["a"])],
+)  # fmt: skip
+def test_s3_another_kind_is_refused_without_repeating_the_value(key: str, value: Any) -> None:
+    with pytest.raises(MessageError, match=f"^{key} is of type {type(value).__name__}.") as raised:
+        read_value(key, value)
+    assert raised.value.fields == (key,)
+
+
+def test_s35_ranges_are_in_numeric_order_and_of_changes_alone() -> None:
+    """As text 10 stands before 2."""
+    assert ranges({0, 1, 2, 5, 6, 10}) == [(0, 2), (5, 6), (10, 10)]
+    hidden = [True, False, True, False, True, False, None]
+    assert plan_hiding(4, hidden) == {"hide": [(1, 1), (3, 3)], "show": [(4, 4)]}
+    assert plan_hiding(4, [True] * 4 + [False, False, None]) == {"hide": [], "show": []}, "a second run"
+
+
+ONE, TWO, THREE, FOUR = (CoveredScene(n, n * 10, 0) for n in (1, 2, 3, 4))
+
+
+def version(
+    number: int, new_scene_index: int, scene_count: int, scenes: tuple[CoveredScene, ...] | None = None
+) -> Version:
+    return Version("text", scene_count, new_scene_index=new_scene_index, scenes=scenes, number=number)
+
+
+def numbers(plan: RecapPlan) -> tuple[int, ...]:
+    new = plan.build_version("text", "model")
+    return new.scene_count, new.excluded_count, new.prev_scene_index, new.new_scene_index
+
+
+def test_s29_without_a_version_all_scenes_but_the_newest_are_taken() -> None:
+    one = plan_recap([ONE], [], None)
+    assert (one.kind, one.scenes, numbers(one)) == ("bulk", (ONE,), (1, 0, 0, 10))
+    three = plan_recap([THREE, ONE, TWO], [], None)
+    assert (three.scenes, numbers(three)) == ((ONE, TWO), (2, 1, 0, 20))
+    assert plan_recap([], [], None) == RecapPlan("none")
+
+
+def test_s29_a_text_of_the_host_is_carried_on_by_index() -> None:
+    stored = version(3, 20, 2)
+    assert plan_recap([ONE, TWO, THREE], [stored], 3).scenes == (THREE,)
+    edited = CoveredScene(1, 10, 5)
+    assert plan_recap([edited, TWO], [stored], 3).kind == "none", "nobody knows what is in it"
+
+
+def test_s29_an_edited_scene_makes_it_anew_from_the_version_before() -> None:
+    versions = [version(0, 10, 1, (ONE,)), version(1, 20, 2, (ONE, TWO)), version(2, 30, 3, (ONE, TWO, THREE))]
+    edited = CoveredScene(2, 20, 1)
+    made = plan_recap([ONE, edited, THREE], versions, 2)
+    assert (made.kind, made.base, made.scenes) == ("bulk", versions[0], (edited, THREE))
+    assert numbers(made) == (3, 0, 10, 30)
+    first = plan_recap([CoveredScene(1, 10, 1), TWO, THREE], versions, 2)
+    assert (first.base, len(first.scenes), first.excluded_count) == (None, 3, 0)
+    again = version(5, 20, 2, (ONE, TWO))
+    newest_changed = [ONE, TWO, CoveredScene(3, 30, 1), FOUR]
+    assert plan_recap(newest_changed, [*versions, again], 2).base == again, "the highest of several"
+
+
+def test_s29_a_scene_that_is_gone_or_new_in_the_middle_counts_as_changed() -> None:
+    versions = [version(0, 10, 1, (ONE,)), version(1, 30, 3, (ONE, TWO, THREE))]
+    assert plan_recap([ONE, THREE], versions, 1).base == versions[0]
+    between = CoveredScene(9, 15, 0)
+    made = plan_recap([ONE, between, TWO, THREE], versions, 1)
+    assert (made.base, made.scenes) == (versions[0], (between, TWO, THREE))
+    assert plan_recap([], versions, 1).kind == "none"
+
+
+def test_s29_messages_deleted_before_a_scene_change_nothing() -> None:
+    """Indexes move; the scenes are told apart by their ids."""
+    stored = version(0, 20, 2, (ONE, TWO))
+    moved = [CoveredScene(1, 7, 0), CoveredScene(2, 17, 0)]
+    assert plan_recap(moved, [stored], 0).kind == "none"
+    assert plan_recap([*moved, CoveredScene(3, 20, 0)], [stored], 0).scenes == (CoveredScene(3, 20, 0),)
+
+
+def test_read_scenes_of_broken_data_are_left_out() -> None:
+    assert read_scenes({"scenes": [[1, 10, 0], [1], "x", [1, "a", 2]]}) == (ONE,)
+    assert read_scenes({"scenes": "x"}) is None
+    assert read_scenes({}) is None
+
+
+def test_s14_the_oldest_sentences_go_first() -> None:
+    text = "One. Two. Three.\nFour."
+    fitted = [fit_text(text, lambda part, n=n: len(part) <= n) for n in (22, 21, 16, 11, 5, 4)]  # type: ignore[misc]
+    assert fitted == [
+        (text, 0), ("Two. Three.\nFour.", 1), ("Three.\nFour.", 2), ("Four.", 3), ("Four.", 3), ("", 4)
+    ]  # fmt: skip
+
+
+@given(st.text("ab. \n", max_size=60), st.integers(0, 40))
+def test_s14_what_fits_is_within_the_limit_and_stays_at_every_higher_one(text: str, limit: int) -> None:
+    text = text.strip()
+    fitted, dropped = fit_text(text, lambda part: len(part) <= limit)
+    more, fewer = fit_text(text, lambda part: len(part) <= limit + 3)
+    assert len(fitted) <= limit
+    assert more.endswith(fitted)
+    assert fewer <= dropped
+
+
+def test_g23_a_line_that_is_there_is_not_added_again() -> None:
+    assert add_lines("a\nb", ["b", "c", " "]) == "a\nb\nc"
+
+
+DAY = datetime(2026, 3, 10, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("answer", "index", "is_usable"),
+    [
+        (9, 9, True),
+        (8, None, False),
+        (31, 31, True),
+        (32, None, False),
+        (40, None, False),
+        ("12", 12, True),
+        (12.5, None, False),
+        (True, None, False),
+        ("false", None, True),
+        (None, None, True),
+        ("twelve", None, False),
+        ("9" * 5000, None, False),
+        ("１２", None, False),
+    ],
+)
+def test_s23_what_counts_as_a_break_among_messages_0_to_39(answer: Any, index: int | None, is_usable: bool) -> None:
+    assert read_break(answer, BreakLimits(newest=39), range(40)) == (index, is_usable)
+
+
+def test_s23_a_break_lies_on_a_message_shown_and_far_enough_from_the_one_before() -> None:
+    assert read_break(20, BreakLimits(newest=39), [*range(20), *range(21, 40)]) == (None, False)
+    limits = BreakLimits(newest=39, earlier=12)
+    assert [limits.allow(at) for at in (12, 21, 22, 31)] == [False, False, True, True]
+
+
+def _times(gap: timedelta, after: int = 20, count: int = 40) -> list[datetime | None]:
+    return [DAY + timedelta(minutes=n) + (gap if n > after else timedelta()) for n in range(count)]
+
+
+def test_s24_a_pause_of_7_hours_after_message_20_ends_a_scene_there() -> None:
+    six, minute, limits = timedelta(hours=6), timedelta(minutes=1), BreakLimits(newest=39)
+    assert find_pauses(_times(timedelta(hours=7)), six, limits) == (20,)
+    assert find_pauses(_times(six - minute), six, limits) == (), "exactly 6 hours are not more than 6"
+    assert find_pauses(_times(six), six, limits) == (20,)
+    assert find_pauses(_times(six, 8), six, limits) == (), "no scene may end there"
+
+
+def test_s24_each_pause_counts_from_the_one_before_and_unknown_times_are_none() -> None:
+    times = _times(timedelta(hours=7), 12)
+    times = [t + timedelta(hours=7) if n > 25 and t else t for n, t in enumerate(times)]
+    assert find_pauses(times, timedelta(hours=6), BreakLimits(newest=39)) == (12, 25)
+    assert find_pauses(times, timedelta(hours=6), BreakLimits(newest=39, min_length=20)) == (25,)
+    times[13] = None
+    assert find_pauses(times, timedelta(hours=6), BreakLimits(newest=39)) == (25,)
