@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection, Integer, bindparam, delete, func, select, update
 
@@ -25,41 +25,6 @@ CLEANED = 100
 """Older notes are removed once in so many versions."""
 _N = search_vector_version.c
 _G = search_vector_gone.c
-
-
-class Vector(NamedTuple):
-    """A vector as it is kept."""
-
-    source: int
-    row_id: int
-    at_us: int
-    vector: bytes
-
-
-def of_rows(db: Database, model: str, visible: Sequence[int], rows: Iterable[tuple[int, int]]) -> list[Vector]:
-    """Return the vectors of rows, named by source and id, that one model made."""
-    found: list[Vector] = []
-    by_source: dict[int, set[int]] = {}
-    for number, row_id in rows:
-        by_source.setdefault(number, set()).add(row_id)
-    for number, ids in sorted(by_source.items()):
-        for part in chunks(sorted(ids), AT_ONCE):
-            values = {"model": model, "audiences": list(visible), "number": number, "ids": part}
-            read = db.read(_OF_ROWS, values, source="search_vector")
-            found += [Vector(r[0], r[1], r[2], bytes(r[3])) for r in read]
-    return found
-
-
-_OF_ROWS = (
-    select(_V.source, _V.row_id, _V.at_us, _V.vector)
-    .where(
-        _V.audience_id.in_(bindparam("audiences", expanding=True)),
-        _V.source == bindparam("number"),
-        _V.row_id.in_(bindparam("ids", expanding=True)),
-        _V.model == bindparam("model"),
-    )
-    .order_by(_V.row_id, _V.part)
-)
 
 
 # Kept in step with their rows

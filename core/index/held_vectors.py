@@ -1,4 +1,4 @@
-"""The vectors of audiences, as arrays: held in memory as long as there is room, read for each search beyond."""
+"""The vectors of audiences, as arrays: those of the audiences in use are held in memory."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from .embeddings import KEPT
 
 HELD = "vectors.held"
 """Name of what is held, in the caches of a handle."""
+MOST_BYTES = 64 * 2**20
+"""Vectors held of audiences that are not in use; those of audiences in use stay whatever they take."""
 CHUNK = 8192
 """Vectors read at once, and of one part."""
 COMPARED = 1024
@@ -143,66 +145,56 @@ class _Held:
     def size(self) -> int:
         return sum(part.size for part in self.parts)
 
+    def can_follow(self, version: int) -> bool:
+        """Return whether what went since is noted."""
+        return 0 <= version - self.version <= KEPT
+
+
+_Key = tuple[str, int, int]
+"""Model, dimensions and audience."""
+
 
 class _Cache:
-    """What is held for one database, that of the audiences used last."""
+    """What is held for one database: the audiences in use, and of others those used last."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.held: OrderedDict[tuple[str, int, int], _Held] = OrderedDict()
+        self._lock = threading.Lock()
+        self.held: OrderedDict[_Key, _Held] = OrderedDict()
 
-    def keep(self, key: tuple[str, int, int], one: _Held, most_bytes: int) -> None:
-        with self.lock:
-            self.held.pop(key, None)
-            if one.size <= most_bytes:
+    def list_held(self) -> dict[_Key, _Held]:
+        """Return all that is held."""
+        with self._lock:
+            return dict(self.held)
+
+    def keep(self, in_use: Mapping[_Key, _Held], versions: Mapping[int, int]) -> None:
+        """Hold what is in use, and let go what is out of date and what is beyond MOST_BYTES."""
+        with self._lock:
+            for key, one in in_use.items():
                 self.held[key] = one
-            taken = sum(each.size for each in self.held.values())
-            while taken > most_bytes:
-                taken -= self.held.popitem(last=False)[1].size
+                self.held.move_to_end(key)
+            size = sum(one.size for one in self.held.values())
+            for key in [key for key in self.held if key not in in_use]:
+                one = self.held[key]
+                if size > MOST_BYTES or not one.can_follow(versions.get(key[2], 0)):
+                    size -= self.held.pop(key).size
 
 
-def read_parts(
-    db: Database, model: str, audiences: Collection[int], dimensions: int, most_bytes: int
-) -> Iterator[tuple[Part, bool]]:
-    """Yield all vectors of audiences that one model made, part by part, each with whether it is held."""
+def read_parts(db: Database, model: str, audiences: Collection[int], dimensions: int) -> list[Part]:
+    """Return all vectors of audiences that one model made, part by part."""
     cache: _Cache = db.caches.setdefault(HELD, _Cache())
-    with cache.lock:
-        known = {key[2]: one for key, one in cache.held.items() if key[:2] == (model, dimensions)}
-        every = {key[2] for key in cache.held}
-    versions = embeddings.read_versions(db, {*audiences, *every})
-    _let_go(cache, versions)
+    held = cache.list_held()
+    versions = embeddings.read_versions(db, {*audiences, *(audience for _, _, audience in held)})
+    in_use: dict[_Key, _Held] = {}
     for audience in sorted(audiences):
-        one, version, key = known.get(audience), versions.get(audience, 0), (model, dimensions, audience)
-        if one is None or not 0 <= version - one.version <= KEPT:
-            yield from _load(db, cache, key, version, most_bytes)
-            continue
-        if one.version != version:
+        key, version = (model, dimensions, audience), versions.get(audience, 0)
+        one = held.get(key)
+        if one is None or not one.can_follow(version):
+            one = _Held(version, tuple(_walk(db, *key)))
+        elif one.version != version:
             one = _follow(db, model, audience, dimensions, one, version)
-        cache.keep(key, one, most_bytes)
-        yield from ((part, True) for part in one.parts if len(part))
-
-
-def _let_go(cache: _Cache, versions: Mapping[int, int]) -> None:
-    """Forget what is held of audiences that are no more, or of which so much went that all is read again."""
-    with cache.lock:
-        for key, one in list(cache.held.items()):
-            if not 0 <= versions.get(key[2], 0) - one.version <= KEPT:
-                del cache.held[key]
-
-
-def _load(
-    db: Database, cache: _Cache, key: tuple[str, int, int], version: int, most_bytes: int
-) -> Iterator[tuple[Part, bool]]:
-    """Yield the vectors of an audience that is not held, and hold them if there is room."""
-    kept: list[Part] = []
-    size = 0
-    for part in _walk(db, *key):
-        size += part.size
-        if size <= most_bytes:
-            kept.append(part)
-        yield part, size <= most_bytes
-    if size <= most_bytes:
-        cache.keep(key, _Held(version, tuple(kept)), most_bytes)
+        in_use[key] = one
+    cache.keep(in_use, versions)
+    return [part for one in in_use.values() for part in one.parts if len(part)]
 
 
 def _walk(db: Database, model: str, dimensions: int, audience: int) -> Iterator[Part]:

@@ -11,7 +11,7 @@ from ..base import logs
 from ..database import sources
 from ..database.dialects import from_microseconds
 from ..database.engine import Database
-from ..errors import ConfigError, CoreError, StoreReadError
+from ..errors import ConfigError, StoreReadError
 from ..shapes import Hit, LeftOut
 from ..text import hits
 from ..text.stems import is_form
@@ -331,20 +331,12 @@ def _compare(current: Round, db: Database, before: Result | None) -> None:
         if current.meaning_error is None:
             meaning.compare_rows(current, db, None if before is None else before.round.meaning)
     except (EmbedderError, StoreReadError, ConfigError) as error:
-        _note_failure(current, error)
+        logs.warning("embedder_failed", error=type(error).__name__, reason=getattr(error, "reason", ""))
+        current.meaning_error = error
     leave_read_by_meaning(current)
     read_rows(current, db)
-    try:
-        if current.meaning is not None:
-            meaning.compare_neighbours(current, db)
-    except StoreReadError as error:
-        _note_failure(current, error)
-
-
-def _note_failure(current: Round, error: CoreError) -> None:
-    """Note why nothing more is known about the meaning of rows."""
-    logs.warning("embedder_failed", error=type(error).__name__, reason=getattr(error, "reason", ""))
-    current.meaning_error = error
+    if current.meaning is not None:
+        current.meaning.know(list(current.rows))
 
 
 def run(search: Search, db: Database, drop: Drop | None = None, after: Result | None = None) -> Result:

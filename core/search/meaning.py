@@ -12,7 +12,7 @@ import numpy as np
 from ..database import sources
 from ..database.dialects import microseconds
 from ..database.engine import Database
-from ..index import embeddings, held_vectors
+from ..index import held_vectors
 from ..index.held_vectors import Part, find_rows
 from ..llm import embedder as semantic_embedder
 from ..llm.embedder import EmbedderError
@@ -45,8 +45,6 @@ MOST_MEAN, MOST_SPREAD = 1.6, 2.2
 times as far. For a bell these are 1.3 and 1.7: it is left as it is, and so is one that leans."""
 LEAST_SPREAD = 0.25
 """And at least so far, of the spread of all."""
-MOST_HELD_BYTES = 64 * 2**20
-"""Most vectors a process holds of a database: 160,000 of 384 numbers. Those beyond are read for each search."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +56,8 @@ class _Compared:
     at_us: Any
     like: Any
     """The cosine of the best vector of each."""
-    part: Part | None
-    """Their vectors; None where there is no room to hold these."""
+    part: Part
+    """Their vectors."""
 
     def find(self, places: Sequence[Place]) -> list[tuple[Place, int]]:
         return find_rows(self.row_id, self.source, places)
@@ -76,25 +74,19 @@ class Meanings:
     compared: Sequence[_Compared] = ()
     worth: dict[Place, float] = field(default_factory=dict)
     """Of the rows that were asked for by `know`."""
-    read: dict[Place, Any] = field(default_factory=dict)
-    """Vectors of rows that are not held, of length 1."""
 
     @property
     def share(self) -> float:
         """Return how far meaning stands beside the words, 0 to 1; 0 where no row has a vector."""
         return 1.0 if self.compared else 0.0
 
-    def know(self, places: Sequence[Place]) -> list[Place]:
-        """Find out what the meaning of rows is worth, and return those whose vectors are not held."""
-        unread = []
+    def know(self, places: Sequence[Place]) -> None:
+        """Find out what the meaning of rows is worth."""
         for one in self.compared:
             rows = one.find(places)
             like = self.scaled(one.like[[n for _, n in rows]]).tolist() if rows else ()
             for (place, _), worth in zip(rows, like, strict=True):
                 self.worth[place] = max(worth, self.worth.get(place, 0.0))
-                if one.part is None:
-                    unread.append(place)
-        return unread
 
     def of(self, source: int, row_id: int) -> float:
         """Return what the meaning of a row is worth; 0 where nothing is known of it."""
@@ -102,11 +94,7 @@ class Meanings:
 
     def vectors(self, places: Sequence[Place]) -> dict[Place, Any]:
         """Return the vectors of rows, each of length 1, as far as they are known."""
-        found = {place: self.read[place] for place in places if place in self.read}
-        for one in self.compared:
-            if one.part is not None:
-                found |= {place: one.part.nearest_vector(n, self.asked) for place, n in one.find(places)}
-        return found
+        return {place: one.part.nearest_vector(n, self.asked) for one in self.compared for place, n in one.find(places)}
 
     def as_one(self, groups: Sequence[Sequence[Any]]) -> list[float]:
         """Return what the vectors of each group are worth as those of one text: the direction they have in common."""
@@ -135,12 +123,8 @@ def compare_rows(current: Round, db: Database, before: Meanings | None = None) -
         asked = before.asked
     if asked is None:
         return
-    compared = [
-        _compare(part, asked, is_held=is_held)
-        for part, is_held in held_vectors.read_parts(
-            db, embedder.name, _list_audiences(search), len(asked), MOST_HELD_BYTES
-        )
-    ]
+    parts = held_vectors.read_parts(db, embedder.name, _list_audiences(search), len(asked))
+    compared = [_compare(part, asked) for part in parts]
     current.meaning = meanings = Meanings(asked, *find_usual([one.like for one in compared]), compared)
     near = _list_nearest(current, meanings, [c for c in current.candidates if not c.context])
     found_near = {c.key for c in near}
@@ -169,19 +153,6 @@ def _bring_neighbours(current: Round, meanings: Meanings) -> None:
             for name in ("words", "place", "session", "session_rows", "long", "reasons"):
                 setattr(one, name, getattr(row, name))
     current.candidates = [*current.candidates, *more]
-
-
-def compare_neighbours(current: Round, db: Database) -> None:
-    """Compare the rows that were read, those too that came for their neighbours."""
-    search, meanings = current.search, current.meaning
-    assert meanings is not None
-    unread = meanings.know(list(current.rows))
-    if not unread:
-        return
-    found = embeddings.of_rows(db, search.embedder.name, search.viewer.audiences, unread)
-    part = held_vectors.build_part([(v.source, v.row_id, v.at_us, 0, v.vector) for v in found], len(meanings.asked))
-    for place, n in part.find(unread):
-        meanings.read[place] = part.nearest_vector(n, meanings.asked)
 
 
 def ask_vector(embedder: Any, text: str, timeout_seconds: float) -> Any:
@@ -214,10 +185,10 @@ def _list_audiences(search: Search) -> list[int]:
     return [] if index is None else [a for a in search.viewer.audiences if index.count_rows(numbers, [a])[0]]
 
 
-def _compare(part: Part, asked: Any, *, is_held: bool) -> _Compared:
+def _compare(part: Part, asked: Any) -> _Compared:
     starts = part.starts
     columns = (part.row_id[starts], part.source[starts], part.at_us[starts])
-    return _Compared(*columns, part.compare(asked), part if is_held else None)
+    return _Compared(*columns, part.compare(asked), part)
 
 
 def _list_nearest(current: Round, meanings: Meanings, candidates: Iterable[Candidate]) -> list[Candidate]:

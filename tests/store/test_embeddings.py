@@ -122,15 +122,13 @@ def test_a_second_run_embeds_what_is_new_and_what_was_edited(db: Database) -> No
 HOUND, ANSWER = "A hound is a hound", "No, but since about last monday or thereabouts, so they say"
 
 
-def near(db: Database, scope: Scope, grams: Grams, cache_mb: int = 64) -> tuple[float, float]:
+def near(db: Database, scope: Scope, grams: Grams) -> tuple[float, float]:
     """Return what its own meaning and the meaning around it are worth for the row about monday, vectors read anew."""
     db.caches.pop(held_vectors.HELD, None)
     embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(searched_meaning, "MOST_HELD_BYTES", cache_mb * 2**20)
-        hits, report = explain_search(
-            query="canine monday?", embedder=grams, db=db, settings=Settings(), scope=asking(scope)
-        )
+    hits, report = explain_search(
+        query="canine monday?", embedder=grams, db=db, settings=Settings(), scope=asking(scope)
+    )
     ids = [hit["id"] for hit in hits if "monday" in hit["snippet"]]
     (reasons,) = [hit["reasons"] for hit in report["hits"] if [hit["id"]] == ids]
     own, around = (reasons.get(name, 0.0) / WEIGHTS[name].short for name in ("meaning", "meaning_near"))
@@ -144,8 +142,6 @@ def test_the_turns_around_a_row_tell_what_it_means_as_long_as_they_say_it(db: Da
     edit = {"interface_path": HERE, "db": db, "settings": DEFAULTS, "scope": scope}
     own, around = near(db, scope, grams)
     assert around > own > 0
-    # Vectors that are not held are read: of the row as a candidate, of the one before it as its neighbour.
-    assert near(db, scope, grams, cache_mb=0) == pytest.approx((own, around))
     # In step: what is said no more, and what is gone, tells nothing about the others, and neither does what is hidden.
     db.clock.forward(minutes=5)  # type: ignore[attr-defined]
     edit_chat_message("m2", "The ship is a ship", **edit)  # type: ignore[arg-type]

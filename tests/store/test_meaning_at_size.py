@@ -109,14 +109,8 @@ def held_bytes(db: Database) -> int:
     return sum(one.size for one in db.caches[held_vectors.HELD].held.values())
 
 
-def compared(db: Database, scope: Scope, text: str, cache_mb: int) -> tuple[dict[Any, float], list[tuple[int, int]]]:
+def compared(db: Database, scope: Scope, text: str) -> tuple[dict[Any, float], list[tuple[int, int]]]:
     """Return what every row is worth by a search, and the rows that become candidates by it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(meaning, "MOST_HELD_BYTES", cache_mb * 2**20)
-        return _compared(db, scope, text)
-
-
-def _compared(db: Database, scope: Scope, text: str) -> tuple[dict[Any, float], list[tuple[int, int]]]:
     settings = SETTINGS
     call = open_call(db, settings, scope)
     query = searching.prepare(query=text, include_chat=True, settings=settings)
@@ -129,8 +123,6 @@ def _compared(db: Database, scope: Scope, text: str) -> tuple[dict[Any, float], 
     places = list(stored(db, scope))
     found.know(places)
     assert found.worth.keys() <= set(places)
-    current.rows = dict.fromkeys(places)  # type: ignore[arg-type]
-    meaning.compare_neighbours(current, db)
     assert found.vectors(places).keys() == found.worth.keys()
     return dict(found.worth), [(c.source, c.id) for c in added]
 
@@ -164,8 +156,8 @@ def test_a_search_compares_as_if_one_vector_after_the_other(db: Database, other:
         likes = {place: max(cosine(asked, one) for _, one in each) for place, each in stored(db, scope).items()}
         expected = plain_worth(likes)
         nearest = sorted((place for place in expected if expected[place] >= 0.45), key=lambda p: -expected[p])
-        for handle, cache_mb in ((db, 64), (other, 64), (db, 0)):
-            worth, added = compared(handle, asking, text, cache_mb)
+        for handle in (db, other):
+            worth, added = compared(handle, asking, text)
             assert worth == pytest.approx(expected, abs=2e-4)
             assert added[:10] == nearest[:10] or [expected[p] for p in added[:10]] == pytest.approx(
                 [expected[p] for p in nearest[:10]], abs=2e-4
@@ -190,7 +182,7 @@ def test_what_a_fifth_of_all_rows_mean_is_found_whatever_their_number(db: Databa
         say(db, scope, "tg/1", n, f"dogs {n}" if n < near else f"other{n} {n}")
     embed_rows(embedder=Directions(), db=db, settings=SETTINGS, scope=scope)
     asking = Scope(scope.persona, "tg/1", "tg/7")
-    _, added = compared(db, asking, "dogs everywhere", 64)
+    _, added = compared(db, asking, "dogs everywhere")
     assert len(added) >= min(near, meaning.MOST_ADDED)
     found = snippets(db, asking, "dogs everywhere", Directions(), limit=5)
     assert len(found) >= min(near, 5) and all(text.startswith("dogs") for text in found)
@@ -207,11 +199,11 @@ def test_what_was_written_while_it_was_read_counts_once(db: Database) -> None:
         say(db, scope, "tg/1", n, f"dogs {n}")
     embed_rows(embedder=Directions(), db=db, settings=SETTINGS, scope=scope)
     db.caches.pop(held_vectors.HELD, None)
-    worth, added = compared(db, asking, "dogs here", 64)
+    worth, added = compared(db, asking, "dogs here")
     cache = db.caches[held_vectors.HELD]
     for key, one in list(cache.held.items()):
         cache.held[key] = replace(one, version=one.version - 1)
-    assert compared(db, asking, "dogs here", 64) == (worth, added)
+    assert compared(db, asking, "dogs here") == (worth, added)
     assert sum(len(part) for one in cache.held.values() for part in one.parts) == 15
 
 
@@ -232,21 +224,21 @@ def test_the_nearest_that_may_not_be_found_hide_no_others(db: Database) -> None:
     assert snippets(db, asking, asked, Directions(), exclude=["tg/2"]) == [last]
 
 
-def test_no_more_is_held_than_the_flag_allows(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is not held is read, and finds the same; who holds nothing finds the same too."""
-    scope = own_scope()
-    asking = Scope(scope.persona, "tg/1", "tg/7")
-    for n in range(60):
-        say(db, scope, "tg/1", n, f"other{n} {n}")
-    say(db, scope, "tg/1", 100, "dogs here")
-    embed_rows(embedder=Directions(), db=db, settings=SETTINGS, scope=scope)
-    for most in (0, 1, 3, 100):
-        db.caches.pop(held_vectors.HELD, None)
-        monkeypatch.setattr(meaning, "MOST_HELD_BYTES", most * 1000)
-        for _ in range(2):
+def test_vectors_of_audiences_in_use_are_held_whatever_they_take(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of others only as long as there is room."""
+    scopes = [own_scope(), own_scope()]
+    for scope in scopes:
+        for n in range(60):
+            say(db, scope, "tg/1", n, f"other{n} {n}")
+        say(db, scope, "tg/1", 100, "dogs here")
+        embed_rows(embedder=Directions(), db=db, settings=SETTINGS, scope=scope)
+    for most, kept in ((0, 61), (64 * 2**20, 122)):
+        monkeypatch.setattr(held_vectors, "MOST_BYTES", most)
+        for scope in scopes:
+            asking = Scope(scope.persona, "tg/1", "tg/7")
             assert snippets(db, asking, "dogs anywhere", Directions(), settings=SETTINGS) == ["dogs here"]
-            assert held_bytes(db) <= most * 1000
-    assert held_bytes(db) > 61 * DIMENSIONS
+        held = db.caches[held_vectors.HELD].held.values()
+        assert sum(len(part) for one in held for part in one.parts) == kept
 
 
 def test_of_removals_the_last_are_noted_and_who_is_further_behind_reads_all(
@@ -269,7 +261,7 @@ def test_of_removals_the_last_are_noted_and_who_is_further_behind_reads_all(
     noted = select(func.count()).where(search_vector_gone.c.audience_id.in_(mine))
     assert 0 < db.read(noted, source="search_vector_gone")[0][0] <= 5
     assert snippets(db, asking, "hound?", grams) == []
-    _, added = compared(db, asking, "hound?", 64)
+    _, added = compared(db, asking, "hound?")
     assert added == []
 
 
