@@ -21,7 +21,6 @@ from .database.engine import Database
 from .errors import StoreReadError
 from .memories.capture import should_remember, silently_record_memory
 from .scope import Scope
-from .search import table
 from .shapes import Hit
 
 __all__ = [
@@ -69,7 +68,7 @@ def search_memories(
         At most `limit` hits with the keys of `shapes.Hit`; `[]` when nothing is looked for or found.
 
     Raises:
-        StoreReadError: no source could be read at all.
+        StoreReadError: a source could not be read, and nothing was found in the others.
         TypeError, ValueError: an argument of a wrong kind.
 
     >>> from prompt_engine import insert_memory, open_database, search_memories
@@ -113,7 +112,7 @@ def explain_search(
         adds to the score), `sources` (considered, dropped by reason, error) and `notes`, all plain JSON.
 
     Raises:
-        StoreReadError: no source could be read at all.
+        StoreReadError: a source could not be read, and nothing was found in the others.
         TypeError, ValueError: an argument of a wrong kind.
 
     >>> from prompt_engine import insert_memory, open_database
@@ -134,20 +133,10 @@ def explain_search(
         query, viewer = searching.load_viewer(call, query)
         search = searching.resolve(query, viewer, call.settings, call.db, embedder)
         result = searching.run(search, call.db)
-        if not result.chosen:
-            _raise_if_unread(result, call.db)
+        errors = list(result.round.errors.values())
+        if errors and not result.chosen:
+            raise StoreReadError(str(errors[0]), source="search_memories")
     return [one.hit for one in result.chosen], searching.build_report(result)
-
-
-def _raise_if_unread(result: searching.Result, db: Database) -> None:
-    """Raise where no source can be read. One without candidates has not been asked for rows yet."""
-    errors = result.round.errors
-    if not errors:
-        return
-    for source in result.round.search.query.sources:
-        if source.number not in errors and table.is_readable(db, source):
-            return
-    raise StoreReadError(str(next(iter(errors.values()))), source="search_memories")
 
 
 def free_memory_search(

@@ -72,10 +72,6 @@ class Part:
         values /= self.lengths
         return values if len(self.starts) == len(values) else np.maximum.reduceat(values, self.starts)
 
-    def find(self, places: Sequence[Place]) -> list[tuple[Place, int]]:
-        """Return those of the places that are here, each with the number of its row."""
-        return find_rows(self.row_id[self.starts], self.source[self.starts], places)
-
     def nearest_vector(self, row: int, asked: Any) -> Any:
         """Return the vector of a row, of length 1: of several the one nearest to what is asked."""
         start = int(self.starts[row])

@@ -16,7 +16,6 @@ from ..database.engine import Database
 from ..database.schema import chat_history_cache, participants
 from ..database.statements import Part, hide_from_index
 from ..database.stored_values import decode_row, read_time
-from ..errors import StoreReadError
 from ..shapes import PERSONA_SENDER
 from ..text.hits import known_name, name_persona
 from ..text.words import rough_words
@@ -275,17 +274,6 @@ def _nth_part(number: int, family: str) -> Part:
         visible.order_by(row.timestamp.desc()).limit(literal_column("1")).offset(bindparam("skipped", type_=Integer()))
     )
     return Part(ordered, family)
-
-
-def is_readable(db: Database, source: sources.SourceTable) -> bool:
-    """Return whether a source's table can be read at all."""
-    row = source.table.c
-    one = select(row.id, row.text_folded).where(row.persona_id == bindparam("persona", type_=Key(64))).limit(1)
-    try:
-        db.read(one, {"persona": ""}, source=source.table.name)
-    except StoreReadError:
-        return False
-    return True
 
 
 # What was said over and over: a command of a bot, a greeting of every morning
