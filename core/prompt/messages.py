@@ -219,11 +219,6 @@ def _place_parts(
 
 def _read_injection(static: Mapping[str, Any], injection: Mapping[str, Any]) -> tuple[str, int, list[Part]]:
     """Return `(slot, depth, parts)` of the running recap; depth 1 is after the last line of the chat."""
-    if not isinstance(injection, Mapping):
-        raise TypeError(
-            f"injection is of type {type(injection).__name__}. It must be what stories.get_running_recap_injection "
-            "gives, or a mapping with position, depth and role."
-        )
     position: str = check_position(injection.get("position", "in_chat"))
     depth = check_depth(injection.get("depth", 0))
     role = check_role(injection.get("role", "user"))
