@@ -31,8 +31,6 @@ from .table_summaries import NewSummary
 TEMPLATE = "conversation_summary.txt.j2"
 MODEL_TRIES = 3
 """Tries in which a failing model is asked again later; after these the extract is stored."""
-_MODELS, _MOST_MODELS = "conversation_models", 1000
-"""Cache of the models handed in with ends that are summarised later, by the id of the end."""
 _HANDED_IN = ("text", "who", "participant", "triggered_by", "is_persona")
 """Of a line that is stored nowhere, what an operation keeps."""
 
@@ -87,7 +85,7 @@ def add_recent_conversation(
     Args:
         messages: what was said, oldest first: texts, live messages as in `context_memory`, or `{role, content}`. None:
             the stored messages of the scope's conversation.
-        model: asked for title and summary by this process; other processes ask theirs. Without any, an extract.
+        model: asked for title and summary with `wait`; a worker asks the one it has. Without any, an extract.
         wait: make the summary in the call.
 
     Returns:
@@ -232,11 +230,6 @@ def _finish_report(call: Call, end: End | WriteResult, model: Any, *, wait: bool
     if isinstance(end, WriteResult):
         return end
     if not wait:
-        if model is not None:
-            models: dict[int, Any] = call.db.caches.setdefault(_MODELS, {})
-            if len(models) >= _MOST_MODELS:
-                models.clear()
-            models[end.id] = model
         return WriteResult(True, end.id)
     lines = gather_lines(call, end)
     if not lines:
@@ -353,13 +346,10 @@ def summary(operation: Operation, tools: Tools) -> Effect | None:
     lines = gather_lines(call, end)
     if not lines:
         return None
-    models: dict[int, Any] = call.db.caches.get(_MODELS, {})
-    model = choose_model(call, models.get(end.id, tools.model))
-    text = make_summary(call.settings, lines, model, retries=operation.tries < MODEL_TRIES)
+    text = make_summary(call.settings, lines, choose_model(call, tools.model), retries=operation.tries < MODEL_TRIES)
 
     def effect(connection: Connection) -> None:
         store_summary(connection, call, end, lines, text)
-        models.pop(end.id, None)
 
     return effect
 
