@@ -7,81 +7,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import MessageError
 from ..scope import key_text
 from ..text.folding import clean
 from ..text.replies import strip_thoughts
 from ..text.times import parse_time
-from .files import Member
-from .json_values import BadJson, Part, Path, read_parts
-from .shapes import Fault
 
 MESSAGE_ID_BYTES = 191
 SPEAKER_BYTES = 191
 """A participant's key is `interface/speaker` in 255 bytes; this leaves room for every interface name (64 bytes)."""
 TEXT_BYTES = 16_777_215
-
-
-# Parts of a document
-
-
-def opens(path: Path) -> bool:
-    """Return whether the value at a path of a document is read part by part."""
-    match path:
-        case () | ("messages" | "conversations" | "chats" | "left_chats",):
-            return True
-        case ("chats" | "left_chats", "list"):
-            return True
-        case ("chats" | "left_chats", "list", int()) | ("chats" | "left_chats", "list", int(), "messages"):
-            return True
-    return False
-
-
-def each_part(member: Member) -> Iterator[Part | Fault]:
-    """Yield the parts of a JSON file; what is wrong in it as a fault, in its place."""
-    broken: list[Fault] = []
-    with member.guarded(broken) as text:
-        for part in read_parts(text, opens):
-            if isinstance(part.value, BadJson):
-                steps = [str(step + 1) if isinstance(step, int) else str(step)[:40] for step in part.path]
-                yield Fault(": ".join(filter(None, (member.name, " ".join(steps)))), part.value.reason)
-            elif not part.path:
-                yield Fault(member.name, "it holds neither a list nor an object")
-            else:
-                yield part
-    yield from broken
-
-
-class Message(NamedTuple):
-    """One message of a chat in a JSON document."""
-
-    place: str
-    head: dict[str, Any]
-    """The fields of its chat beside the messages, as far as they are read: the same object for all of a chat."""
-    value: Any
-
-
-def each_message(member: Member) -> Iterator[Message | Fault]:
-    """Yield the messages of a JSON file that is a list of them, one chat, or a list of chats."""
-    chat: Path | None = None
-    head: dict[str, Any] = {}
-    for part in each_part(member):
-        if isinstance(part, Fault):
-            yield part
-            continue
-        above = part.path[:3] if part.path[0] in ("chats", "left_chats") else ()
-        if above != chat:
-            chat, head = above, {}
-        match part.path[len(above) :]:
-            case (*_, int(number)):
-                where = f" {above[0]} {int(above[2]) + 1}" if above else ""
-                yield Message(f"{member.name}:{where} message {number + 1}", head, part.value)
-            case ("messages",):
-                yield Fault(member.name, "messages is no list")
-            case (name, *_):
-                head[str(name)] = part.value
 
 
 # Fields that may be missing

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TextIO
 
 from ..errors import TransferError
 from .files import UNREADABLE, Member
+from .shapes import Fault
 
 MAX_LINE_BYTES = 128 * 1024**2
 """Longest line: the longest text that can be stored, 16 MB, every letter of it written as an escape."""
@@ -104,26 +105,38 @@ class Part(NamedTuple):
     """A `BadJson` in place of the rest of a document that cannot be read."""
 
 
-def read_parts(stream: TextIO, opens: Callable[[Path], bool]) -> Iterator[Part]:
-    """Yield the values of a document; lists and objects whose path `opens` says are opened, others come whole."""
+def _opens(path: Path) -> bool:
+    """Return whether the value at a path of a document is read part by part."""
+    match path:
+        case () | ("messages" | "conversations" | "chats" | "left_chats",):
+            return True
+        case ("chats" | "left_chats", "list"):
+            return True
+        case ("chats" | "left_chats", "list", int()) | ("chats" | "left_chats", "list", int(), "messages"):
+            return True
+    return False
+
+
+def read_parts(stream: TextIO) -> Iterator[Part]:
+    """Yield the values of a document: the elements of lists of chats and messages, other values whole."""
     text = stream.read(WHOLE_CHARS + 1).lstrip(_BLANK)
     if not text:
         return
     value = read_value(text.rstrip(_BLANK)) if len(text) <= WHOLE_CHARS else BadJson("it is large")
     if not isinstance(value, BadJson):
-        yield from _walk((), value, opens)
+        yield from _walk((), value)
     elif value.is_deep:
         yield Part((), BadJson("it is nested too deeply"))
     else:
-        yield from _stream(text, stream, opens)
+        yield from _stream(text, stream)
 
 
-def _walk(path: Path, value: Any, opens: Callable[[Path], bool]) -> Iterator[Part]:
-    if not isinstance(value, (dict, list)) or not opens(path):
+def _walk(path: Path, value: Any) -> Iterator[Part]:
+    if not isinstance(value, (dict, list)) or not _opens(path):
         yield Part(path, value)
         return
     for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        yield from _walk((*path, step), inner, opens)
+        yield from _walk((*path, step), inner)
 
 
 class _Bytes:
@@ -139,7 +152,7 @@ class _Bytes:
         return (text or self._stream.read(size)).encode("utf-8", "surrogatepass")
 
 
-def _stream(text: str, rest: TextIO, opens: Callable[[Path], bool]) -> Iterator[Part]:
+def _stream(text: str, rest: TextIO) -> Iterator[Part]:
     try:
         import ijson  # noqa: PLC0415 - an extra, which large and broken documents alone need
     except ImportError:
@@ -148,12 +161,12 @@ def _stream(text: str, rest: TextIO, opens: Callable[[Path], bool]) -> Iterator[
         return
     events = ijson.basic_parse(_Bytes(text, rest), use_float=True)
     try:
-        yield from _parts(events, ijson.ObjectBuilder, opens)
+        yield from _parts(events, ijson.ObjectBuilder)
     except (ijson.JSONError, ValueError, RecursionError):
         yield Part((), BadJson("from here on the file is broken or cut off"))
 
 
-def _parts(events: Iterable[tuple[str, Any]], builder: Any, opens: Callable[[Path], bool]) -> Iterator[Part]:
+def _parts(events: Iterable[tuple[str, Any]], builder: Any) -> Iterator[Part]:
     """Yield the values that events make; `builder` makes those that come whole."""
     path: list[str | int] = []
     building: Any = None
@@ -173,10 +186,55 @@ def _parts(events: Iterable[tuple[str, Any]], builder: Any, opens: Callable[[Pat
         else:
             if path and isinstance(path[-1], int):
                 path[-1] += 1
-            if is_start and opens(tuple(path)):
+            if is_start and _opens(tuple(path)):
                 path.append("" if event == "start_map" else -1)
             elif is_start:
                 building, depth = builder(), 1
                 building.event(event, value)
             else:
                 yield Part(tuple(path), value)
+
+
+def each_part(member: Member) -> Iterator[Part | Fault]:
+    """Yield the parts of a JSON file; what is wrong in it as a fault, in its place."""
+    broken: list[Fault] = []
+    with member.guarded(broken) as text:
+        for part in read_parts(text):
+            if isinstance(part.value, BadJson):
+                steps = [str(step + 1) if isinstance(step, int) else str(step)[:40] for step in part.path]
+                yield Fault(": ".join(filter(None, (member.name, " ".join(steps)))), part.value.reason)
+            elif not part.path:
+                yield Fault(member.name, "it holds neither a list nor an object")
+            else:
+                yield part
+    yield from broken
+
+
+class Message(NamedTuple):
+    """One message of a chat in a JSON document."""
+
+    place: str
+    head: dict[str, Any]
+    """The fields of its chat beside the messages, as far as they are read: the same object for all of a chat."""
+    value: Any
+
+
+def each_message(member: Member) -> Iterator[Message | Fault]:
+    """Yield the messages of a JSON file that is a list of them, one chat, or a list of chats."""
+    chat: Path | None = None
+    head: dict[str, Any] = {}
+    for part in each_part(member):
+        if isinstance(part, Fault):
+            yield part
+            continue
+        above = part.path[:3] if part.path[0] in ("chats", "left_chats") else ()
+        if above != chat:
+            chat, head = above, {}
+        match part.path[len(above) :]:
+            case (*_, int(number)):
+                where = f" {above[0]} {int(above[2]) + 1}" if above else ""
+                yield Message(f"{member.name}:{where} message {number + 1}", head, part.value)
+            case ("messages",):
+                yield Fault(member.name, "messages is no list")
+            case (name, *_):
+                head[str(name)] = part.value

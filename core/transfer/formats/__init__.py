@@ -18,9 +18,8 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from ...errors import TransferError
-from ..fields import each_part
 from ..files import MAX_BYTES, Export, Member
-from ..json_values import BadJson, Part, read_value
+from ..json_values import BadJson, Part, each_part, read_value
 from ..shapes import Fault, Left, Read, Reading
 from . import branches, declared, messengers, records, sillytavern, whatsapp
 

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from ...stories.table_imported import NOTHING, Alternative, Beside
 from ...text.folding import clean
 from ...text.replies import strip_thoughts
-from ..fields import MESSAGE_ID_BYTES, build_metadata, dict_at, each_part, files_of, id_at, list_at, text_at, time_at
+from ..fields import MESSAGE_ID_BYTES, build_metadata, dict_at, files_of, id_at, list_at, text_at, time_at
 from ..files import Member
+from ..json_values import each_part
 from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Note, Read, Reading, Room, Speaker
 
 NO_TIME = "messages of conversations that say no time, given that of the file"
@@ -315,6 +316,8 @@ _CLAUDE = Speaker("claude", "Claude", is_assistant=True)
 _OF_CLAUDE = frozenset({"chat_messages", "conversations_memory", "project_memories", "docs", "prompt_template"})
 _HEADING = re.compile(r"(?:#{1,6}\s+(?P<marked>.+?)\s*#*|\*\*(?P<bold>[^*\n]{1,120})\*\*:?)\s*\Z")
 _PIECE_CHARS = 4000
+
+
 _UNSUPPORTED = re.compile(r"```\s*This block is not supported on your current device yet\.\s*```")
 """What stands in the plain text of a message in place of what a tool did."""
 

@@ -13,8 +13,6 @@ from ..fields import (
     build_metadata,
     count_at,
     dict_at,
-    each_message,
-    each_part,
     files_of,
     id_at,
     list_at,
@@ -22,6 +20,7 @@ from ..fields import (
     time_at,
 )
 from ..files import Member
+from ..json_values import each_message, each_part
 from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
 
 

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from core.transfer import json_values
-from core.transfer.fields import opens
 from core.transfer.files import Export
 from core.transfer.formats import READERS, ChatFiles
 from core.transfer.json_values import BadJson, Part, read_parts
@@ -99,21 +98,21 @@ def test_parts_are_the_same_whole_and_one_by_one(monkeypatch: pytest.MonkeyPatch
         "none": [],
     }
     text = json.dumps(value)
-    whole = list(read_parts(io.StringIO(text), opens))
+    whole = list(read_parts(io.StringIO(text)))
     monkeypatch.setattr(json_values, "WHOLE_CHARS", 10)
-    assert list(read_parts(io.StringIO("\ufeff" + text), opens)) == whole
+    assert list(read_parts(io.StringIO("\ufeff" + text))) == whole
     assert Part(("messages", 1), value["messages"][1]) in whole and Part(("x",), 12345) in whole
     assert Part(("chats", "list", 0, "messages", 1), {"a": []}) in whole
 
 
 def test_what_stands_before_the_broken_place_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     """And the rest is one fault, whether ijson is there or not."""
-    parts = list(read_parts(io.StringIO('[{"a": "}]"}, {"d": 1}, {"b": tru}, {"e": 2}]'), opens))
+    parts = list(read_parts(io.StringIO('[{"a": "}]"}, {"d": 1}, {"b": tru}, {"e": 2}]')))
     assert [part.value for part in parts] == [{"a": "}]"}, {"d": 1}, BROKEN]
-    cut = list(read_parts(io.StringIO('[{"a": 1}, {"d"'), opens))
+    cut = list(read_parts(io.StringIO('[{"a": 1}, {"d"')))
     assert [part.value for part in cut] == [{"a": 1}, BROKEN]
     monkeypatch.setitem(sys.modules, "ijson", None)
-    (part,) = read_parts(io.StringIO('[{"a": 1}, {"d"'), opens)
+    (part,) = read_parts(io.StringIO('[{"a": 1}, {"d"'))
     assert isinstance(part.value, BadJson) and "prompt-engine[import]" in part.value.reason
 
 
