@@ -354,6 +354,7 @@ def test_l41_a_character_book(db: Database) -> None:
     ]  # fmt: skip
     rows = {row.content: row for row in _stored(db, scope)}
     assert json.loads(rows["entry 5"].tags) == ["key5", "more"]
+    assert (rows["entry 6"].kind, rows["entry 6"].pinned, rows["entry 4"].pinned) == ("saved", 1, 0)
     metadata = {n: json.loads(rows[f"entry {n}"].metadata) for n in (4, 5, 6)}
     assert [(m["disabled"], m["constant"]) for m in metadata.values()] == [(False, False), (True, False), (False, True)]
     assert metadata[5]["patterns"] == ["/re/i"] and metadata[5]["book"] == "Lore" and metadata[5]["uid"] == 105
