@@ -28,14 +28,7 @@ KEY_BYTES = {"persona": 64, "conversation": 512, "participant": 255, "server": 1
 def key_text(value: object, field: str, limit_bytes: int, *, required: bool = False) -> str:
     """Return an id as text: numbers in decimal, everything else as it is, never trimmed or folded.
 
-    Args:
-        value: text, or an int, which is written in decimal.
-        field: the name used in the error.
-        limit_bytes: most UTF-8 bytes.
-        required: refuse a blank id.
-
-    Raises:
-        MessageError: another type, over `limit_bytes`, a NUL inside, a lone surrogate, or blank where required.
+    A MessageError names the `field`: another type, too long, a NUL inside, a lone surrogate, or blank where required.
 
     >>> key_text(42, "chat_id", 255), key_text("u1 ", "user_id", 255)
     ('42', 'u1 ')
@@ -124,15 +117,7 @@ _current: ContextVar[Scope | None] = ContextVar("prompt_engine_scope", default=N
 
 @contextmanager
 def use_scope(scope: Scope) -> Iterator[Scope]:
-    """Make `scope` the one that functions use in this context when none is passed.
-
-    It raises nothing.
-
-    Args:
-        scope: who is asking; it counts in this thread or task, and in those it starts with its context.
-
-    Returns:
-        A context manager that gives the scope.
+    """Make `scope` the one that functions use when none is passed, in this thread or task and those it starts.
 
     >>> from prompt_engine import Scope, use_scope
     >>> with use_scope(Scope("iris", conversation="telegram/42")) as here:
