@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, null, select
+from sqlalchemy import Connection, select
 
 from ..database import sources
-from ..database.dialects import Key
 from ..database.engine import Database
-from ..database.schema import conversations
 from ..database.sources import SourceTable
 from ..database.stored_values import read_time
 from ..index import entries as index_entries
@@ -25,7 +23,9 @@ from ..tags import table as tags
 from ..tags.rules import stored_form
 from ..text.hits import stored_tags
 from . import table as audience_table
+from . import table_conversations
 from .rules import AudienceKey, split_key
+from .table_conversations import Place
 
 RANGE = 200
 """Rows indexed in one transaction."""
@@ -52,16 +52,19 @@ def _personas(source: SourceTable) -> Any:
 
 
 def _index_range(db: Database, source: SourceTable, persona: str, connection: Connection) -> int:
-    # Readers and writers of the same rows end up one behind the other: who comes second finds none.
-    inserted = connection.execute(_inserted(source, db.family), {"persona": persona})
-    rows = [dict(row._mapping) for row in inserted]
-    if not rows:
-        return 0
-    audiences = _find_audiences(connection, db, persona, [_conversation_of(source, row) for row in rows])
+    c = source.table.c
+    inserted = select(source.table).where(c.persona_id == persona, c.indexed == 0).order_by(c.id).limit(RANGE)
+    # Two who index the same rows end up one behind the other: who comes second finds none.
+    held = inserted if db.family == "sqlite" else inserted.with_for_update()
+    rows = [dict(row._mapping) for row in connection.execute(held)]
+    keys = {_conversation_of(source, row) for row in rows}
+    places = {key: _find_place(connection, db, persona, key) for key in keys}
     uses = Counter[str]()
     for row in rows:
-        audience = row["audience_id"] or audiences[_conversation_of(source, row)]
-        columns = _complete(db, source, row) | {"audience_id": audience, "indexed": 1}
+        place = places[_conversation_of(source, row)]
+        columns = _complete(db, source, row) | {"audience_id": row["audience_id"] or place.audience_id, "indexed": 1}
+        if place.local_only and "local_only" in row:
+            columns["local_only"] = 1
         connection.execute(
             change_row(source, tuple(sorted(columns))), {"whose": persona, "which": row["id"], **columns}
         )
@@ -72,30 +75,12 @@ def _index_range(db: Database, source: SourceTable, persona: str, connection: Co
     return len(rows)
 
 
-@lru_cache(maxsize=8)
-def _inserted(source: SourceTable, family: str) -> Any:
-    c = source.table.c
-    texts = list_texts(source)
-    beside = [c[name] for name in _FACTS if name in c and name not in {text.name for text in texts}]
-    found_tags = (null() if source.tags is None else source.tags).label("found_tags")
-    rows = select(c.id, c.audience_id, c.timestamp, *texts, *beside, found_tags)
-    rows = rows.where(c.persona_id == bindparam("persona", type_=Key(64)), c.indexed == 0)
-    rows = rows.order_by(c.id).limit(RANGE)
-    return rows if family == "sqlite" else rows.with_for_update()
-
-
-_FACTS = (
-    "conversation_key", "interface_path", "interface", "chat_id", "thread_id", "sender_id", "role", "created_at",
-)  # fmt: skip
-"""Columns that say where a row belongs, as far as its table has them."""
-
-
 def _complete(db: Database, source: SourceTable, row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns that follow from the row."""
     at = read_time(row["timestamp"]) or db.clock()
     columns = {"timestamp": at, **derive_columns([row[text.name] for text in list_texts(source)])}
     if source.tags is not None:
-        columns[source.tags.name] = stored_form(stored_tags(row["found_tags"]))[0]
+        columns[source.tags.name] = stored_form(stored_tags(row[source.tags.name]))[0]
     if "created_at" in row and row["created_at"] is None:
         columns["created_at"] = at
     if source is sources.CHAT:
@@ -115,15 +100,12 @@ def _conversation_of(source: SourceTable, row: Mapping[str, Any]) -> str:
     return "/".join(filter(None, (row["interface"], row["chat_id"], row["thread_id"])))
 
 
-def _find_audiences(connection: Connection, db: Database, persona: str, keys: Sequence[str]) -> dict[str, int]:
-    """Return the audience of each conversation, that of the whole persona where it is not known."""
-    c = conversations.c
-    known = select(c.conversation_key, c.audience_id).where(c.persona_id == persona, c.conversation_key.in_(set(keys)))
-    audiences = {row[0]: int(row[1]) for row in connection.execute(known)}
-    if any(key not in audiences for key in keys):
-        whole = audience_table.find_or_make(connection, db, persona, AudienceKey("persona"))
-        audiences |= {key: whole for key in keys if key not in audiences}
-    return audiences
+def _find_place(connection: Connection, db: Database, persona: str, conversation: str) -> Place:
+    """Return where rows of a conversation belong: in the whole persona where it is not known."""
+    facts = table_conversations.find(connection, persona, conversation)
+    if facts is not None:
+        return Place(facts.audience_id, facts.local_only)
+    return Place(audience_table.find_or_make(connection, db, persona, AudienceKey("persona")))
 
 
 def participant_of(conversation: str, speaker: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from core.database.schema import (
     tags,
 )  # fmt: skip
 from core.db import check_server, reindex
+from core.privacy import set_conversation_local_only
 from core.scope import Scope
 from tests.store.search_world import NOW, find, memory, open_quick, said
 from tests.store.world import verify_index
@@ -119,6 +121,18 @@ def test_d40_a_row_of_a_known_conversation_is_seen_there_alone(db: Database) -> 
     hits = find(db, Scope(conversation="tg/9", participant="tg/9"), keywords=["hidden"])
     assert hits == []
     assert len(find(db, scope, keywords=["hidden"])) == 1
+
+
+def test_f18_a_row_of_a_local_conversation_stays_on_this_machine(db: Database) -> None:
+    """Of an item too, which has a mark of its own."""
+    scope = Scope(conversation="tg/7", participant="tg/7", privacy="direct")
+    said(db, scope, [("we talk about whales", NOW)], "tg/7")
+    set_conversation_local_only("tg/7", db=db, scope=scope)
+    run_sql(db, "INSERT INTO memories (content, conversation_key) VALUES ('the walrus is hidden', 'tg/7')")
+    assert external_rows.index_all_rows(db) == 1
+    assert find(db, scope, keywords=["walrus"]) == []
+    assert len(find(db, replace(scope, destination="local"), keywords=["walrus"])) == 1
+    assert verify_index(db) == []
 
 
 def test_d40_a_broken_value_does_not_keep_the_others_out(db: Database) -> None:
