@@ -134,7 +134,7 @@ def list_jobs(run: Run) -> None:
 
     asking = run.asking()
     queue: dict[str, Any] = {"persona": asking["scope"].persona, "counts": jobs.count_operations(**asking)}
-    for state in ("in_progress", "retrying", "failed"):
+    for _, state, _ in _LISTED:
         queue[state] = jobs.list_operations(state, limit=_SHOWN, **asking)
     run.answer(queue, lambda: _print_queue(run, queue))
 
@@ -150,24 +150,21 @@ def _print_queue(run: Run, queue: dict[str, Any]) -> None:
         return
     numbers = [(kind, state, number) for kind, states in counts.items() for state, number in states.items()]
     output.table(("type", "state", "operations"), numbers, right=(2,))
-    _print_operations("Running", queue["in_progress"], "since", "updated_at")
-    _print_operations("Tried again", queue["retrying"], "next try", "available_at")
-    _print_operations("Failed", queue["failed"], "at", "updated_at")
+    for title, state, moment in _LISTED:
+        if queue[state]:
+            output.heading(f"{title} (times in UTC)")
+            names = ("id", "type", "conversation", "tries", moment, "error")
+            output.show([{name: row[name] for name in names} for row in queue[state]])
     if queue["failed"]:
         output.say("`prompt-engine jobs retry ID` puts one back into the queue, `jobs retry --all` all of them.")
 
 
-def _print_operations(title: str, rows: Sequence[ListedOperation], time_title: str, field: str) -> None:
-    """Print operations with the time of one field, in UTC."""
-    if not rows:
-        return
-    output.heading(f"{title} (times in UTC)")
-    columns = ("id", "type", "conversation", "try", time_title, "reason")
-    cells = []
-    for row in rows:
-        moment = str(row.get(field))[5:16].replace("T", " ")
-        cells.append((row["id"], row["type"], row["conversation"] or "", row["tries"], moment, row["error"]))
-    output.table(columns, cells, right=(0, 3))
+_LISTED = (
+    ("Running", "in_progress", "updated_at"),
+    ("Tried again", "retrying", "available_at"),
+    ("Failed", "failed", "updated_at"),
+)
+"""What is shown of a queue: a heading, a state, and the time that says since or until when."""
 
 
 @command("jobs cancel")

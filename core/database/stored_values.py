@@ -6,7 +6,7 @@ import codecs
 import json
 import threading
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -165,23 +165,20 @@ def read_object(value: object) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
+_READERS: dict[Kind, Callable[[Any], Any]] = {"text": read_text, "number": read_number, "time": read_time}
+_SHAPES: dict[Kind, Any] = {"texts": list, "object": dict, "json": (list, dict)}
+
+
 def is_readable(value: Any, kind: Kind) -> bool:
     """Return whether a value reads as what it is, without a repair."""
     if value is None:
         return True
-    before = _repairs.count
-    if kind == "text":
-        read_text(value)
-    elif kind == "number":
-        read_number(value)
-    elif kind == "time":
-        read_time(value)
-    elif kind == "bytes":
+    if kind == "bytes":
         return isinstance(value, bytes)
-    else:
-        found = read_json(value)
-        if kind == "texts":
-            return isinstance(found, list) and all(isinstance(one, str) for one in found) and _repairs.count == before
-        if not isinstance(found, dict if kind == "object" else (dict, list)):
-            return False
-    return _repairs.count == before
+    before = _repairs.count
+    reader: Callable[[Any], Any] = _READERS.get(kind, read_json)
+    content = reader(value)
+    is_fitting = isinstance(content, _SHAPES.get(kind, object))
+    if kind == "texts":
+        is_fitting = is_fitting and all(isinstance(each, str) for each in content)
+    return is_fitting and _repairs.count == before

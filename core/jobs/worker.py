@@ -127,10 +127,13 @@ class Worker:
             for persona in tuple(waiting):
                 if self._stopped.is_set():
                     return begun
-                if run_next(self._db, persona, self._settings, self._model, self._on_done) is None:
+                report = run_next(self._db, persona, self._settings, self._model)
+                if report is None:
                     waiting.remove(persona)
-                else:
-                    begun += 1
+                    continue
+                begun += 1
+                if self._on_done is not None:
+                    self._on_done(report)
         return begun
 
     @contextmanager
@@ -215,23 +218,12 @@ def claim_next(db: Database, persona: str, types: Collection[str], *, lease_seco
     return None
 
 
-def run_next(
-    db: Database,
-    persona: str,
-    settings: GivenSettings,
-    model: Any,
-    on_done: Callable[[OperationRun], None] | None = None,
-) -> OperationRun | None:
+def run_next(db: Database, persona: str, settings: GivenSettings, model: Any) -> OperationRun | None:
     """Do the next operation of a persona and return what became of it; None when none may begin now."""
     current = settings_for(settings)
     current_model = llm.resolve(model, current, db)
     claimed = claim_next(db, persona, handlers.list_types(current), lease_seconds=LEASE_SECONDS)
-    if claimed is None:
-        return None
-    report = run_operation(db, claimed, settings=current, model=current_model)
-    if on_done is not None:
-        on_done(report)
-    return report
+    return None if claimed is None else run_operation(db, claimed, settings=current, model=current_model)
 
 
 def run_operation(db: Database, claimed: Claim, *, settings: Settings, model: Any = None) -> OperationRun:
