@@ -1,7 +1,7 @@
 # The image of `prompt-engine serve`: docs/containers.md says how it is started.
 FROM python:3.13.14-slim-trixie AS build
 WORKDIR /source
-COPY pyproject.toml README.md LICENSE config.yaml ./
+COPY pyproject.toml README.md LICENSE ./
 COPY core ./core
 COPY sql ./sql
 COPY prompts ./prompts

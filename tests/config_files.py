@@ -51,9 +51,8 @@ The highest level that has a value wins:
 With 4 in the file and 2 in the environment the value is 2; without the variable it is 4. Values are looked up at every
 call: a change acts on the next call, of every process that reads the file.
 
-The file is the one named by the variable `CONFIG_FILE`, else `config.yaml` in the working directory, else the one that
-comes with the package, in which every line is a comment. Besides `CONTEXT_VERBOSITY` it may say `context_verbosity` or
-`contextVerbosity`.
+The file is the one named by the variable `CONFIG_FILE`, else `config.yaml` in the working directory. Besides
+`CONTEXT_VERBOSITY` it may say `context_verbosity` or `contextVerbosity`.
 
 ## What may be written
 

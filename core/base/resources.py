@@ -1,4 +1,4 @@
-"""Finds `prompts/`, `sql/` and `config.yaml`, in a checkout and in an installed wheel alike."""
+"""Finds `prompts/` and `sql/`, in a checkout and in an installed wheel alike."""
 
 from __future__ import annotations
 
