@@ -100,7 +100,7 @@ def memory_search(speaker: Speaker, asked: schemas.SearchArguments) -> dict[str,
     if not asked.query.strip() and not asked.tags:
         raise MessageError("query is blank. Give query, tags, or both.", fields=("query",))
     try:
-        found = search_memories(
+        rows = search_memories(
             query=asked.query or None,
             tags=asked.tags or None,
             since=asked.since or None,
@@ -112,14 +112,14 @@ def memory_search(speaker: Speaker, asked: schemas.SearchArguments) -> dict[str,
         raise MessageError(str(error)) from None
     hits = [
         {
-            "id": hit["id"],
-            "source": hit["source"],
-            "timestamp": hit["timestamp"],
-            "speaker": speaker.name_person(hit.get("speaker") or ""),
-            "text": hit["snippet"],
-            "tags": hit["tags"],
+            "id": row["id"],
+            "source": row["source"],
+            "timestamp": row["timestamp"],
+            "speaker": speaker.name_person(row.get("speaker") or ""),
+            "text": row["snippet"],
+            "tags": row["tags"],
         }
-        for hit in found
+        for row in rows
     ]
     return {"count": len(hits), "hits": hits}
 

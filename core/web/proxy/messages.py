@@ -42,10 +42,10 @@ def split_persona_line(messages: Any) -> tuple[str, Any]:
     for index, message in enumerate(messages if isinstance(messages, list) else ()):
         if isinstance(message, dict) and message.get("role") in ("system", "developer"):
             text = read_text(message.get("content"))
-            if found := _PERSONA.search(text):
-                left = text[: found.start()] + text[found.end() :]
+            if match := _PERSONA.search(text):
+                left = text[: match.start()] + text[match.end() :]
                 kept = [{**message, "content": left}] if left.strip() else []
-                return found[1], [*messages[:index], *kept, *messages[index + 1 :]]
+                return match[1], [*messages[:index], *kept, *messages[index + 1 :]]
     return "", messages
 
 

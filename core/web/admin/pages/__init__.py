@@ -47,30 +47,30 @@ def _refuse_address(_: Page) -> Response:
 
 
 SCREENS: Mapping[str, Screen] = {
-    "/memory": memory.listing,
-    "/memory/item": memory.item,
+    "/memory": memory.list_items,
+    "/memory/item": memory.show_item,
     "/conversations": people.list_conversations,
     "/conversations/one": people.show_conversation,
     "/people": people.list_people,
     "/people/one": people.show_person,
-    "/upkeep": upkeep.listing,
-    "/programs": programs.listing,
-    "/why": why.show,
+    "/upkeep": upkeep.show_upkeep,
+    "/programs": programs.list_programs,
+    "/why": why.show_form,
     "/{path:path}": _refuse_address,
 }
 CHANGES: Mapping[str, Screen] = {
     "/forget": people.forget_all,
-    "/memory/row": memory.row,
-    "/memory/bulk": memory.bulk,
-    "/memory/edit": memory.edit,
-    "/memory/add": memory.add,
-    "/memory/classify": memory.classify,
-    "/upkeep/change": upkeep.change,
-    "/upkeep/run": upkeep.run,
-    "/upkeep/release": upkeep.release,
-    "/why": why.ask,
-    "/programs/answer": programs.answer,
-    "/programs/revoke": programs.revoke,
+    "/memory/row": memory.change_item,
+    "/memory/bulk": memory.change_items,
+    "/memory/edit": memory.edit_item,
+    "/memory/add": memory.add_item,
+    "/memory/classify": memory.classify_item,
+    "/upkeep/change": upkeep.change_operation,
+    "/upkeep/run": upkeep.run_action,
+    "/upkeep/release": upkeep.release_row,
+    "/why": why.explain_message,
+    "/programs/answer": programs.answer_request,
+    "/programs/revoke": programs.revoke_token,
 }
 """What the forms post to."""
 

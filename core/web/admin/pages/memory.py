@@ -53,7 +53,7 @@ class Listed(BaseModel):
     edit: Id = 0
 
 
-def listing(page: Page) -> Response:
+def list_items(page: Page) -> Response:
     search = page.read(Search)
     items_page = find_items(page, search)
     if not items_page["items"] and items_page["total"]:
@@ -92,7 +92,7 @@ class OneItem(BaseModel):
     edit: bool = False
 
 
-def item(page: Page) -> Response:
+def show_item(page: Page) -> Response:
     asked = page.read(OneItem)
     row = lifelong.get_item(asked.id, **page.operating())
     return page.render(
@@ -164,21 +164,21 @@ class Chosen(BaseModel):
     tags: Words = []
 
 
-def row(page: Page) -> Response:
+def change_item(page: Page) -> Response:
     """Delete, restore, pin or unpin the one item whose button was pressed."""
     for action in ("delete", "restore", "pin", "unpin"):
         if ids := split_ids(page.field(action)):
-            return _change_items(page, action, ids)
+            return _apply_action(page, action, ids)
     raise Refused(422, "No item was named. Press a button beside one.")
 
 
-def bulk(page: Page) -> Response:
+def change_items(page: Page) -> Response:
     """Do to every chosen item what the pressed button says."""
     form = page.read(Chosen)
-    return _change_items(page, form.action, list(dict.fromkeys(form.ids)), form.tags)
+    return _apply_action(page, form.action, list(dict.fromkeys(form.ids)), form.tags)
 
 
-def _change_items(page: Page, action: str, ids: list[int], tags: Sequence[str] = ()) -> Response:
+def _apply_action(page: Page, action: str, ids: list[int], tags: Sequence[str] = ()) -> Response:
     asking, result = page.operating(), BulkResult(0)
     if action not in _NOTES:
         raise Refused(422, "The form named no action. Press one of its buttons.")
@@ -211,7 +211,7 @@ class NewItem(BaseModel):
     conversation: Key | None = None
 
 
-def add(page: Page) -> Response:
+def add_item(page: Page) -> Response:
     new = page.read(NewItem)
     entry = {
         **new.model_dump(exclude={"participant", "conversation"}, exclude_none=True),
@@ -233,13 +233,13 @@ class ItemForm(BaseModel):
     new_content: str = ""
 
 
-def classify(page: Page) -> Response:
+def classify_item(page: Page) -> Response:
     form = page.read(ItemForm)
     done = lifelong.classify_items([form.id], form.kind, form.importance, **page.operating())
     return page.redirect(page.url("memory/item", id=form.id, note="classified", count=str(done.count)))
 
 
-def edit(page: Page) -> Response:
+def edit_item(page: Page) -> Response:
     form = page.read(ItemForm)
     if not form.new_content:
         raise Refused(422, "The text is blank. Write one, or delete the item.")

@@ -22,7 +22,7 @@ class Query(BaseModel):
     note: str = ""
 
 
-def listing(page: Page) -> Response:
+def list_programs(page: Page) -> Response:
     query = page.read(Query)
     text = query.ask
     listed = tokens.list_tokens(**page.asking())
@@ -45,7 +45,7 @@ def listing(page: Page) -> Response:
 _SAID = {"revoked": "Revoked: the program is refused from now on.", "ended": "Nothing changed: it was revoked before."}
 
 
-def answer(page: Page) -> Response:
+def answer_request(page: Page) -> Response:
     """Send the browser back to a program, with a code or a refusal."""
     asked, provider = _find_request(page, page.field("ask")), page.context.oauth
     if not page.field("allow"):
@@ -58,7 +58,7 @@ def answer(page: Page) -> Response:
     return guard.lead_to(provider.allow(asked, scope.persona, participant), "Back to the program")
 
 
-def revoke(page: Page) -> Response:
+def revoke_token(page: Page) -> Response:
     chosen = split_ids(page.field("revoke"))
     done = bool(chosen) and tokens.revoke_token(chosen[0], **page.asking())
     return page.redirect(page.url("programs", note="revoked" if done else "ended"))

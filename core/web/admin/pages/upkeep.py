@@ -34,7 +34,7 @@ class Query(BaseModel):
     note: str = ""
 
 
-def listing(page: Page) -> Response:
+def show_upkeep(page: Page) -> Response:
     asked = page.read(Query)
     counted = jobs.count_operations(**page.asking()).values()
     counts = {state: sum(states.get(state, 0) for states in counted) for state in STATES}
@@ -73,7 +73,7 @@ _SAID = {
 }
 
 
-def change(page: Page) -> Response:
+def change_operation(page: Page) -> Response:
     if ids := split_ids(page.field("cancel")):
         note = "cancelled" if jobs.cancel(ids[:1], **page.asking()) else "ended"
     elif ids := split_ids(page.field("retry")):
@@ -84,7 +84,7 @@ def change(page: Page) -> Response:
     return page.redirect(page.url("upkeep", note=note, state=page.field("state")))
 
 
-def release(page: Page) -> Response:
+def release_row(page: Page) -> Response:
     """Let one row that the screening hook flagged be found, or delete it for good."""
     action = "delete" if page.field("delete") else "release"
     source, _, number = page.field(action).partition(":")
@@ -99,7 +99,7 @@ def release(page: Page) -> Response:
 # What is started by hand: consolidation, pruning
 
 
-def run(page: Page) -> Response:
+def run_action(page: Page) -> Response:
     action, model = page.field("action"), page.context.model
     if action == "consolidate":
         done = lifelong.trigger_memory_consolidation(REASON, model=model, **page.asking())

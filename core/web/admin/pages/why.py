@@ -34,11 +34,11 @@ class Question(BaseModel):
     limit_tokens: Size | None = None
 
 
-def show(page: Page) -> Response:
+def show_form(page: Page) -> Response:
     return page.render(TEMPLATE, title="Why", screen="why", given=Question(), shown=None, problem="")
 
 
-def ask(page: Page) -> Response:
+def explain_message(page: Page) -> Response:
     """Return the form with the prompt of its message. Nothing is stored."""
     asked = page.read(Question)
     if not asked.text:
@@ -100,19 +100,19 @@ def _build_shown(page: Page, prompt: dict[str, Any], report: dict[str, Any], mes
 
 def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the hits of the search, best first, with their texts, their reasons and whether they are in the prompt."""
-    kept = {(hit["source"], hit["id"]): hit for hit in prompt.get("context", {}).get("memories") or ()}
+    in_prompt = {(hit["source"], hit["id"]): hit for hit in prompt.get("context", {}).get("memories") or ()}
     hits = (report.get("search") or {}).get("hits", ())
-    others = [hit["id"] for hit in hits if hit["source"] == "memories" and ("memories", hit["id"]) not in kept]
+    others = [hit["id"] for hit in hits if hit["source"] == "memories" and ("memories", hit["id"]) not in in_prompt]
     texts = {("memories", row_id): text for row_id, text in table_figures.texts(page.db, page.persona, others).items()}
-    chosen = []
+    shown = []
     for hit in sorted(hits, key=lambda each: int(each["rank"])):
         key = (hit["source"], hit["id"])
-        row = kept.get(key)
+        row = in_prompt.get(key)
         text = row["snippet"] if row else texts.get(key, "")
         reasons = list_reasons(hit.get("reasons") or {})
         at = row["timestamp"] if row else ""
-        chosen.append({**hit, "is_kept": row is not None, "text": text, "timestamp": at, "reasons": reasons})
-    return chosen
+        shown.append({**hit, "is_kept": row is not None, "text": text, "timestamp": at, "reasons": reasons})
+    return shown
 
 
 def list_reasons(reasons: Mapping[str, float]) -> list[tuple[str, float, float]]:
