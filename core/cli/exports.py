@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, BinaryIO, cast
 
 from typer import Argument, BadParameter, Option
 
@@ -14,9 +16,6 @@ from ..errors import TransferError
 from . import output
 from .memory import name_near
 from .run import ForceOption, LocalOption, Run, ServerOption, command, refusals
-
-if TYPE_CHECKING:
-    from ..transfer.items import ItemExport
 
 _STDOUT = "-"
 _FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -98,16 +97,11 @@ def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:
     rows = read_rows(run.db, run.scope().persona, person)
     if not any(rows.values()):
         raise TransferError(f"{name_near(run, 'participant', person)} A person is named by its key interface/id.")
-    from ..transfer.exports import write_whole
-
     value = {"person": person, "persona": run.scope().persona, "tables": rows}
-    if str(file) == _STDOUT:
-        output.print_json(value)
-        return
-    with write_whole(file, overwrite=force) as stream:
+    with _open(file, force=force) as stream:
         stream.write((json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n").encode())
-    counts = {name: len(each) for name, each in rows.items()}
-    run.answer({"file": str(file), "rows": counts})
+    if str(file) != _STDOUT:
+        run.answer({"file": str(file), "rows": {name: len(each) for name, each in rows.items()}})
 
 
 # Memory items
@@ -120,46 +114,39 @@ def _export_items(
 
     A file holds no more than `import` takes; what follows goes into further files with a number in their names.
     """
-    from ..transfer.items import formats
+    from ..transfer.items import export_items
+    from ..transfer.items.formats import MAX_BYTES, MAX_ITEMS
 
-    fmt = format_name or _FORMATS.get(file.suffix.lower(), "json")
-    kinds = None if kind is None else [each.strip() for each in kind.split(",")]
+    options: Any = {"fmt": format_name or _FORMATS.get(file.suffix.lower(), "json"), "max_bytes": MAX_BYTES}
+    options |= {"kind": None if kind is None else [each.strip() for each in kind.split(",")]}
+    options |= {"db": run.db, "scope": run.scope()}
+    count, after = 0, None
+    names: list[str] = []
     with refusals(), output.bar() as bar:
-        if str(file) == _STDOUT:
-            exported = _export_part(run, kinds, fmt, limit or formats.MAX_ITEMS, None)
-            sys.stdout.writelines(exported)
-            count, after = exported.count, exported.next_after
-        else:
-            count, after, written = _write_files(run, file, kinds, fmt, limit, force, bar)
-            run.answer({"items": count, "files": written, "more": after is not None})
+        while not names or (after is not None and str(file) != _STDOUT and (limit is None or count < limit)):
+            most = MAX_ITEMS if limit is None else min(MAX_ITEMS, limit - count)
+            exported = export_items(limit=most, after=after, **options)
+            path = file if not names else file.with_name(f"{file.stem}-{len(names) + 1}{file.suffix}")
+            with _open(path, force=force) as stream:
+                for text in exported:
+                    stream.write(text.encode())
+                    bar("writing", count + exported.count, 0)
+            names.append(str(path))
+            count, after = count + exported.count, exported.next_after
+    if str(file) != _STDOUT:
+        run.answer({"items": count, "files": names, "more": after is not None})
     if after is not None:
         output.note(f"More than these {count} are there; --limit takes more.", style="yellow")
 
 
-def _write_files(
-    run: Run, file: Path, kinds: list[str] | None, fmt: str, limit: int | None, force: bool, bar: output.Progress
-) -> tuple[int, str | None, list[str]]:
-    """Write file after file; return how many items they hold, where more would follow, and their names."""
+@contextmanager
+def _open(file: Path, *, force: bool) -> Iterator[BinaryIO]:
+    """Yield a stream into the file, which appears whole or not at all; `-` is stdout."""
     from ..transfer.exports import write_whole
-    from ..transfer.items import formats
 
-    count, after = 0, None
-    names: list[str] = []
-    while not names or (after is not None and (limit is None or count < limit)):
-        left = formats.MAX_ITEMS if limit is None else min(formats.MAX_ITEMS, limit - count)
-        exported = _export_part(run, kinds, fmt, left, after)
-        path = file if not names else file.with_name(f"{file.stem}-{len(names) + 1}{file.suffix}")
-        with write_whole(path, overwrite=force) as stream:
-            for text in exported:
-                stream.write(text.encode())
-                bar("writing", count + exported.count, 0)
-        names.append(str(path))
-        count, after = count + exported.count, exported.next_after
-    return count, after, names
-
-
-def _export_part(run: Run, kinds: list[str] | None, fmt: str, limit: int, after: str | None) -> ItemExport:
-    from ..transfer.items import export_items, formats
-
-    options: Any = {"kind": kinds, "fmt": fmt, "limit": limit, "after": after, "max_bytes": formats.MAX_BYTES}
-    return export_items(**options, db=run.db, scope=run.scope())
+    if str(file) == _STDOUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with write_whole(file, overwrite=force) as stream:
+        yield stream
