@@ -339,8 +339,7 @@ def relocate(
         r = source.table.c
         here = select(r.id).where(r.persona_id == persona, said_in(source, old), r.audience_id != new.audience_id)
         ids = connection.execute(here).scalars().all()
-        to = new.audience_id
-        moved = indexed.set_columns(connection, db, source, persona, ids, audience_id=to, is_local=new.local_only)
+        moved = indexed.set_columns(connection, db, source, persona, ids, audience_id=new.audience_id)
         counts[source.table.name] = moved
     counts.update(move_followers(connection, persona, new.key, new.audience_id))
     return counts

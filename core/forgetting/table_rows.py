@@ -18,7 +18,7 @@ from ..database.schema_base import metadata
 from ..database.sources import SourceTable
 from ..index import embeddings, indexed
 from ..index import table as index_table
-from ..index.indexed import Stored
+from ..index.entries import Stored
 from ..jobs import table as jobs_table
 from ..tags import table as tags_table
 

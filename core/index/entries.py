@@ -160,12 +160,32 @@ def indexed_columns(source: SourceTable) -> tuple[Any, ...]:
     )
 
 
-def entry_of(source: SourceTable, row: Any) -> Entry:
-    """Return what the search tables hold of a row with `indexed_columns`."""
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A stored row, as far as the search tables need it."""
+
+    id: int
+    audience_id: int
+    at: datetime | None
+    folded: str
+    tags: tuple[str, ...]
+    local_only: int
+    place: Place
+    findable: bool = True
+
+    def entry(self, source: SourceTable) -> Entry:
+        """Return what the search tables hold of the row."""
+        return entry(
+            source.number, self.id, self.audience_id, self.at, self.folded, self.tags, self.local_only, self.place
+        )
+
+
+def read_stored(source: SourceTable, row: Any, *, findable: bool = True) -> Stored:
+    """Return a row with the columns of `indexed_columns`."""
     folded = fold_texts(row[10:]) if row[3] is None else row[3]
-    tags = stored_tags(row[4]) if source.tags is not None else []
+    tags = tuple(stored_tags(row[4])) if source.tags is not None else ()
     place = place_of(source.number, *row[6:10])
-    return entry(source.number, row[0], row[1], row[2], folded, tags, int(row[5] or 0), place)
+    return Stored(row[0], row[1], row[2], folded, tags, int(row[5] or 0), place, findable)
 
 
 def read_entries(connection: Connection, source: SourceTable, ids: Iterable[int]) -> list[Entry]:
@@ -174,7 +194,7 @@ def read_entries(connection: Connection, source: SourceTable, ids: Iterable[int]
     made: list[Entry] = []
     for part in chunks(sorted(ids), AT_ONCE):
         chosen = select(*indexed_columns(source)).where(row.id.in_(part), source.findable).order_by(row.id)
-        made += [entry_of(source, each) for each in connection.execute(chosen)]
+        made += [read_stored(source, each).entry(source) for each in connection.execute(chosen)]
     return made
 
 
@@ -183,7 +203,7 @@ def read_audience(connection: Connection, source: SourceTable, audience: int) ->
     above = 0
     while rows := connection.execute(_next_rows(source), {"audience": audience, "above": above}).all():
         above = rows[-1][0]
-        yield from (entry_of(source, row) for row in rows)
+        yield from (read_stored(source, row).entry(source) for row in rows)
 
 
 @lru_cache(maxsize=8)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, delete, literal_column, null, select, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 
 from ..database import dialects
 from ..database.bulk import chunks
@@ -17,10 +16,9 @@ from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.sources import SourceTable, case_findable
 from ..tags import table as tags
-from ..text.hits import stored_tags
 from . import embeddings
 from . import table as search_index
-from .entries import Entry, Place, entry, fold_texts, list_texts, place_columns, place_of
+from .entries import Stored, indexed_columns, read_stored
 
 AT_ONCE = 500
 
@@ -33,75 +31,18 @@ def change_row(source: SourceTable, names: tuple[str, ...]) -> Any:
     return update(source.table).where(*whose).values({name: bindparam(name, type_=c[name].type) for name in names})
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A locked row, as far as the search tables need it."""
-
-    id: int
-    audience_id: int
-    at: datetime | None
-    folded: str
-    tags: tuple[str, ...]
-    local_only: int
-    findable: bool
-    place: Place
-
-    def entry(self, source: SourceTable) -> Entry:
-        """Return what the search tables hold of the row."""
-        return entry(
-            source.number, self.id, self.audience_id, self.at, self.folded, self.tags, self.local_only, self.place
-        )
-
-
 @lru_cache(maxsize=16)
 def _lock_statement(source: SourceTable) -> Any:
     c = source.table.c
-    tags_column = null() if source.tags is None else source.tags
-    local = c.local_only if "local_only" in c else literal_column("0", Integer())
-    return (
-        select(
-            c.id,
-            c.audience_id,
-            c.timestamp,
-            c.text_folded,
-            tags_column.label("tags"),
-            local.label("local_only"),
-            case_findable(source).label("findable"),
-            *(column.label(f"place{n}") for n, column in enumerate(place_columns(source))),
-        )
-        .where(c.persona_id == bindparam("persona"), c.id.in_(bindparam("ids", expanding=True)))
-        .order_by(c.id)
-        .with_for_update()
-    )
+    these = (c.persona_id == bindparam("persona"), c.id.in_(bindparam("ids", expanding=True)))
+    chosen = select(*indexed_columns(source), case_findable(source)).where(*these)
+    return chosen.order_by(c.id).with_for_update()
 
 
-def lock(
-    connection: Connection, source: SourceTable, persona: str, ids: Iterable[int], *, local_only: bool = False
-) -> list[Stored]:
+def lock(connection: Connection, source: SourceTable, persona: str, ids: Iterable[int]) -> list[Stored]:
     """Return the rows of these ids that exist, by id, held until the transaction ends."""
     found = connection.execute(_lock_statement(source), {"persona": persona, "ids": sorted(ids)}).all()
-    missing = [row.id for row in found if row.text_folded is None]
-    texts = _folded_anew(connection, source, persona, missing) if missing else {}
-    return [
-        Stored(
-            row.id,
-            row.audience_id,
-            row.timestamp,
-            texts.get(row.id, "") if row.text_folded is None else row.text_folded,
-            tuple(stored_tags(row.tags)) if source.tags is not None else (),
-            int(row.local_only or local_only),
-            bool(row.findable),
-            place_of(source.number, *row[7:]),
-        )
-        for row in found
-    ]
-
-
-def _folded_anew(connection: Connection, source: SourceTable, persona: str, ids: list[int]) -> dict[int, str]:
-    """Return the folded text of rows an older program wrote without it."""
-    c = source.table.c
-    chosen = select(c.id, *list_texts(source)).where(c.persona_id == persona, c.id.in_(ids))
-    return {row[0]: fold_texts(row[1:]) for row in connection.execute(chosen)}
+    return [read_stored(source, row[:-1], findable=bool(row[-1])) for row in found]
 
 
 def exchange(
@@ -138,15 +79,9 @@ def set_columns(
     source: SourceTable,
     persona: str,
     ids: Iterable[int],
-    *,
-    is_local: bool = False,
     **columns: Any,
 ) -> int:
-    """Set columns of rows, index them as they are then, and return how many there were.
-
-    Args:
-        is_local: their conversation stays on this machine.
-    """
+    """Set columns of rows, index them as they are then, and return how many there were."""
     table, changed = source.table, 0
     ready = {
         name: bindparam(f"new_{name}", value, type_=Time() if isinstance(value, datetime) else table.c[name].type)
@@ -159,7 +94,7 @@ def set_columns(
             where = (table.c.persona_id == persona, table.c.id.in_(numbers))
             connection.execute(update(table).where(*where).values(ready))
         if numbers:
-            new = lock(connection, source, persona, numbers, local_only=is_local)
+            new = lock(connection, source, persona, numbers)
             exchange(connection, db, source, old, new)
         changed += len(old)
     return changed

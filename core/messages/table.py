@@ -273,9 +273,7 @@ def _row(persona: str, row_id: int, message: NewMessage, place: table_conversati
 def rewrite_message(connection: Connection, db: Database, persona: str, line: Line, text: str) -> None:
     """Give a message that is held another text, its index rows and short-term entries too."""
     short_term_table.reword_lines(connection, persona, line.conversation, line.text, text)
-    facts = table_conversations.find(connection, persona, line.conversation)
-    is_local = facts is not None and facts.local_only
-    old = indexed.lock(connection, CHAT, persona, [line.row_id], local_only=is_local)
+    old = indexed.lock(connection, CHAT, persona, [line.row_id])
     folded = fold(text)
     values = {"message_text": text, "text_folded": folded, "content_hash": content_digest(text)}
     change = update(chat_history_cache).where(_C.persona_id == persona, _C.id == line.row_id)

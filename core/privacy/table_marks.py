@@ -117,7 +117,7 @@ def _mark_rows(
         chosen = chosen.where(c.local_only == int(not local))
     ids = connection.execute(chosen).scalars().all()
     columns = {} if source is CHAT else {"local_only": int(local)}
-    return indexed.set_columns(connection, db, source, persona, ids, is_local=local, **columns)
+    return indexed.set_columns(connection, db, source, persona, ids, **columns)
 
 
 # Texts the screening hook has flagged: stored unchanged, read by nobody until an operator releases them
