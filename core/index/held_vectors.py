@@ -62,6 +62,21 @@ class Part:
         new[1:] = (self.row_id[1:] != self.row_id[:-1]) | (self.source[1:] != self.source[:-1])
         return np.flatnonzero(new)
 
+    @cached_property
+    def rows(self) -> tuple[Any, Any, Any]:
+        """Return id, source and time of each row."""
+        return self.row_id[self.starts], self.source[self.starts], self.at_us[self.starts]
+
+    def find(self, places: Sequence[Place]) -> list[tuple[Place, int]]:
+        """Return those of the places that are here, each with the number of its row."""
+        row_id, source, _ = self.rows
+        if not len(row_id) or not places:
+            return []
+        ids = np.array([place[1] for place in places], np.int64)
+        starts, ends = np.searchsorted(row_id, ids, "left"), np.searchsorted(row_id, ids, "right")
+        here = np.flatnonzero(ends > starts).tolist()
+        return [(places[n], at) for n in here for at in range(starts[n], ends[n]) if source[at] == places[n][0]]
+
     def compare(self, asked: Any) -> Any:
         """Return the cosine of the best vector of each row."""
         values = np.empty(len(self), np.float32)
@@ -95,16 +110,6 @@ class Part:
     def chosen(self, index: Any) -> Part:
         """Return some of the vectors."""
         return Part(*(getattr(self, name)[index] for name in _ARRAYS))
-
-
-def find_rows(row_id: Any, source: Any, places: Sequence[Place]) -> list[tuple[Place, int]]:
-    """Return those of the places that are among rows, each with its number there."""
-    if not len(row_id) or not places:
-        return []
-    ids = np.array([place[1] for place in places], np.int64)
-    starts, ends = np.searchsorted(row_id, ids, "left"), np.searchsorted(row_id, ids, "right")
-    here = np.flatnonzero(ends > starts).tolist()
-    return [(places[n], at) for n in here for at in range(int(starts[n]), int(ends[n])) if source[at] == places[n][0]]
 
 
 def build_part(rows: Sequence[tuple[int, int, int, int, bytes]], dimensions: int) -> Part:

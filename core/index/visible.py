@@ -19,8 +19,6 @@ from .segment import MOST_TIMES, POSTING, Rows, as_rows, join_rows, rows_of
 
 NAME_BEGINS = 2
 """Letters by which the words of names are told apart before they are compared."""
-MOST_SPEAKERS = 300
-"""Of so many every name is compared with what is asked."""
 TAKES_PART = 0.5
 """How near other conversations of who asks are, against the one asked in."""
 _CHAT = sources.CHAT.number
@@ -340,9 +338,7 @@ class Visible(Rows):
         return [*self.table.speakers_by_value.get((field, value), ()), *fresh]
 
     def names_in(self, text: str) -> set[str]:
-        """Return the names of those whom a text may name: all, of very many those with a word that begins alike."""
-        if len(self.speakers) <= MOST_SPEAKERS:
-            return {who.name for who in self.speakers}
+        """Return the names of those whom a text may name: one of their words begins like one of its own."""
         by_beginning = self.table.names_by_beginning
         begins = {"", *(word[:NAME_BEGINS] for word in words(fold(text[:4000]), 1))}
         new = {who.name for who in self.speakers[len(self.table.speakers) :]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ..database import sources
 from ..database.dialects import microseconds
 from ..database.engine import Database
 from ..index import held_vectors
-from ..index.held_vectors import Part, find_rows
+from ..index.held_vectors import Part
 from ..llm import embedder as semantic_embedder
 from ..llm.embedder import EmbedderError
 from . import gather
@@ -47,20 +47,12 @@ LEAST_SPREAD = 0.25
 """And at least so far, of the spread of all."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Compared:
-    """Rows that were compared with the message, by id and source."""
+class _Compared(NamedTuple):
+    """Rows that were compared with the message."""
 
-    row_id: Any
-    source: Any
-    at_us: Any
+    part: Part
     like: Any
     """The cosine of the best vector of each."""
-    part: Part
-    """Their vectors."""
-
-    def find(self, places: Sequence[Place]) -> list[tuple[Place, int]]:
-        return find_rows(self.row_id, self.source, places)
 
 
 @dataclass(slots=True)
@@ -83,7 +75,7 @@ class Meanings:
     def know(self, places: Sequence[Place]) -> None:
         """Find out what the meaning of rows is worth."""
         for one in self.compared:
-            rows = one.find(places)
+            rows = one.part.find(places)
             like = self.scaled(one.like[[n for _, n in rows]]).tolist() if rows else ()
             for (place, _), worth in zip(rows, like, strict=True):
                 self.worth[place] = max(worth, self.worth.get(place, 0.0))
@@ -94,7 +86,9 @@ class Meanings:
 
     def vectors(self, places: Sequence[Place]) -> dict[Place, Any]:
         """Return the vectors of rows, each of length 1, as far as they are known."""
-        return {place: one.part.nearest_vector(n, self.asked) for one in self.compared for place, n in one.find(places)}
+        return {
+            place: one.part.nearest_vector(n, self.asked) for one in self.compared for place, n in one.part.find(places)
+        }
 
     def as_one(self, groups: Sequence[Sequence[Any]]) -> list[float]:
         """Return what the vectors of each group are worth as those of one text: the direction they have in common."""
@@ -124,7 +118,7 @@ def compare_rows(current: Round, db: Database, before: Meanings | None = None) -
     if asked is None:
         return
     parts = held_vectors.read_parts(db, embedder.name, _list_audiences(search), len(asked))
-    compared = [_compare(part, asked) for part in parts]
+    compared = [_Compared(part, part.compare(asked)) for part in parts]
     current.meaning = meanings = Meanings(asked, *find_usual([one.like for one in compared]), compared)
     near = _list_nearest(current, meanings, [c for c in current.candidates if not c.context])
     found_near = {c.key for c in near}
@@ -185,12 +179,6 @@ def _list_audiences(search: Search) -> list[int]:
     return [] if index is None else [a for a in search.viewer.audiences if index.count_rows(numbers, [a])[0]]
 
 
-def _compare(part: Part, asked: Any) -> _Compared:
-    starts = part.starts
-    columns = (part.row_id[starts], part.source[starts], part.at_us[starts])
-    return _Compared(*columns, part.compare(asked), part)
-
-
 def _list_nearest(current: Round, meanings: Meanings, candidates: Iterable[Candidate]) -> list[Candidate]:
     """Return rows that are no candidates yet and near enough, the nearest first, as far as they may be found."""
     search, known = current.search, {c.key for c in candidates}
@@ -212,12 +200,13 @@ def _by_nearness(search: Search, meanings: Meanings) -> Iterable[Place]:
     least, query = meanings.mean + LEAST_LIKE * STEPS * meanings.spread, search.query
     columns: list[list[Any]] = [[], [], [], []]
     for one in meanings.compared:
-        near = (one.like >= least) & np.isin(one.source, wanted)
+        row_id, source, at_us = one.part.rows
+        near = (one.like >= least) & np.isin(source, wanted)
         if query.since is not None:
-            near &= one.at_us >= microseconds(query.since)
+            near &= at_us >= microseconds(query.since)
         if query.until is not None:
-            near &= one.at_us < microseconds(query.until)
-        for column, values in zip(columns, (one.like, one.at_us, one.source, one.row_id), strict=True):
+            near &= at_us < microseconds(query.until)
+        for column, values in zip(columns, (one.like, at_us, source, row_id), strict=True):
             column.append(values[near])
     if not columns[0]:
         return

@@ -43,8 +43,8 @@ def read_limit(value: object, default: int = 5, low: int = 1, high: int = 200) -
     """Return the limit as a whole number from `low` to `high`, and a note where what was given is no number."""
     if value is None:
         return default, None
-    number = _number(value)
-    if number is None or math.isnan(number):
+    number = _read_number(value)
+    if math.isnan(number):
         note = f"limit is {shown(value)}, which is no number; it must be a whole number, {low} to {high}; "
         return default, f"{note}{default} is used"
     if number < 0:
@@ -53,19 +53,16 @@ def read_limit(value: object, default: int = 5, low: int = 1, high: int = 200) -
     return (max(whole, low), None) if whole else (default, None)
 
 
-def _number(value: object) -> float | None:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str) and len(value) > 400:
-        return None
-    if not isinstance(value, (int, float, str)) and not hasattr(type(value), "__float__"):
-        return None
+def _read_number(value: object) -> float:
+    """Return a value as a number, nan where it is none."""
+    if isinstance(value, bool) or (isinstance(value, str) and len(value) > 400):
+        return math.nan
     try:
         return float(cast("float", value))
     except OverflowError:
         return math.inf if cast("int", value) > 0 else -math.inf
     except (ValueError, TypeError):
-        return None
+        return math.nan
 
 
 def _at_most(found: Mapping[str, str], name: str, notes: list[str]) -> list[str]:
@@ -157,15 +154,11 @@ def _exclude_items(value: object) -> Iterable[object]:
         return ()
     if isinstance(value, (str, Mapping)):
         return (value,)
-    if isinstance(value, (tuple, list)) and len(value) == 2 and _is_pair(value[0], value[1]):
+    if isinstance(value, (tuple, list)) and [type(item) for item in value] == [str, int]:
         return (value,)
     if isinstance(value, (tuple, list, set, frozenset)):
         return value
     raise TypeError(f"exclude is {shown(value)}. It must be a list of (source, id) pairs and conversation keys.")
-
-
-def _is_pair(source: object, number: object) -> bool:
-    return isinstance(source, str) and isinstance(number, int)
 
 
 def _row(source: object, number: object, at: int) -> tuple[Source, int]:
