@@ -24,7 +24,7 @@ from core.errors import MessageError, ScopeError
 from core.index import state
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
-from core.search import gather, meaning
+from core.search import gather
 from core.search import table as search_table
 from core.semantic import embed_rows
 from core.synth_core_memory import explain_search
@@ -469,17 +469,15 @@ def test_f2_by_its_meaning_nobody_is_shown_what_is_not_theirs(world: World, monk
     told = []
     monkeypatch.setattr(gather, "CONTEXT_REACH", 0)
     settings = SETTINGS
-    for cache_mb in (64, 0):
-        monkeypatch.setattr(meaning, "MOST_HELD_BYTES", cache_mb * 2**20)
-        for asking in some(world, world.askings, 60):
-            hits, report = explain_search(
-                query=ASKED, limit=100, include_chat=True, embedder=Alike(), db=world.db, settings=settings,
-                scope=asking.scope,
-            )  # fmt: skip
-            assert not report["notes"], report["notes"]
-            for token in CANARY.findall(str(hits)):
-                seen[asking.scope.persona] += 1
-                if not may_see(asking.asker, world.origins[token]):
-                    told.append(f"{asking}: {world.names[token]} of {world.origins[token]}")
+    for asking in some(world, world.askings, 60):
+        hits, report = explain_search(
+            query=ASKED, limit=100, include_chat=True, embedder=Alike(), db=world.db, settings=settings,
+            scope=asking.scope,
+        )  # fmt: skip
+        assert not report["notes"], report["notes"]
+        for token in CANARY.findall(str(hits)):
+            seen[asking.scope.persona] += 1
+            if not may_see(asking.asker, world.origins[token]):
+                told.append(f"{asking}: {world.names[token]} of {world.origins[token]}")
     assert told[:MOST_TOLD] == []
     assert set(seen) == {asking.scope.persona for asking in some(world, world.askings, 60)}
