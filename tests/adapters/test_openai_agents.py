@@ -158,17 +158,6 @@ def test_r29_texts_are_searchable_as_chat_and_tool_calls_are_not(
     assert [hit["snippet"] for hit in prompt["context"]["memories"] if not hit["snippet"].strip()] == []
 
 
-def test_r29_a_call_of_a_tool_is_no_hit_for_standing_beside_one(db: Database, session: Session, scope: Scope) -> None:
-    """It says nothing itself."""
-    for n in range(8):
-        asked, answered = f"question {n} about my boat in harbour {n}", f"yes number {n}"
-        run(session.add_items([said("user", asked), CALL, OUTPUT, said("assistant", answered)]))
-    here = Scope(scope.persona, "web/ann", "web/ann", privacy="direct")
-    hits = search_memories(query="what was the answer about my boat?", limit=50, db=db, scope=here)
-    snippets = [hit["snippet"] for hit in hits]
-    assert "yes number 3" in snippets and all(snippets)
-
-
 def test_r29_lines_of_another_host_are_items_too(db: Database, scope: Scope) -> None:
     """A session in a conversation that is there goes on with it."""
     there = Scope(scope.persona, "tg/42", "tg/7", privacy="direct")

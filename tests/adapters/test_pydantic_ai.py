@@ -90,19 +90,6 @@ def test_r32_a_run_with_tools_brings_it_with_each_request_and_keeps_the_turn_onc
     assert texts(db, ann) == [("ann", "Who drinks oolong?"), ("self", "Green tea.")]
 
 
-def test_r32_the_model_of_their_tests_and_a_stream_are_kept_alike(db: Database, ann: Scope) -> None:
-    """A stream that is read to its end is a turn."""
-    agent = Agent(AnyModel(custom_output_text="Sencha."), capabilities=[Memory(db=db, scope=ann)])
-
-    async def talk() -> list[str]:
-        await agent.run("Which tea?")
-        async with agent.run_stream("And now?") as stream:
-            return [text async for text in stream.stream_text(debounce_by=None)]
-
-    assert asyncio.run(talk())[-1] == "Sencha."
-    assert [text for _, text in texts(db, ann)] == ["Which tea?", "Sencha.", "And now?", "Sencha."]
-
-
 def test_r32_a_structured_answer_is_not_kept_as_what_was_said(db: Database, ann: Scope) -> None:
     """What the person said is."""
 

@@ -65,15 +65,6 @@ def test_t53_f34_what_a_prompt_recalls_is_not_stored_again(stage: Stage) -> None
     assert (len(holding), len(lines)) == (1, 0)
 
 
-def test_f34_what_the_person_says_themselves_is_kept(stage: Stage) -> None:
-    row = stage.remember("I like green tea", ["tea"], 60 * 24, path=HERE, participant="tg/ann")
-    asked: dict[str, Any] = {"db": stage.db, "settings": Settings()}
-    scope = stage.scope(HERE, participant="tg/ann")
-    build_json_prompt(message("I like green tea"), scope=stage.scope(), **asked)
-    assert silently_record_memory("I like green tea", "noted", scope=scope, **asked) == (False, row, "duplicate")
-    assert silently_record_memory("I like black tea", "noted", scope=scope, **asked).stored
-
-
 # T59
 
 

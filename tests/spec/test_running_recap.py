@@ -232,16 +232,6 @@ def test_s29_bulk_then_incremental_then_anew_from_the_version_before(story: Stor
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
-def test_g23_without_a_model_it_is_made_of_extracts(story: Story) -> None:
-    told(story, 10, 20)
-    combine(story)
-    combine(story)
-    v0, v1 = story.storage()["versions"]
-    assert (v0["content"], v0["provenance"]) == ("Scene to 10.", "extract")
-    assert (v1["content"], v1["provenance"]) == ("Scene to 10.\nScene to 20.", "extract")
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_s30_a_text_of_the_host_is_carried_on(story: Story) -> None:
     told(story, 10, 20)
     story.add("What the host knows.", 1, 0, 0, 10)

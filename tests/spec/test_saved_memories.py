@@ -21,9 +21,9 @@ from core.database.engine import Database
 from core.errors import StoreWriteError
 from core.scope import Scope
 from core.shapes import ToolCall
-from core.synth_core_memory import search_memories, silently_record_memory
+from core.synth_core_memory import silently_record_memory
 from tests.spec.stage import HERE, Stage, failed
-from tests.store.world import Clock, count, index_differences, rows_of
+from tests.store.world import Clock, count
 
 PLAIN = Settings()
 MEMORIES, HISTORY = schema.memories, schema.item_history
@@ -49,18 +49,6 @@ def texts(stage: Stage, path: str | None = HERE, who: str | None = "ann", **more
 
 
 # C11 to C14
-
-
-def test_c11_a_fact_is_saved_at_once(stage: Stage) -> None:
-    told = save(stage, "  I like tea \n")
-    assert told.stored and told == (True, told.id, "")
-    (row,) = rows_of(stage.db, MEMORIES, stage.persona)  # type: ignore[arg-type]
-    assert (row.id, row.content, row.kind, row.source, row.tier, row.pinned, row.provenance, row.participant_key) == (
-        told.id, "I like tea", "saved", "user", "long_term", 1, "host", "tg/ann",
-    )  # fmt: skip
-    assert texts(stage) == ["I like tea"] and index_differences(stage.db, stage.persona) == []  # type: ignore[arg-type]
-    found = search_memories(keywords=["tea"], db=stage.db, settings=PLAIN, scope=where(stage))
-    assert [hit["id"] for hit in found] == [told.id]
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently

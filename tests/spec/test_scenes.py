@@ -265,16 +265,6 @@ def test_p69_a_recap_goes_with_a_message_that_another_scene_has_by_now(story: St
     assert [stories.get_scene_recaps(rows[at], **story.given) for at in (1, 3)] == [[], []]
 
 
-def test_p69_a_recap_of_a_later_scene_stays(story: Story) -> None:
-    """One made when the earlier scene had its recap tells nothing of it."""
-    rows = story.tell(4)
-    for at in (1, 3):
-        stories.add_scene_break(rows[at], recap=False, **story.given)
-        assert stories.set_scene_recap(rows[at], f"to {at}", **story.given).stored
-    assert chat_history_cache.delete_chat_message(rows[0], **story.given).stored
-    assert [len(stories.get_scene_recaps(rows[at], **story.given)) for at in (1, 3)] == [0, 1]
-
-
 def test_p69_a_running_recap_goes_with_a_message_before_which_older_ones_were_stored(story: Story) -> None:
     """An import puts them in front, and every index is another one from then on."""
     rows = story.write("I bake for a Zyxwvut", "b", "c")

@@ -12,7 +12,6 @@ from core.conversations import close_conversation, list_recent_conversations
 from core.db import insert_memory
 from core.hooks import set_hook
 from core.scope import Scope
-from core.short_term import write_turn
 from core.synth_core_memory import search_memories, silently_record_memory
 from tests.spec.stage import HERE, Stage
 from tests.spec.story import Story
@@ -163,18 +162,3 @@ def test_t33_an_item_of_consolidation_names_its_person_where_several_speak(stage
     items = lifelong.search_items(conversation=GROUP, scope=stage.scope(GROUP), **known)["items"]
     made = sorted(item["text"] for item in items if item["provenance"] == "extract")  # the name is a wish, too
     assert made == ["Ann: I love rainy days.", "Bob: My name is Robert."]
-
-
-def test_t33_what_was_said_a_moment_ago_names_who_said_it(stage: Stage) -> None:
-    told = [
-        {"type": "user", "content": "I am allergic to shellfish.", "sender_id": "bob", "sender_name": "Bob"},
-        {"type": "user", "content": "Me too.", "sender_id": "ann", "sender_name": "Ann"},
-    ]
-    here = {"db": stage.db, "settings": Settings(), "scope": stage.scope(GROUP, participant="tg/ann")}
-    assert write_turn({"messages": told}, [{"text": "Noted.", "persona_name": "Iris"}], **here).stored
-    (entry,) = stage.context("hello", path="tg/-6", is_private=False)["short_term"]
-    assert [line.split("] ")[-1] for line in entry["lines"]] == [
-        'Bob: "I am allergic to shellfish."',
-        'Ann: "Me too."',
-        'Iris: "Noted."',
-    ]

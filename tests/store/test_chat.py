@@ -356,11 +356,3 @@ def test_p45_an_edited_message_is_found_by_its_new_words(db: Database, scope: Sc
     assert edit_chat_message(result.id, " ", db=db, settings=DEFAULTS, scope=scope).reason == "empty"
     assert save(db, scope, "tg/1", "My dog sleeps").reason == "duplicate"
     assert index_differences(db, scope.persona) == []
-
-
-def test_p45_a_deleted_message_leaves_no_index_row(db: Database, scope: Scope) -> None:
-    kept, gone = save(db, scope, "tg/1", "one cat"), save(db, scope, "tg/1", "two cats")
-    assert delete_chat_message(gone.id, db=db, settings=DEFAULTS, scope=scope) == (True, gone.id, "")
-    assert delete_chat_message(gone.id, db=db, settings=DEFAULTS, scope=scope).reason == "unchanged"
-    assert [r.id for r in rows_of(db, chat_history_cache, scope.persona)] == [kept.id]
-    assert index_differences(db, scope.persona) == []

@@ -17,7 +17,7 @@ from core.database.schema import search_block, search_fresh, search_gone, search
 from core.database.sources import CHAT
 from core.db import forget, reindex
 from core.index import indexed, packing, segment, state
-from core.index.table import MANY_WRITTEN, PACK_FROM
+from core.index.table import PACK_FROM
 from core.scope import Scope
 from core.search import matches
 from core.search.ranking import all_rows
@@ -87,17 +87,6 @@ def test_d14_rows_are_packed_by_whoever_writes_enough_of_them(db: Database, scop
         == 200
         == len(find(db, scope, keywords=["number"], limit=200))
     )
-    assert index_differences(db, scope.persona) == []
-
-
-def test_d14_batches_become_segments_that_are_merged(db: Database, scope: Scope) -> None:
-    """An import of short files leaves neither postings of its own behind nor a segment for each of them."""
-    batches = 2 * packing.MOST_OF_A_SIZE + 1
-    for batch in range(batches):
-        said(db, scope, [(f"kale number {batch} {n}", ago(minutes=batch * 100 + n)) for n in range(MANY_WRITTEN)])
-        assert fresh(db, scope) == 0 and len(segments(db, scope)) < packing.MOST_OF_A_SIZE
-    assert sum(row[0] for row in segments(db, scope)) == batches * MANY_WRITTEN
-    assert len(find(db, scope, keywords=["kale"], limit=200)) == 200
     assert index_differences(db, scope.persona) == []
 
 

@@ -5,11 +5,8 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from core.context.lines import body
 from core.context.live import METADATA_KEYS, read_context_memory
-from core.shapes import ReplyNote
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 
@@ -87,32 +84,6 @@ def test_p22_the_fields_have_the_names_hosts_use() -> None:
     assert shown({"text": "hi", "timestamp": "tea time", "date": at}) == '[2026-03-10 12:00] Unknown: "hi"'
     entries = read_context_memory({"a": [{"message_id": given} for given in (5, "5", "", None, True)]}).chats["a"]
     assert [entry.message_id for entry in entries] == ["5", "5", None, None, None]
-
-
-def test_p22_the_personas_sender_id_is_self() -> None:
-    entries = read_context_memory(
-        {
-            "a": [
-                {"sender_id": "self", "text": "x"},
-                {"sender_name": "self", "text": "x"},
-                {"sender_id": "u", "text": "x"},
-                {"role": "assistant", "text": "x"},
-                {"role": "model", "sender_name": "Iris", "text": "x"},
-                {"role": "human", "sender_id": "self", "text": "x"},
-            ]
-        }
-    ).chats["a"]
-    assert [entry.role for entry in entries] == ["persona", "persona", "user", "persona", "persona", "user"]
-
-
-@pytest.mark.parametrize("name", ["reply_to", "reply_to_message"])
-def test_p29_the_reply_of_a_live_message_is_read(name: str) -> None:
-    told = {"text": "ok", name: {"sender_name": "Bob", "text": "see you"}}
-    assert shown(told) == 'Unknown [replied to Bob: "see you"]: "ok"'
-    as_object = SimpleNamespace(text="ok", **{name: SimpleNamespace(username="bob", text="see you")})
-    (entry,) = read_context_memory({"a": [as_object]}).chats["a"]
-    assert entry.reply == ReplyNote("bob", "see you")
-    assert shown({"text": "ok", name: 12}) == 'Unknown: "ok"'
 
 
 def test_f64_context_memory_of_a_wrong_type_is_left_out_with_a_note() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from core.config import Settings
 from core.conversations.rules_summaries import Line
 from core.lifelong.rules_consolidation import (
@@ -40,26 +38,6 @@ def test_l15_importance_texts_and_tags() -> None:
 
 def test_g23_the_words_of_a_failure_are_no_fact() -> None:
     assert facts(key_facts=["Error 429: too many requests", "Ann has a cat"])[0][0] == "Ann has a cat"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Which board game do I like best?",
-        "Remind me where I work at the moment",
-        "Tell me what my sister likes",
-        "Hello, my dear!",
-        "In my novel: my name is Bond",
-        "Translate into French: I live in Rome",
-        "Write a poem about how I love my dog",
-        '"I live in Rome", said the hero.',
-        "She said I live in Rome",
-        "Bob: my name is Bond",
-    ],
-)
-def test_l18_without_a_model_only_statements_about_the_person_are_facts(text: str) -> None:
-    """The memory recalled its own questions, and a novel's hero as the person."""
-    assert choose_facts([Line(text, participant=ANN)], lambda said: phrases_for(said, Settings())) == []
 
 
 def test_l14_the_window_is_within_20_to_500() -> None:

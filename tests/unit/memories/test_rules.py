@@ -49,13 +49,6 @@ def test_l2_another_kind_is_refused_and_the_nearest_named(given: str, near: str)
     assert caught.value.fields == ("kind",)
 
 
-@pytest.mark.parametrize("given", ["", "xyzzy", "wish"])
-def test_l2_what_is_no_kind_is_refused_with_the_list(given: object) -> None:
-    with pytest.raises(MessageError, match="must be one of FactsAboutUser, PastEvents"):
-        kind_of(given)
-    assert kind_of("instruction", also=("instruction",)) == "instruction"
-
-
 def test_l1_a_text_alone_has_the_kind_of_the_call() -> None:
     for text in ("a", {"content": "a"}):
         assert read_entry(text, "Mood") == {"content": "a", "kind": "Mood", "metadata": None}

@@ -50,9 +50,6 @@ def example() -> dict[str, Any]:
     }
 
 
-RANK = [("memories", 2), ("memories", 3), ("memories", 1)]
-
-
 def test_p53_items_are_added_in_the_order_of_what_they_are_worth() -> None:
     """The newest lines, the better memories, one of every list, the other memories, older lines, the rest."""
     names = [*("c0", "c1", "c2"), *("r0", "r1"), "m0", "m1", "m2", "w0", "w1"]
@@ -66,17 +63,6 @@ def test_p53_items_are_added_in_the_order_of_what_they_are_worth() -> None:
     assert order(400) == "c2 m1 m2 r1 w0 m0 c1 c0 r0 w1"
     assert order(900) == "c2 c1 m1 m2 m0 r1 w0 c0 r0 w1"
     assert order(10) == "c2 m1 m2 r1 w0 m0 c1 c0 r0 w1"
-
-
-def test_p53_memories_without_a_rank_come_in_the_order_of_the_list() -> None:
-    prompt = {"context": {"memories": example()["context"]["memories"]}, "input": "x"}
-
-    def kept(**more: Any) -> list[int]:
-        return [hit["id"] for hit in fit(prompt, size(prompt) - 10, **more).prompt["context"]["memories"]]
-
-    assert kept() == [1, 2]
-    assert kept(rank=[("memories", 3)]) == [1, 3]
-    assert kept(rank=RANK) == [2, 3]
 
 
 # P53, P59: a long item
@@ -129,15 +115,6 @@ def test_p59_an_entry_is_shortened_inside_and_names_and_times_stay() -> None:
     assert left["recent_conversations"][0]["summary"].endswith("…")
     assert left["running_recap"].endswith("…")
     assert 1500 < len(left["running_recap"]) < 2000
-
-
-def test_p59_what_cannot_be_shortened_goes() -> None:
-    prompt = long_line_prompt()
-    prompt["context"]["weather"] = {f"hour {n}": n for n in range(5000)}
-    fitted = fit(prompt, 20_000)
-    assert "weather" not in fitted.prompt["context"]
-    assert len(fitted.prompt["context"]["memories"]) == 10
-    assert len(fitted.prompt["context"]["history_current_chat"]) == 8
 
 
 def test_p54_what_is_never_cut() -> None:

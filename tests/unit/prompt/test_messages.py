@@ -157,12 +157,6 @@ def test_s42_without_history_it_stands_before_the_new_message() -> None:
     assert shown(made) == "system R input"
 
 
-def test_s42_without_a_recap_nothing_changes() -> None:
-    given = prompt()
-    del given["context"]["running_recap"]
-    assert to_messages(given, injection={"position": "before_prompt"}) == to_messages(given)
-
-
 def test_s42_the_role_is_the_one_handed_in() -> None:
     for role in ("system", "user", "assistant"):
         made = to_messages(prompt(), injection={"position": "in_chat", "depth": 2, "role": role})

@@ -116,15 +116,6 @@ def test_g12_nothing_handed_in_is_changed_or_shared() -> None:
     assert context == before
 
 
-def test_p9_what_is_not_in_every_message_stands_in_order() -> None:
-    fields = {"reply_to_message": {"text": "x"}, "voice": {"duration": 1}}
-    payload = make(fields, image_data={"a": 1}, attachments=[{"b": 1}])["input"]["payload"]
-    assert list(payload)[3:] == [
-        "weekday", "local_time", "local_hour", "time_of_day", "source", "image", "attachments", "reply_message_id",
-    ]  # fmt: skip
-    assert payload["input_source"] == "voice"
-
-
 def test_p12_local_time_follows_the_message_s_zone_and_its_switch() -> None:
     moment = {"date": "2026-01-10T03:15:00Z"}
     rome = make({**moment, "time_zone": "Europe/Rome"}, timezone="Asia/Tokyo")["input"]["payload"]

@@ -20,7 +20,7 @@ from core.short_term.rules import (
     slice_turn,
 )
 from core.short_term.shapes import Entry, Item
-from core.short_term.turns import list_personas, read_answers, read_messages, read_turn
+from core.short_term.turns import read_answers, read_messages, read_turn
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
@@ -97,16 +97,6 @@ def test_m4_role_and_speaker_are_read_from_any_shape() -> None:
 def test_t53_what_nobody_said_is_no_line(mark: dict[str, str]) -> None:
     """A memory shown in the prompt must not come back as something the person said."""
     assert read_messages([{"content": "the code is 7391", **mark}]) == (None,)
-
-
-def test_m5_each_persona_that_answered_is_written_once() -> None:
-    answers = read_answers(
-        [{"text": "1", "personaId": "a"}, {"text": "2", "personaId": "b"}, {"text": "3", "personaId": "a"}]
-    )
-    assert list_personas(answers, "default") == {"a": "", "b": ""}
-    assert list_personas(read_answers(["hi"]), "default") == {"default": ""}
-    told = read_answers([{"text": "1", "persona": {"id": "a", "lineage_id": "l1", "name": "Iris"}}])
-    assert list_personas(told, "default") == {"a": "l1"} and told[0].item.speaker == "Iris"
 
 
 def test_m2_the_seeds_own_names_are_read() -> None:

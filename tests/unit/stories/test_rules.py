@@ -112,13 +112,6 @@ def test_s29_without_a_version_all_scenes_but_the_newest_are_taken() -> None:
     assert plan_recap([], [], None) == RecapPlan("none")
 
 
-def test_s29_a_text_of_the_host_is_carried_on_by_index() -> None:
-    stored = version(3, 20, 2)
-    assert plan_recap([ONE, TWO, THREE], [stored], 3).scenes == (THREE,)
-    edited = CoveredScene(1, 10, 5)
-    assert plan_recap([edited, TWO], [stored], 3).kind == "none", "nobody knows what is in it"
-
-
 def test_s29_an_edited_scene_makes_it_anew_from_the_version_before() -> None:
     versions = [version(0, 10, 1, (ONE,)), version(1, 20, 2, (ONE, TWO)), version(2, 30, 3, (ONE, TWO, THREE))]
     edited = CoveredScene(2, 20, 1)

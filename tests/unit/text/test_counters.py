@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import socket
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,15 +50,6 @@ def no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     counters._encoding_for.cache_clear()
-
-
-def test_g24_an_injected_counter_is_named_after_itself_and_wins_over_the_model() -> None:
-    def my_counter(text: str) -> int:
-        return 1
-
-    assert resolve_counter(my_counter, "gpt-4o") == (my_counter, "my_counter")
-    assert resolve_counter(len) == (len, "len")
-    assert resolve_counter(partial(my_counter))[1] == "custom"
 
 
 @pytest.mark.parametrize("model", [None, "", "gpt-4o", "openai/gpt-4o-mini", "llama-3.1-8b", "x" * 5000])
