@@ -17,6 +17,7 @@ from core.context.live import read_line
 from core.errors import MessageError
 from core.shapes import Sender
 from core.short_term.turns import read_messages
+from core.text.host_values import get
 from core.text.times import EARLIEST, LATEST, local_time, parse_time, read_time, zone
 
 
@@ -202,6 +203,13 @@ def test_f61_a_date_that_cannot_be_used_is_now_or_moved_with_a_note() -> None:
         found = read(date=far)
         assert (found.date, found.notes) == (moved, ("date is outside of 1970 to 9998 and was moved into it",))
     assert read_time(date(2026, 3, 10)) == (datetime(2026, 3, 10, tzinfo=UTC), False)
+
+
+def test_p2_get_reads_keys_of_mappings_and_attributes_of_objects() -> None:
+    assert get({"items": 1}, "items") == 1
+    assert get({}, "items", default="-") == get("text", "title", default="-") == "-"
+    assert get([1], "index") is None
+    assert get({"a": None, "b": 0}, "a", "b") == 0
 
 
 # what a message carries beside its text

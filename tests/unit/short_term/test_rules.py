@@ -195,3 +195,11 @@ def test_m17_a_channel_of_two_users_appears_once() -> None:
 
 def test_m23_when_a_summary_is_asked_for() -> None:
     assert is_summary_due(6, 10) and not is_summary_due(6, 9) and not is_summary_due(5, 99)
+
+
+def test_m21_lines_that_stand_in_the_lists_are_not_repeated() -> None:
+    items = tuple(Item("user", text) for text in ("Hi  There", "bye", "x" * 100 + "..."))
+    shown = {("c", "hi there"), ("d", "bye"), ("c", "x" * 200)}
+    given = [entry("c", items=items), entry("d", id=2, items=items[1:2])]
+    ((kept_entry,), left_out) = choose_entries(given, None, 3, shown)
+    assert [item.content for item in kept_entry.items] == ["bye"] and left_out == {2: "visible"}
