@@ -151,7 +151,7 @@ MESSAGES = st.lists(ROWS | ROWS | NO_TIME, max_size=14)
 
 
 @given(MESSAGES, MESSAGES, st.integers(0, 5), st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_p24_p25_p60_for_any_messages_the_lists_are_capped_sorted_apart_and_accounted_for(
     stored: list[HistoryEntry], host: list[HistoryEntry], count: int, unified: bool
 ) -> None:
@@ -257,7 +257,7 @@ ENTRIES = st.lists(
 
 
 @given(ENTRIES, ENTRIES)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_p23_merging_keeps_one_of_each_and_stored_ones_first(
     stored: list[HistoryEntry], live: list[HistoryEntry]
 ) -> None:
