@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache, partial
 from typing import Any
@@ -14,19 +14,14 @@ from ..access.view import Recent, Viewer
 from ..database import sources, statements
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
-from ..database.row_shapes import FIRST, TEXT, TIME, Branch, Shape, readable
+from ..database.row_shapes import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Shape, readable
 from ..database.schema import ai_diary, chat_history_cache
 from ..database.statements import Part, hide_from_index
-from ..database.stored_values import decode_row, read_object, read_time
-from ..shapes import DiaryEntry, HistoryEntry, ReplyNote
+from ..database.stored_values import read_object
+from ..shapes import DiaryEntry, HistoryEntry, ReplyNote, Role
 from .live import note_reply
 
 _C, _D = chat_history_cache.c, ai_diary.c
-_LINE = (
-    _C.id, _C.message_text, _C.sender_name, _C.hidden, _C.excluded, _C.metadata, _C.role, _C.interface_path,
-    _C.sender_id, _C.message_id, _C.timestamp,
-)  # fmt: skip
-
 Guard = Callable[[str, Callable[[], Any], Any], Any]
 
 
@@ -62,7 +57,7 @@ class StoredLines:
 def read(
     db: Database, viewer: Viewer, wanted: HistoryWanted, guard: Guard, sections: Sequence[Branch] = ()
 ) -> StoredLines:
-    """Return lines and the rows of sections: one statement for each list, and one for all sections.
+    """Return lines and the rows of sections: one statement for those of this conversation and all sections.
 
     Args:
         guard: gives what one source brings, or the value passed where that fails.
@@ -77,12 +72,12 @@ def read(
         "now": db.clock(),
         "here": viewer.scope.conversation or "",
     }
-    return StoredLines(
-        current=guard(chat_history_cache.name, lambda: _read_current(db, history, shared), []),
-        recent=guard(chat_history_cache.name, lambda: _read_recent(db, history, shared), []),
-        sections=_read_sections(db, sections, shared, guard),
-        wanted=wanted,
-    )
+    recent = guard(chat_history_cache.name, lambda: _read_recent(db, history, shared), [])
+    if history.conversation is not None and history.current > 0:
+        values = {"conversation": history.conversation, "rows": history.current}
+        sections = [*sections, Branch(LINES, _lines, values, chat_history_cache.name)]
+    rows = _read_sections(db, sections, shared, guard)
+    return StoredLines(_sort_newest_first(rows.get(LINES.number, ())), recent, rows, wanted)
 
 
 def _read_sections(
@@ -106,18 +101,60 @@ def _read_branches(db: Database, sections: Sequence[Branch], shared: Mapping[str
     found: dict[int, list[Any]] = {part.shape.number: [] for part in sections}
     read = {part.shape.number: part.shape.read for part in sections}
     for row in db.read_driver(statements.union(texts, db.family), values, source="sections"):
-        found[row[0]].append(read[row[0]](readable(row) if db.family == "sqlite" else row))
+        found[row[0]].append(read[row[0]](_readable(row, db)))
     return found
+
+
+def _readable(row: Any, db: Database) -> Any:
+    return readable(row) if db.family == "sqlite" else row
 
 
 # Lines of conversations
 
 
-def _read_current(db: Database, history: HistoryWanted, shared: Mapping[str, Any]) -> list[HistoryEntry]:
-    if history.conversation is None or history.current <= 0:
-        return []
-    values = {**shared, "conversation": history.conversation, "rows": history.current}
-    return [_build_line(row, {}) for row in _lines(db.family).read(db, values, chat_history_cache.name)]
+def _build_line(
+    row_id: int,
+    text: str | None,
+    name: str | None,
+    hidden: int | None,
+    excluded: int | None,
+    metadata: str | None,
+    role: Role,
+    conversation: str,
+    sender: str | None,
+    message_id: str | None,
+    at: datetime | None,
+) -> HistoryEntry:
+    return HistoryEntry(
+        conversation=conversation,
+        text=text or "",
+        sender_id=sender or "",
+        sender_name=name or "",
+        message_id=message_id,
+        time=at,
+        row_id=row_id,
+        role=role,
+        reply=_read_reply(metadata) if metadata and "reply_to" in metadata else None,
+        hidden=bool(hidden),
+        excluded=bool(excluded),
+    )
+
+
+LINES = Shape(
+    FIRST + 61, _build_line, text=TEXT, name=TEXT, hidden=NUMBER, excluded=NUMBER,
+    metadata=KEY, role=KEY, conversation=KEY, sender=KEY, message_id=KEY, at=TIME,
+)  # fmt: skip
+
+_LINE = LINES.columns(
+    id=_C.id, text=_C.message_text, name=_C.sender_name, hidden=_C.hidden, excluded=_C.excluded,
+    metadata=_C.metadata, role=_C.role, conversation=_C.interface_path, sender=_C.sender_id,
+    message_id=_C.message_id, at=_C.timestamp,
+)  # fmt: skip
+
+
+def _read_reply(stored: str) -> ReplyNote | None:
+    """Return whom a stored message replies to: hosts keep it in its metadata as they hand it over live."""
+    return note_reply(read_object(stored))
 
 
 def _read_recent(db: Database, history: HistoryWanted, shared: Mapping[str, Any]) -> list[HistoryEntry]:
@@ -132,8 +169,12 @@ def _read_recent(db: Database, history: HistoryWanted, shared: Mapping[str, Any]
     lines = _newest_lines(db.family).text(shared, values)
     text = f"WITH of_each AS ({statements.union(ids, db.family)}), newest AS ({newest}) {lines}"
     titles = {chat.key: chat.title for chat in chats}
-    found = [_build_line(row, titles) for row in db.read_driver(text, values, source=chat_history_cache.name)]
-    return sorted(found, key=lambda one: (one.time is not None, one.time, one.row_id), reverse=True)
+    found = [LINES.read(_readable(row, db)) for row in db.read_driver(text, values, source=chat_history_cache.name)]
+    return _sort_newest_first(replace(line, title=titles.get(line.conversation, "")) for line in found)
+
+
+def _sort_newest_first(lines: Iterable[HistoryEntry]) -> list[HistoryEntry]:
+    return sorted(lines, key=lambda line: (line.time is not None, line.time, line.row_id), reverse=True)
 
 
 _OF_EACH, _NEWEST = table("of_each", column("id"), column("at")), table("newest", column("id"))
@@ -172,29 +213,6 @@ def _newest_of(columns: Sequence[Any], family: str) -> Part:
     ]
     newest = select(*columns).where(*where).order_by(_C.timestamp.desc(), _C.id.desc())
     return Part(newest.limit(bindparam("rows", type_=Integer())), family)
-
-
-def _build_line(row: Sequence[Any], titles: Mapping[str, str]) -> HistoryEntry:
-    row_id, text, name, hidden, excluded, metadata, role, conversation, sender, message_id, at = decode_row(row)
-    return HistoryEntry(
-        conversation=conversation,
-        text=text or "",
-        sender_id=sender or "",
-        sender_name=name or "",
-        message_id=message_id,
-        time=read_time(at),
-        row_id=row_id,
-        role=role,
-        reply=_read_reply(metadata) if metadata and "reply_to" in metadata else None,
-        title=titles.get(conversation, ""),
-        hidden=bool(hidden),
-        excluded=bool(excluded),
-    )
-
-
-def _read_reply(stored: str) -> ReplyNote | None:
-    """Return whom a stored message replies to: hosts keep it in its metadata as they hand it over live."""
-    return note_reply(read_object(stored))
 
 
 # The diary
