@@ -197,6 +197,11 @@ def _remove(db: Database, statement: Any) -> int:
 _NOW: Any = bindparam("now", type_=Time())
 _is_left: Any = and_(_J.status == "in_progress", is_free(_J, _NOW))
 """A dead worker left it: it is stored as in progress, and is pending."""
+_STORED_AS: dict[str, tuple[Any, ...]] = {
+    "in_progress": (and_(_J.status == "in_progress", not_(_is_left)),),
+    "pending": (_J.status == "pending", _is_left),
+}
+"""What stands for a state in the table, where that is not the state itself."""
 _listed_columns = [column for column in _J if column.name != "payload"]
 
 
@@ -211,24 +216,20 @@ def list_operations(
         chosen = chosen.where(_J.conversation_key == conversation)
     now = {"now": db.clock()}
     operations: list[ListedOperation] = []
-    for state in rules.STATES:
-        if state not in states or len(operations) >= most:
-            continue
-        # One statement for each stored state, in the order of the index: over several, a server would sort all rows.
-        conditions: list[Any] = [_J.status == state]
-        if state == "in_progress":
-            conditions = [and_(_J.status == state, not_(_is_left))]
-        elif state == "pending":
-            conditions.append(_is_left)
-        order = (_J.priority, _J.created_at, _J.id) if state in OPEN_STATES else (_J.id.desc(),)
-        rows = [
-            row._mapping
-            for condition in conditions
-            for row in db.read(chosen.where(condition).order_by(*order), now, source="memory_jobs")
-        ]
-        if len(conditions) > 1:
-            rows.sort(key=lambda row: (row["priority"], iso_text(row["created_at"]), row["id"]))
-        operations += [_build_listed(row, state) for row in rows]
+    # One statement for each stored state, in the order of the index: over several, a server would sort all rows.
+    with db.request_connection(snapshot=True):
+        for state in rules.STATES:
+            if state not in states or len(operations) >= most:
+                continue
+            order = (_J.priority, _J.created_at, _J.id) if state in OPEN_STATES else (_J.id.desc(),)
+            rows = [
+                row._mapping
+                for condition in _STORED_AS.get(state, (_J.status == state,))
+                for row in db.read(chosen.where(condition).order_by(*order), now, source="memory_jobs")
+            ]
+            if state == "pending":
+                rows.sort(key=lambda row: (row["priority"], iso_text(row["created_at"]), row["id"]))
+            operations += [_build_listed(row, state) for row in rows]
     return operations[:most]
 
 
@@ -254,10 +255,11 @@ def count_by_type(db: Database, persona: str) -> dict[str, dict[str, int]]:
     """Return type to state to the number of operations; both in order, states without one left out."""
     values = {"persona": persona, "now": db.clock()}
     counts: dict[str, Counter[str]] = {}
-    for row in db.read(_COUNTED, values, source="memory_jobs"):
-        counts.setdefault(row.type, Counter())[row.status] = row.n
-    for row in db.read(_LEFT, values, source="memory_jobs"):
-        counts[row.type].update(in_progress=-row.n, pending=row.n)
+    with db.request_connection(snapshot=True):
+        for row in db.read(_COUNTED, values, source="memory_jobs"):
+            counts.setdefault(row.type, Counter())[row.status] = row.n
+        for row in db.read(_LEFT, values, source="memory_jobs"):
+            counts[row.type].update(in_progress=-row.n, pending=row.n)
     return {
         kind: {state: states[state] for state in rules.STATES if states[state]}
         for kind, states in sorted(counts.items())
