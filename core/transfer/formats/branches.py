@@ -47,12 +47,12 @@ class Shown(NamedTuple):
 
 
 def choose_branch(nodes: Iterable[Node], current: str, begun: datetime | None, fallback: datetime) -> list[Shown]:
-    """Return the branch that ends with the current message, else with the newest.
+    """Return the branch that ends with the current message, else with the last of the file.
 
     A line of another branch is a version of the line by the same speaker that is as far down, or the next one above.
     """
     by_id = {node.id: node for node in nodes}
-    path = _walk(by_id, current if current in by_id else _find_newest_leaf(by_id))
+    path = _walk(by_id, current if current in by_id else next(reversed(by_id), ""))
     shown = [node for node in path if node.text]
     depths = _count_above(by_id)
     places: dict[str, list[int]] = {}
@@ -73,14 +73,6 @@ def _walk(by_id: Mapping[str, Node], last: str) -> list[Node]:
         path[last] = by_id[last]
         last = by_id[last].parent
     return [*path.values()][::-1]
-
-
-def _find_newest_leaf(by_id: Mapping[str, Node]) -> str:
-    """Return the newest message that none follows, the last in the file among those of one time."""
-    parents = {node.parent for node in by_id.values()}
-    leaves = [node for node in by_id.values() if node.id not in parents] or list(by_id.values())
-    newest = max((leaf.at for leaf in leaves if leaf.at is not None), default=None)
-    return next((leaf.id for leaf in reversed(leaves) if leaf.at == newest), "")
 
 
 def _count_above(by_id: Mapping[str, Node]) -> dict[str, int]:
@@ -231,12 +223,10 @@ def _chatgpt(place: str, value: Any, member: Member, reading: Reading) -> Iterat
 
 
 def _chatgpt_nodes(mapping: Any) -> Iterator[Node]:
-    pairs = mapping.items() if isinstance(mapping, Mapping) else enumerate(mapping if isinstance(mapping, list) else ())
-    for name, value in pairs:
+    for name, value in mapping.items() if isinstance(mapping, Mapping) else ():
         if not isinstance(value, Mapping):
             continue
-        message = value.get("message")
-        key = str(name) if isinstance(mapping, Mapping) else id_at(value, "id") or str(name)
+        message, key = value.get("message"), str(name)
         if not isinstance(message, Mapping):
             yield Node(key, id_at(value, "parent"), "", "")
             continue

@@ -121,7 +121,6 @@ _HEAD_CHARS = 72
 _LINE_CHARS = 1 << 20
 _FOUNDED = 2009
 """Year in which the program appeared: earlier ones are of another calendar."""
-_FEW = 4
 
 Day = tuple[int, int, int]
 
@@ -324,9 +323,6 @@ def find_order(days: Sequence[Day], separator: str, day_first: bool | None) -> s
     back = {order: _count_steps_back(days, order) for order in ("dmy", "mdy")}
     if back["dmy"] != back["mdy"]:
         return min(back, key=lambda order: back[order])
-    firsts, seconds = {a for a, _, _ in days}, {b for _, b, _ in days}
-    if min(len(firsts), len(seconds)) == 1 and max(len(firsts), len(seconds)) >= _FEW:
-        return "dmy" if len(firsts) > len(seconds) else "mdy"  # many days of one month, and not one day of many months
     raise TransferError(
         "Whether its dates begin with the day or with the month cannot be told from the file. "
         "Say --day-first or --month-first."

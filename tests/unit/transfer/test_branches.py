@@ -27,7 +27,7 @@ def _ids(branch: list[Shown]) -> list[str]:
 
 
 def test_r24_the_branch_goes_by_parents_alone() -> None:
-    """Who lists whom as a child is wrong in many exports; without a last message it is the newest of the branches."""
+    """Who lists whom as a child is wrong in many exports; without a last message it is the last of the file."""
     assert _ids(_branch("r u1<r h<u1 a1<h u2<a1 a2<u2", "a2")) == ["u1", "a1", "u2", "a2"]
     assert _ids(_branch("u1 a1<u1 a2<u1", "gone")) == ["u1", "a2"]
 

@@ -8,6 +8,7 @@ these nulls. A digest of what is stored tells whether it was changed: then every
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,7 +20,7 @@ from ....stories import rules_recaps
 from ....stories.table_imported import NOTHING, Alternative, Beside, Recap, Scene
 from ....text.folding import clean
 from ...fields import SPEAKER_BYTES, RefusedError, fits_column, said_without_thoughts
-from .json_text import DIGEST, keep, kept, write
+from .json_text import DIGEST, keep, kept
 
 _OWN_TYPES: dict[str, Role] = {"narrator": "narrator", "comment": "system"}
 """`extra.type` of messages that no participant said."""
@@ -45,7 +46,7 @@ class Said:
             for each in self.beside.alternatives
         ]
         state = [self.text, self.hidden, _values(self), versions]
-        return hashlib.sha256(write(_sorted(state)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def read_role(value: Mapping[str, Any]) -> tuple[Role, bool, bool]:
