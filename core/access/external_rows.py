@@ -55,8 +55,8 @@ def _index_range(db: Database, source: SourceTable, persona: str, connection: Co
     c = source.table.c
     inserted = select(source.table).where(c.persona_id == persona, c.indexed == 0).order_by(c.id).limit(RANGE)
     # Two who index the same rows end up one behind the other: who comes second finds none.
-    held = inserted if db.family == "sqlite" else inserted.with_for_update()
-    rows = [dict(row._mapping) for row in connection.execute(held)]
+    statement = inserted if db.family == "sqlite" else inserted.with_for_update()
+    rows = [dict(row._mapping) for row in connection.execute(statement)]
     keys = {_conversation_of(source, row) for row in rows}
     places = {key: _find_place(connection, db, persona, key) for key in keys}
     uses = Counter[str]()

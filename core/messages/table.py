@@ -79,10 +79,7 @@ def insert_message(
             new = replace(message, conversation=key)
         else:
             tried.append(row_id or db.ids.one())
-        return _insert_one(connection, tried[-1], new)
-
-    def _insert_one(connection: Connection, own_id: int, new: NewMessage) -> WriteResult:
-        own = build_scope(scope, new.conversation)
+        own_id, own = tried[-1], build_scope(scope, new.conversation)
         place = _hold_place(connection, db, own, new, privacy_default)
         if isinstance(place, WriteResult):
             return place

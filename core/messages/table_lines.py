@@ -106,8 +106,8 @@ def find_facts(read: Reader, persona: str, row_id: int) -> Line | None:
 
 def hold_line(connection: Connection, persona: str, row_id: int) -> Line | None:
     """Return a stored message and hold it until the transaction ends; None where there is none."""
-    held = connection.execute(_LINES_OF.with_for_update(), {"persona": persona, "ids": [row_id]}).first()
-    return None if held is None else build_line(held)
+    row = connection.execute(_LINES_OF.with_for_update(), {"persona": persona, "ids": [row_id]}).first()
+    return None if row is None else build_line(row)
 
 
 def read_texts(read: Reader, persona: str, rows: Collection[int]) -> dict[int, str]:
