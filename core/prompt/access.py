@@ -17,7 +17,7 @@ from ..calls.call import load_access
 from ..context.live import LiveHistory
 from ..database.engine import Connection, Database
 from ..scope import KEY_BYTES
-from ..search.query import choose_words, is_newest_first, list_words, spoken_in
+from ..search.query import choose_words, list_words, spoken_in
 from ..search.terms import read_index
 from ..shapes import Vocabulary
 from ..tags import rules as tag_rules
@@ -42,7 +42,7 @@ def load_visible(call: PromptCall) -> VisibleContext:
         seen = _load_snapshot(call, db) or seen
     named, tags = find_tags(call, tags_table.hold(db, call.scope.persona, seen.vocabulary_version, seen.vocabulary))
     index = None
-    if (words or tags) and call.settings.enable_memories and not is_newest_first(call.settings):
+    if (words or tags) and call.settings.enable_memories and call.settings.memory_ranking == "relevance":
         index = read_index(seen.viewer, db)[0]
     keywords = choose_words(words, languages, index)
     return VisibleContext(seen.viewer, seen.recent, named, tags, keywords, index)

@@ -152,11 +152,6 @@ def fold_words(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(fold, words)))
 
 
-def is_newest_first(settings: Settings) -> bool:
-    """Return whether the newest rows that match are the hits."""
-    return settings.memory_ranking == "recency"
-
-
 def read_mode(value: object, settings: Settings) -> tuple[str, str]:
     """Return the ranking to use and a note where the one given is none."""
     mode = settings.memory_ranking if value is None else value

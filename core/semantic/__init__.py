@@ -45,22 +45,16 @@ def embed_rows(
 ) -> EmbedReport:
     """Make the vectors that rows of the scope's persona lack, the newest rows first, and return what was made.
 
-    For hosts without a worker, after a turn or now and then; a worker does the same by itself. Others may write
-    meanwhile; interrupted, it goes on where it was when it is called again.
+    For hosts without a worker, which does the same by itself. What was made is stored, whatever ends the call.
 
     Args:
         limit: most rows, in batches of 128; None for all.
         embedder: the embedder to ask; without one that of `configure`, or the one that EMBEDDER names.
 
-    Returns:
-        The model, how many rows got vectors in this call, and whether none is left.
-
     Raises:
         ConfigError: there is no embedder, or what EMBEDDER names cannot be used.
-        EmbedderError: the embedder failed; what was made before is stored.
-        TypeError: the embedder has no `embed` or no `name`.
-        ValueError: limit is no whole number of at least 1.
-        StoreError: the database did not answer; likewise.
+        EmbedderError, StoreError: the embedder or the database failed.
+        TypeError, ValueError: the embedder has no `embed` or no `name`; the limit is no whole number of at least 1.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta
@@ -101,12 +95,6 @@ def count_vectors(
 ) -> dict[str, int]:
     """Return the name of each model that made vectors of the persona's rows, with how many, by name.
 
-    Returns:
-        Name to number; {} where nothing was embedded.
-
-    Raises:
-        StoreReadError: nothing could be read.
-
     >>> from prompt_engine import open_database
     >>> from prompt_engine.semantic import count_vectors
     >>> count_vectors(db=open_database("sqlite://"))
@@ -127,9 +115,6 @@ def drop_vectors(
 
     Args:
         model: name of the embedder, as `count_vectors` tells it.
-
-    Returns:
-        How many there were; 0 where none was of this model.
 
     Raises:
         StoreWriteError: some may be left; calling it again does the rest.
