@@ -251,7 +251,6 @@ def _build_hit(search: Search, row: FoundRow) -> Hit:
 def build_report(result: Result) -> dict[str, Any]:
     """Return the report of a search: plain JSON, without any text of a row."""
     query, texts = result.round.search.query, result.round.search.texts
-    left_aside = () if result.round.matches is None else result.round.matches.left_aside
     return {
         "ranking": query.ranking,
         "hits": [
@@ -285,7 +284,6 @@ def build_report(result: Result) -> dict[str, Any]:
                 f"Only the newest {MOST_COMPARED:,} rows of {sources.BY_NUMBER[number].name} were compared."
                 for number in result.round.newest_only
             ),
-            *(f"left aside, too many rows hold it: {word}" for word in left_aside),
         ],
     }
 

@@ -17,8 +17,6 @@ from .ranking.all_rows import A_DAY_OR_TWO, AudienceMatches, find_persons, is_am
 from .ranking.rows import Candidate
 from .terms import Search
 
-MOST_POSTINGS = 5_000_000
-"""Postings of all words together that are read; beyond, the commonest words are left aside."""
 _CHAT = sources.CHAT.number
 MOST_OF_DAYS = 400
 """Rows of the days asked for that are ranked, of many the longest."""
@@ -75,8 +73,6 @@ class Matches:
     """Those in which something matches."""
     docs: Mapping[tuple[int, str], int]
     """In how many rows that may be read each word, tag and phrase stands."""
-    left_aside: tuple[str, ...]
-    """Words that too many rows hold to be ranked by."""
 
     def find_times(self, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
         """Return those of the rows, named by source and id, that may be read, each with its time."""
@@ -97,8 +93,7 @@ def read_matches(search: Search, left_out: Sequence[tuple[int, int]], *, every: 
     """
     assert search.index is not None
     terms, made = Terms(search), list[AudienceMatches]()
-    words, left_aside = _choose_words(search, [term for kind, term in terms.keys if kind == WORD])
-    wanted = {key: n for key, n in terms.numbers.items() if key[0] == TAG or (key[0] == WORD and key[1] in words)}
+    wanted = {key: n for key, n in terms.numbers.items() if key[0] != PHRASE}
     for view, held in search.index.read(wanted, len(terms.keys), every=every):
         bounds = Bounds(search, view)
         seen = held if bounds.is_open else held.only(bounds.readable(held.index))
@@ -111,7 +106,7 @@ def read_matches(search: Search, left_out: Sequence[tuple[int, int]], *, every: 
     for one_audience in made:
         for key, count in zip(terms.keys, one_audience.postings.counts, strict=True):
             docs[key] += count
-    return Matches(terms, made, docs, left_aside)
+    return Matches(terms, made, docs)
 
 
 def _with_phrases(search: Search, terms: Terms, postings: Postings, rows: int) -> Postings:
@@ -168,19 +163,6 @@ class Bounds:
         if len(self._threads):
             keep &= ~np.isin(view.thread[index], self._threads)
         return keep
-
-
-def _choose_words(search: Search, words: Sequence[str]) -> tuple[set[str], tuple[str, ...]]:
-    """Return the words to read, and those that too many rows hold."""
-    assert search.index is not None
-    docs = {word: search.index.lexicon.rows(word) for word in words}
-    total, aside = sum(docs.values()), list[str]()
-    for word in sorted(docs, key=lambda one: -docs[one]) if total > MOST_POSTINGS else ():
-        if total <= MOST_POSTINGS:
-            break
-        total -= docs[word]
-        aside.append(word)
-    return {word for word in words if docs[word] and word not in aside}, tuple(aside)
 
 
 # Rows that are offered to a question though they match none of its words: those of a day, or of a person

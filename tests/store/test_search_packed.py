@@ -19,7 +19,6 @@ from core.db import forget, reindex
 from core.index import indexed, packing, segment, state
 from core.index.table import PACK_FROM
 from core.scope import Scope
-from core.search import matches
 from core.search.ranking import all_rows
 from tests.store.search_world import RECENCY, ago, edited, explain, find, ids, memory, open_quick, ranked, said
 from tests.store.search_world import all_rows as stored_rows
@@ -188,17 +187,6 @@ def test_d14_two_handles_in_turns_read_no_segment_again(db: Database, fresh_migr
                 assert bool(heads) == (turn == 0)
     finally:
         other.close()
-
-
-def test_t27_the_commonest_words_are_left_aside_only_beyond_a_limit(
-    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The report says which."""
-    said(db, scope, [(f"tofu {'tea' if n < 3 else 'rice'} {n}", ago(minutes=n)) for n in range(60)])
-    assert explain(db, scope, query="tofu and tea")[1]["notes"] == []
-    monkeypatch.setattr(matches, "MOST_POSTINGS", 20)
-    hits, report = explain(db, scope, query="tofu and tea")
-    assert report["notes"] == ["left aside, too many rows hold it: tofu"] and len(hits) >= 3
 
 
 def test_t27_of_very_many_matching_rows_those_that_hold_most_are_ranked_closely(
