@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -79,28 +80,25 @@ def _find_unusable(settings: Settings) -> Iterator[Problem]:
     """Yield the values that are of their type, and that nothing can be reached or started with. Nothing is opened."""
     from ..database.connections import check_url
     from ..llm import embedder as embedders
+    from ..llm.client import read_endpoint
 
-    def build(flag: str, text: object) -> Problem:
-        return Problem(flag, str(text), settings.sources[flag])
-
-    try:
-        if settings.database_url:
-            check_url(settings.database_url)
-    except ConfigError as error:
-        yield build("DATABASE_URL", error)
-    if settings.admin_token and (reason := describe_bad_token(settings.admin_token)):
-        yield build("ADMIN_TOKEN", reason)
-    scheme, sign, rest = settings.llm_base_url.partition("://")
-    if settings.llm_base_url and (scheme not in ("http", "https") or not rest):
-        near = f" Write http://{scheme}, if that is meant." if not sign else ""
-        text = f"LLM_BASE_URL is {settings.llm_base_url!r}. It must begin with http:// or https://.{near}"
-        yield build("LLM_BASE_URL", text)
-    try:
+    def check_embedder() -> None:
         embedder = embedders.resolve(None, settings)
         if embedder is not None:
             embedders.check(embedder)
-    except ConfigError as error:
-        yield build(error.flag, error)
+
+    checks: list[Callable[[], object]] = [check_embedder]
+    if settings.llm_base_url.strip():
+        checks.insert(0, partial(read_endpoint, settings.llm_base_url))
+    if settings.database_url:
+        checks.insert(0, partial(check_url, settings.database_url))
+    for run_check in checks:
+        try:
+            run_check()
+        except ConfigError as error:
+            yield Problem(error.flag, str(error), settings.sources[error.flag])
+    if settings.admin_token and (reason := describe_bad_token(settings.admin_token)):
+        yield Problem("ADMIN_TOKEN", reason, settings.sources["ADMIN_TOKEN"])
 
 
 @command("config set", creates=True)

@@ -47,6 +47,17 @@ def test_config_check_names_an_embedder_that_cannot_be_asked(run: Command, tmp_p
     assert run("config", "check").json == []
 
 
+@pytest.mark.parametrize("url", ["127.0.0.1:11434", "http://", "http://ann:canary-pw@127.0.0.1/v1"])
+def test_config_check_names_a_model_server_that_the_worker_refuses(
+    run: Command, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    """A key in the address was in order here, and stopped the worker."""
+    monkeypatch.setenv("LLM_BASE_URL", url)
+    ran = run("config", "check")
+    assert (ran.code, [one["flag"] for one in ran.json]) == (1, ["LLM_BASE_URL"])
+    assert "canary-pw" not in ran.out + ran.err
+
+
 @pytest.mark.parametrize(
     ("url", "said"),
     [
