@@ -29,14 +29,6 @@ pytestmark = pytest.mark.engines("sqlite")
 PEOPLE = int(os.environ.get("FACES_SCOPES", "12"))
 CANARY = re.compile(r"canary\d+x")
 PATHS = ("/v1/search", "/v1/chat/completions", "/mcp")
-BODIES = (
-    b'{"query": "a\\u0000b", "messages": [{"role": "user", "content": "a\\u0000b"}]}',
-    b'{"messages": [{"role": "user", "content": "\\ud800"}], "query": "\\ud800"}',
-    b'{"a":' * 50_000,
-    b"\x00" * 100,
-    b"\xff{}",
-)
-"""NUL and half a pair in texts, depth, zeros, no text at all."""
 
 
 @pytest.fixture
@@ -98,20 +90,6 @@ def test_r13_a_foreign_name_page_and_a_large_body_are_refused_by_every_face(face
             if "chat" not in path:  # the proxy passes on what it does not read, such as photos
                 assert client.post(path, content=b" " * 10_485_760, headers=head).status_code == 413, path
     assert faces.model.requests == []
-
-
-def test_r13_a_hostile_body_is_answered_without_a_failure(faces: ProxyWorld) -> None:
-    """What is no JSON reaches the model server as it is; that of the tests breaks over some of it."""
-    own = faces.token("scope", "proxy/ann")
-    head = {"Authorization": f"Bearer {own}", "Content-Type": "application/json",
-            "Accept": "application/json, text/event-stream"}  # fmt: skip
-    with httpx2.Client(base_url=faces.url, timeout=PATIENCE_SECONDS, trust_env=False) as client:
-        for path in PATHS:
-            for body in BODIES:
-                faces.model.requests.clear()
-                answer = client.post(path, content=body, headers=head)
-                assert answer.status_code < 500 or faces.model.requests, (path, body[:20], answer.text[:300])
-                assert "Traceback" not in answer.text and "site-packages" not in answer.text
 
 
 def test_r13_a_body_that_ends_early_stores_nothing_and_the_next_is_served(faces: ProxyWorld) -> None:

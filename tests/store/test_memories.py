@@ -8,19 +8,19 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import update
 
 from core.calls.screening import set_screen
 from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import memories as table
-from core.database.schema import search_fresh, tags
+from core.database.schema import tags
 from core.errors import MessageError, StoreWriteError
 from core.memories import new_item as memory_input
 from core.memories import table as memories
 from core.memories.capture import silently_record_memory
 from core.scope import Scope, use_scope
-from tests.store.world import NOW, count, index_differences, open_db, own_scope, remove_items, rows_of
+from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()
 
@@ -171,19 +171,6 @@ def test_t3_a_tag_too_long_is_left_out_and_counted(db: Database, scope: Scope) -
     result = insert(db, scope, "hello", tags=["a" * 300])
     assert (result.stored, result.dropped_tags) == (True, 1)
     assert rows_of(db, table, scope.persona)[0].tags == "[]"
-
-
-def test_d14_one_row_of_tags_two_of_words_and_none_after_deleting(db: Database, scope: Scope) -> None:
-    result = insert(db, scope, "my cat", tags=["cat"])
-
-    def found(where: Any) -> list[Any]:
-        return list(db.read(select(where).where(where.c.row_id == result.id), source="test"))
-
-    assert len(found(search_fresh)) == 1
-    assert remove_items(db, scope.persona, [result.id]) == 1 and remove_items(db, scope.persona, [result.id]) == 0
-    assert found(search_fresh) == []
-    assert [(r.tag, r.uses) for r in rows_of(db, tags, scope.persona)] == [("cat", 0)]
-    assert index_differences(db, scope.persona) == []
 
 
 # Quarantine

@@ -58,14 +58,6 @@ def test_f77_an_unknown_word_is_refused_with_the_known_beside_it(db: Database, n
         assert db.read_driver(f"SELECT COUNT(*) FROM {table}", (), source=table)[0][0] == 0
 
 
-def test_f77_an_unknown_ranking_is_a_bad_value_that_names_the_known(
-    db: Database, caplog: pytest.LogCaptureFixture
-) -> None:
-    """F68: the default is used, and said."""
-    assert search_memories(keywords=["x"], ranking="relevence", db=db, settings=Settings()) == []
-    assert "'relevance' or 'recency'" in caplog.text
-
-
 @pytest.mark.parametrize("query", ["nope=1", "connect_timeout=abc", "s3cr3tPW=1", "tls=s3cr3tPW"])
 def test_f73_parameters_of_a_connection_string_are_checked_and_never_repeated(query: str) -> None:
     """A secret in the wrong place must not reach a log."""

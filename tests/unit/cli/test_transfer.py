@@ -131,16 +131,6 @@ def test_f76_an_import_that_takes_nothing_fails_and_says_why(run: Command, conte
         assert looks in ran.err, ran.err
 
 
-def test_l38_rows_not_taken_are_shown(run: Command) -> None:
-    """For people as a table."""
-    path = _file("in.json", "a", {"text": "b", "kind": "Nope"})
-    dry = run("import", path, "--dry-run", "--text")
-    assert "Could import  1\n" in dry.out and "kind is 'Nope'" in dry.out
-    book = {"entries": [{"id": 7, "keys": ["Rome"], "content": " "}, {"id": 8, "keys": [], "content": "A city."}]}
-    Path("book.json").write_text(json.dumps(book))
-    assert re.search(r"1\s+7\s+empty", run("import", "book.json", "--text").out)
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

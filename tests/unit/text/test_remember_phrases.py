@@ -63,13 +63,6 @@ def test_c12_of_what_is_taken_for_one_95_percent_are(kind: str, groups: tuple[st
     assert right / (right + wrong) >= 0.95
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_t46_a_sentence_without_a_request_is_not_worth_remembering(language: str) -> None:
-    """Questions and other people's words were saved as facts about the person."""
-    kept = [text for text in cases("requests", language, "-") if should_remember(text, None, known(text))]
-    assert len(kept) <= 3, kept
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -148,11 +141,6 @@ def test_t46_given_phrases_replace_their_group_alone() -> None:
     assert should_remember("remember that it rains", None, [own]) is False
     assert should_remember("My name is Jonas", None, [own]) is True
     assert should_remember("Mark my words", None, [ENGLISH]) is False
-
-
-def test_t46_an_unknown_group_is_logged_and_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    assert load_phrases(["en"], {"explicitly": ["x"]}) == ENGLISH
-    assert "explicitly" in caplog.text
 
 
 def test_t46_languages_add_up_and_unknown_ones_add_nothing() -> None:
