@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import jsonschema
 import pytest
 
 from core.conversations import memory_tool as tool_calls
@@ -95,6 +96,10 @@ def test_c26_three_forms_of_one_definition() -> None:
     assert read_text_calls(written["call"])[0].content == "..."
     with pytest.raises(ValueError, match="'json'"):
         build_definition("json")
+    check = jsonschema.Draft202012Validator(tool_calls.build_schema())
+    assert check.is_valid({"memoryContent": "I like tea", "statement": "I like tea"})
+    for wrong in ({}, {"memoryContent": 7}, {"memoryContent": "x", "persona_id": "other"}, {"text": "x"}):
+        assert not check.is_valid(wrong), wrong
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.text.folding import clean
 from core.transfer.formats.sillytavern import header as tavern_header
@@ -25,6 +27,17 @@ def _line(storage: Any, **fields: Any) -> dict[str, Any]:
 
 def _storage(numbers: list[int], current: Any = 0) -> dict[str, Any]:
     return {"chat_id": "c", "current_version": current, "versions": world.versions_of(numbers), "x": [1]}
+
+
+@given(st.lists(st.integers(0, 9), max_size=4, unique=True).flatmap(
+    lambda numbers: st.tuples(st.just(numbers), st.sampled_from([*numbers, 99]))))  # fmt: skip
+def test_s48_a_header_that_was_not_changed_comes_back_as_it_was(found: tuple[list[int], int]) -> None:
+    """Also where the versions stand in another order, or the current one is missing."""
+    line = _line(_storage(*found))
+    kept, versions, current = tavern_header.read(line)
+    assert [version.number for version in versions] == sorted(found[0])
+    made = tavern_header.write(kept, versions, current, "other", ())
+    assert tavern_json.write(made) == world.dump(line)
 
 
 @pytest.mark.parametrize(
