@@ -229,8 +229,7 @@ def _find_person(removal: Removal, participant: str) -> Owner:
         if _find_identities(removal, participant) == keys and _find_conversations(removal, keys) <= locked:
             break
     names = {name for column, whose in _NAMES for name in _find_in(removal, column, whose, keys) if name.strip()}
-    rooms = _find_direct_audiences(removal, keys)
-    return Owner(Person(frozenset(keys), frozenset(names)), _find_direct(removal, keys, rooms), rooms)
+    return Owner(Person(frozenset(keys), frozenset(names)), *_find_direct(removal, keys))
 
 
 def _find_identities(removal: Removal, participant: str) -> set[str]:
@@ -240,7 +239,7 @@ def _find_identities(removal: Removal, participant: str) -> set[str]:
 
 def _find_conversations(removal: Removal, keys: Collection[str]) -> set[str]:
     """Return the conversations in which something of the person stands."""
-    places = set(_find_direct(removal, keys, _find_direct_audiences(removal, keys)))
+    places = set(_find_direct(removal, keys)[0])
     for entry in REGISTRY:
         if entry.table != audiences.name and len(entry.conversation) == 1:
             c = metadata.tables[entry.table].c
@@ -249,14 +248,11 @@ def _find_conversations(removal: Removal, keys: Collection[str]) -> set[str]:
     return places
 
 
-def _find_direct(removal: Removal, keys: Collection[str], rooms: Collection[int]) -> frozenset[str]:
+def _find_direct(removal: Removal, keys: Collection[str]) -> tuple[frozenset[str], frozenset[int]]:
+    """Return a person's direct conversations, and the audiences of these and of what they asked to remember there."""
+    rooms = find_audiences(removal, "direct", keys) | find_audiences(removal, "saved", keys)
     by_person = _find_in(removal, _K.conversation_key, _K.direct_person_key, keys)
-    return frozenset(by_person | _find_in(removal, _K.conversation_key, _K.audience_id, rooms))
-
-
-def _find_direct_audiences(removal: Removal, keys: Collection[str]) -> frozenset[int]:
-    """Return the audiences of direct messages with a person, and of what they asked to remember there."""
-    return find_audiences(removal, "direct", keys) | find_audiences(removal, "saved", keys)
+    return frozenset(by_person | _find_in(removal, _K.conversation_key, _K.audience_id, rooms)), rooms
 
 
 def find_audiences(removal: Removal, kind: str, refs: Collection[str]) -> frozenset[int]:

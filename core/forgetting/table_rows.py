@@ -42,16 +42,14 @@ class Removal:
     # Any table
 
     def delete(self, table: Table, *where: Any) -> int:
-        return self._count(table, delete(table).where(table.c.persona_id == self.persona, *where))
+        statement = delete(table).where(table.c.persona_id == self.persona, *where)
+        deleted = int(self.connection.execute(statement).rowcount)
+        self.counts[table.name] += deleted
+        return deleted
 
     def delete_in(self, table: Table, column: Any, values: Iterable[Any], *where: Any) -> int:
         """Delete the rows of the persona with one of the values, at most AT_ONCE values a statement."""
         return sum(self.delete(table, column.in_(part), *where) for part in chunks(sorted(set(values)), AT_ONCE))
-
-    def _count(self, table: Table, statement: Any) -> int:
-        deleted = int(self.connection.execute(statement).rowcount)
-        self.counts[table.name] += deleted
-        return deleted
 
     def read_rows(self, statement: Any) -> Sequence[Any]:
         return self.connection.execute(statement).all()
