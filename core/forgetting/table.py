@@ -131,7 +131,13 @@ def finish(removal: Removal) -> None:
 
 def _delete_owned(removal: Removal, owner: Owner, before: int | None = None) -> None:
     """Delete an owner's rows as the registry finds them; what was made of them too, and what others keep of them."""
-    messages: dict[int, str] = dict(find_rows(removal, CHAT.table, owner, before, "interface_path"))
+    messages: dict[int, str] = {}
+    names: dict[str, set[str]] = {}
+    """Conversation to the platform's ids of the messages that go."""
+    for row, key, name in find_rows(removal, CHAT.table, owner, before, "interface_path", "message_id"):
+        messages[row] = key
+        if name:
+            names.setdefault(key, set()).add(name)
     items = {row for (row,) in find_rows(removal, memories, owner, before)}
     entries = {row for (row,) in find_rows(removal, ai_diary, owner, before)}
     staying: dict[str, set[int]] = {}
@@ -155,9 +161,9 @@ def _delete_owned(removal: Removal, owner: Owner, before: int | None = None) -> 
     for key in sorted(staying):
         table_stories.delete_parts(removal, key, staying[key])
     if messages:
-        entries |= table_quotes.find_entries_on(removal, messages)
+        entries |= table_quotes.find_entries_on(removal, messages, names)
     removal.delete_rows(AI_DIARY, entries)
-    table_items.remove_items(removal, items, messages)
+    table_items.remove_items(removal, items, messages, names)
     removal.delete_rows(CHAT, messages)
     for key in sorted(staying):
         table_items.remove_summaries(removal, key, staying[key])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from sqlalchemy import bindparam, func, or_, select
 
@@ -20,6 +20,7 @@ from .table_rows import AT_ONCE, Removal
 CONSOLIDATION = "CONSOLIDATION"
 REASON = "forgotten"
 _MADE = ("model", "extract")
+NO_NAMES: Mapping[str, Collection[str]] = {}
 _M, _C, _Z = memories.c, chat_history_cache.c, conversation_summaries.c
 
 
@@ -36,7 +37,12 @@ def add_previous_versions(removal: Removal, ids: Collection[int]) -> set[int]:
 
 
 def remove_items(
-    removal: Removal, ids: Collection[int], messages: Collection[int] = (), withdrawn: Collection[int] = ()
+    removal: Removal,
+    ids: Collection[int],
+    messages: Collection[int] = (),
+    names: Mapping[str, Collection[str]] = NO_NAMES,
+    *,
+    withdrawn: Collection[int] = (),
 ) -> None:
     """Delete items, those made of messages that go, and everything noted about them; what `withdrawn` ones took the
     place of holds again.
@@ -46,12 +52,14 @@ def remove_items(
     left: set[int] = set()
     """Messages that stay, of which items that go were made."""
     if going:
-        chosen = select(_M.id, _M.source_message_ids, _M.provenance).where(
+        chosen = select(_M.id, _M.source_message_ids, _M.provenance, _M.conversation_key).where(
             _M.persona_id == removal.persona, _M.source_message_ids.is_not(None)
         )
         for row in removal.connection.execute(chosen):
             sources = {source for each in read_list(row.source_message_ids) if (source := find_id(each)) is not None}
-            if row.id in deleted or not sources.isdisjoint(going):
+            here = names.get(row.conversation_key, ())
+            is_named = any(str(each) in here for each in read_list(row.source_message_ids))
+            if row.id in deleted or is_named or not sources.isdisjoint(going):
                 deleted.add(row.id)
                 left |= sources if row.provenance in _MADE else set()
     _release_replaced(removal, deleted, withdrawn)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Integer, String, bindparam, cast, func, null, or_, select, update
 
+from ..access import table_conversations
 from ..access.rules import split_key
 from ..database.bulk import chunks
 from ..database.dialects import ID
@@ -67,12 +68,20 @@ def clean_diary(removal: Removal, person: Person) -> None:
     change_entries(removal, changed)
 
 
-def find_entries_on(removal: Removal, messages: Collection[int]) -> set[int]:
+def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[str, Collection[str]]) -> set[int]:
+    """Return the entries that stand on messages, named by row id or, in their conversation, by the platform's id."""
     chosen = select(_D.id, _D.source_message_ids).where(
         _D.persona_id == removal.persona, _D.source_message_ids.is_not(None)
     )
     standing = ((row.id, read_list(row.source_message_ids)) for row in _pages(removal, chosen, _D.id))
-    return {row for row, held in standing if any(each in messages for each in held)}
+    entries = {row for row, sources in standing if any(each in messages for each in sources)}
+    for conversation, platform_ids in names.items():
+        facts = table_conversations.find(removal.connection, removal.persona, conversation)
+        here = [] if facts is None else removal.read_rows(chosen.where(table_conversations.said_in(AI_DIARY, facts)))
+        entries |= {
+            row.id for row in here if any(str(each) in platform_ids for each in read_list(row.source_message_ids))
+        }
+    return entries
 
 
 def change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -> None:

@@ -36,7 +36,7 @@ from core.database.schema import (
     short_term_memories,
     user_relationships,
 )
-from core.db import forget
+from core.db import forget, insert_memory
 from core.errors import MessageError
 from core.forgetting import Forgotten
 from core.privacy import link_participants
@@ -71,6 +71,20 @@ def everything(db: Database) -> dict[str, Counter[tuple[Any, ...]]]:
 def differences(before: dict[str, Counter[Any]], after: dict[str, Counter[Any]]) -> dict[str, int]:
     """Return how many rows of each table are not there as they were."""
     return {name: sum((before[name] - after[name]).values()) for name in before}
+
+
+def test_f43_what_was_saved_before_the_message_it_stands_on_goes_with_it(stage: Stage) -> None:
+    """A host may save what a message says before the message itself: then it is known by the platform's id alone."""
+    for path in (GROUP, OTHER):
+        by = {"db": stage.db, "scope": stage.scope(path, participant="tg/bob")}
+        insert_memory("Somebody moved to Oslo", "synth", "chat", ["oslo"], message_id="m1", **by)
+        assert add_diary_entry("We spoke of Oslo", message_id="m1", **by).stored
+    stage.say("I moved to Oslo", GROUP, message_id="m1")
+    stage.say("I like tea", OTHER, who="Bob", message_id="m1")
+    counts = gone(stage, participant=ANN)
+    assert (counts["memories"], counts["ai_diary"]) == (1, 1)
+    assert [row.conversation_key for row in rows_of(stage.db, memories, stage.persona)] == [OTHER]
+    assert [row.chat_id for row in rows_of(stage.db, ai_diary, stage.persona)] == ["g2"]
 
 
 def checked(stage: Stage, **what: Any) -> Forgotten:
