@@ -17,7 +17,7 @@ from core.context.history import HistoryBuilder, HistoryLists, echo_check, why_n
 from core.context.incoming import IncomingMessage
 from core.context.lines import body, sender
 from core.context.live import LiveHistory
-from core.shapes import HistoryEntry, LeftOut, Sender
+from core.shapes import HistoryEntry, LeftOut, ReplyNote, Sender
 from core.text.folding import collapsed
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -223,6 +223,22 @@ def oracle(a: HistoryEntry, b: HistoryEntry) -> bool:
     same_sender = a.sender_id == b.sender_id if both else collapsed(sender(a)) == collapsed(sender(b))
     near = a.time is None or b.time is None or abs(a.time - b.time) < timedelta(seconds=5)
     return bool(same_sender) and collapsed(a.text) == collapsed(b.text) and near
+
+
+def test_p23_b_the_nearest_of_several_equal_texts_counts() -> None:
+    """Two rows of one text in one stretch of 5 s: only the later one is near to a copy in the next stretch."""
+    early = at_second(seconds=55, message_id="1", row_id=1)
+    late = at_second(seconds=59, message_id="2", row_id=2, reply=ReplyNote("Bob", "?"))
+    before = at_second(seconds=50, message_id="3", row_id=3, reply=ReplyNote("Bob", "!"))
+    assert merge([early, late], [at_second(seconds=60)])[0] == [early, late]
+    assert len(merge([early, late], [at_second(seconds=64)])[0]) == 3
+    assert merge([early, late, before], [at_second(seconds=-1)])[0][0].time == at_second(seconds=-1).time
+    near, far = (
+        at_second(seconds=60, message_id="4", row_id=4),
+        at_second(seconds=64, message_id="5", row_id=5, sender_name="ANN"),
+    )
+    far = dataclasses.replace(far, reply=ReplyNote("Bob", "?"))
+    assert merge([near, far], [at_second(seconds=58)])[0] == [near, far]
 
 
 def test_p24_the_order_is_chronological_and_stored_before_live() -> None:

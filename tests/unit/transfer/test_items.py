@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -105,26 +103,3 @@ def test_l39_at_most_50000_items() -> None:
     assert len(_rows('{"items": [' + ",".join(["1"] * MAX_ITEMS) + "]}")) == MAX_ITEMS
     with pytest.raises(TransferError, match="more than 50,000 items"):
         _rows('{"items": [' + ",".join(["1"] * (MAX_ITEMS + 1)) + "]}")
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        '{"items": ' + '{"a":' * 500_000,
-        '{"a": [' + ",".join(["[]"] * 400_000) + '], "a": 1}',
-        '{"items": [' + '"' + "\\u0000" * 300_000 + '"' + "]",
-    ],
-    ids=["json", "many values", "zeros"],
-)
-def test_l39_bombs_take_bounded_time_and_memory(content: str) -> None:
-    """Each is a file of a megabyte or two."""
-    tracemalloc.start()
-    began = time.process_time()
-    try:
-        with pytest.raises(TransferError):
-            _rows(content)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert time.process_time() - began < 20
-    assert peak < 50_000_000
