@@ -293,3 +293,12 @@ def test_p3_a_search_that_breaks_in_any_step_keeps_the_history(
     prompt, report = stage.explain("pizza")
     assert failed(report)
     assert prompt["context"] == {**undisturbed, "memories": []}
+
+
+@pytest.mark.parametrize("lite", [0, 1])
+def test_p13_actions_are_asked_for_where_there_are_some(stage: Stage, lite: int) -> None:
+    set_hook("actions", lambda: ACTIONS)
+    for chosen in ("auto", "actions"):
+        shown = line(stage, ANSWER_FORMAT=chosen, PROMPT_LITE_MODE=lite)
+        assert all(word in shown for word in ("JSON", "type", "payload", "thread_id", "actions"))
+    assert "{" not in line(stage, ANSWER_FORMAT="text", PROMPT_LITE_MODE=lite)

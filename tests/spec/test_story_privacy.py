@@ -310,3 +310,12 @@ def test_g22_an_answer_that_is_no_text_is_no_recap(story: Story, kind: str, repl
     assert (run.state, run.error) == ("retrying", "ModelError: unreadable")
     assert stories.get_memory(rows[0], **story.given) is None
     assert stories.get_running_recap(conversation=HERE, **story.given) is None
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_g11_names_of_short_term_entries_are_cleaned(story: Story) -> None:
+    names = dict.fromkeys(("user_name", "server_name", "channel_name"), "A\x00nn\ud800")
+    asking = {**story.given, "scope": story.scope("tg/1", server="s1")}
+    assert short_term.store_short_term_memory("u1", "1", [{"text": "hi"}], **names, **asking).stored
+    (entry,) = short_term.get_for_user("u1", **{**asking, "scope": story.scope("tg/2", server="s1")})
+    assert (entry["channel_name"], entry["messages"][0]["speaker"]) == ("Ann\ufffd", "Ann\ufffd")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import socket
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -134,3 +135,12 @@ def test_g24_the_estimate_is_never_below_half_of_the_truth(most: int, least: int
 @given(st.text(), st.text())
 def test_g24_the_estimate_does_not_fall_when_text_is_added(one: str, two: str) -> None:
     assert estimate_tokens(one) + estimate_tokens(two) + 2 >= estimate_tokens(one + " " + two) >= estimate_tokens(one)
+
+
+def test_g24_an_injected_counter_is_named_after_itself_and_wins_over_the_model() -> None:
+    def my_counter(text: str) -> int:
+        return 1
+
+    assert resolve_counter(my_counter, "gpt-4o") == (my_counter, "my_counter")
+    assert resolve_counter(len) == (len, "len")
+    assert resolve_counter(partial(my_counter))[1] == "custom"
