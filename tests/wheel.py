@@ -26,6 +26,7 @@ CHOICE = (
     "tests/golden",
     "tests/spec/test_prompt_call.py",
     "tests/spec/test_word_files.py",
+    "tests/store/test_maintenance.py",
     "tests/store/test_migrations.py",
     "tests/unit/cli/test_calls.py",
     "tests/unit/config",

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer import Argument
+from typer import Argument, BadParameter, Option
 
 from ..errors import StoreError
+from ..text.times import parse_time
 from . import output
 from .run import ForceOption, Run, command
 
 if TYPE_CHECKING:
     from ..database.engine import Database
     from ..db import Finding
+    from ..upkeep.maintenance import Script, Value
 
 _STYLES = {"error": "red", "warning": "yellow"}
+_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 
 
 @command("db init", creates=True)
@@ -140,3 +145,58 @@ def backup(
     target = file or Path(f"prompt-engine-{db.clock():%Y%m%d-%H%M%S}.{ending}")
     size = write_backup(db, target, overwrite=force)
     run.answer({"file": str(target.resolve()), "bytes": size}, f"{target.resolve()}: {size:,} bytes.")
+
+
+@command("db maintenance")
+def run_script(
+    run: Run,
+    name: Annotated[str, Argument(metavar="NAME", help="Which script; list shows them.", show_default=False)],
+    settings: Annotated[
+        list[str] | None, Option("--set", metavar="NAME=VALUE", help="A value of the script; may be repeated.")
+    ] = None,
+    apply_: Annotated[bool, Option("--apply", help="Change, not only count.")] = False,
+) -> None:
+    """Count, or with --apply change, by a script.
+
+    Every script works on one persona: that of --persona-id, else of PERSONA_ID.
+    """
+    from ..upkeep import maintenance
+
+    known = maintenance.list_scripts()
+    if name == "list":
+        scripts = [maintenance.get_script(each, "sqlite") for each in known]
+        rows = [(each.name, each.head.partition("\n")[0], ", ".join(each.values)) for each in scripts]
+        value = [{"name": each.name, "values": dict(each.values), "about": each.head} for each in scripts]
+        run.answer(value, lambda: output.table(("script", "about", "values"), rows))
+        return
+    if name not in known:
+        raise BadParameter(f"there is no script {name!r}; known are {', '.join(known)}")
+    script = maintenance.get_script(name, run.db.family)
+    values = dict(_read_value(script, each) for each in settings or ())
+    if "persona" in script.values:
+        values.setdefault("persona", run.scope().persona)
+    if apply_ and "apply" not in script.values:
+        raise BadParameter(f"{name} only counts; there is nothing to apply")
+    done = asdict(maintenance.run_script(run.db, name, values=values, apply=apply_))
+    shown = {name: each for name, each in done.items() if apply_ or name != "changed"}
+    run.answer(done, lambda: output.show(shown))
+    if not run.as_json and not apply_ and "apply" in script.values:
+        output.say("Nothing was changed. --apply does it.")
+
+
+def _read_value(script: Script, text: str) -> tuple[str, Value | datetime]:
+    """Return name and value of `NAME=VALUE`, the value of the type the script has there."""
+    name, sign, given = text.partition("=")
+    if not sign or name not in script.values:
+        raise BadParameter(f"--set {text!r}: write NAME=VALUE; names are {', '.join(script.values)}")
+    default = script.values[name]
+    if isinstance(default, str) and not _TIME.match(default):
+        return name, given
+    try:
+        value = parse_time(given) if isinstance(default, str) else type(default)(given)
+    except ValueError:
+        value = None
+    if value is None:
+        kind = "time such as 2026-01-01 00:00:00, UTC" if isinstance(default, str) else f"number such as {default}"
+        raise BadParameter(f"--set {text!r}: {name} is a {kind}")
+    return name, value

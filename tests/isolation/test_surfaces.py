@@ -144,7 +144,7 @@ IN_A_CONVERSATION = ("build", "explain", "search")
 OTHERS = {
     "remember", "import", "forget", "worker", "serve", "demo",
     "db init", "db migrate", "db reindex", "db pack",
-    "config list", "config check",
+    "db maintenance", "config list", "config check",
     "memory consolidate", "memory prune", "jobs cancel", "jobs retry",
     "token add", "token list", "token revoke",
     "config preset", "config set", "db backup",

@@ -182,3 +182,21 @@ def test_d2_no_index_stands_in_another() -> None:
             assert not [other for other in keys if other != one and other[: len(one)] == one], (table.name, one)
         assert len(set(keys)) == len(keys)
         assert all(rule.name for rule in table.constraints if isinstance(rule, UniqueConstraint))
+
+
+def test_d1_every_statement_of_a_script_is_about_one_persona() -> None:
+    """An operator who mends one persona's rows leaves the others alone."""
+    scripts = [without_comments(path.read_text(encoding="utf-8")) for path in sql_files()]
+    for text in (each for script in scripts for each in ddl.split_statements(script)):
+        # On SQLite the values of a script stand in a table of its own.
+        statement = re.sub(r"\(SELECT (\w+) FROM given\)", r"@\1", text)
+        tables = set(re.findall(r"\b(?:FROM|JOIN|UPDATE|INTO) (\w+)", statement))
+        changed = re.match(r"(?:DELETE FROM|UPDATE) (\w+)", statement)
+        shared = changed is not None and changed[1] in EXEMPT  # words that nobody of any persona says any more
+        if statement.startswith("CREATE ") or shared or not tables & set(TABLES) - EXEMPT:
+            continue
+        assert "persona_id = @persona" in statement, statement
+        outer = statement
+        while re.search(r"\([^()]*\)", outer):
+            outer = re.sub(r"\([^()]*\)", "", outer)
+        assert re.search(r"persona_id = @persona|audience_id", outer), statement

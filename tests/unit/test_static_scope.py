@@ -35,6 +35,7 @@ WHOLE_DATABASE = {
     "upkeep.migration": "brings the tables of everybody to the present schema",
     "upkeep.check": "counts rows that are broken, for the operator of the database",
     "upkeep.inspection": "reads which tables there are",
+    "upkeep.maintenance": "scripts an operator runs by hand",
     "jobs.table_claiming": "a worker takes the next operation of any persona, and then acts in its scope",
     "index.embeddings_writing": "fills in what is missing, of any persona, in ranges of row ids",
     "tokens.table": "whoever shows a token says by it whose they are",

@@ -29,6 +29,7 @@ PUT_TOGETHER = {
     "upkeep/migration.py": "the same, run step by step",
     "upkeep/check.py": "names of our tables and columns, and of the server's own settings",
     "upkeep/inspection.py": "the server's catalogue, by names of our tables",
+    "upkeep/maintenance.py": "scripts of our own files",
     "database/schema_base.py": "defaults and checks of columns, by names in our schema",
     "database/dialects.py": "names of our columns, in what an upsert changes",
     "database/connections.py": "PRAGMA, which takes no parameters",

@@ -35,6 +35,10 @@ from tests.unit.cli.conftest import ROOT, Command
         (["search", "x", "--since", "soon"], "since"),
         (["import", "x", "--timezone", "Mars"], "time_zone is 'Mars'"),
         (["config", "list", "CONTEXT_VERBOSTY"], "CONTEXT_VERBOSITY"),
+        (["db", "maintenance", "helth"], "known are"),
+        (["db", "maintenance", "health", "--set", "x"], "NAME=VALUE"),
+        (["db", "maintenance", "health", "--apply"], "nothing to apply"),
+        (["db", "maintenance", "prune", "--set", "expired_before=soon"], "is a time such as"),
         (["demo", "--database", "sqlite:///x.db"], "--database"),
     ],
 )
@@ -51,7 +55,7 @@ def test_f78_a_wrong_call_is_one_sentence_and_exit_code_2(made: Command, argumen
 
 _READING = (
     "build hi", "explain hi", "search tea", "export --items -", "export --person tg/ann -", "tags list",
-    "db check", "db reindex", "db pack",
+    "db check", "db reindex", "db pack", "db maintenance health",
     "db backup copy.db", "memory consolidate", "memory prune",
     "forget --participant tg/ann --yes", "jobs list", "jobs cancel 1", "jobs cancel --all", "jobs retry 1",
     "token list", "token revoke 1",

@@ -133,6 +133,17 @@ def test_db_subcommands_on_a_new_database(run: Command, tmp_path: Path) -> None:
     assert said[1].startswith("note: memories: 1 long_term memories of kind ")
 
 
+def test_d33_maintenance_scripts_run_by_name(run: Command) -> None:
+    """They count, and change with --apply alone; whose rows is the persona's."""
+    run("remember", "tea", "--persona-id", "other")
+    assert {each["name"] for each in run("db", "maintenance", "list").json} >= {"health", "duplicates", "prune"}
+    assert run("db", "maintenance", "health").json["counted"]["memories"] == 0
+    assert run("db", "maintenance", "health", "--persona-id", "other").json["counted"]["memories"] == 1
+    shown = run("db", "maintenance", "prune", "--set", "expired_before=2026-01-01 00:00:00", "--text").out
+    assert "Nothing was changed. --apply does it." in shown
+    assert "Changed" in run("db", "maintenance", "prune", "--apply", "--text").out
+
+
 def test_config_subcommands(run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """G17: the source of each value. G18: check lists all problems at once and exits 1."""
     file = tmp_path / "other.yaml"

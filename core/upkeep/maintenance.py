@@ -1,0 +1,156 @@
+"""Runs the scripts of `sql/maintenance/` by name, with the same meaning as a plain client."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, String, bindparam, or_, select
+
+from ..base import resources
+from ..base.hints import hint_name
+from ..base.yaml_text import read_value
+from ..database.dialects import Time
+from ..database.engine import Database
+from ..database.schema import audiences, memories
+from ..database.sources import MEMORIES
+from ..index import indexed, packing
+from . import ddl
+
+Value = str | int | float
+
+_LINE = re.compile(r"^(?:SET @(\w+) = (.+);|  (.+) AS (\w+)[,;])$")
+_GIVEN = ("DROP TABLE IF EXISTS temp.given;", "CREATE TEMP TABLE given AS SELECT")
+"""Lines before the values on SQLite."""
+_CHANGED = re.compile(r"(?:UPDATE|DELETE FROM|(?:INSERT|REPLACE)(?: OR \w+| IGNORE)? INTO) (\w+)")
+PRUNE = "prune"
+"""The script after which the program also takes out what is packed."""
+_FRAME = frozenset({"START TRANSACTION", "BEGIN IMMEDIATE", "COMMIT"})
+"""Statements for the plain client; here the transaction is the handle's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """One script, as its file has it."""
+
+    name: str
+    head: str
+    """The lines on top: purpose, risk, tables, cost."""
+    values: Mapping[str, Value]
+    """Its values as the file has them."""
+    statements: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a script found and did."""
+
+    name: str
+    counted: Mapping[str, int] = field(default_factory=dict)
+    """What was counted, in the script's words and order."""
+    changed: Mapping[str, int] = field(default_factory=dict)
+    """Rows changed by table; all zero unless the value `apply` was 1."""
+
+
+def list_scripts() -> list[str]:
+    """Return the names of all scripts, in order."""
+    return sorted({path.name.split(".")[0] for path in resources.find("sql/maintenance").glob("*.sql")})
+
+
+def get_script(name: str, family: str) -> Script:
+    """Return a script in the spelling of a family."""
+    if name not in list_scripts():
+        raise TypeError(f"{name!r} is no maintenance script.{_list_known(name, list_scripts())}")
+    text = (resources.find("sql/maintenance") / f"{name}.{family}.sql").read_text(encoding="utf-8")
+    return parse_script(name, text)
+
+
+def parse_script(name: str, text: str) -> Script:
+    """Return a script's parts: the comment on top, the values, and from there on statements."""
+    head: list[str] = []
+    values: dict[str, Value] = {}
+    rest: list[str] = []
+    for line in text.splitlines():
+        found = None if rest else _LINE.match(line)
+        if found:
+            value: Any = read_value(found[2] or found[3])  # a number or text of SQL is one of YAML
+            values[found[1] or found[4]] = value
+        elif line.startswith("-- ") and not values and not rest:
+            head.append(line.removeprefix("-- "))
+        elif line.strip() and not line.startswith("--") and (rest or line not in _GIVEN):
+            rest.append(line)
+    statements = tuple(one for one in ddl.split_statements("\n".join(rest)) if one not in _FRAME)
+    return Script(name, "\n".join(head), values, statements)
+
+
+def run_script(
+    db: Database, name: str, *, values: Mapping[str, Value | datetime] | None = None, apply: bool = False
+) -> Ran:
+    """Run a script in one transaction and return what it counted and changed."""
+    script = get_script(name, db.family)
+    given = dict(values or {}) | ({"apply": 1} if apply and "apply" in script.values else {})
+    for wanted in given:
+        if wanted not in script.values:
+            raise TypeError(f"{name} has no value {wanted!r}.{_list_known(wanted, list(script.values))}")
+    bound = {key: _bound(given.get(key, value)) for key, value in script.values.items()}
+
+    def work(connection: Connection) -> Ran:
+        counted: dict[str, int] = {}
+        changed: dict[str, int] = {}
+        _bind_values(connection, db.family, bound)
+        is_prune = name == PRUNE and bound.get("apply") == 1
+        is_indexed = True
+        for statement in script.statements:
+            if is_prune and is_indexed and not statement.startswith("SELECT"):
+                _unindex_expired(connection, db, bound)
+                is_indexed = False
+            done = connection.exec_driver_sql(statement)
+            if done.returns_rows:
+                counted |= {str(row[0]): int(row[1]) for row in done.fetchall()}
+            else:
+                table = _CHANGED.findall(statement)[0]
+                changed[table] = changed.get(table, 0) + max(0, done.rowcount)
+        if is_prune:
+            owned = select(audiences.c.audience_id).where(audiences.c.persona_id == bound["persona"])
+            packing.purge(connection, db.family, list(connection.execute(owned).scalars()))
+        if db.family == "sqlite":
+            connection.exec_driver_sql("DROP TABLE temp.given")
+        return Ran(name, counted, changed)
+
+    return db.transaction(work, source=f"the maintenance script {name}")
+
+
+def _unindex_expired(connection: Connection, db: Database, values: Mapping[str, Value]) -> None:
+    """Take rows that are to go out of the index, with their words, which no statement of a script can."""
+    persona, m = str(values["persona"]), memories.c
+    expired, archived = (
+        bindparam(each, values[each], type_=String()) for each in ("expired_before", "archived_before")
+    )
+    going = or_(m.expires_at <= expired, m.archived_at <= archived)
+    where = (m.persona_id == persona, m.pinned == 0, m.archived_at.is_(None), going)
+    if ids := list(connection.execute(select(m.id).where(*where)).scalars()):
+        indexed.set_hidden(connection, db, MEMORIES, persona, ids, archived_at=db.clock())
+
+
+def _bind_values(connection: Connection, family: str, values: Mapping[str, Value]) -> None:
+    """Put the values where the statements of a script look for them."""
+    if family == "mysql":
+        for key, value in values.items():
+            connection.exec_driver_sql(f"SET @{key} = %s", (value,))
+        return
+    connection.exec_driver_sql("DROP TABLE IF EXISTS temp.given")
+    columns = ", ".join(f":{key} AS {key}" for key in values)  # names of a file of ours
+    connection.exec_driver_sql(f"CREATE TEMP TABLE given AS SELECT {columns}", dict(values))
+
+
+def _bound(value: Value | datetime) -> Value:
+    if isinstance(value, datetime):
+        return str(Time().process_bind_param(value, ddl.choose_dialect("sqlite")))
+    return value
+
+
+def _list_known(name: str, known: list[str]) -> str:
+    return f"{hint_name(name, known)} Known are {', '.join(known)}."

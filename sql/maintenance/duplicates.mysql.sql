@@ -1,0 +1,63 @@
+-- Memory items whose text stands in a newer one, seen by the same people.
+-- Risk: with @apply 1 the older ones expire at @now: they are no longer read, and the script prune deletes them. Pinned ones stay.
+-- Tables: reads and changes memories.
+-- Cost: one look-up in an index for each memory item: seconds for a hundred thousand.
+-- Run it: prompt-engine db maintenance duplicates, or mysql --default-character-set=utf8mb4 NAME < this file
+
+-- whose rows
+SET @persona = 'default';
+-- when the older ones expire, UTC; any time that is past
+SET @now = '2000-01-01 00:00:00.000000';
+-- 0 counts, 1 changes
+SET @apply = 0;
+
+START TRANSACTION;
+
+-- Count
+
+SELECT 'memory items with a newer copy' AS what, COUNT(*) AS n
+FROM memories AS m
+WHERE m.persona_id = @persona AND m.archived_at IS NULL AND m.superseded_by IS NULL
+  AND m.expires_at IS NULL
+  AND EXISTS (
+    SELECT 1 FROM memories AS newer
+    WHERE newer.persona_id = @persona AND newer.audience_id = m.audience_id
+      AND newer.content_hash = m.content_hash
+      AND newer.archived_at IS NULL AND newer.superseded_by IS NULL AND newer.expires_at IS NULL
+      AND newer.id > m.id
+  );
+
+SELECT 'of these pinned, they stay' AS what, COUNT(*) AS n
+FROM memories AS m
+WHERE m.persona_id = @persona AND m.archived_at IS NULL AND m.superseded_by IS NULL
+  AND m.expires_at IS NULL AND m.pinned = 1
+  AND EXISTS (
+    SELECT 1 FROM memories AS newer
+    WHERE newer.persona_id = @persona AND newer.audience_id = m.audience_id
+      AND newer.content_hash = m.content_hash
+      AND newer.archived_at IS NULL AND newer.superseded_by IS NULL AND newer.expires_at IS NULL
+      AND newer.id > m.id
+  );
+
+-- Change, where @apply is 1
+
+UPDATE memories
+SET expires_at = @now
+WHERE persona_id = @persona AND pinned = 0
+  AND @apply = 1
+  AND id IN (
+    SELECT older.id FROM (
+      SELECT m.id FROM memories AS m
+      WHERE m.persona_id = @persona AND m.archived_at IS NULL AND m.superseded_by IS NULL
+        AND m.expires_at IS NULL
+        AND EXISTS (
+          SELECT 1 FROM memories AS newer
+          WHERE newer.persona_id = @persona AND newer.audience_id = m.audience_id
+            AND newer.content_hash = m.content_hash
+            AND newer.archived_at IS NULL AND newer.superseded_by IS NULL AND newer.expires_at IS NULL
+            AND newer.id > m.id
+        )
+    ) AS older
+  );
+
+COMMIT;

@@ -1,0 +1,264 @@
+"""D33: scripts say risk, tables and cost, count first, change second, and run in the program and a plain client."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+from pymysql.constants import CLIENT
+from sqlalchemy import insert, select
+
+from core.base import resources
+from core.database import schema
+from core.database.engine import Database
+from core.database.sources import MEMORIES
+from core.index import embeddings, packing
+from core.index import table as index_table
+from core.index.entries import read_entries
+from core.tags import table as tags
+from core.text.folding import fold
+from core.text.hits import content_digest
+from core.upkeep import check, ddl, maintenance
+from tests.store.world import of_today, verify_index
+
+pytestmark = pytest.mark.dialects
+
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+FILES = sorted(resources.find("sql/maintenance").glob("*.sql"))
+
+
+@pytest.fixture
+def db(fresh_migrated_url: str) -> Iterator[Database]:
+    """A database of today."""
+    with of_today(fresh_migrated_url, clock=lambda: NOW) as handle:
+        yield handle
+
+
+def remember(db: Database, number: int, text: str, *words: str, persona: str = "default", **more: Any) -> None:
+    """Store a memory item as its table module does: the row, its index rows, the uses of its tags."""
+    row = {"id": number, "persona_id": persona, "audience_id": 7 if persona == "default" else 8, "content": text}
+    row |= {
+        "text_folded": fold(text),
+        "content_hash": content_digest(text),
+        "timestamp": NOW,
+        "indexed": 1,
+        "tags": list(words),
+    } | more
+
+    def work(connection: Any) -> None:
+        connection.execute(insert(schema.memories), row)
+        tags.raise_uses(connection, db, persona, dict.fromkeys(words, 1))
+
+        index_table.add(connection, db.family, read_entries(connection, MEMORIES, [number]))
+
+    db.transaction(work, source="test")
+
+
+def audiences(db: Database) -> None:
+    """Make an audience of two personas."""
+    rows = [{"audience_id": 7, "persona_id": "default", "kind": "persona"}]
+    rows.append({"audience_id": 8, "persona_id": "other", "kind": "persona"})
+    db.transaction(lambda c: c.execute(insert(schema.audiences), rows), source="test")
+
+
+def uses(db: Database) -> dict[str, int]:
+    """Return the uses of every tag of the default persona."""
+    t = schema.tags.c
+    return dict(map(tuple, db.read(select(t.tag, t.uses).where(t.persona_id == "default"), source="tags")))
+
+
+def ids(db: Database) -> list[int]:
+    """Return the ids of all memory items."""
+    return sorted(row[0] for row in db.read(select(schema.memories.c.id), source="memories"))
+
+
+def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db: Database) -> None:
+    """Afterwards the index is what the rows give; without @apply nothing has changed."""
+    audiences(db)
+    old = NOW - timedelta(days=1)
+    remember(db, 1, "my cat sleeps", "cat", "pet", expires_at=old)
+    remember(db, 2, "the cat eats", "cat", archived_at=old)
+    remember(db, 3, "a cat and a dog", "cat", "dog")
+    remember(db, 4, "pinned cat", "cat", expires_at=old, pinned=1)
+    remember(db, 5, "cat tomorrow", "cat", expires_at=NOW + timedelta(days=1))
+    remember(db, 6, "another's cat", "cat", persona="other", expires_at=old)
+    vectors = [{"audience_id": 7, "source": 0, "row_id": n, "part": 0, "at_us": n} for n in (1, 2, 3, 4)]
+    vectors = [{**one, "model": "m", "vector": b"canary", "stamp": 1} for one in vectors]
+    db.transaction(lambda c: c.execute(insert(schema.search_vector), vectors), source="test")
+    versions = [{"audience_id": n, "version": 5} for n in (7, 8)]
+    db.transaction(lambda c: c.execute(insert(schema.search_vector_version), versions), source="test")
+    values = {"expired_before": NOW, "archived_before": NOW}
+    before = check.count_rows(db)
+    counted = {"memory items that go": 2, "of these archived": 1, "pinned, they stay": 1}
+    looked = maintenance.run_script(db, "prune", values=values)
+    assert (looked.counted, set(looked.changed.values())) == (counted, {0})
+    assert (check.count_rows(db), ids(db)) == (before, [1, 2, 3, 4, 5, 6])
+    done = maintenance.run_script(db, "prune", values=values, apply=True)
+    assert done.counted == counted
+    assert done.changed["memories"] == 2 and set(done.changed) <= set(ddl.list_tables())
+    left = db.read(select(schema.search_vector.c.row_id), source="search_vector")
+    assert sorted(row[0] for row in left) == [3, 4]
+    told = db.read(select(schema.search_vector_version), source="search_vector_version")
+    assert {row[0]: row[1] - 5 > embeddings.KEPT for row in told} == {7: True, 8: False}
+    assert ids(db) == [3, 4, 5, 6]
+    assert uses(db) == {"cat": 3, "pet": 0, "dog": 1}
+    assert verify_index(db) == []
+    assert set(maintenance.run_script(db, "prune", values=values, apply=True).changed.values()) <= {0, 3}
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["fresh", "packed"])
+def test_d42_what_prune_deletes_stands_nowhere_afterwards(db: Database, packed: bool) -> None:
+    """Neither its former text nor a word of it, a vector or a posting; words that others hold stay."""
+    audiences(db)
+    remember(db, 1, "zqcanary of cats", "cat", expires_at=NOW)
+    remember(db, 2, "a cat", "cat")
+    remember(db, 3, "zqwren of another", persona="other")
+    vector = {"audience_id": 7, "model": "m", "at_us": 1, "source": 0, "row_id": 1, "part": 0, "vector": b"zqcanary"}
+    former = [
+        {"id": n, "persona_id": "default", "item_id": n, "old_text": f"{w} was"}
+        for n, w in ((1, "zqcanary"), (2, "zqkept"))
+    ]
+
+    def plant(connection: Any) -> None:
+        connection.execute(insert(schema.search_vector), vector)
+        connection.execute(insert(schema.item_history), former)
+        if packed:
+            packing.pack_fresh(connection, db.family, 7)
+
+    db.transaction(plant, source="test")
+    assert {"item_history", "memories", "search_vector"} <= set(holders(db, "zqcanary"))
+    maintenance.run_script(db, "prune", values={"expired_before": NOW}, apply=True)
+    assert holders(db, "zqcanary") == []
+    assert "search_fresh" in holders(db, "zqwren") and holders(db, "zqkept") == ["item_history"]
+    assert verify_index(db) == []
+
+
+def holders(db: Database, text: str) -> list[str]:
+    """Return the tables that hold a text in some column, also as bytes."""
+    found = []
+    for name, table in sorted(ddl.list_tables().items()):
+        values = [value for row in db.read(select(table), source="test") for value in row]
+        if any(text.encode() in (v if isinstance(v, bytes) else str(v).encode()) for v in values):
+            found.append(name)
+    return found
+
+
+def test_d33_duplicates_let_the_older_copies_expire(db: Database) -> None:
+    """The newest stays, a pinned one stays, another persona's are not looked at."""
+    audiences(db)
+    for number, text, more in (
+        (1, "Jay  likes tea", {}),
+        (2, "jay likes TEA", {"pinned": 1}),
+        (3, "jay likes tea", {}),
+    ):
+        remember(db, number, text, **more)
+    remember(db, 4, "jay likes coffee")
+    remember(db, 5, "jay likes coffee", audience_id=9)
+    for number in (6, 7):
+        remember(db, number, "jay likes tea", persona="other")
+    counted = {"memory items with a newer copy": 2, "of these pinned, they stay": 1}
+    assert maintenance.run_script(db, "duplicates").counted == counted
+    done = maintenance.run_script(db, "duplicates", values={"now": NOW}, apply=True)
+    assert (done.counted, done.changed) == (counted, {"memories": 1})
+    m = schema.memories.c
+    expired = db.read(select(m.id, m.expires_at).where(m.expires_at.is_not(None)), source="memories")
+    assert list(map(tuple, expired)) == [(1, NOW)]
+    assert maintenance.run_script(db, "prune", values={"expired_before": NOW}, apply=True).changed["memories"] == 1
+    assert verify_index(db) == []
+
+
+def test_d33_health_reads_only(db: Database) -> None:
+    """It counts one persona's rows, and what wants attention."""
+    audiences(db)
+    remember(db, 1, "my cat", "cat", expires_at=NOW)
+    remember(db, 2, "my dog", archived_at=NOW, timestamp=None)
+    remember(db, 3, "my dog", persona="other")
+    before = check.count_rows(db)
+    done = maintenance.run_script(db, "health", values={"now": NOW})
+    assert done.changed == {}
+    assert check.count_rows(db) == before
+    assert {what: n for what, n in done.counted.items() if n} == {
+        "memories": 2,
+        "tags": 1,
+        "memory items archived": 1,
+        "memory items expired and still there": 1,
+        "memory items without time": 1,
+    }
+
+
+def test_d33_an_unknown_script_or_value_offers_the_nearest(db: Database) -> None:
+    """F77: a typing error is said, not run."""
+    with pytest.raises(TypeError, match="Did you mean 'prune'"):
+        maintenance.run_script(db, "prunes")
+    with pytest.raises(TypeError, match=r"has no value 'person'\. Did you mean 'persona'"):
+        maintenance.run_script(db, "prune", values={"person": "x"})
+    # T25: what an operator types never becomes a part of a statement
+    remember(db, 1, "my cat")
+    assert maintenance.run_script(db, "health", values={"persona": "x' OR '1'='1"}).counted["memories"] == 0
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_d33_the_head_states_risk_tables_and_cost(path: Path) -> None:
+    """And every script counts before it changes, in one transaction, only where @apply is 1."""
+    name, family, _ = path.name.split(".")
+    script = maintenance.get_script(name, family)
+    for word in ("Risk", "Tables", "Cost"):
+        assert re.search(rf"^{word}: .+\.$", script.head, re.MULTILINE), word
+    assert script.values["persona"] == "default"
+    kinds = [statement.split()[0] for statement in script.statements]
+    assert set(kinds) <= {"SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE"}
+    assert kinds == sorted(kinds, key=lambda kind: kind != "SELECT")
+    changes = [one for one in script.statements if not one.startswith("SELECT")]
+    asked = "@apply = 1" if family == "mysql" else "(SELECT apply FROM given) = 1"
+    assert all(asked in one for one in changes)
+    assert (script.values.get("apply") == 0) == bool(changes)
+
+
+def test_d33_the_scripts_run_in_a_plain_client(db: Database) -> None:
+    """The file itself, as it stands, sent to the server whole."""
+    audiences(db)
+    remember(db, 1, "my cat")
+    for name in maintenance.list_scripts():
+        text = (resources.find("sql/maintenance") / f"{name}.{db.family}.sql").read_text()
+        rows = by_sqlite3(db, text) if db.family == "sqlite" else by_pymysql(db, text)
+        counted = maintenance.run_script(db, name).counted
+        assert [(what, int(n)) for what, n in rows] == list(counted.items()), name
+    assert ids(db) == [1]
+
+
+def by_sqlite3(db: Database, text: str) -> list[tuple[str, str]]:
+    """Run a script in the client that comes with SQLite."""
+    client = shutil.which("sqlite3")
+    if client is None:
+        pytest.skip("no sqlite3 client on this machine")
+    command = [client, "-batch", str(db.target.url.database)]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return [(what, n) for what, _, n in (line.rpartition("|") for line in done.stdout.splitlines())]
+
+
+def by_pymysql(db: Database, text: str) -> list[tuple[str, str]]:
+    """Send a script in one piece, as the server's own client does."""
+    url = db.target.url
+    where = (
+        {"unix_socket": url.query["unix_socket"]}
+        if "unix_socket" in url.query
+        else {"host": url.host, "port": url.port}
+    )
+    options: dict[str, Any] = {**where, "user": url.username, "password": url.password or "", "database": url.database}
+    rows: list[tuple[str, str]] = []
+    flags = CLIENT.MULTI_STATEMENTS
+    with pymysql.connect(**options, ssl_disabled=True, client_flag=flags) as connection, connection.cursor() as cursor:
+        cursor.execute(text)
+        more = True
+        while more:
+            rows += [(str(row[0]), str(row[1])) for row in cursor.fetchall()]
+            more = bool(cursor.nextset())
+    return rows
