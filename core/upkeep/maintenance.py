@@ -132,7 +132,7 @@ def _unindex_expired(connection: Connection, db: Database, values: Mapping[str, 
     going = or_(m.expires_at <= expired, m.archived_at <= archived)
     where = (m.persona_id == persona, m.pinned == 0, m.archived_at.is_(None), going)
     if ids := list(connection.execute(select(m.id).where(*where)).scalars()):
-        indexed.set_hidden(connection, db, MEMORIES, persona, ids, archived_at=db.clock())
+        indexed.set_columns(connection, db, MEMORIES, persona, ids, archived_at=db.clock())
 
 
 def _bind_values(connection: Connection, family: str, values: Mapping[str, Value]) -> None:

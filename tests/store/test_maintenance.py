@@ -13,7 +13,7 @@ from typing import Any
 import pymysql
 import pytest
 from pymysql.constants import CLIENT
-from sqlalchemy import insert, select
+from sqlalchemy import func, insert, select
 
 from core.base import resources
 from core.database import schema
@@ -25,13 +25,18 @@ from core.index.entries import read_entries
 from core.tags import table as tags
 from core.text.folding import fold
 from core.text.hits import content_digest
-from core.upkeep import check, ddl, maintenance
+from core.upkeep import ddl, maintenance
 from tests.store.world import of_today, verify_index
 
 pytestmark = pytest.mark.dialects
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 FILES = sorted(resources.find("sql/maintenance").glob("*.sql"))
+
+
+def count_rows(db: Database) -> dict[str, int]:
+    counts = {name: select(func.count()).select_from(table) for name, table in schema.metadata.tables.items()}
+    return {name: db.read(count, source=name)[0][0] for name, count in counts.items()}
 
 
 @pytest.fixture
@@ -95,11 +100,11 @@ def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db:
     versions = [{"audience_id": n, "version": 5} for n in (7, 8)]
     db.transaction(lambda c: c.execute(insert(schema.search_vector_version), versions), source="test")
     values = {"expired_before": NOW, "archived_before": NOW}
-    before = check.count_rows(db)
+    before = count_rows(db)
     counted = {"memory items that go": 2, "of these archived": 1, "pinned, they stay": 1}
     looked = maintenance.run_script(db, "prune", values=values)
     assert (looked.counted, set(looked.changed.values())) == (counted, {0})
-    assert (check.count_rows(db), ids(db)) == (before, [1, 2, 3, 4, 5, 6])
+    assert (count_rows(db), ids(db)) == (before, [1, 2, 3, 4, 5, 6])
     done = maintenance.run_script(db, "prune", values=values, apply=True)
     assert done.counted == counted
     assert done.changed["memories"] == 2 and set(done.changed) <= set(ddl.list_tables())
@@ -180,10 +185,10 @@ def test_d33_health_reads_only(db: Database) -> None:
     remember(db, 1, "my cat", "cat", expires_at=NOW)
     remember(db, 2, "my dog", archived_at=NOW, timestamp=None)
     remember(db, 3, "my dog", persona="other")
-    before = check.count_rows(db)
+    before = count_rows(db)
     done = maintenance.run_script(db, "health", values={"now": NOW})
     assert done.changed == {}
-    assert check.count_rows(db) == before
+    assert count_rows(db) == before
     assert {what: n for what, n in done.counted.items() if n} == {
         "memories": 2,
         "tags": 1,
