@@ -144,3 +144,11 @@ def test_g24_an_injected_counter_is_named_after_itself_and_wins_over_the_model()
     assert resolve_counter(my_counter, "gpt-4o") == (my_counter, "my_counter")
     assert resolve_counter(len) == (len, "len")
     assert resolve_counter(partial(my_counter))[1] == "custom"
+
+
+@given(
+    st.text(st.characters(min_codepoint=0x10000)), st.text(st.characters(min_codepoint=0x0A00, max_codepoint=0x0DFF))
+)
+def test_g24_scripts_without_a_rate_of_their_own_count_half_their_bytes(high: str, indic: str) -> None:
+    for text in (high, indic):
+        assert 2 * estimate_tokens(text) >= len(text.encode("utf-8", "surrogatepass"))
