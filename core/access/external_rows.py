@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from typing import Any
 
 from sqlalchemy import Connection, select
 
+from ..base import logs
 from ..database import sources
 from ..database.engine import Database
 from ..database.sources import SourceTable
 from ..database.stored_values import read_time
+from ..errors import StoreError
 from ..index import entries as index_entries
 from ..index import table as search_index
 from ..index.entries import derive_columns, list_texts
@@ -28,9 +30,23 @@ from .rules import AudienceKey, split_key
 from .table_conversations import Place
 
 RANGE = 200
-"""Rows indexed in one transaction."""
+"""Most rows indexed in one transaction, and before a search."""
 
 Progress = Callable[[str, int, int], None]
+
+
+def index_before_search(db: Database, persona: str, numbers: Iterable[int]) -> None:
+    """Index up to RANGE rows that others inserted into these sources of a persona; a failure is only logged."""
+
+    def work(connection: Connection) -> None:
+        left = RANGE
+        for number in numbers:
+            left -= _index_range(db, sources.BY_NUMBER[number], persona, left, connection)
+
+    try:
+        db.transaction(work, source="the rows inserted by SQL")
+    except StoreError as error:
+        logs.warning("rows_not_indexed", error=type(error).__name__, number=error.number)
 
 
 def index_all_rows(db: Database, progress: Progress | None = None) -> int:
@@ -38,7 +54,8 @@ def index_all_rows(db: Database, progress: Progress | None = None) -> int:
     total = 0
     for source in sources.ALL:
         for (persona,) in db.read(_personas(source), source=source.table.name):
-            while count := db.transaction(partial(_index_range, db, source, persona), source=source.table.name):
+            index = partial(_index_range, db, source, persona, RANGE)
+            while count := db.transaction(index, source=source.table.name):
                 total += count
                 if progress is not None:
                     progress(source.table.name, total, 0)
@@ -51,9 +68,9 @@ def _personas(source: SourceTable) -> Any:
     return select(c.persona_id).where(c.indexed == 0).distinct()
 
 
-def _index_range(db: Database, source: SourceTable, persona: str, connection: Connection) -> int:
+def _index_range(db: Database, source: SourceTable, persona: str, most: int, connection: Connection) -> int:
     c = source.table.c
-    inserted = select(source.table).where(c.persona_id == persona, c.indexed == 0).order_by(c.id).limit(RANGE)
+    inserted = select(source.table).where(c.persona_id == persona, c.indexed == 0).order_by(c.id).limit(most)
     # Two who index the same rows end up one behind the other: who comes second finds none.
     statement = inserted if db.family == "sqlite" else inserted.with_for_update()
     rows = [dict(row._mapping) for row in connection.execute(statement)]

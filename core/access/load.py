@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +14,7 @@ from sqlalchemy import (
     bindparam,
     cast,
     column,
+    exists,
     func,
     literal,
     literal_column,
@@ -29,8 +31,10 @@ from ..database import statements
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import audiences, conversations, counters, participants, tag_aliases, tag_links, tags
+from ..database.sources import BY_NUMBER
 from ..database.statements import Part
 from ..database.stored_values import from_key, read_whole
+from ..errors import StoreReadError
 from ..scope import Privacy, Scope
 from ..shapes import Vocabulary
 from ..tags import table as tags_table
@@ -45,16 +49,37 @@ from .rules import (
 from .view import AccessSnapshot, ConversationFacts, Recent, Request, Viewer
 
 LIVE_KEYS = 400
+WAITING = "Some rows that were inserted by SQL are not indexed yet. Run `prompt-engine db reindex`."
 
 
 def load_snapshot(
     db: Database, scope: Scope, request: Request, *, destination: str, private_stays_private: bool = True
 ) -> AccessSnapshot:
-    """Work out what a scope sees, in one statement."""
+    """Work out what a scope sees, in one statement; once more where rows that others inserted were indexed first."""
+    rows = _ask(db, scope, request, not private_stays_private)
+    if _is_waiting(rows):
+        from .external_rows import index_before_search  # noqa: PLC0415 - loads numpy, and few databases have such rows
+
+        index_before_search(db, scope.persona, request.inserted_into)
+        rows = _ask(db, scope, request, not private_stays_private)
+    snapshot = _read(rows, scope, request, destination, private_stays_private)
+    return replace(snapshot, notes=(WAITING,)) if _is_waiting(rows) else snapshot
+
+
+def _ask(db: Database, scope: Scope, request: Request, wide: bool) -> Sequence[Any]:
     values: list[Any] = []
-    text = _statement(db.family, request, _values(scope, request), not private_stays_private, values)
-    rows = db.read_driver(text, values, source="the visible audiences")
-    return _read(rows, scope, request, destination, private_stays_private)
+    text = _statement(db.family, request, _values(scope, request), wide, values)
+    try:
+        return db.read_driver(text, values, source="the visible audiences")
+    except StoreReadError:
+        if not request.inserted_into:
+            raise
+        # A table whose rows cannot be read is no reason to see nothing: whoever searches it says so.
+        return _ask(db, scope, replace(request, inserted_into=()), wide)
+
+
+def _is_waiting(rows: Sequence[Any]) -> bool:
+    return any(row[0] == INSERTED for row in rows)
 
 
 def _values(scope: Scope, request: Request) -> dict[str, Any]:
@@ -80,6 +105,7 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], wide: b
     """Return the statement for what is asked, and append its values to `into`."""
     seen = _select_seen(wide, family).text(shared, into)
     parts = [*_select_always(family)]
+    parts += [_select_inserted(request.inserted_into, family)] if request.inserted_into else []
     parts += _select_vocabulary(family) if request.vocabulary_version is not None else ()
     parts += _select_recent(wide, family) if request.recent else ()
     branches = [part.text(shared, into) for part in parts]
@@ -167,7 +193,7 @@ def _build_vocabulary(by_part: Mapping[int, Sequence[Any]]) -> Vocabulary:
 
 # What it reads
 
-CONVERSATION, PARTICIPANT, AUDIENCE, VERSION, A_TAG, ALIAS, LINK, RECENT = range(8)
+CONVERSATION, PARTICIPANT, AUDIENCE, VERSION, A_TAG, ALIAS, LINK, RECENT, INSERTED = range(9)
 
 _SEEN: Any = table("seen", column("audience_id", ID), column("kind"), column("server_id"), column("ref"))
 
@@ -268,6 +294,14 @@ def _select_always(family: str) -> tuple[Part, ...]:
         audience,
     ]
     return tuple(Part(each, family) for each in parts)
+
+
+@lru_cache(maxsize=4)
+def _select_inserted(numbers: tuple[int, ...], family: str) -> Part:
+    """Return what brings one row where rows that others inserted into these sources wait to be indexed."""
+    tables = [BY_NUMBER[number].table for number in numbers]
+    waiting = [exists(t.c.id).where(t.c.persona_id == _P, t.c.indexed == 0) for t in tables]
+    return Part(select(*_row(INSERTED)).where(or_(*waiting)), family)
 
 
 @lru_cache(maxsize=2)

@@ -70,6 +70,8 @@ class Request:
     """Version of the tag vocabulary the caller holds; the vocabulary is read too when the stored one differs."""
     recent: int = 0
     """How many other conversations of each audience are read, those with the newest messages."""
+    inserted_into: tuple[int, ...] = ()
+    """Numbers of the sources in which rows that others inserted by SQL are indexed first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,8 @@ class AccessSnapshot:
     vocabulary_version: int = 0
     vocabulary: Vocabulary | None = None
     """None when the caller's version is the stored one."""
+    notes: tuple[str, ...] = ()
+    """What is not seen yet, and what to do."""
 
 
 def is_seen(row: Any, audiences: Collection[int], local: bool) -> bool:

@@ -16,6 +16,7 @@ from ..access.view import AccessSnapshot, Request
 from ..calls.call import load_access
 from ..context.live import LiveHistory
 from ..database.engine import Connection, Database
+from ..database.sources import BY_NUMBER
 from ..scope import KEY_BYTES
 from ..search.query import choose_words, list_words, spoken_in
 from ..search.terms import read_index
@@ -40,6 +41,7 @@ def load_visible(call: PromptCall) -> VisibleContext:
         return VisibleContext(None, (), named, tags, choose_words(words, languages, None))
     if _register_private(call, db, seen):
         seen = _load_snapshot(call, db) or seen
+    call.report.note(*seen.notes)
     named, tags = find_tags(call, tags_table.hold(db, call.scope.persona, seen.vocabulary_version, seen.vocabulary))
     index = None
     if (words or tags) and call.settings.enable_memories and call.settings.memory_ranking == "relevance":
@@ -51,8 +53,8 @@ def load_visible(call: PromptCall) -> VisibleContext:
 def _load_snapshot(call: PromptCall, db: Database) -> AccessSnapshot | None:
     """Return what the scope sees; None when that cannot be told."""
     version = tags_table.get_held(db, call.scope.persona)[0]
-    request = Request(live_keys(call.live), vocabulary_version=version, recent=count_recent(call))
-    for step in (request, replace(request, vocabulary_version=None)):
+    request = Request(live_keys(call.live), version, count_recent(call), inserted_into=tuple(BY_NUMBER))
+    for step in (request, replace(request, vocabulary_version=None, inserted_into=())):
         seen = call.guard(
             "conversations",
             lambda step=step: load_access(call.for_database(db), step),  # type: ignore[misc]

@@ -110,10 +110,11 @@ class Search:
 
 def load_viewer(call: Call, query: Query) -> tuple[Query, Viewer]:
     """Return what is seen, and the query with the known tags of its text."""
+    version = tags_table.get_held(call.db, call.persona)[0] if query.is_of_text else None
+    seen = load_access(call, Request(vocabulary_version=version, inserted_into=query.numbers))
+    query = replace(query, notes=(*query.notes, *seen.notes))
     if not query.is_of_text:
-        return query, load_access(call).viewer
-    version, _ = tags_table.get_held(call.db, call.persona)
-    seen = load_access(call, Request(vocabulary_version=version))
+        return query, seen.viewer
     vocabulary = tags_table.hold(call.db, call.persona, seen.vocabulary_version, seen.vocabulary)
     tags = tag_rules.extract(query.text, vocabulary=vocabulary, languages=call.settings.languages)
     return replace(query, tags=tuple(tag_rules.expand(tags, vocabulary))), seen.viewer

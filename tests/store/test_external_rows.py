@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select
 
-from core.access import external_rows
+from core.access import external_rows, load
 from core.database.engine import Database
 from core.database.schema import (
     ai_diary,
@@ -20,8 +20,11 @@ from core.database.schema import (
     tags,
 )  # fmt: skip
 from core.db import check_server, reindex
+from core.errors import StoreWriteError
 from core.privacy import set_conversation_local_only
+from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
+from core.synth_core_memory import explain_search
 from tests.store.search_world import NOW, find, memory, open_quick, said
 from tests.store.world import verify_index
 
@@ -69,8 +72,8 @@ CHAT = (
 
 
 def test_d40_a_plain_insert_is_found_by_tag_and_by_word(db: Database) -> None:
+    """The next search gives the row its place; nothing has to be run first."""
     run_sql(db, PLAIN)
-    assert external_rows.index_all_rows(db) == 1
     scope = Scope()
     assert [hit["snippet"] for hit in find(db, scope, tags=["pets"])] == ["Ann keeps a Xylofant"]
     assert [hit["snippet"] for hit in find(db, scope, keywords=["xylofant"])] == ["Ann keeps a Xylofant"]
@@ -86,7 +89,6 @@ def test_d40_messages_and_diary_entries_are_found_in_both_modes(db: Database) ->
     """Of every table the original application writes, with the columns it knows."""
     run_sql(db, DIARY)
     run_sql(db, CHAT)
-    assert external_rows.index_all_rows(db) == 2
     for ranking in ("relevance", "recency"):
         assert len(find(db, Scope(), keywords=["glaciers"], ranking=ranking)) == 1
         assert len(find(db, Scope(), tags=["ice"], ranking=ranking)) == 1
@@ -117,7 +119,6 @@ def test_d40_a_row_of_a_known_conversation_is_seen_there_alone(db: Database) -> 
         "INSERT INTO chat_history_cache (interface_path, message_text, sender_id, timestamp) "
         "VALUES ('tg/7', 'the whales are hidden', '7', '2026-03-10 10:00:00')",
     )
-    assert external_rows.index_all_rows(db) == 1
     hits = find(db, Scope(conversation="tg/9", participant="tg/9"), keywords=["hidden"])
     assert hits == []
     assert len(find(db, scope, keywords=["hidden"])) == 1
@@ -129,7 +130,6 @@ def test_f18_a_row_of_a_local_conversation_stays_on_this_machine(db: Database) -
     said(db, scope, [("we talk about whales", NOW)], "tg/7")
     set_conversation_local_only("tg/7", db=db, scope=scope)
     run_sql(db, "INSERT INTO memories (content, conversation_key) VALUES ('the walrus is hidden', 'tg/7')")
-    assert external_rows.index_all_rows(db) == 1
     assert find(db, scope, keywords=["walrus"]) == []
     assert len(find(db, replace(scope, destination="local"), keywords=["walrus"])) == 1
     assert verify_index(db) == []
@@ -139,21 +139,79 @@ def test_d40_a_broken_value_does_not_keep_the_others_out(db: Database) -> None:
     """Tags that are no list are none."""
     run_sql(db, "INSERT INTO memories (content, tags) VALUES ('odd herring', '{\"a\": 1}')")
     run_sql(db, "INSERT INTO memories (content) VALUES ('herring without')")
-    assert external_rows.index_all_rows(db) == 2
     assert len(find(db, Scope(), keywords=["herring"])) == 2
     assert verify_index(db) == []
 
 
-def test_d40_rows_that_wait_are_counted_and_indexed_in_ranges(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader writes nothing: a worker or `reindex` gives them their place."""
-    monkeypatch.setattr(external_rows, "RANGE", 2)
-    for n in range(5):
+def ask(db: Database, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a prompt and its report."""
+    asked = {"text": text, "chat": {"id": "42"}, "from_user": {"id": "7"}, "interface_path": "telegram_bot/42"}
+    return explain_json_prompt(asked, db=db)
+
+
+def test_d40_a_prompt_finds_what_was_inserted(db: Database) -> None:
+    run_sql(db, PLAIN)
+    run_sql(db, CHAT)
+    prompt, report = ask(db, "Who keeps a xylofant?")
+    assert [hit["snippet"] for hit in prompt["context"]["memories"]] == ["Ann keeps a Xylofant"]
+    assert (report["errors"], report["notes"]) == ([], [])
+    assert db.read(select(chat_history_cache.c.indexed), source="tests") == [(1,)]
+
+
+def test_d40_more_rows_than_one_search_indexes_are_reported_and_wait(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One search is not held up by all that another program wrote; nothing is missed without a word."""
+    assert external_rows.RANGE == 200
+    monkeypatch.setattr(external_rows, "RANGE", 3)
+    run_sql(db, "INSERT INTO ai_diary (content) VALUES ('otter')")
+    for n in range(9):
         run_sql(db, "INSERT INTO memories (content, tags) VALUES (?, '[]')", f"otter {n}")
-    assert find(db, Scope(), keywords=["otter"], limit=10) == []
-    assert [one.where for one in check_server(db) if "wait to be indexed" in one.what] == ["memories"]
-    assert external_rows.index_all_rows(db) == 5
-    assert len(find(db, Scope(), keywords=["otter"], limit=10)) == 5
+    hits, report = explain_search(keywords=["otter"], db=db, limit=20)
+    assert (len(hits), report["notes"]) == (3, [load.WAITING])
+    assert "db reindex" in load.WAITING
+    assert ask(db, "Where is the otter?")[1]["notes"] == [load.WAITING]
+    assert [one.where for one in check_server(db) if "wait to be indexed" in one.what] == ["memories", "ai_diary"]
+    assert len(find(db, Scope(), keywords=["otter"], limit=20)) == 9
+    hits, report = explain_search(keywords=["otter"], db=db, limit=20)
+    assert (len(hits), report["notes"]) == (10, [])
+    for n in range(4):
+        run_sql(db, "INSERT INTO memories (content, tags) VALUES (?, '[]')", f"otter, again {n}")
+    assert external_rows.index_all_rows(db) == 4
+    assert len(find(db, Scope(), keywords=["otter"], limit=20)) == 14
     assert verify_index(db) == []
+
+
+def test_d40_a_search_that_cannot_index_finds_the_rest(
+    db: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where the database may not be written, or its rows are locked."""
+    memory(db, Scope(), "an otter of ours")
+    run_sql(db, "INSERT INTO memories (content, tags) VALUES ('an otter of theirs', '[]')")
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise StoreWriteError("read only", number=1290)
+
+    monkeypatch.setattr(Database, "transaction", refuse)
+    hits, report = explain_search(keywords=["otter"], db=db)
+    assert ([hit["snippet"] for hit in hits], report["notes"]) == (["an otter of ours"], [load.WAITING])
+    assert "rows_not_indexed error='StoreWriteError' number=1290" in caplog.text
+    prompt, report = ask(db, "Where is the otter?")
+    assert [hit["snippet"] for hit in prompt["context"]["memories"]] == ["an otter of ours"]
+    assert (report["errors"], report["notes"]) == ([], [load.WAITING])
+
+
+def test_f50_a_table_that_cannot_be_read_hides_no_other(db: Database) -> None:
+    """Whether rows wait in it cannot be told; what is seen can."""
+    memory(db, Scope(), "an otter of ours")
+    run_sql(db, "ALTER TABLE ai_diary RENAME TO gone")
+    try:
+        assert len(find(db, Scope(), keywords=["otter"])) == 1
+        prompt, report = ask(db, "Where is the otter?")
+    finally:
+        run_sql(db, "ALTER TABLE gone RENAME TO ai_diary")
+    assert [hit["snippet"] for hit in prompt["context"]["memories"]] == ["an otter of ours"]
+    assert {error["source"] for error in report["errors"]} == {"ai_diary"}
 
 
 @pytest.mark.parametrize(
@@ -171,7 +229,6 @@ def test_d40_every_column_that_another_program_may_leave_out_has_a_default(
     run_sql(db, f"INSERT INTO {table} ({columns}) VALUES ({values})")
     waits = db.read_driver(f"SELECT indexed, timestamp FROM {table}", (), source="tests")
     assert tuple(waits[0]) == (0, None)
-    assert external_rows.index_all_rows(db) == 1
     assert len(find(db, Scope(), keywords=["pangolin"])) == 1
     done = db.read_driver(f"SELECT indexed, timestamp FROM {table}", (), source="tests")
     assert done[0][0] == 1 and done[0][1] is not None
