@@ -177,8 +177,17 @@ def test_p60_messages_have_the_report_of_what_is_in_them(stage: Stage) -> None:
     assert report["limit"] == 3000 and 2900 < report["size"] <= 3000
     section = report["sections"]["memories"]
     lost = [item for item in report["left_out"] if item["section"] == "memories" and item["reason"] == "cut"]
-    assert section["kept"] == sum("tofu fact" in line for line in made[-1]["content"].splitlines())
+    remembered = made[-1]["content"].partition("Remembered:\n")[2].partition(":\n")[0]
+    assert section["kept"] == remembered.count("tofu")
     assert lost and all(item["id"] for item in lost)
+
+
+def test_p71_of_memories_about_as_good_the_shorter_take_the_room(stage: Stage) -> None:
+    for n in range(12):
+        stage.remember(f"{'tofu ' * 40} {n}", ["tofu"], 100 + 2 * n)
+        stage.remember(f"tofu fact {n} {'long ' * 8}", ["tofu"], 101 + 2 * n)
+    last = contents(ask(stage, max_chars=2500))[-1]
+    assert last.count("tofu fact") == 12
 
 
 def test_f83_a_reply_to_a_person_whose_id_is_self_names_no_persona(stage: Stage) -> None:

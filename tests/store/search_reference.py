@@ -29,7 +29,7 @@ from core.text.words import index_terms
 LEADING, REACH, BEST = 200, 6, 120
 TAKES_PART = 0.5
 LEAST_CONTEXT = FULL_MATCH = 0.1
-FADE_BACK, FADE_ON, SHORT_ROW = 150.0, 50.0, 60.0
+FADE_BACK, FADE_ON, SHORT_ROW, PASSAGE = 150.0, 50.0, 60.0, 60
 DAY = 86_400_000_000
 
 
@@ -57,6 +57,8 @@ class Line:
     times: dict[int, float] = field(default_factory=dict)
     """Group of texts to how often it stands here."""
     own: float = 0.0
+    """As if all it holds stood in one passage."""
+    turn: float = 0.0
     share: float = 0.0
     of_session: float = 0.0
     long: float = 0.0
@@ -89,7 +91,9 @@ def rank(lines: Sequence[Line], search: Search, asked: Asked, reach: int) -> lis
     for place, line in enumerate(lines):
         line.place, line.words = place, sum(line.terms.values())
         line.times = _times(line, search, asked)
-        line.own = _bm25(line.times, asked.worth, line.words, asked.mean_words) / asked.total
+        line.turn = _bm25(line.times, asked.worth, line.words, asked.mean_words) / asked.total
+        passage, mean = min(line.words, PASSAGE), min(PASSAGE, asked.mean_words)
+        line.own = _bm25(line.times, asked.worth, passage, mean) / asked.total
         line.share = sum(asked.worth[group] * min(1.0, count) for group, count in line.times.items()) / asked.total
     _tell_places(lines, search, asked)
     matching = [line for line in lines if line.own > 0]
@@ -195,7 +199,7 @@ def _beside(line: Line, looked_at: Sequence[Line]) -> float:
 def _score(line: Line, asked: Asked, context: float, beside: float) -> float:
     """Return the reasons of a line, weighted; those beside its words count as far as these fit."""
     reasons = {
-        "context": context, "own": line.own, "turn": line.own, "share": line.share, "session": line.of_session,
+        "context": context, "own": line.own, "turn": line.turn, "share": line.share, "session": line.of_session,
         "beside": beside,
     }  # fmt: skip
     length = math.log(min(60, max(1, int(line.words))) / 20)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..question.question import Question
-from .relevance import weigh
+from .relevance import PASSAGE, weigh
 from .rows import PERSONA, Asked, Candidate, Place, Term
 from .weights import K1, LEAST_CONTEXT, LONG_TURNS, SHORT_TURNS, B, rarity_weight
 
@@ -73,9 +73,13 @@ class AudienceRows:
     groups: list[tuple[float, Any, Any] | None]
     """Of each group its worth, which of `rows` hold it, and how often; None for one that nothing is worth or holds."""
     own: Any
+    """What the best passage of each row is worth, as if all that the row holds stood in one."""
+    turn: Any
+    """What each row is worth as a whole."""
     share: Any
     """The worth of the groups that a row holds, however often it does."""
     tags: Any
+    """What the tags of each row are worth; part of the three above."""
     sessions: Any = None
     """Those that rows stand in, in order."""
     session_of: Any = None
@@ -257,8 +261,9 @@ def _match_rows(
     every = matches.nonzero()[0]
     place = np.empty(len(view), np.int32)
     place[every] = np.arange(len(every), dtype=np.int32)
-    own, share, tags = (np.zeros(len(every), np.float32) for _ in range(3))
+    own, turn, share, tags = (np.zeros(len(every), np.float32) for _ in range(4))
     words = view.words[every].astype(np.float32)
+    passage, mean_passage = np.minimum(words, PASSAGE), min(PASSAGE, asked.mean_words)
     groups: list[tuple[float, Any, Any] | None] = []
     for worth, part in zip(asked.worth, parts, strict=True):
         if not part:
@@ -274,7 +279,8 @@ def _match_rows(
             at = together.nonzero()[0]
             times = together[at]
         groups.append((worth, at, times))
-        own[at] += worth * _saturate(times, words[at], asked.mean_words)
+        turn[at] += worth * _saturate(times, words[at], asked.mean_words)
+        own[at] += worth * _saturate(times, passage[at], mean_passage)
         share[at] += worth * np.minimum(times, np.float32(1))
     for rows, term in tagged:
         at = place[rows]
@@ -284,15 +290,15 @@ def _match_rows(
             holds[group[1]] = True
             at = at[~holds[at]]
         tags[at] += np.float32(term.tag_worth)
-    return AudienceRows(one, every, groups, own / asked.total, share / asked.total, tags / asked.total)
+    own, turn, share = ((each + tags) / asked.total for each in (own, turn, share))
+    return AudienceRows(one, every, groups, own, turn, share, tags / asked.total)
 
 
 def _keep_best(one: AudienceRows, most: int, offered: Any) -> AudienceRows:
     """Return the rows that are worth most by what they hold, and those that are offered."""
     if len(one.rows) <= most:
         return one
-    worth = one.own + one.tags
-    stays = worth >= np.partition(worth, -most)[-most]
+    stays = one.turn >= np.partition(one.turn, -most)[-most]
     if offered is not None:
         stays |= is_among(one.rows, offered)
     place = stays.cumsum() - 1
@@ -302,7 +308,8 @@ def _keep_best(one: AudienceRows, most: int, offered: Any) -> AudienceRows:
             weight, at, times = group
             kept = stays[at]
             groups[number] = (weight, place[at[kept]], times[kept])
-    return AudienceRows(one.matches, one.rows[stays], groups, one.own[stays], one.share[stays], one.tags[stays])
+    own, turn, share, tags = (each[stays] for each in (one.own, one.turn, one.share, one.tags))
+    return AudienceRows(one.matches, one.rows[stays], groups, own, turn, share, tags)
 
 
 def _add_places(audiences: Sequence[AudienceRows], asked: Asked, here: str) -> None:
@@ -376,11 +383,12 @@ def find_days(days: Iterable[tuple[int, int]], at_us: Any) -> dict[str, Any]:
     return {"day": day, "days_after": after, "month": month}
 
 
-def _list_reasons(one: AudienceRows, index: Any, asked: Asked, own: Any, share: Any, session: Any) -> dict[str, Any]:
+def _list_reasons(one: AudienceRows, index: Any, asked: Asked, held: Iterable[Any], session: Any) -> dict[str, Any]:
     """Return the reasons of rows as far as no text is read and nothing around them is looked at."""
     view = one.matches.view
     is_chat, words = view.is_chat[index], np.clip(view.words[index], 1, MOST_LENGTH)
-    reasons = {"context": own, "own": own, "turn": own, "share": share, "session": session}
+    own, turn, share = held
+    reasons = {"context": own, "own": own, "turn": turn, "share": share, "session": session}
     reasons |= {"length": np.where(is_chat, _LENGTHS[words], np.float32(0)), "near": one.near[view.thread[index]]}
     if one.persons is not None:
         reasons["person"] = np.where(is_chat, one.persons[view.speaker[index]], np.float32(0))
@@ -394,10 +402,10 @@ def _choose_leads(one: AudienceRows, asked: Asked, most: int, *, by_words: bool)
     left_out, view = one.matches.left_out, one.matches.view
     at = np.arange(len(one.rows)) if left_out is None else (~is_among(one.rows, left_out)).nonzero()[0]
     if len(at) > most:
-        rows, score = one.rows[at], one.own[at] + one.tags[at]
+        rows, score = one.rows[at], one.turn[at]
         if not by_words:
             session = one.session_worth[one.session_of[at]]
-            reasons = _list_reasons(one, rows, asked, score, one.share[at] + one.tags[at], session)
+            reasons = _list_reasons(one, rows, asked, (one.own[at], score, one.share[at]), session)
             score = sum(weigh(reasons, one.long[view.thread[rows]]).values())
         at = at[_first(score, view.at_us[rows], most)]
     return one.rows[at]
@@ -418,6 +426,7 @@ class Local:
     visible: Any = None
     run: Any = None
     """Number of the stretch of rows that each is in, between which nothing else was said."""
+    tags: Any = None
     reasons: Mapping[str, Any] = field(default_factory=dict)
 
     def list_best(self, most: int) -> list[Ranked]:
@@ -437,10 +446,11 @@ class Local:
         one, index = self.audience, self.index[at]
         view, first, session = one.matches.view, one.matches.number << 32, one.matches.view.session[index].astype(int)
         long = np.zeros(len(at)) if one.long is None else one.long[view.thread[index]]
+        tags = np.zeros(len(at)) if self.tags is None else self.tags[at]
         columns = (
             view.source[index], view.row_id[index], view.at_us[index], view.words[index],
             np.round(self.score[at].astype(np.float64), 6), ~self.is_match[at], index + first, session + first,
-            view.session_start[session + 1] - view.session_start[session], long,
+            view.session_start[session + 1] - view.session_start[session], long, tags,
         )  # fmt: skip
         names = list(self.reasons)
         values = np.array([self.reasons[name][at] for name in names], np.float64).T.tolist() or [()] * len(at)
@@ -452,7 +462,7 @@ def _list_words(one: AudienceRows, leads: Any) -> Local:
     """Return rows of which what they hold decides alone."""
     index = in_order(leads)
     at, is_match = one.find(index)
-    return Local(one, index, one.own[at] + one.tags[at], is_match, is_match)
+    return Local(one, index, one.turn[at], is_match, is_match)
 
 
 def look_around(one: AudienceRows, leads: Any, asked: Asked, reach: int) -> Local:
@@ -467,16 +477,17 @@ def look_around(one: AudienceRows, leads: Any, asked: Asked, reach: int) -> Loca
     run, is_near = (~touches).cumsum(), touches.copy()
     is_near[1:] &= session[1:] == session[:-1]
     at, is_row = one.find(index)
-    own, share, tags = (_fill(values, at, is_row) for values in (one.own, one.share, one.tags))
+    own, turn, share, tags = (_fill(each, at, is_row) for each in (one.own, one.turn, one.share, one.tags))
     visible = np.ones(len(index), bool) if left_out is None else ~is_among(index, left_out)
     is_match = is_row & visible
     if one.matches.readable is not None:
         visible &= one.matches.readable(index)
     of_session = np.minimum(one.sessions.searchsorted(session), max(0, len(one.sessions) - 1))
     is_known = one.sessions[of_session] == session if len(one.sessions) else is_row
-    reasons = _list_reasons(one, index, asked, own + tags, share + tags, _fill(one.session_worth, of_session, is_known))
+    session_worth = _fill(one.session_worth, of_session, is_known)
+    reasons = _list_reasons(one, index, asked, (own, turn, share), session_worth)
     contexts = _find_contexts(one, at, is_row, words, is_near, asked, max(REACH, reach)) + tags
-    reasons["context"] = np.maximum(contexts, own + tags)
+    reasons["context"] = np.maximum(contexts, own)
     reasons["beside"] = _find_beside(own, words, is_near)
     may = is_match.copy()
     if asked.has_answers and reach:
@@ -486,7 +497,7 @@ def look_around(one: AudienceRows, leads: Any, asked: Asked, reach: int) -> Loca
             for since, until in asked.days:
                 may |= (at_us >= since) & (at_us < until)
     score = sum(weigh(reasons, one.long[thread]).values())
-    return Local(one, index, score, may & visible, is_match, visible, run, reasons)
+    return Local(one, index, score, may & visible, is_match, visible, run, tags, reasons)
 
 
 def _fill(values: Any, at: Any, there: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
 from operator import attrgetter
@@ -37,6 +38,9 @@ CLOSE_CHARS = 600
 """Characters of them that are read."""
 BEFORE, AFTER = 2, 1
 """Turns before a row and after it that are compared as one text with it."""
+
+SHORT_ROW = 60.0
+"""Words of a row that its neighbour counts 1/e for."""
 
 AsOne = Callable[[Sequence[Sequence[Any]]], Sequence[float]]
 """Returns what the vectors of each group are worth as those of one text, on the scale of `Candidate.meaning`."""
@@ -78,6 +82,7 @@ def rank_rows(
     for row in rows:
         if row.words > WHOLE and row.reasons:
             read_passages(row, asked)
+    look_beside(rows)
     if as_one is not None:
         compare_meanings(rows, as_one)
     kept = [row for row in rows if may_be_hit(row, asked)]
@@ -121,7 +126,17 @@ def read_passages(row: Candidate, asked: Asked) -> None:
     size = row.words / parts
     own = max(sum(asked.worth[g] * saturation(n, size, mean) for g, n in passage.items()) for passage in passages)
     share = max(sum(asked.worth[g] * min(1.0, n) for g, n in passage.items()) for passage in passages)
-    row.reasons["own"], row.reasons["share"] = own / asked.total, share / asked.total
+    row.reasons["own"] = own / asked.total + row.tag_worth
+    row.reasons["share"] = share / asked.total + row.tag_worth
+
+
+def look_beside(rows: Sequence[Candidate]) -> None:
+    """Give rows the reason `beside`: what the better of their two neighbours is worth, as far as the row is short."""
+    by_place = {row.place: row for row in rows if row.session != UNKNOWN}
+    for row in rows:
+        neighbours = (by_place.get(row.place - 1), by_place.get(row.place + 1))
+        best = max((other.own for other in neighbours if other and other.session == row.session), default=0.0)
+        row.reasons["beside"] = best * math.exp(-max(1, row.words) / SHORT_ROW)
 
 
 def compare_meanings(rows: Sequence[Candidate], as_one: AsOne) -> None:

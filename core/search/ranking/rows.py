@@ -125,6 +125,8 @@ class Candidate:
     """Rows of that."""
     long: float = 0.0
     """How far the turns of its conversation are long ones."""
+    tag_worth: float = 0.0
+    """What its tags are worth, of all that is asked."""
     reasons: dict[str, float] = field(default_factory=dict)
     """What speaks for it, by the names of WEIGHTS."""
     by_meaning: bool = False

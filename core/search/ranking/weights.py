@@ -38,11 +38,11 @@ class Weight(NamedTuple):
 
 WEIGHTS: dict[str, Weight] = {
     "context": Weight(6.0, 0.0),
-    "own": Weight(0.0, 3.6),
-    "turn": Weight(0.0, 1.35),
+    "own": Weight(0.0, 3.3),
+    "turn": Weight(0.0, 2.0),
     "share": Weight(1.0, 2.25),
     "session": Weight(2.5, 1.1),
-    "beside": Weight(1.0, 4.5),
+    "beside": Weight(1.0, 5.0),
     "meaning": Weight(3.0, 2.25),
     "meaning_near": Weight(4.5, 0.0),
     "meaning_after": Weight(0.0, 2.25),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from core.search.ranking import relevance, weights
-from core.search.ranking.rows import Candidate, choose, without_many_contexts
+from core.search.ranking.rows import Asked, Candidate, FoundRow, Term, choose, without_many_contexts
 from core.text.question_words import is_question
 
 DAY = 86_400_000_000
@@ -31,6 +33,22 @@ def test_t16_a_row_of_the_day_asked_for_fits_by_its_day() -> None:
     others = {"context": 0.0, "length": 1.0}
     found = scored({**others, "day": 1.0}, {**others, "month": 0.5}, {**others, "days_after": 1.0})
     assert found[0] > 8 and found[1] > 1 and found[2] == 0
+
+
+def test_t27_a_short_row_gains_what_the_best_passage_of_its_neighbour_is_worth() -> None:
+    """A question and its answer stand beside each other; the tags of a long text count beside its passages."""
+    text = f"tofu tofu {'word ' * 200}"
+    stored = FoundRow(2, 2, 0, (text,), text, None)
+    long = Candidate(2, 2, 0, 202, place=2, session=1, long=1.0, tag_worth=0.5, reasons={"own": 0.1}, row=stored)
+    rows = [Candidate(2, place, 0, 5, place=place, session=1, long=1.0) for place in (1, 4)]
+    elsewhere = Candidate(2, 3, 0, 5, place=3, session=2, long=1.0)
+    asked = Asked([1.0], 1.0, 50.0, terms={}, words={"tofu": [Term(0)]})
+    for row in (*rows, elsewhere):
+        row.row = FoundRow(2, row.id, 0, ("hm",), "hm", None)
+    relevance.rank_rows([*rows, long, elsewhere], asked)
+    assert long.own > 1.5
+    assert rows[0].reasons["beside"] == pytest.approx(long.own * math.exp(-5 / relevance.SHORT_ROW))
+    assert rows[1].reasons["beside"] == elsewhere.reasons["beside"] == 0
 
 
 def test_t27_another_session_goes_before_the_next_row_of_one_already_chosen() -> None:
