@@ -236,7 +236,7 @@ class Folder(Kind):
         return path
 
 
-LANGUAGE_CODES = STOP_WORD_LANGUAGES | frozenset(SNOWBALL)
+LANGUAGE_CODES = STOP_WORD_LANGUAGES | SNOWBALL
 """The languages whose stop words or word endings are known."""
 
 

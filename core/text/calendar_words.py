@@ -60,19 +60,8 @@ class Calendar:
 
 _FIRST = {"months": 1, "weekdays": 0, "units": 0, "numbers": 1, "seasons": 0}
 _SETS = (
-    "last",
-    "next",
-    "this",
-    "ago",
-    "back",
-    "into",
-    "ambiguous",
-    "names",
-    "joins",
-    "loose",
-    "before_day",
-    "after_day",
-)
+    "last", "next", "this", "ago", "back", "into", "ambiguous", "names", "joins", "loose", "before_day", "after_day",
+)  # fmt: skip
 
 
 def _number(listed: str, first: int) -> dict[str, int]:
@@ -86,7 +75,7 @@ def _split(listed: str) -> frozenset[str]:
 @lru_cache(maxsize=32)
 def calendar(language: str) -> Calendar | None:
     """Return the words of a language, None for one that is not known."""
-    lists = read_lists("calendar", language)
+    lists = read_lists(f"calendar/{language}")
     if not lists:
         return None
     phrases = (phrase.partition("=") for phrase in lists["days"].split())

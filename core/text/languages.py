@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from ..base.patterns import lazy_pattern
 from .folding import fold, fold_case
+from .words import read_lists
 
 LOOKED_AT = 2_000
 """Characters of a text that decide; the rest of a long text is rarely in another language."""
@@ -42,53 +43,6 @@ _SCRIPTS = (
 
 _LATIN = lazy_pattern("[a-z\u00e0-\u024f\u1e00-\u1eff]")
 
-_FUNCTION_WORDS = {
-    "en": "the and of to is was are were you it that this for with have has had what when where who how why did do "
-    "does not be been my your his her their our from about which would could should they she he we i am will "
-    "can there any",
-    "de": "der die das und ist nicht ich du er sie wir ihr ein eine einen einem einer mit auf fur von zu dem den des "
-    "im war hat habe haben wie was wer wo wann warum mein meine dein deine auch noch aber oder wenn uber nach "
-    "bei als mich dich mir dir kein keine sind wird wurde bitte immer nie",
-    "fr": "le la les des un une et est pas que qui je tu il elle nous vous ils mon ma mes ton ta ses avec pour dans "
-    "sur ce cette ces au aux du en ne se sont etait ete quand ou comment pourquoi quel quelle quels combien j "
-    "l d c qu n s suis ai as avez plus toujours jamais",
-    "es": "el la los las un una y es no que quien yo tu mi mis con para por en de del al se lo su sus como cuando "
-    "donde cual cuantos cuanto fue era son esta estan este esto muy pero mas hay ha he has soy siempre nunca "
-    "me te le",
-    "it": "il lo la i gli le un una e non che chi io tu mio mia miei con per in di del della dei al alla si su come "
-    "quando dove quale quanto quanti era sono sei ha ho hai questo questa molto ma piu anche perche cosa mi ti "
-    "sempre mai",
-    "pt": "o a os as um uma e nao que quem eu tu voce meu minha meus com para por em de do da dos das no na se como "
-    "quando onde qual quantos quanto foi era sao esta este isso muito mas mais tem tenho sou sempre nunca me "
-    "te",
-    "nl": "de het een en is niet ik jij je hij zij ze wij we mijn jouw met op voor van te dat die dit er aan in was "
-    "heb heeft hebben ben hoe wat wie waar wanneer waarom welke ook nog maar of als naar bij om geen zijn "
-    "wordt altijd nooit",
-    "sv": "och det att i en jag som har de inte om var mig han hon den pa ar med for vad du vi ni min mitt mina ett "
-    "av till nar hur vem kan ska sig sa fran",
-    "da": "og det at i en jeg som har de ikke om var mig han hun den pa er med for hvad du vi min mit mine et af til "
-    "nar hvor hvem kan skal sig sa fra",
-    "no": "og det at i en jeg som har de ikke om var meg han hun den pa er med for hva du vi min mitt mine et av til "
-    "nar hvor hvem kan skal seg sa fra",
-    "fi": "ja on ei se etta han mina sina oli olen olet me te he mita missa milloin kuka miksi kun niin mutta tai "
-    "myos kanssa minun sinun ovat voi kuin jos nyt",
-    "pl": "i w nie na z do to jest sie ze co jak ja ty on ona my wy moj moja twoj kiedy gdzie kto dlaczego czy ale "
-    "po o za od byl byla jestem mam ma tak juz przez dla",
-    "cs": "a v na je se to ze s z do ja ty on ona my vy muj moje tvuj kdy kde kdo proc jak co ale po o za od byl "
-    "byla jsem mam ma tak uz pro by jsi ktery nebo",
-    "hu": "a az es nem hogy is egy en te o mi ti mit hol mikor ki miert van volt meg de ha vagy ez csak mar nagyon "
-    "vagyok",
-    "ro": "si in de la un o nu ca este sunt eu tu el ea noi meu mea cu pe pentru din care ce cand unde cine cum dar "
-    "sau mai am ai era fost",
-    "tr": "ve bir bu ne ben sen o biz siz benim senin ile icin de da mi mu degil var yok nerede zaman kim neden "
-    "nasil ama cok daha en gibi olarak kadar ki",
-    "id": "dan yang di ke dari ini itu saya aku kamu anda dia kami kita tidak ada apa siapa kapan dimana mengapa "
-    "bagaimana dengan untuk pada adalah akan sudah bisa juga",
-    "ca": "el la els les un una i es no que qui tu meu meva amb per en de del al com quan on quin quants era soc "
-    "aquest aixo molt pero mes hi ha he has i",
-}
-
-
 _OWN_SIGNS = {"es": "¿¡ñ", "pt": "ãõ", "de": "ß", "pl": "ąęłśźż", "cs": "ěřů", "hu": "őű", "tr": "ğşı", "ro": "ășț"}
 """Signs that speak for a language as much as a word of its own."""
 
@@ -97,15 +51,16 @@ _OWN_SIGNS = {"es": "¿¡ñ", "pt": "ãõ", "de": "ß", "pl": "ąęłśźż", "c
 def _known() -> Mapping[str, Mapping[str, float]]:
     """Return, for each common word, the languages it speaks for; a word of many languages says little of each."""
     owners: dict[str, list[str]] = {}
-    for language, words in _FUNCTION_WORDS.items():
-        for word in dict.fromkeys(words.split()):
+    for language, words in read_lists("common_words").items():
+        for word in words.split():
             owners.setdefault(word, []).append(language)
     return {word: dict.fromkeys(of, 1 / len(of)) for word, of in owners.items()}
 
 
+@lru_cache(maxsize=64)
 def common_words(language: str) -> frozenset[str]:
     """Return the commonest words of a language in Latin letters, bare; none for another."""
-    return frozenset(_FUNCTION_WORDS.get(language, "").split())
+    return frozenset(read_lists("common_words").get(language, "").split())
 
 
 def bare(text: str) -> str:

@@ -45,7 +45,7 @@ LOOKED_AT = 4_000
 
 def list_phrases(name: str, language: str) -> list[str]:
     """Return the phrases of a list in a language, as they are written there."""
-    return read_lists("questions", language).get(name, "").split()
+    return read_lists(f"questions/{language}").get(name, "").split()
 
 
 @lru_cache(maxsize=256)

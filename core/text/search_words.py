@@ -14,7 +14,7 @@ from .folding import SPACELESS_PATTERN, clean, fold, runs
 from .languages import bare, common_words
 from .question_words import COURTESY, asked_words, holds, is_question, is_request
 from .stems import irregular_forms, script_language, stem
-from .words import candidates_of, iter_words, stop_words
+from .words import candidates_of, iter_words, read_lists, stop_words
 
 TAGS_LIMIT = 12
 """Most tags of one message: what a message is about, not each of its words."""
@@ -51,7 +51,7 @@ def _salient(text: str, languages: Sequence[str]) -> Iterator[tuple[str, bool]]:
         elif len(run) <= _SHORT or run.isdigit():
             if run in numbers:
                 yield run, True
-            elif len(run) == _SHORT and not run.isdigit() and run not in _TWO_LETTERS:
+            elif len(run) == _SHORT and not run.isdigit() and run not in _small_words("two_letters"):
                 yield from ((word, False) for word in candidates_of(run, spaceless, _SHORT))
             continue
         yield from ((word, False) for word in candidates_of(run, spaceless))
@@ -64,14 +64,14 @@ _SHORT_NAME = lazy_pattern(r"(?<![^\W_])(?<!['’])[^\W\d_]{1,2}(?![^\W_])")
 _OPENS_SENTENCE = lazy_pattern(r"(?:^|[.!?:;\n])[\W_]*$")
 _LETTER_WORDS = frozenset("IAOEYUÀÉÓÈ")
 """Capital letters that are words in one of the languages."""
-_PAIRS = (
-    "ab ac ad af ag ah ai aj al am an ao aq as at au av az be bo by ca ce ci co cu da de di do du ea ed ee eg eh ei ej "
-    "ek el em en er es et eu ez fa fi fy ga ge go ha he hi ho hy ia ie ik il im in io ir is it ja je ji jo ju ke ki ko "
-    "ku la le li lo ma me mi mo mu my na ne ni no nu ny od of og oh oi ok ol om on oo op or os ot ou ov oy pa pe po pu "
-    "re sa se si so st su ta te th ti to tu ty ud uh um un up ur us ut uz va ve vi vo vu we wo wy ya ye yo za ze zo zu"
-)
-_TWO_LETTERS = frozenset(_PAIRS.split())
-"""Words of two letters that tell nothing in one of the languages in Latin letters, when written small."""
+
+
+@lru_cache(maxsize=4)
+def _small_words(name: str) -> frozenset[str]:
+    """Return words that tell nothing: `two_letters` of any language, where written small; `tells_nothing` of English,
+    even where a message says little else; `about_talk` of English, about the talk itself.
+    """
+    return frozenset(read_lists("small_words")[name].split())
 
 
 def _short_names(said: str) -> frozenset[str]:
@@ -153,49 +153,23 @@ _FEELING = lazy_pattern(
 
 # Stop words, where a message says little else
 
-_TELLING_NOTHING = (
-    "about above according across after again against ago ahead all almost alone along already also although always "
-    "among another any anybody anyone anything anyway around aside away because become been before behind being below "
-    "beside besides best better between beyond both came can cannot come comes coming could describe described did "
-    "does doing done down during each either else enough especially etc even ever every everybody everyone everything "
-    "except far few for former forward from further gave get gets getting give given gives going gone got gotten had "
-    "happen happened happens has having hence her here hers herself him himself his how however indeed instead into "
-    "its itself just keep keeps kept kind know known knows last lately later least less let like liked likely long "
-    "longer made mainly make makes making many may maybe mean means meant mention mentioned mentions might mine more "
-    "moreover most mostly much must myself namely near nearly need needs neither never nevertheless next nobody none "
-    "nor nothing now nowhere obviously off often okay once one ones only onto other others otherwise ought our ours "
-    "ourselves out over overall own particular particularly per perhaps please possible possibly probably put puts "
-    "quite rather really recent recently regarding said same saw say saying says see seem seems seen several shall "
-    "should show showed shown since some somebody somehow someone something sometime sometimes somewhat somewhere "
-    "soon sort still such take taken takes taking talk talked tell tells than that their theirs them themselves then "
-    "there therefore these they thing things think thinks this those though thought through throughout thus till time "
-    "times together told too took toward towards tried try trying twice under unless until unto upon use used uses "
-    "using usually various very via want wanted wants was way ways well went were what whatever when whenever where "
-    "wherever whether which whichever while who whoever whole whom whose why will with within without would yet you "
-    "your yours yourself"
-)
-_TELLS_NOTHING = frozenset(_TELLING_NOTHING.split())
-"""English stop words that tell nothing even where a message says little else."""
-
 
 def minor_words(text: str, languages: Sequence[str], limit: int) -> list[str]:
     """Return words of a message that are stop words, yet none of the commonest of their language."""
     common = frozenset().union(*(common_words(language) for language in languages))
     stops = [stop_words(language) for language in languages]
+    nothing = _small_words("tells_nothing")
     found = (
         word
         for word in iter_words(text)
         if (plain := bare(word)) not in common
         and plain not in COURTESY
-        and word not in _TELLS_NOTHING
+        and word not in nothing
         and any(word in known for known in stops)
     )
     return list(islice(found, limit))
 
 
-_OF_TALK = "say said tell told talk talked mean means think know again see look let help"
-_MEANT_TO_BE_SAID = frozenset(_OF_TALK.split())
-"""English words about the talk itself."""
 _LAST_WORDS = ("have", "has", "had", "go")
 """English words that are looked for where there is nothing else."""
 FEW_WORDS = 3
@@ -214,11 +188,11 @@ def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[
     said = asked_words(text)
     if COURTESY.intersection(said.split()) or is_request(said, languages):
         return []
-    plain = [word for word in iter_words(text, _SHORT) if word not in _TWO_LETTERS]
+    plain = [word for word in iter_words(text, _SHORT) if word not in _small_words("two_letters")]
     if not is_question(text, languages):
         return plain[:limit] if len(said.split()) <= FEW_WORDS else []
     common = common_words(languages[0]) if languages else frozenset[str]()
-    plain = [word for word in plain if bare(word) not in common and word not in _MEANT_TO_BE_SAID]
+    plain = [word for word in plain if bare(word) not in common and word not in _small_words("about_talk")]
     if not plain and holds(said, "self", languages):
         plain = [word for word in _LAST_WORDS if f" {word} " in said]
     return plain[:limit]

@@ -101,42 +101,9 @@ class Korean:
         return word
 
 
-SNOWBALL = {
-    "ca": "catalan",
-    "cs": "czech",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "eo": "esperanto",
-    "es": "spanish",
-    "et": "estonian",
-    "eu": "basque",
-    "fa": "persian",
-    "fi": "finnish",
-    "fr": "french",
-    "ga": "irish",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "hy": "armenian",
-    "id": "indonesian",
-    "it": "italian",
-    "lt": "lithuanian",
-    "ne": "nepali",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pl": "polish",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "st": "sesotho",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
-    "yi": "yiddish",
-}
-"""ISO 639-1 code to the name Snowball gives the language."""
+_SNOWBALL = "ca cs da de el en eo es et eu fa fi fr ga hi hu hy id it lt ne nl no pl pt ro ru sr st sv ta tr yi"
+SNOWBALL = frozenset(_SNOWBALL.split())
+"""Languages that Snowball knows, by the codes it takes too."""
 
 LONGEST_WORD = 64
 """Longer words are no words of a language: they are their own stem and take no room in the cache."""
@@ -163,11 +130,13 @@ def _stemmer(language: str) -> _Stemmer | None:
     if language not in known and language in _OWN:
         known[language] = _OWN[language]()
     if language not in known:
-        # Loaded by name: the package has neither stubs nor a type marker.
-        snowball = import_module("Stemmer")
-        name = SNOWBALL.get(language.lower(), "")
-        # No cache inside the stemmer: `_stems` caches across languages, and for all threads.
-        known[language] = snowball.Stemmer(name, 0) if name in snowball.algorithms() else None
+        try:
+            # Loaded by name: the package has neither stubs nor a type marker.
+            # No cache inside the stemmer: `_stems` caches across languages, and for all threads.
+            code = language.lower()
+            known[language] = import_module("Stemmer").Stemmer(code, 0) if code in SNOWBALL else None
+        except KeyError:  # an older release, which does not know this language
+            known[language] = None
     return known[language]
 
 

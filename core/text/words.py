@@ -92,17 +92,13 @@ def list_terms(folded: str) -> list[str]:
 
 
 @lru_cache(maxsize=128)
-def read_lists(folder: str, language: str) -> Mapping[str, str]:
-    """Return the word lists of a language from a folder of `prompts/`, by name; empty where it has none."""
-    if language not in _listed(folder):
+def read_lists(name: str) -> Mapping[str, str]:
+    """Return the word lists of a file of `prompts/`, each by its name; empty where there is no such file."""
+    try:
+        lines = resources.find(f"prompts/{name}.txt").read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
         return {}
-    lines = (resources.find(f"prompts/{folder}") / f"{language}.txt").read_text(encoding="utf-8").splitlines()
-    return {name: listed.strip() for name, _, listed in (line.partition(":") for line in lines)}
-
-
-@lru_cache(maxsize=8)
-def _listed(folder: str) -> frozenset[str]:
-    return frozenset(path.stem for path in resources.find(f"prompts/{folder}").iterdir())
+    return {listed: words.strip() for listed, _, words in (line.partition(":") for line in lines)}
 
 
 def rough_words(folded: str) -> int:
