@@ -225,30 +225,6 @@ def _json_has_text(element: json_has_text, compiler: SQLCompiler, **kw: Any) -> 
     return f"JSON_CONTAINS({compiler.process(column, **kw)}, JSON_QUOTE({compiler.process(tag, **kw)}))"
 
 
-class whole_days(FunctionElement[int]):  # noqa: N801 - SQLAlchemy names functions as SQL does
-    """The whole days from an earlier time to a later one, to the microsecond; NULL where one cannot be read."""
-
-    inherit_cache: bool | None = True
-    type: Integer = Integer()
-    name = "whole_days"
-
-
-@compiles(whole_days, "sqlite")
-def _whole_days_sqlite(element: whole_days, compiler: SQLCompiler, **kw: Any) -> str:
-    # Its own functions know milliseconds: dates are counted, and one is taken off where the time of day is not reached.
-    earlier, later = (compiler.process(each, **kw) for each in element.clauses)
-    return (
-        f"(CAST(julianday(substr({later}, 1, 10)) - julianday(substr({earlier}, 1, 10)) AS INTEGER)"
-        f" - (substr({later}, 12) < substr({earlier}, 12)))"
-    )
-
-
-@compiles(whole_days)
-def _whole_days(element: whole_days, compiler: SQLCompiler, **kw: Any) -> str:
-    earlier, later = (compiler.process(each, **kw) for each in element.clauses)
-    return f"TIMESTAMPDIFF(DAY, {earlier}, {later})"
-
-
 def like_pattern(keyword_folded: str) -> str:
     """Return the pattern of a search by LIKE: the keyword anywhere, its `!`, `%` and `_` escaped with `!`."""
     for sign in (LIKE_ESCAPE, "%", "_"):

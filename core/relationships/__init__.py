@@ -102,7 +102,7 @@ def adjust(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> RelationshipResult:
-    """Add to affinity and trust of a person, both kept within their bounds, by one UPDATE.
+    """Add to affinity and trust of a person, both kept within their bounds.
 
     However many threads and processes do so at once, the sum is exact. What is added to is the faded affinity; the
     result is what fades from now on.
@@ -219,8 +219,7 @@ def relationship_text(
 
 
 def _relationship(row: table.Row | None, key: str, now: datetime, settings: Settings) -> Relationship:
-    if row is None:
-        row = table.Row(key, "", "", 0, 0, 0, 0, 0, None)
+    row = row or table.Row(key)
     return {
         "user_id": key,
         "username": row.username,

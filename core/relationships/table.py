@@ -1,4 +1,4 @@
-"""Relationships: read for a person, a list, a prompt; changed by one UPDATE each."""
+"""Relationships: read for a person, a list, a prompt; changed while their row is locked."""
 
 from __future__ import annotations
 
@@ -8,24 +8,17 @@ from datetime import datetime
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, case, exists, func, literal, select, update
+from sqlalchemy import Connection, bindparam, exists, func, select, update
 
 from ..access import table_participants, tombstones
 from ..calls.call import Call
-from ..database.dialects import Key, Time, upsert, whole_days
+from ..database.dialects import Key, Time, upsert
 from ..database.engine import Database
 from ..database.row_shapes import FIRST, KEY, NUMBER, TIME, Branch, Shape
 from ..database.schema import participants, privacy_levels, user_relationships
 from ..database.statements import Part
 from ..shapes import WriteReason
-from .rules import (
-    HIGHEST_AFFINITY,
-    HIGHEST_TRUST,
-    LOWEST_AFFINITY,
-    LOWEST_TRUST,
-    decay,
-    inactive_days,
-)
+from .rules import HIGHEST_AFFINITY, HIGHEST_TRUST, LOWEST_AFFINITY, LOWEST_TRUST, decay, inactive_days
 
 SOURCE = "user_relationships"
 
@@ -37,14 +30,14 @@ _NEWEST = (_U.last_interaction.desc(), _U.user_id.desc())
 
 class Row(NamedTuple):
     user_id: str
-    username: str
-    realname: str
-    affinity: int
-    affinity_base: int
-    base_days: int
-    trust: int
-    interaction_count: int
-    last_interaction: datetime | None
+    username: str = ""
+    realname: str = ""
+    affinity: int = 0
+    affinity_base: int = 0
+    base_days: int = 0
+    trust: int = 0
+    interaction_count: int = 0
+    last_interaction: datetime | None = None
 
     def affinity_at(self, now: datetime, decay_days: int) -> int:
         return decay(self.affinity_base, inactive_days(self.last_interaction, now, self.base_days), decay_days)
@@ -192,45 +185,27 @@ class Change:
     """It is an interaction: counted, and absence begins anew."""
 
 
-# Arithmetic
-
-
-def _days(now: Any) -> Any:
-    """Return the whole days since the last interaction, 0 before the first one."""
-    days = func.coalesce(whole_days(_U.last_interaction, now), 0, type_=Integer())
-    return case((days <= 0, 0), else_=days)
-
-
-def fade(now: Any, within: Any) -> Any:
-    """Return `relationships.rules.decay` as SQL."""
-    passed = _days(now) - _U.base_days
-    days = case((passed <= 0, 0), (passed >= within, within), else_=passed)
-    lost = (2 * func.abs(_U.affinity_base, type_=Integer()) * days + within) // (2 * within)
-    return case((_U.affinity_base < 0, _U.affinity_base + lost), else_=_U.affinity_base - lost)
-
-
-def _clamp(value: Any, low: int, high: int) -> Any:
-    return case((value <= low, low), (value >= high, high), else_=value)
-
-
-def _build_update(persona: str, user: str, wanted: Change, now: datetime, decay_days: int) -> Any:
-    """Return the UPDATE of one relationship; servers assign from left to right, so what is read comes first."""
-    at = literal(now, Time())
-    changes: list[tuple[Any, Any]] = []
+def _apply(old: Row, wanted: Change, now: datetime, decay_days: int) -> Row:
+    """Return a relationship after a change; the caller holds its row locked."""
+    new = old
     if wanted.affinity or wanted.touch:
-        moved = _clamp(fade(at, literal(decay_days)) + wanted.affinity, LOWEST_AFFINITY, HIGHEST_AFFINITY)
-        changes += [(_U.affinity, moved), (_U.affinity_base, moved), (_U.base_days, 0 if wanted.touch else _days(at))]
+        moved = old.affinity_at(now, decay_days) + wanted.affinity
+        moved = max(LOWEST_AFFINITY, min(HIGHEST_AFFINITY, moved))
+        counted = 0 if wanted.touch else inactive_days(old.last_interaction, now)
+        new = new._replace(affinity=moved, affinity_base=moved, base_days=counted)
     if wanted.touch:
-        changes += [(_U.last_interaction, at), (_U.interaction_count, _U.interaction_count + 1)]
-    changes.append((_U.trust, _clamp(_U.trust + wanted.trust, LOWEST_TRUST, HIGHEST_TRUST)))
-    changes += [(_U[name], getattr(wanted, name)) for name in ("username", "realname") if getattr(wanted, name)]
-    return update(user_relationships).where(_U.persona_id == persona, _U.user_id == user).ordered_values(*changes)
+        new = new._replace(last_interaction=now, interaction_count=old.interaction_count + 1)
+    return new._replace(
+        trust=max(LOWEST_TRUST, min(HIGHEST_TRUST, old.trust + wanted.trust)),
+        username=wanted.username or old.username,
+        realname=wanted.realname or old.realname,
+    )
 
 
 def change(
     db: Database, persona: str, key: str, wanted: Change, *, decay_days: int, privacy_default: str
 ) -> tuple[Row | None, WriteReason]:
-    """Change the relationship of a person by one UPDATE, and make it where there is none; return it as it is now."""
+    """Change the relationship of a person, and make it where there is none; return it as it is now."""
     begun = db.ids.one()  # before the transaction: by its id a change is told to be older than a call of `forget`
     last: list[tuple[Row | None, WriteReason]] = []
     """What the last try did, before its answer was lost."""
@@ -314,11 +289,13 @@ def _change(
         return old, "privacy"
     if wanted == Change():
         return old, "unchanged"
+    is_new = old is None
     if old is None:
         # Adding nothing to a row that another writer has made meanwhile waits for it and holds it.
         empty = upsert(user_relationships, db.family, add=("interaction_count",))
         connection.execute(empty, {"persona_id": persona, "user_id": person, "interaction_count": 0})
-    held_as = person if old is None else old.user_id
-    connection.execute(_build_update(persona, held_as, wanted, db.clock(), decay_days))
-    new = Row(*connection.execute(ROWS, {"persona": persona, "keys": [held_as]}).one())
-    return new, "unchanged" if new == old else ""
+        old = Row(*connection.execute(HELD, {"persona": persona, "keys": [person]}).one())
+    new = _apply(old, wanted, db.clock(), decay_days)
+    mine = (_U.persona_id == persona, _U.user_id == old.user_id)
+    connection.execute(update(user_relationships).where(*mine).values(new._asdict()))
+    return new, "" if is_new or new != old else "unchanged"

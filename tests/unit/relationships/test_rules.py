@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from core.errors import MessageError
 from core.relationships import rules
 from core.scope import Scope
+from tests.store.world import NOW
 
 MICROSECOND = timedelta(microseconds=1)
 
@@ -24,6 +25,14 @@ TABLE = [
 @pytest.mark.parametrize(("base", "days", "value"), TABLE)
 def test_l29_affinity_fades_with_absence(base: int, days: int, value: int) -> None:
     assert rules.decay(base, days, 60) == value
+
+
+def test_l29_a_day_counts_when_it_is_full() -> None:
+    for age, days in ((0, 0), (1, 1), (30, 30)):
+        since = NOW - timedelta(days=age)
+        assert rules.inactive_days(since, NOW) == rules.inactive_days(since - MICROSECOND, NOW) == days
+        assert rules.inactive_days(since + MICROSECOND, NOW) == max(0, days - 1)
+    assert rules.inactive_days(NOW - timedelta(days=30), NOW, 10) == 20 and rules.inactive_days(None, NOW) == 0
 
 
 @given(st.integers(-100, 100), st.integers(-5, 5000), st.integers(1, 3650))
