@@ -45,7 +45,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Return `forget`, which reaches every table: a prompt is built without it."""
+    """Import `forget` when it is first used: it loads the modules of every table, which no prompt needs."""
     if name != "forget":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .forgetting import forget  # noqa: PLC0415

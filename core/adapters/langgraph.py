@@ -217,7 +217,7 @@ class Store(BaseStore):
         return NewValue(*name, value, self._text(op), ttl)
 
     def _text(self, op: PutOp) -> str:
-        """Return what of a value is searched."""
+        """Return the text of a value that searches look in; blank for `index=False`."""
         if op.index is False:
             return ""
         paths = self._fields if op.index is None else op.index

@@ -1,1 +1,1 @@
-"""What stands under everything and knows nothing of memory: hooks, logs, limits, files that people write too."""
+"""Helpers that know nothing of memory: logs, lazy patterns, vectors, ids of requests, YAML, files written whole."""

@@ -1,4 +1,4 @@
-"""Reads the levels a value can come from, and says what is wrong in them. `config` puts the levels together."""
+"""Reads the sources of settings (arguments, variables, file) one by one, and lists what is wrong in each."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def file_level(name: str, entries: Iterable[Entry]) -> Level:
 
 
 def argument_level(overrides: Mapping[str, object]) -> Level:
-    """Return what the caller says."""
+    """Return the settings that the caller passed as arguments."""
     level = Level("argument")
     for key, value in overrides.items():
         level.read(known_flag(key), value, "argument")

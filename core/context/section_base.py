@@ -48,7 +48,7 @@ class Built:
 
 
 class Section(Protocol):
-    """What a section's module has."""
+    """What every section module defines."""
 
     KEY: str
     """Its key in `context.context.CONTEXT_KEYS`."""

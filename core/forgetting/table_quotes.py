@@ -167,8 +167,8 @@ def _quotable(removal: Removal, deleted: Collection[int]) -> tuple[dict[str, set
 def clean_operations(
     removal: Removal, keys: Collection[str], conversations: Collection[str], deleted: Collection[int]
 ) -> None:
-    """Delete the operations about messages that go, and take a person's lines out of the others; what is under way
-    begins anew, without them.
+    """Delete operations about deleted messages, and remove a person's lines from the others. A running operation
+    starts again without them.
     """
     chosen = select(_J.id, _J.payload, _J.status, _J.conversation_key).where(
         _J.persona_id == removal.persona,

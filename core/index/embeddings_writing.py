@@ -210,7 +210,7 @@ def _mark(
     before: Mapping[int, Reach],
     after: Mapping[int, Reach],
 ) -> None:
-    """Move the marks, each only from where this walk found it: an edit that set one back meanwhile stays."""
+    """Move each mark, unless it changed since this walk read it: an edit may have set it back."""
     moves = [
         (mark(which, number, key), getattr(before[number], which), getattr(reach, which))
         for number, reach in after.items()

@@ -168,7 +168,7 @@ class _Cache:
             return dict(self.held)
 
     def keep(self, in_use: Mapping[_Key, _Held], versions: Mapping[int, int]) -> None:
-        """Hold what is in use, and let go what is out of date and what is beyond MOST_BYTES."""
+        """Keep the vectors in use; drop others that are outdated or exceed MOST_BYTES."""
         with self._lock:
             for key, one in in_use.items():
                 self.held[key] = one

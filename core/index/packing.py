@@ -232,7 +232,7 @@ def _merge_all(db: Database, audience: int, choose: Choice) -> int:
 
 
 def purge(connection: Connection, family: str, audiences: Iterable[int]) -> int:
-    """Write every segment anew that holds a row which is gone, and return how many there were."""
+    """Rewrite the segments that hold deleted rows, without these; return how many segments."""
     done = 0
     for audience in sorted(set(audiences)):
         if connection.execute(_STATE_HELD, {"audience": audience}).first() is None:

@@ -276,7 +276,7 @@ def keep_lease(db: Database, claimed: Claim, lease_seconds: float) -> Iterator[N
 
 
 def _note_failure(db: Database, claimed: Claim, failure: Exception) -> tuple[RunState, str]:
-    """Write what a failure means, and return the state and what is kept of the reason."""
+    """Store that an operation failed or is to be tried again; return its state and the reason as stored."""
     operation = claimed.operation
     kinds = [each.__name__ for each in type(failure).__mro__]
     reason, number, asked, cause = "", None, 0.0, ""

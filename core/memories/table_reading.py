@@ -45,7 +45,7 @@ class ReadScope:
 
 @dataclass(frozen=True, slots=True)
 class ItemFilter:
-    """What items are looked for by; all of them must hold."""
+    """Conditions of a search for items; an item must meet all of them."""
 
     words: tuple[str, ...] = ()
     """Folded; each stands somewhere in the text."""

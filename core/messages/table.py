@@ -1,6 +1,4 @@
-"""What was said (table chat_history_cache): a message stored once, in as few statements as it takes, with
-index rows.
-"""
+"""Stores a message once (table chat_history_cache), with its index rows, in few statements."""
 
 from __future__ import annotations
 

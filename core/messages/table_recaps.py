@@ -115,7 +115,7 @@ _MEMORIES = select(_R.message_row, _R.memory).where(
 
 
 def read_memories(read: Reader, persona: str, rows: Collection[int]) -> dict[int, str]:
-    """Return message row to memory of those of these messages that have one."""
+    """Return the recaps of messages by message row; messages without one are absent."""
     return {r.message_row: r.memory for r in read_parts(read, _MEMORIES, {"persona": persona}, rows)}
 
 

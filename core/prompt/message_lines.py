@@ -73,7 +73,7 @@ class Line(NamedTuple):
 
 
 class MessageLines:
-    """The lines of one prompt, and what a model is sent of them."""
+    """The lines of one prompt; chooses those that fit and writes the messages for a model."""
 
     def __init__(self, call: PromptCall, gathered: Gathered, actions: Actions, *, as_turns: bool = True) -> None:
         self.gathered, self.zone = gathered, call.zone

@@ -209,7 +209,7 @@ def _save_asked(call: PromptCall) -> None:
 
 
 def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Gathered:
-    """Run the stages from the access to the context; `memories` take the place of those that are searched for."""
+    """Run the stages from `load_visible` to `compose`; given `memories` replace the search."""
     guard, report = call.guard, call.report
     seeing = guard("database", lambda: access.load_visible(call), VisibleContext())
     report.search |= {"tags": list(seeing.named_tags), "words": list(seeing.keywords)}

@@ -109,7 +109,7 @@ class Search:
 
 
 def load_viewer(call: Call, query: Query) -> tuple[Query, Viewer]:
-    """Return what is seen, and the query with the known tags of its text."""
+    """Return the query with the tags that its text names, and what its scope may see."""
     version = tags_table.get_held(call.db, call.persona)[0] if query.is_of_text else None
     seen = load_access(call, Request(vocabulary_version=version, inserted_into=query.numbers))
     query = replace(query, notes=(*query.notes, *seen.notes))

@@ -250,7 +250,7 @@ class _Piece:
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
-    """Yield the words of a text in its own spelling, with the key that `words` gives them."""
+    """Yield the words of a text as they are written, each with its key from `words`."""
     for number, (run, spaceless) in enumerate(runs(unicodedata.normalize("NFKC", clean(text)))):
         known = words(run)
         if not spaceless:

@@ -285,7 +285,7 @@ class ChatWriter:
         )
 
     def _give_to_scenes(self, conversation: str) -> None:
-        """Leave to the scenes what they had hidden in the file: all of it, up to one of their breaks."""
+        """Let AUTO_HIDE_SCENE_COUNT decide about messages that the file hides, if it hides all up to a scene break."""
         persona = self._call.persona
         order = table_hidden.read_rows(self._reader, persona, conversation)
         breaks = table_hidden.read_breaks(self._reader, persona, conversation)

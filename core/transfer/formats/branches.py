@@ -239,7 +239,7 @@ def _chatgpt_nodes(mapping: Any) -> Iterator[Node]:
 
 
 def _chatgpt_words(message: Mapping[str, Any]) -> str:
-    """Return what a message shows of its author's words, blank for what is hidden."""
+    """Return the text that ChatGPT showed of a message; blank for a hidden one."""
     metadata, content, weight = dict_at(message, "metadata"), message.get("content"), message.get("weight")
     recipient = message.get("recipient")
     if (

@@ -279,7 +279,7 @@ class Slack(_Messenger):
             self._titles[key] = name
 
     def _read_room(self, member: Member) -> Room:
-        """Return the channel whose folder a file lies in; one that is not listed is closed."""
+        """Return the channel that a file's folder belongs to; a channel that no list names is restricted."""
         folder = member.folder or member.stem
         key, title, privacy = self._channels.get(folder, (folder, folder, "restricted"))
         return Room(key, title, privacy, self._team if privacy == "public" else "")
