@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from .. import llm
@@ -17,7 +17,7 @@ from ..config import Settings
 from ..conversations import recent
 from ..conversations.rules_summaries import Line
 from ..conversations.table_summaries import are_as_read
-from ..database.engine import Connection, Database
+from ..database.engine import Connection
 from ..errors import ModelError, StoreWriteError
 from ..jobs import table as jobs_table
 from ..memories import new_item
@@ -43,53 +43,81 @@ DEEP_WINDOW = 200
 """Newest messages of a conversation whose facts deep consolidation extracts anew: some hours of talk."""
 TRIES = 3
 """Times a window is read anew because something changed while the model was asked."""
+CHANGED = "changed"
+"""Reason of a window whose messages changed each time."""
 
 
 class ChangedError(StoreWriteError):
     """What a window was made of has changed meanwhile: nothing was stored, it is to be read anew."""
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What one window gave, ready to be stored."""
-
-    scope: Scope
-    window: Window
-    lines: tuple[Line, ...] = ()
-    """Those the items were made of."""
-    items: tuple[tuple[int, str | None, NewMemory], ...] = ()
-    """Id, participant and item."""
-    reason: str = ""
-    """Why nothing is stored; blank where that is not so."""
-    is_usable: bool = True
-    """The window is done with; False leaves the messages for another try."""
-    is_deep: bool = False
-    """The messages may be consolidated already, and the mark of the conversation does not move."""
-    above: int | None = None
-    """For a range of rows that was too many for the window before: the row it begins after."""
+Items = Sequence[tuple[int, str | None, NewMemory]]
+"""Id, participant and item of each."""
 
 
-# From lines to items
+def consolidate(call: Call, model: Any, most: int, *, retries: bool = False) -> Outcome:
+    """Consolidate the oldest messages of the scope's conversation that were not yet.
+
+    Raises:
+        ModelError: the model failed, and the caller tries again later (`retries`).
+    """
+    key = call.scope.conversation or ""
+    for _ in range(TRIES):
+        window = table_windows.read(call.db, call.persona, key, most)
+        if not window.last:
+            return Outcome(conversations=1, reasons=("no_messages",))
+        outcome = _attempt(call, window, model, retries=retries)
+        if outcome.reasons != (CHANGED,):
+            break
+    return outcome
 
 
-def prepare(call: Call, window: Window, model: Any, *, deep: bool = False, above: int | None = None) -> Work:
-    """Return what is to be stored of a window."""
-    work = Work(call.scope, window, is_deep=deep, above=above)
-    if not window.lines:
-        return replace(work, reason="no_messages")
+def deepen(call: Call, model: Any, *, retries: bool = False) -> Outcome:
+    """Extract the facts of the newest messages anew, conversation by conversation; raises as `consolidate`."""
+    outcome = Outcome()
+    for window in table_windows.read_newest(call.db, call.persona, call.scope.conversation, DEEP_WINDOW):
+        own = replace(call, scope=Scope(call.persona, window.conversation, destination=call.destination))
+        outcome += _attempt(own, window, model, deep=True, retries=retries)
+    return outcome
+
+
+def _attempt(call: Call, window: Window, model: Any, *, deep: bool = False, retries: bool) -> Outcome:
+    try:
+        return _consolidate_window(call, window, model, deep=deep)
+    except ChangedError:
+        return Outcome(conversations=1, reasons=(CHANGED,))
+    except ModelError as error:
+        if retries:
+            raise
+        logs.warning(
+            "consolidation_without_model",
+            reason=error.reason,
+            error=error.error,
+            status=error.status,
+            LLM_MODEL=bool(call.settings.llm_model),  # many servers refuse a request that names no model
+        )
+        return Outcome(conversations=1, reasons=(f"model_{error.reason}",))
+
+
+def _consolidate_window(call: Call, window: Window, model: Any, *, deep: bool) -> Outcome:
+    """Make and store the items of a window; without lines to make them of, only the mark moves."""
+    outcome = Outcome(messages=len(window.lines), conversations=1)
     with call.db.connection(source="participants") as connection:
         lines = _allowed_now(connection, call, window.lines)
-    if not lines:
-        return replace(work, reason="privacy")
-    chosen_model = recent.choose_model(call, model)
+    chosen_model = recent.choose_model(call, model) if lines else None
     if chosen_model is None:
         facts: list[Fact] | None = rules.choose_facts(lines, lambda text: phrases_for(text, call.settings), deep=deep)
     else:
         facts = ask(call.settings, chosen_model, lines, deep=deep)
     if facts is None:
-        return replace(work, reason="unreadable", is_usable=False)
+        return replace(outcome, reasons=("unreadable",))
     items = _build_items(call, lines, facts, "extract" if chosen_model is None else "model", deep=deep)
-    return replace(work, lines=tuple(lines), items=items)
+    stored = _store(call, window, lines, items, deep=deep)
+    reasons = () if lines else ("privacy",) if window.lines else ("no_messages",)
+    return replace(outcome, ids=stored.ids, merged=stored.joined, reasons=reasons)
+
+
+# From lines to items
 
 
 def _allowed_now(connection: Connection, call: Call, lines: Sequence[Line]) -> list[Line]:
@@ -137,7 +165,7 @@ def iter_pieces(lines: Sequence[Line]) -> Iterator[list[Line]]:
 
 def _build_items(
     call: Call, lines: Sequence[Line], facts: Sequence[Fact], provenance: Provenance, *, deep: bool
-) -> tuple[tuple[int, str | None, NewMemory], ...]:
+) -> Items:
     now, said_at = call.db.clock(), {line.row_id: line.at for line in lines}
     items = []
     for fact in facts:
@@ -161,105 +189,42 @@ def _build_items(
             flagged, _ = screening.is_flagged(item.content, "memory")
             items.append((fact.participant, replace(item, quarantined=int(flagged))))
     row_ids = call.db.ids.take(len(items))
-    return tuple((row_id, who, item) for row_id, (who, item) in zip(row_ids, items, strict=True))
+    return [(row_id, who, item) for row_id, (who, item) in zip(row_ids, items, strict=True)]
 
 
 # Storing
 
 
-def store(connection: Connection, call: Call, work: Work) -> Stored:
-    """Store the items of a window and move the mark, in the caller's transaction."""
-    db, window = call.db, work.window
-    place = conversations.ensure(connection, db, work.scope)
-    if list(work.lines) != _allowed_now(connection, call, work.lines) or not _move_mark(connection, work):
-        raise ChangedError("What was consolidated changed meanwhile; nothing was stored.", source="memories")
-    if not work.is_deep and window.last:
-        _queue_rest(connection, db, work)
-    ids: list[int] = []
-    joined = 0
-    for who in sorted({who for _, who, _ in work.items}, key=lambda name: (name is None, name or "")):
-        theirs = [(row_id, item) for row_id, whose, item in work.items if whose == who]
-        done = memories.insert_each_once(connection, db, replace(work.scope, participant=who), theirs, place)
-        ids += done.ids
-        joined += done.joined
-    return Stored(tuple(sorted(ids)), joined)
+def _store(call: Call, window: Window, lines: Sequence[Line], items: Items, *, deep: bool) -> Stored:
+    """Store the items of a window and move the mark, in one transaction."""
+    db, persona = call.db, call.persona
 
-
-def _move_mark(connection: Connection, work: Work) -> bool:
-    """Move the mark of the conversation, and return whether the messages still are as they were read."""
-    persona, window = work.scope.persona, work.window
-    if not are_as_read(connection, persona, work.lines):
-        return False
-    if work.is_deep:
-        return table_windows.are_there(connection, persona, [line.row_id or 0 for line in work.lines])
-    if not window.last:
-        return True
-    if not table_windows.is_whole(connection, persona, window):
-        return False
-    return work.above is not None or table_windows.move_mark(connection, persona, window)
-
-
-def _queue_rest(connection: Connection, db: Database, work: Work) -> None:
-    """Queue the messages that were too many for the window, so that the mark passes over none."""
-    above = work.window.mark if work.above is None else work.above
-    if work.window.first > above + 1:
-        jobs_table.enqueue(
-            connection,
-            db,
-            work.scope.persona,
-            OPERATION,
-            priority="LOW",
-            conversation=work.window.conversation,
-            payload={"above": above, "up_to": work.window.first - 1},
-        )
-
-
-def consolidate(call: Call, model: Any, most: int) -> Outcome:
-    """Consolidate the newest messages of the scope's conversation."""
-    key = call.scope.conversation or ""
-    windows = (table_windows.read(call.db, call.persona, key, most) for _ in range(TRIES))
-    return _consolidate(call, windows, model)
-
-
-def deepen(call: Call, model: Any, most: int) -> Outcome:
-    """Extract the facts of the newest messages anew, conversation by conversation."""
-    outcome = Outcome()
-    for window in table_windows.read_newest(call.db, call.persona, call.scope.conversation, most):
-        scope = Scope(call.persona, window.conversation, destination=call.scope.destination)
-        outcome += _consolidate(replace(call, scope=scope), [window], model, deep=True)
-    return outcome
-
-
-def _consolidate(call: Call, windows: Iterable[Window], model: Any, *, deep: bool = False) -> Outcome:
-    """Make and store the items of a window; the next of `windows` is for what changed while the model was asked."""
-    outcome = Outcome(conversations=1)
-    for window in windows:
-        if not window.last and not window.lines:
-            return outcome + Outcome(reasons=("no_messages",))
-        try:
-            work = prepare(call, window, model, deep=deep)
-            stored = _store(call, work) if work.is_usable else Stored()
-        except ChangedError:
-            continue
-        except ModelError as error:
-            logs.warning(
-                "consolidation_without_model",
-                reason=error.reason,
-                error=error.error,
-                status=error.status,
-                LLM_MODEL=bool(call.settings.llm_model),  # many servers refuse a request that names no model
+    def work(connection: Connection) -> Stored:
+        place = conversations.ensure(connection, db, call.scope)
+        is_unchanged = lines == _allowed_now(connection, call, lines) and are_as_read(connection, persona, lines)
+        if deep:
+            is_unchanged = is_unchanged and table_windows.are_there(
+                connection, persona, [line.row_id or 0 for line in lines]
             )
-            return outcome + Outcome(reasons=(f"model_{error.reason}",))
-        reasons = (work.reason,) if work.reason else ()
-        return outcome + Outcome(stored.ids, stored.joined, len(window.lines), reasons=reasons)
-    return outcome + Outcome(reasons=("changed",))
-
-
-def _store(call: Call, work: Work) -> Stored:
-    row_ids = [row_id for row_id, _, _ in work.items]
+        elif is_unchanged:
+            is_whole = table_windows.is_whole(connection, persona, window)
+            is_unchanged = is_whole and table_windows.move_mark(connection, persona, window)
+        if not is_unchanged:
+            raise ChangedError("What was consolidated changed meanwhile; nothing was stored.", source="memories")
+        if window.is_full:
+            key = window.conversation
+            jobs_table.enqueue(connection, db, persona, OPERATION, priority="LOW", conversation=key, once=True)
+        ids: list[int] = []
+        joined = 0
+        for who in sorted({who for _, who, _ in items}, key=lambda name: (name is None, name or "")):
+            theirs = [(row_id, item) for row_id, whose, item in items if whose == who]
+            done = memories.insert_each_once(connection, db, replace(call.scope, participant=who), theirs, place)
+            ids += done.ids
+            joined += done.joined
+        return Stored(tuple(sorted(ids)), joined)
 
     def confirm(connection: Connection) -> Stored | None:
-        ids = memories.find_stored(connection, work.scope.persona, row_ids)
-        return Stored(ids, len(row_ids) - len(ids)) if ids else None
+        ids = memories.find_stored(connection, persona, [row_id for row_id, _, _ in items])
+        return Stored(ids, len(items) - len(ids)) if ids else None
 
-    return call.db.transaction(lambda connection: store(connection, call, work), source="memories", confirm=confirm)
+    return db.transaction(work, source="memories", confirm=confirm)

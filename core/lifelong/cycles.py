@@ -45,7 +45,7 @@ def consolidate_history(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Added:
-    """Make memory items of the newest messages of one conversation that were not consolidated yet.
+    """Make memory items of the messages of one conversation that were not consolidated yet, the oldest first.
 
     Without a model, sentences that ask to be remembered, tell facts, likings or feelings are kept as said. Messages of
     people at privacy level partial or full are left out. Where more wait than are read, the rest is queued.
@@ -323,7 +323,7 @@ def _prune(call: Call) -> Outcome:
 def _deepen(call: Call, model: Any) -> Outcome:
     if not call.settings.enable_memories:
         return Outcome(reasons=(DISABLED,))
-    return consolidation.deepen(call, model, consolidation.DEEP_WINDOW)
+    return consolidation.deepen(call, model)
 
 
 @retry_duplicates

@@ -28,34 +28,32 @@ class Window:
     lines: tuple[Line, ...] = ()
     """As said, oldest first."""
     last: int = 0
-    """Newest row of the conversation up to which the mark moves, blanks included; 0 where there is nothing new."""
-    first: int = 0
-    """Oldest row read: those between the mark and it were too many for the window."""
+    """Row the mark moves to, blanks included; 0 where there is nothing new."""
+    is_full: bool = False
+    """More may wait behind these."""
 
 
 _MARK = select(_K.consolidated_to).where(
     _K.persona_id == bindparam("persona"), _K.conversation_key == bindparam("conversation")
 )
-_BETWEEN = and_(_HERE, _C.id > bindparam("above", type_=ID), _C.id <= bindparam("up_to", type_=ID))
-_NEW = select(func.max(_C.id)).where(_BETWEEN)
-_NEWEST = select(*LINE_COLUMNS).where(_BETWEEN, _SAID).order_by(_C.id.desc()).limit(bindparam("most", type_=Integer()))
-_LAST_ID = 2**63 - 1
+_AFTER_MARK = and_(_HERE, _C.id > bindparam("above", type_=ID))
+_UP_TO = _C.id <= bindparam("up_to", type_=ID)
+_NEW = select(func.max(_C.id)).where(_AFTER_MARK)
+_OLDEST = (
+    select(*LINE_COLUMNS).where(_AFTER_MARK, _UP_TO, _SAID).order_by(_C.id).limit(bindparam("most", type_=Integer()))
+)
 
 
-def read(
-    db: Database, persona: str, conversation: str, most: int, *, above: int | None = None, up_to: int = _LAST_ID
-) -> Window:
-    """Return the newest messages of a conversation that were not consolidated yet, blanks left out; with `above` those
-    of a range of rows, which were too many for the window before.
-    """
-    mark = _read_mark(db, persona, conversation) if above is None else above
-    here: dict[str, Any] = {"persona": persona, "conversation": conversation, "above": mark, "up_to": up_to}
+def read(db: Database, persona: str, conversation: str, most: int) -> Window:
+    """Return the oldest messages of a conversation that were not consolidated yet, blanks left out."""
+    mark = _read_mark(db, persona, conversation)
+    here: dict[str, Any] = {"persona": persona, "conversation": conversation, "above": mark}
     last = db.read(_NEW, here, source="chat_history_cache")[0][0]
     if last is None:
         return Window(conversation, mark)
-    rows = db.read(_NEWEST, {**here, "up_to": int(last), "most": most}, source="chat_history_cache")
-    first = min((row.id for row in rows), default=int(last)) if len(rows) == most else mark + 1
-    return Window(conversation, mark, _in_order(rows), int(last), first)
+    rows = db.read(_OLDEST, {**here, "up_to": int(last), "most": most}, source="chat_history_cache")
+    is_full = len(rows) == most
+    return Window(conversation, mark, _in_order(rows), int(rows[-1].id if is_full else last), is_full)
 
 
 def _read_mark(db: Database, persona: str, conversation: str) -> int:
@@ -165,10 +163,9 @@ def move_mark(connection: Connection, persona: str, window: Window) -> bool:
 
 def is_whole(connection: Connection, persona: str, window: Window) -> bool:
     """Return whether the messages read are still stored, and none was stored between them meanwhile."""
-    here = {"persona": persona, "conversation": window.conversation}
-    between = {"above": window.first - 1, "up_to": window.last}
-    count = select(func.count()).select_from(chat_history_cache).where(_BETWEEN, _SAID)
-    return int(connection.execute(count, {**here, **between}).scalar_one()) == len(window.lines)
+    values = {"persona": persona, "conversation": window.conversation, "above": window.mark, "up_to": window.last}
+    count = select(func.count()).select_from(chat_history_cache).where(_AFTER_MARK, _UP_TO, _SAID)
+    return int(connection.execute(count, values).scalar_one()) == len(window.lines)
 
 
 def are_there(connection: Connection, persona: str, rows: Sequence[int]) -> bool:

@@ -58,30 +58,29 @@ def facts(*texts: str, **lists: Any) -> Model:
 # What is read
 
 
-def test_l14_the_newest_messages_within_20_to_500(life: Life) -> None:
-    blank = talk(life, 30)[-1]
+def test_l14_the_oldest_messages_within_20_to_500(life: Life) -> None:
+    rows = talk(life, 30)
     h = schema.chat_history_cache
-    life.db.transaction(lambda c: c.execute(h.update().where(h.c.id == blank).values(message_text="  ")), source="test")
+    change = h.update().where(h.c.id.in_((rows[3], rows[29]))).values(message_text="  ")
+    life.db.transaction(lambda c: c.execute(change), source="test")
     model = facts()
     life.consolidate_history(HERE, 5, model=model)
-    assert said_in(model.asked[0]) == [f"word{n} was said" for n in range(9, 29)] and life.mark() == blank
+    assert said_in(model.asked[0]) == [f"word{n} was said" for n in range(21) if n != 3] and life.mark() == rows[20]
+    life.consolidate_history(HERE, 5, model=model)
+    assert said_in(model.asked[1]) == [f"word{n} was said" for n in range(21, 29)] and life.mark() == rows[29]
     with pytest.raises(MessageError, match="history_uid is missing"):
         life.consolidate_history()
 
 
-@pytest.mark.slow
-@pytest.mark.engines("sqlite")  # no server does it differently
-def test_l14_at_most_500_and_the_rest_is_queued(life: Life) -> None:
-    """What is too much for one window is not passed over: it waits in the queue (L17)."""
-    talk(life, 520)
+def test_l14_what_is_too_much_for_one_window_waits_in_the_queue(life: Life) -> None:
+    talk(life, 45)
     model = Model(lambda prompt: json.dumps({"key_facts": said_in(prompt)[:1]}))
-    assert life.consolidate_history(HERE, 9000, model=model) == 1
-    assert len(said_in(model.asked[0])) == 500 and said_in(model.asked[0])[0] == "word20 was said"
-    assert life.consolidate_history(HERE, model=model).reason == "no_messages"
-    ran = jobs.run_pending(model=model, db=life.db, settings=Settings(), scope=Scope(life.persona))
-    assert [each.state for each in ran] == ["completed"]
-    assert said_in(model.asked[1]) == [f"word{n} was said" for n in range(20)]
-    assert life.texts() == ["word20 was said", "word0 was said"]
+    assert life.consolidate_history(HERE, 5, model=model) == 1
+    settings = Settings(consolidation_window=20)
+    ran = jobs.run_pending(model=model, db=life.db, settings=settings, scope=Scope(life.persona))
+    assert [each.state for each in ran] == ["completed"] * 2
+    assert [len(said_in(prompt)) for prompt in model.asked] == [20, 20, 5]
+    assert life.texts() == ["word0 was said", "word20 was said", "word40 was said"]
 
 
 def test_l14_long_messages_are_asked_about_in_pieces(life: Life) -> None:
