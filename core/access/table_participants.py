@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, bindparam, case, delete, func, select, update
 
@@ -70,6 +70,40 @@ def known(connection: Connection, persona: str, keys: Iterable[str], default: st
     ranks = {row[0]: row[1] for row in read_parts(read, _RANKS, {}, wanted)}
     names = {row[0]: row[1] for row in read_parts(read, _NAMES, {"persona": persona}, wanted)}
     return {key: Known(level_of(ranks.get(key), default), names.get(key)) for key in wanted}
+
+
+class SaidLine(Protocol):
+    """A message, as far as privacy levels go."""
+
+    @property
+    def participant(self) -> str | None: ...
+    @property
+    def triggered_by(self) -> str | None: ...
+    @property
+    def is_anonymous(self) -> bool:
+        """Said by a person nobody knows."""
+
+
+_Line = TypeVar("_Line", bound=SaidLine)
+
+
+def keep_allowed(
+    connection: Connection,
+    persona: str,
+    lines: Sequence[_Line],
+    default: str,
+    *,
+    levels: Collection[str] = LEVELS[:2],
+) -> list[_Line]:
+    """Return the lines a text may be made of now: said by people at one of these levels, and answers to them."""
+    names = {name for line in lines for name in (line.participant, line.triggered_by) if name}
+    people = known(connection, persona, names, default) if names else {}
+    refused = {name for name, person in people.items() if person.level not in levels}
+    return [
+        line
+        for line in lines
+        if not {line.participant, line.triggered_by} & refused and (default in levels or not line.is_anonymous)
+    ]
 
 
 def set_level(connection: Connection, db: Database, key: str, level: str) -> None:

@@ -217,7 +217,7 @@ def _build_end(connection: Connection, call: Call, lines: Sequence[Line], summar
     if call.scope.conversation:
         rows = table_summaries.find_stored_rows(connection, call.scope, lines, now)
     placed = [replace(line, row_id=row) for line, row in zip(lines, rows, strict=True)]
-    placed = keep_allowed(connection, call.persona, placed, call.settings.privacy_default)
+    placed = table_participants.keep_allowed(connection, call.persona, placed, call.settings.privacy_default)
     if not placed:
         return None
     texts = tuple(line for line in placed if line.row_id is None)
@@ -245,18 +245,6 @@ def _finish_report(call: Call, end: End | WriteResult, model: Any, *, wait: bool
 # Making the summary
 
 
-def keep_allowed(connection: Connection, persona: str, lines: Sequence[Line], default: str) -> list[Line]:
-    """Return the lines a summary may be made of: not those of people at level full, nor answers to them."""
-    names = {name for line in lines for name in line.people}
-    levels = table_participants.known(connection, persona, names, default) if names else {}
-    return [
-        line
-        for line in lines
-        if all(levels[name].level != "full" for name in line.people)
-        and (line.is_persona or line.participant or default != "full")
-    ]
-
-
 def gather_lines(call: Call, end: End) -> list[Line]:
     """Return the lines an end is summarised from, oldest first; none if nothing is left of them."""
     db, persona, key = call.db, call.persona, call.scope.conversation or ""
@@ -268,7 +256,8 @@ def gather_lines(call: Call, end: End) -> list[Line]:
         handed_in = [next(texts, None) if row is None else stored.get(row) for row in end.rows]
         lines = [line for line in handed_in if line is not None and line.text]
     with db.connection(source="participants") as connection:
-        return rules_summaries.keep_newest(keep_allowed(connection, persona, lines, call.settings.privacy_default))
+        lines = table_participants.keep_allowed(connection, persona, lines, call.settings.privacy_default)
+    return rules_summaries.keep_newest(lines)
 
 
 def choose_model(call: Call, model: Any) -> Any:
@@ -325,7 +314,7 @@ def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[
         raise StoreWriteError(
             "A message was changed or removed while its conversation was summarised.", source="chat_history_cache"
         )
-    allowed = keep_allowed(connection, persona, lines, settings.privacy_default)
+    allowed = table_participants.keep_allowed(connection, persona, lines, settings.privacy_default)
     if not allowed:
         return WriteResult(False, None, "privacy")
     if len(allowed) < len(lines):

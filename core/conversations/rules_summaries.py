@@ -46,9 +46,8 @@ class Line:
     """Row of chat_history_cache; None for a message that is not stored."""
 
     @property
-    def people(self) -> tuple[str, ...]:
-        """Return whose privacy concerns the line."""
-        return tuple(name for name in (self.participant, self.triggered_by) if name)
+    def is_anonymous(self) -> bool:
+        return not self.is_persona and not self.participant
 
 
 @dataclass(frozen=True, slots=True)

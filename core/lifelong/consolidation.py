@@ -122,10 +122,9 @@ def _consolidate_window(call: Call, window: Window, model: Any, *, deep: bool) -
 
 def _allowed_now(connection: Connection, call: Call, lines: Sequence[Line]) -> list[Line]:
     """Return the lines something may be kept of for long, by the levels as they are now."""
-    names = {name for line in lines for name in line.people}
     default = call.settings.privacy_default
-    people = participants.known(connection, call.persona, names, default) if names else {}
-    return rules.kept_lines(lines, {name: each.level for name, each in people.items()}, default)
+    allowed = participants.keep_allowed(connection, call.persona, lines, default, levels=("none",))
+    return [line for line in allowed if line.text.strip()]
 
 
 def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = False) -> list[Fact] | None:

@@ -55,20 +55,6 @@ def window(limit: object, default: int) -> int:
     return int(min(max(limit, WINDOW[0]), WINDOW[1]))
 
 
-# Whose lines
-
-
-def kept_lines(lines: Iterable[Line], levels: Mapping[str, str], default: str) -> list[Line]:
-    """Return the lines something may be kept of for long: of people at level none, and answers to them."""
-    return [
-        line
-        for line in lines
-        if line.text.strip()
-        and all(levels.get(name, default) == "none" for name in line.people)
-        and (line.is_persona or line.participant or default == "none")
-    ]
-
-
 def only_participant(lines: Iterable[Line]) -> str | None:
     """Return the one participant whose messages these are, lines of the persona apart; None for several or nobody."""
     people = {line.participant for line in lines if not line.is_persona}

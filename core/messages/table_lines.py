@@ -61,6 +61,10 @@ class Line:
     text: str
     """Blank where only what decides about the message was read."""
 
+    @property
+    def is_anonymous(self) -> bool:
+        return self.role == "user" and not self.participant
+
 
 _COLUMNS = (
     _C.id, _C.interface_path, _C.message_id, _C.audience_id, _C.timestamp, _C.edited_at, _C.role, _C.sender_id,
@@ -326,26 +330,13 @@ def has_several_people(read: Reader, persona: str, line: Line) -> bool:
     return len({r.participant_key or r.sender_id or r.sender_name for r in read(_PEOPLE, here) if r.role == "user"}) > 1
 
 
-def choose_open(connection: Connection, persona: str, lines: Sequence[Line], default: str) -> list[Line]:
-    """Return the lines a text may be made of now: not those of people at level full, nor answers to them."""
-    names = {name for line in lines for name in (line.participant, line.triggered_by) if name}
-    levels = table_participants.known(connection, persona, names, default) if names else {}
-    silent = {name for name, person in levels.items() if person.level == "full"}
-    return [
-        line
-        for line in lines
-        if not {line.participant, line.triggered_by} & silent
-        and (line.participant or line.role != "user" or default != "full")
-    ]
-
-
 def is_open(connection: Connection, persona: str, line: Line, default: str) -> bool:
     """Return whether a text may be made of a message now."""
-    return bool(choose_open(connection, persona, [line], default))
+    return bool(table_participants.keep_allowed(connection, persona, [line], default))
 
 
 def are_as_read(connection: Connection, persona: str, lines: Sequence[Line], default: str) -> bool:
     """Return whether all these messages are still stored, say what they said, and may be kept."""
     now = read_texts(reader_in(connection), persona, [line.row_id for line in lines])
     same = all(now.get(line.row_id) == line.text for line in lines)
-    return same and len(choose_open(connection, persona, lines, default)) == len(lines)
+    return same and len(table_participants.keep_allowed(connection, persona, lines, default)) == len(lines)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import llm
+from ..access import table_participants
 from ..calls import screening
 from ..config import Settings
 from ..database.engine import Database
@@ -67,7 +68,7 @@ class Task:
         """Return the messages a text may be made of: no setting leaves them out, and nobody at level full said them."""
         lines = table_lines.read_lines(self.read, self.persona, rows)
         with self.db.connection(source="participants") as connection:
-            lines = table_lines.choose_open(connection, self.persona, lines, self.settings.privacy_default)
+            lines = table_participants.keep_allowed(connection, self.persona, lines, self.settings.privacy_default)
         measures = self.settings.message_length_threshold > 0
         return [
             line
