@@ -60,34 +60,21 @@ def edit_item(
     'Ann likes green tea'
     """
     call = open_persona_call(db, settings, scope, conf_uid)
-    seen = find_seen(call, operator)
     row_id = read_id(id)
-    text = _read_content(new_content)
-    flagged, notes = screening.is_flagged(text, "memory")
-    done = item_changes.edit(
-        call.db,
-        seen,
-        row_id,
-        text,
-        editor=str(editor),
-        operator=operator,
-        quarantined=flagged,
-    )
-    if done is None:
-        raise ItemNotFoundError(row_id)
-    memory_files.write_files(call)
-    return WriteResult(*done, notes=(*done.notes, *notes)) if notes else done
-
-
-def _read_content(value: object) -> str:
-    if not isinstance(value, str):
-        raise MessageError.of_type("new_content", value, "a text")
-    text = read_text(value, "new_content")
+    if not isinstance(new_content, str):
+        raise MessageError.of_type("new_content", new_content, "a text")
+    text = read_text(new_content, "new_content")
     if not text.strip():
         raise MessageError(
             "new_content is blank. An item needs a text; delete_items archives it.", fields=("new_content",)
         )
-    return text
+    flagged, notes = screening.is_flagged(text, "memory")
+    seen = find_seen(call, operator)
+    done = item_changes.edit(call.db, seen, row_id, text, editor=str(editor), operator=operator, quarantined=flagged)
+    if done is None:
+        raise ItemNotFoundError(row_id)
+    memory_files.write_files(call)
+    return WriteResult(*done, notes=(*done.notes, *notes)) if notes else done
 
 
 def delete_items(
@@ -103,11 +90,10 @@ def delete_items(
 
     Args:
         ids: ids of items, each counts once.
-        conf_uid: the persona; the scope's by default.
-        operator: of all audiences of the persona, whatever the scope sees.
+        conf_uid, operator: as for `edit_item`.
 
     Returns:
-        How many were archived by this call, and the ids there is no item of.
+        How many this call changed, and the ids there is no item of.
 
     Raises:
         MessageError: more than 1,000 ids, or something that is no id.
@@ -133,17 +119,7 @@ def restore_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Bring up to 1,000 archived or replaced items back.
-
-    Args:
-        ids, conf_uid, operator: as for `delete_items`.
-
-    Returns:
-        How many were brought back by this call, and the ids there is no item of.
-
-    Raises:
-        MessageError: as `delete_items`.
-        StoreWriteError: nothing was changed.
+    """Bring archived or replaced items back; arguments, result and errors are those of `delete_items`.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, delete_items, restore_items
@@ -166,17 +142,7 @@ def purge_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Remove up to 1,000 items for good, with their previous texts; nothing brings them back.
-
-    Args:
-        ids, conf_uid, operator: as for `delete_items`.
-
-    Returns:
-        How many were removed, and the ids there is no item of.
-
-    Raises:
-        MessageError: as `delete_items`.
-        StoreWriteError: nothing was removed.
+    """Remove items for good, with their previous texts; arguments, result and errors are those of `delete_items`.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, purge_items, search_items
@@ -199,18 +165,7 @@ def pin_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Pin up to 1,000 items, or let them go.
-
-    Args:
-        ids, conf_uid, operator: as for `delete_items`.
-        pinned: False lets them go.
-
-    Returns:
-        How many were changed by this call, and the ids there is no item of.
-
-    Raises:
-        MessageError: pinned is no bool, or ids as for `delete_items`.
-        StoreWriteError: nothing was changed.
+    """Pin items, or with `pinned=False` let them go; otherwise as `delete_items`.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, pin_items
@@ -237,19 +192,14 @@ def retag_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Change the tags of up to 1,000 items in one transaction, index rows and uses of tags with them.
+    """Change the tags of items; otherwise as `delete_items`.
 
     Args:
-        ids, conf_uid, operator: as for `delete_items`.
         add, remove: tags that join, tags that go.
         tags: these instead of those there are; then neither of the two.
 
-    Returns:
-        How many items have other tags now, and the ids there is no item of.
-
     Raises:
-        MessageError: nothing to change, a tag over 255 bytes, or ids as for `delete_items`.
-        StoreWriteError: nothing was changed.
+        MessageError: also where nothing is to be changed, and for a tag over 255 bytes.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, get_item, retag_items
@@ -285,19 +235,14 @@ def classify_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Give up to 1,000 items another kind or importance in one transaction; a standing instruction stays one.
+    """Give items another kind or importance; a standing instruction stays one. Otherwise as `delete_items`.
 
     Args:
-        ids, conf_uid, operator: as for `delete_items`.
         kind: one of the kinds; None leaves it.
         importance: 0 to 1; None leaves it.
 
-    Returns:
-        How many items are something else now, and the ids there is no item of.
-
     Raises:
-        MessageError: nothing to change, an unknown kind, an importance out of its range, or ids as for `delete_items`.
-        StoreWriteError: nothing was changed.
+        MessageError: also where nothing is to be changed, and for an unknown kind or an importance out of its range.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, classify_items, get_item

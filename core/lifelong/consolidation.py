@@ -24,7 +24,7 @@ from ..memories import new_item
 from ..memories import table as memories
 from ..memories.new_item import NewMemory, Provenance
 from ..memories.rules import expires_at
-from ..memories.table import Stored
+from ..memories.shapes import Added
 from ..scope import Scope
 from ..templates.render import Renderer
 from ..templates.words import phrases_for, refused_patterns
@@ -43,8 +43,8 @@ DEEP_WINDOW = 200
 """Newest messages of a conversation whose facts deep consolidation extracts anew: some hours of talk."""
 TRIES = 3
 """Times a window is read anew because something changed while the model was asked."""
-CHANGED = "changed"
-"""Reason of a window whose messages changed each time."""
+DISABLED, CHANGED = "disabled", "changed"
+"""Reasons: ENABLE_MEMORIES is off; the messages changed each time."""
 
 
 class ChangedError(StoreWriteError):
@@ -61,6 +61,8 @@ def consolidate(call: Call, model: Any, most: int, *, retries: bool = False) -> 
     Raises:
         ModelError: the model failed, and the caller tries again later (`retries`).
     """
+    if not call.settings.enable_memories:
+        return Outcome(reasons=(DISABLED,))
     key = call.scope.conversation or ""
     for _ in range(TRIES):
         window = table_windows.read(call.db, call.persona, key, most)
@@ -74,9 +76,11 @@ def consolidate(call: Call, model: Any, most: int, *, retries: bool = False) -> 
 
 def deepen(call: Call, model: Any, *, retries: bool = False) -> Outcome:
     """Extract the facts of the newest messages anew, conversation by conversation; raises as `consolidate`."""
+    if not call.settings.enable_memories:
+        return Outcome(reasons=(DISABLED,))
     outcome = Outcome()
     for window in table_windows.read_newest(call.db, call.persona, call.scope.conversation, DEEP_WINDOW):
-        own = replace(call, scope=Scope(call.persona, window.conversation, destination=call.destination))
+        own = replace(call, scope=Scope(call.persona, window.conversation, destination=call.scope.destination))
         outcome += _attempt(own, window, model, deep=True, retries=retries)
     return outcome
 
@@ -114,7 +118,7 @@ def _consolidate_window(call: Call, window: Window, model: Any, *, deep: bool) -
     items = _build_items(call, lines, facts, "extract" if chosen_model is None else "model", deep=deep)
     stored = _store(call, window, lines, items, deep=deep)
     reasons = () if lines else ("privacy",) if window.lines else ("no_messages",)
-    return replace(outcome, ids=stored.ids, merged=stored.joined, reasons=reasons)
+    return replace(outcome, ids=stored.ids, merged=stored.merged, reasons=reasons)
 
 
 # From lines to items
@@ -194,11 +198,11 @@ def _build_items(
 # Storing
 
 
-def _store(call: Call, window: Window, lines: Sequence[Line], items: Items, *, deep: bool) -> Stored:
+def _store(call: Call, window: Window, lines: Sequence[Line], items: Items, *, deep: bool) -> Added:
     """Store the items of a window and move the mark, in one transaction."""
     db, persona = call.db, call.persona
 
-    def work(connection: Connection) -> Stored:
+    def work(connection: Connection) -> Added:
         place = conversations.ensure(connection, db, call.scope)
         is_unchanged = lines == _allowed_now(connection, call, lines) and are_as_read(connection, persona, lines)
         if deep:
@@ -214,16 +218,16 @@ def _store(call: Call, window: Window, lines: Sequence[Line], items: Items, *, d
             key = window.conversation
             jobs_table.enqueue(connection, db, persona, OPERATION, priority="LOW", conversation=key, once=True)
         ids: list[int] = []
-        joined = 0
+        merged = 0
         for who in sorted({who for _, who, _ in items}, key=lambda name: (name is None, name or "")):
             theirs = [(row_id, item) for row_id, whose, item in items if whose == who]
             done = memories.insert_each_once(connection, db, replace(call.scope, participant=who), theirs, place)
             ids += done.ids
-            joined += done.joined
-        return Stored(tuple(sorted(ids)), joined)
+            merged += done.merged
+        return Added(len(ids), ids=sorted(ids), merged=merged)
 
-    def confirm(connection: Connection) -> Stored | None:
+    def confirm(connection: Connection) -> Added | None:
         ids = memories.find_stored(connection, persona, [row_id for row_id, _, _ in items])
-        return Stored(ids, len(items) - len(ids)) if ids else None
+        return Added(len(ids), ids=ids, merged=len(items) - len(ids)) if ids else None
 
     return db.transaction(work, source="memories", confirm=confirm)

@@ -29,7 +29,6 @@ from .table_runs import Outcome
 LEASE = "consolidation"
 """Whoever holds it runs a cycle of the persona."""
 BUSY = "busy"
-DISABLED = "disabled"
 
 
 # Doors
@@ -77,10 +76,8 @@ def consolidate_history(
         raise MessageError(
             "history_uid is missing. Name the conversation, or pass a scope that has one.", fields=("history_uid",)
         )
-    outcome, started_at = Outcome(reasons=(DISABLED,)), call.db.clock()
-    if call.settings.enable_memories:
-        most = rules.window(limit_messages, call.settings.consolidation_window)
-        outcome = _guarded(consolidation.consolidate, call, model, most)
+    started_at, most = call.db.clock(), rules.window(limit_messages, call.settings.consolidation_window)
+    outcome = _guarded(consolidation.consolidate, call, model, most)
     _record_run(call, "consolidation", "consolidate_history", outcome, started_at)
     return Added(len(outcome.ids), ids=outcome.ids, merged=outcome.merged, reason=outcome.reason)
 
@@ -140,18 +137,7 @@ def run_cycle(
 ) -> CycleResult:
     """Run one cycle of a persona, as the scheduler does: all conversations with something new, then clean up.
 
-    It is `trigger_memory_consolidation` of the whole persona.
-
-    Args:
-        conf_uid: the persona; the scope's by default.
-        reason: why, for the row of consolidation_runs.
-        model: as for `consolidate_history`.
-
-    Returns:
-        What it did; reason `busy` while another process runs a cycle of the persona.
-
-    Raises:
-        StoreError: the cycle could not begin.
+    It is `trigger_memory_consolidation` of the whole persona, with the same arguments, result and errors.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import run_cycle
@@ -173,16 +159,7 @@ def deep_consolidation(
 ) -> CycleResult:
     """Prune long-term memory, then store the facts of the newest messages anew, tagged `deep`.
 
-    Args:
-        conf_uid: the persona; the scope's by default.
-        history_uid: only messages of this conversation; all of the persona by default.
-        reason, model: as for `trigger_memory_consolidation`.
-
-    Returns:
-        What it did; done again, nothing is there twice. Reason `busy` while another process runs a cycle.
-
-    Raises:
-        StoreError: it could not begin.
+    Done again, nothing is there twice. Arguments, result and errors are those of `trigger_memory_consolidation`.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, deep_consolidation
@@ -274,15 +251,14 @@ def run(
         if deep:
             if prune or call.settings.prune_by_itself:
                 outcome += _guarded(_prune, call)
-            outcome += _guarded(_deepen, call, model)
-        run_id = None
+            outcome += _guarded(consolidation.deepen, call, model)
         try:
-            run_id = _record_run(call, "cycle" if shallow else "deep", reason, outcome, started_at)
+            _record_run(call, "cycle" if shallow else "deep", reason, outcome, started_at)
         except StoreError as error:
             logs.warning("cycle_not_recorded", source=error.source, number=error.number)
             outcome += Outcome(reasons=(type(error).__name__,))
         counts = len(outcome.ids), outcome.pruned, outcome.merged, outcome.conversations
-        return CycleResult(*counts, outcome.reason, deep, run_id)
+        return CycleResult(*counts, outcome.reason, deep)
     finally:
         with suppress(StoreError):  # it ends by itself
             leases.release(db, persona, LEASE, token)
@@ -298,8 +274,6 @@ def _guarded(step: Callable[..., Outcome], *arguments: Any) -> Outcome:
 
 
 def _consolidate_new(call: Call, model: Any, keep_lease: Callable[[], bool]) -> Outcome:
-    if not call.settings.enable_memories:
-        return Outcome(reasons=(DISABLED,))
     here, outcome = call.scope.conversation, Outcome()
     keys = [here] if here is not None else table_windows.read_waiting(call.db, call.persona)
     for key in keys:
@@ -320,21 +294,15 @@ def _prune(call: Call) -> Outcome:
     return Outcome(pruned=len(table_pruning.prune(call.db, call.persona, read_limits(call.settings))))
 
 
-def _deepen(call: Call, model: Any) -> Outcome:
-    if not call.settings.enable_memories:
-        return Outcome(reasons=(DISABLED,))
-    return consolidation.deepen(call, model)
-
-
 @retry_duplicates
-def _record_run(call: Call, kind: str, reason: str, outcome: Outcome, started_at: datetime) -> int:
+def _record_run(call: Call, kind: str, reason: str, outcome: Outcome, started_at: datetime) -> None:
     db, persona, key = call.db, call.persona, call.scope.conversation
 
-    def work(connection: Connection) -> int:
-        return table_runs.insert_run(connection, db, persona, kind, reason, key, outcome, started_at=started_at)
+    def work(connection: Connection) -> None:
+        table_runs.insert_run(connection, db, persona, kind, reason, key, outcome, started_at=started_at)
 
     # Where the answer to the commit is lost, the run is recorded or not: nothing depends on it.
-    return db.transaction(work, source="consolidation_runs", confirm=lambda _: None)
+    db.transaction(work, source="consolidation_runs", confirm=lambda _: None)
 
 
 # Queueing

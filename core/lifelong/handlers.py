@@ -19,7 +19,6 @@ from ..jobs.handlers import Effect, Tools, operation_call
 from ..shapes import Operation
 from . import consolidation, table_pruning, table_runs, table_windows
 from .consolidation import OPERATION
-from .cycles import DISABLED
 from .pruning import read_limits
 from .table_runs import Outcome
 
@@ -27,8 +26,6 @@ from .table_runs import Outcome
 def consolidate(operation: Operation, tools: Tools) -> Effect | None:
     """Store the items of a conversation, and return what records it; for a persona what queues these."""
     call = operation_call(operation, tools)
-    if not call.settings.enable_memories:
-        return _record(operation, call, "consolidation", Outcome(reasons=(DISABLED,)))
     if call.scope.conversation is None:
         table_pruning.archive_expired(call.db, call.persona, call.settings.session_ttl_sec)
         return _enqueue_each(operation, call)
@@ -41,10 +38,7 @@ def deepen(operation: Operation, tools: Tools) -> Effect | None:
     call, outcome = operation_call(operation, tools), Outcome()
     if call.settings.prune_by_itself:
         outcome += Outcome(pruned=len(table_pruning.prune(call.db, call.persona, read_limits(call.settings))))
-    if call.settings.enable_memories:
-        outcome += consolidation.deepen(call, tools.model, retries=True)
-    else:
-        outcome += Outcome(reasons=(DISABLED,))
+    outcome += consolidation.deepen(call, tools.model, retries=True)
     return _record(operation, call, "deep", outcome)
 
 
@@ -53,7 +47,8 @@ def _read_reason(operation: Operation) -> str:
 
 
 def _enqueue_each(operation: Operation, call: Call) -> Effect | None:
-    keys, payload = table_windows.read_waiting(call.db, call.persona), {"reason": _read_reason(operation)}
+    keys = table_windows.read_waiting(call.db, call.persona) if call.settings.enable_memories else []
+    payload = {"reason": _read_reason(operation)}
 
     def effect(connection: Connection) -> None:
         for key in keys:

@@ -19,7 +19,7 @@ from ..memories import new_item, rules, table_sources
 from ..memories import table as memories
 from ..memories import table_reading as items
 from ..memories.new_item import NewMemory
-from ..memories.rules import DEFAULT_KIND
+from ..memories.rules import DEFAULT_KIND, Tier
 from ..memories.shapes import Added, Item, ItemPage, ItemVersion
 from ..memories.table_reading import ItemFilter, ReadScope
 from ..scope import Scope
@@ -136,7 +136,7 @@ def _store(call: Call, entries: Sequence[NewMemory]) -> Added:
         place = conversations.ensure(connection, db, scope, sender=scope.participant)
         done = memories.insert_each_once(connection, db, scope, allowed, place)
         reason = "privacy" if len(allowed) < len(new) else "" if done.ids else "duplicate"
-        return Added(len(done.ids), ids=done.ids, merged=done.joined, notes=notes, reason=reason)
+        return Added(len(done.ids), ids=done.ids, merged=done.merged, notes=notes, reason=reason)
 
     def confirm(connection: Any) -> Added | None:
         ids = memories.find_stored(connection, scope.persona, [row_id for row_id, _ in new])
@@ -237,11 +237,13 @@ def search_items(
     call = open_persona_call(db, settings, scope, conf_uid)
     most = rules.read_number(limit, "limit", 1, MOST_PAGE, 50)
     skip = rules.read_number(offset, "offset", 0, 2**31 - 1, 0)
+    if tier is not None:
+        rules.check_choice(tier, "tier", Tier)
     people = [participant] if isinstance(participant, str) else () if participant is None else participant
     wanted = ItemFilter(
         words=_read_words(q),
         kinds=_read_kinds(kinds),
-        tier=_read_tier(tier),
+        tier=tier or "",
         conversation=None if conversation is None else Scope(call.persona, conversation).conversation,
         participants=tuple(map(table_participants.checked_key, _list_wanted(people, "participant"))),
         min_importance=rules.read_share(min_importance, "min_importance", None),
@@ -269,12 +271,6 @@ def _list_wanted(values: Iterable[str], name: str, what: str = "entries") -> tup
             f"{name} has {len(wanted)} {what}. At most {MOST_WANTED} are looked for. Leave some out.", fields=(name,)
         )
     return wanted
-
-
-def _read_tier(tier: str | None) -> str:
-    if tier is not None and tier not in rules.TIERS:
-        raise MessageError(f"tier is {str(tier)[:40]!r}. It must be session or long_term.", fields=("tier",))
-    return str(tier or "")
 
 
 def _read_kinds(kinds: object) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from ..calls.call import GivenSettings
 from ..config import Settings
 from ..database.engine import Database
 from ..memories import rules
+from ..memories.rules import PruneMode
 from ..memories.shapes import Pruned
 from ..scope import Scope
 from . import table_pruning
@@ -70,7 +71,7 @@ def prune_ltm(
     conf_uid: str | None = None,
     max_age_days: int | None = None,
     max_importance: float | None = None,
-    mode: str | None = None,
+    mode: PruneMode | None = None,
     *,
     protect_importance: float | None = None,
     dry_run: bool = False,
@@ -105,6 +106,8 @@ def prune_ltm(
     >>> done, done.items[0][1]
     (1, ('importance',))
     """
+    if mode is not None:
+        rules.check_choice(mode, "mode", PruneMode)
     call = open_persona_call(db, settings, scope, conf_uid)
     usual = read_limits(call.settings)
     share = rules.read_share(max_importance, "max_importance", usual.max_importance)
@@ -113,7 +116,7 @@ def prune_ltm(
     limits = Limits(
         rules.read_number(max_age_days, "max_age_days", 1, 36_500, call.settings.prune_max_age_days),
         share,
-        rules.read_mode(mode, usual.mode),
+        usual.mode if mode is None else mode,
         protected,
     )
     items = table_pruning.prune(call.db, call.persona, limits, dry_run=dry_run)

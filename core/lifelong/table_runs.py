@@ -61,10 +61,10 @@ def insert_run(
     outcome: Outcome,
     *,
     started_at: datetime | None = None,
-) -> int:
-    """Record a run that is over, in the caller's transaction, and return its id; runs of long ago are deleted."""
+) -> None:
+    """Record a run that is over, in the caller's transaction; runs of long ago are deleted."""
     now = db.clock()
-    row: dict[str, Any] = {
+    row = {
         "id": db.ids.one(),
         "persona_id": persona,
         "kind": kind,
@@ -80,7 +80,6 @@ def insert_run(
     oldest = first_of(now - timedelta(days=KEPT_DAYS))
     connection.execute(delete(consolidation_runs).where(_R.persona_id == persona, _R.id < oldest))
     connection.execute(insert(consolidation_runs).values(row))
-    return int(row["id"])
 
 
 def read_newest(db: Database, persona: str, most: int) -> list[Any]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from ..database import rows
-from ..errors import MessageError
 from ..scope import key_text
 from ..tags import rules as tag_rules
 from ..text.folding import fold
 from ..text.hits import content_digest
 from ..text.times import read_time
-from .rules import DEFAULT_IMPORTANCE, Tier, importance_of
+from .rules import DEFAULT_IMPORTANCE, Tier, check_choice, importance_of
 
 Provenance = Literal["host", "model", "extract", "manual", "import"]
 """Who made the text."""
@@ -83,8 +82,8 @@ def read(
     notes: list[str] = []
     kept, dropped = tag_rules.stored_form(tags)
     notes += [f"a tag of {size} bytes was left out; at most {tag_rules.TAG_BYTES} are stored" for size in dropped]
-    _check(tier, Tier, "tier")
-    _check(provenance, Provenance, "provenance")
+    check_choice(tier, "tier", Tier)
+    check_choice(provenance, "provenance", Provenance)
     return NewMemory(
         content=said,
         at=_time(timestamp, "timestamp", now, notes),
@@ -109,12 +108,6 @@ def read(
         dropped_tags=len(dropped),
         notes=tuple(notes),
     )
-
-
-def _check(value: object, allowed: Any, name: str) -> None:
-    if value not in get_args(allowed):
-        shown = repr(value[:40]) if isinstance(value, str) else f"of type {type(value).__name__}"
-        raise MessageError(f"{name} is {shown}. It must be one of {', '.join(get_args(allowed))}.", fields=(name,))
 
 
 def _json(value: object, name: str, notes: list[str]) -> Any:

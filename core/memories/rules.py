@@ -138,11 +138,17 @@ def read_share(value: object, name: str, default: float | None, high: float = 1)
     return float(value)
 
 
+def check_choice(value: object, name: str, choices: Any) -> None:
+    """Raise MessageError for a value that is none of a Literal's."""
+    if value not in get_args(choices):
+        shown = repr(value[:40]) if isinstance(value, str) else f"of type {type(value).__name__}"
+        raise MessageError(f"{name} is {shown}. It must be one of {', '.join(get_args(choices))}.", fields=(name,))
+
+
 # How long items are kept
 
 PruneMode = Literal["any", "all"]
 """any: too old or too unimportant. all: both."""
-PRUNE_MODES = ("any", "all")
 LEAST_TTL_SECONDS = 60
 KEPT_KINDS = (SAVED, INSTRUCTION)
 """Kinds that a person asked for: nothing prunes them."""
@@ -180,11 +186,3 @@ def expires_at(at: datetime, ttl_seconds: int) -> datetime:
         return at + timedelta(seconds=ttl_seconds)
     except OverflowError:
         return at
-
-
-def read_mode(value: object, default: PruneMode) -> PruneMode:
-    if value is None:
-        return default
-    if value not in PRUNE_MODES:
-        raise MessageError(f"mode is {str(value)[:40]!r}. It must be any or all.", fields=("mode",))
-    return value  # type: ignore[return-value]

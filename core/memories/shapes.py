@@ -137,7 +137,5 @@ class CycleResult:
     """Why nothing came of it, or of a part of it; blank where all went well."""
     deep: bool = False
     """Deep consolidation ran too."""
-    run_id: int | None = None
-    """Row of consolidation_runs; None where nothing ran, or where it was queued."""
     queued: tuple[int, ...] = ()
     """Operations put into the queue instead."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -31,6 +31,7 @@ from ..tags import table as tags
 from ..text.hits import stored_tags
 from .new_item import NewMemory
 from .rules import INSTRUCTION, SAVED, Tier
+from .shapes import Added
 from .table_sources import join_sources
 
 _C = memories.c
@@ -190,24 +191,16 @@ def find_equal(
     return equal
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
-    ids: tuple[int, ...] = ()
-    """Of those stored, in order."""
-    joined: int = 0
-    """How many joined an item that says the same."""
-
-
 def insert_each_once(
     connection: Connection,
     db: Database,
     scope: Scope,
     new: Sequence[tuple[int, NewMemory]],
     place: conversations.Place,
-) -> Stored:
+) -> Added:
     """Store items of one conversation and participant; one that says the same as another joins it."""
     if not new:
-        return Stored()
+        return Added()
     audiences.lock(connection, scope.persona, place.audience_id)
     digests = [memory.digest for _, memory in new]
     # Instructions begin and end elsewhere.
@@ -225,7 +218,7 @@ def insert_each_once(
     for memory in joining:
         more_tags.update(_join(connection, db, scope.persona, equal[memory.digest], memory))
     tags.raise_uses(connection, db, scope.persona, more_tags)
-    return Stored(tuple(row_id for row_id, _ in fresh), len(joining))
+    return Added(len(fresh), ids=(row_id for row_id, _ in fresh), merged=len(joining))
 
 
 def _join(connection: Connection, db: Database, persona: str, row_id: int, memory: NewMemory) -> set[str]:
@@ -241,7 +234,7 @@ def _join(connection: Connection, db: Database, persona: str, row_id: int, memor
 
 
 _JOINED = (
-    _C.tags, _C.importance, _C.tier, _C.pinned, _C.provenance, _C.kind, _C.source_message_ids, _C.metadata,
+    _C.tags, _C.importance, _C.tier, _C.pinned, _C.kind, _C.source_message_ids, _C.metadata,
     _C.timestamp, _C.expires_at,
 )  # fmt: skip
 
@@ -259,18 +252,10 @@ def merge_values(old: Any, new: NewMemory) -> dict[str, Any]:
         "tier": tier,
         "pinned": max(int(old.pinned), new.pinned),
         "source_message_ids": join_sources(rows.read_list(old.source_message_ids), new.source_message_ids),
-        "metadata": _merge_metadata(rows.read_object(old.metadata) or {}, old.provenance or "", new),
+        "metadata": {**(new.metadata or {}), **(rows.read_object(old.metadata) or {})} or None,
         "timestamp": new.at if is_newer else old.timestamp,
         "expires_at": None if tier == "long_term" or None in expiries else max(expiries),
     }
-
-
-def _merge_metadata(old: Mapping[str, Any], provenance: str, new: NewMemory) -> dict[str, Any] | None:
-    """Return the metadata of both, the older one's first, with all provenances where they differ."""
-    brought = new.metadata if isinstance(new.metadata, dict) else {}
-    provenances = list(dict.fromkeys([*old.get("provenances", [provenance]), new.provenance]))
-    merged = {**brought, **old} | ({"provenances": provenances} if len(provenances) > 1 else {})
-    return merged or None
 
 
 def renew(

@@ -20,7 +20,7 @@ from core.database.sources import MEMORIES
 from core.db import insert_memory
 from core.errors import StoreWriteError, TransferError
 from core.index import indexed
-from core.memories import table_figures as item_figures
+from core.memories import table_reading as item_figures
 from core.memories import table_sources
 from core.memories import table_transfer as item_transfer
 from core.privacy import set_privacy

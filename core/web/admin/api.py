@@ -16,7 +16,7 @@ from ...config.flags import PruneMode
 from ...errors import ItemNotFoundError
 from ...jobs.rules import STATES
 from ...lifelong import BulkResult, CycleResult, table_runs
-from ...memories import table_figures
+from ...memories import table_reading
 from ...memories.rules import DEFAULT_KIND, KINDS, TIERS
 from ...relationships.rules import MOST_LISTED
 from ...scope import Scope
@@ -313,10 +313,10 @@ def metrics(admin: Admin) -> PlainTextResponse:
 
     db, persona = admin.call.db, admin.call.persona
     items: Counter[tuple[str, ...]] = Counter({(kind, tier): 0 for kind in KINDS for tier in TIERS})
-    for each in table_figures.count_kinds(db, persona):
+    for each in table_reading.count_kinds(db, persona):
         items[each.kind if each.kind in KINDS else "other", each.tier if each.tier in TIERS else "other"] += each.items
     add("memory_items", "Memory items that hold.", ("kind", "tier"), items)
-    archived = table_figures.count_archived(db, persona)
+    archived = table_reading.count_archived(db, persona)
     add("memory_items_archived", "Memory items that are archived or replaced.", (), {(): archived})
     operations: Counter[tuple[str, ...]] = Counter({(state,): 0 for state in STATES})
     for states in jobs.count_operations(**admin.asking).values():

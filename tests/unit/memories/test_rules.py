@@ -23,7 +23,6 @@ from core.memories.rules import (
     read_entry,
     read_id,
     read_ids,
-    read_mode,
     read_number,
     read_share,
     session_ttl,
@@ -106,11 +105,6 @@ def test_l10_the_time_to_live_of_a_call() -> None:
     for wrong in (-1, 315_360_001):
         with pytest.raises(MessageError, match="ttl_sec"):
             session_ttl(wrong, 604_800)
-
-
-def test_l23_another_mode_is_refused() -> None:
-    with pytest.raises(MessageError, match="any or all"):
-        read_mode("both", "any")
 
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "conversations.md"

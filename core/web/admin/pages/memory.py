@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from .... import lifelong
 from ....lifelong import BulkResult
-from ....memories import table_figures, table_sources
+from ....memories import table_reading, table_sources
 from ....memories.rules import INSTRUCTION
 from ...bodies import ItemSearch
 from ...errors import Refused
@@ -80,11 +80,11 @@ def list_items(page: Page) -> Response:
 def _count_items(page: Page) -> dict[str, Any]:
     """Return how many items hold by tier, and how many were known at the end of each of the last weeks."""
     tiers: Counter[str] = Counter()
-    for kind in table_figures.count_kinds(page.db, page.persona):
+    for kind in table_reading.count_kinds(page.db, page.persona):
         tiers[kind.tier] += kind.items
     now = page.db.clock()
     ends = [now - timedelta(weeks=back) for back in reversed(range(WEEKS))]
-    return {"tiers": tiers, "weeks": list(zip(ends, table_figures.count_by(page.db, page.persona, ends), strict=True))}
+    return {"tiers": tiers, "weeks": list(zip(ends, table_reading.count_by(page.db, page.persona, ends), strict=True))}
 
 
 class OneItem(BaseModel):

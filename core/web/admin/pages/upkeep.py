@@ -14,7 +14,7 @@ from ....jobs.rules import STATES
 from ....lifelong import CycleResult, table_runs
 from ....lifelong.pruning import PROTECTED_IMPORTANCE
 from ....llm.table_usage import read_usage
-from ....memories import table_figures
+from ....memories import table_reading
 from ....shapes import OPEN_STATES, OperationState, Source
 from ...errors import Refused
 from .formats import plural
@@ -122,7 +122,7 @@ def _render_outcome(
     button: str = "",
 ) -> Response:
     """Show what was done; of a trial what would be archived, and the button that does it."""
-    texts = table_figures.texts(page.db, page.persona, [row_id for row_id, _ in pruned[:MOST_SHOWN]])
+    texts = table_reading.read_item_texts(page.db, page.persona, [row_id for row_id, _ in pruned[:MOST_SHOWN]])
     shown: dict[str, Any] = {
         "lines": lines,
         "pruned": pruned,

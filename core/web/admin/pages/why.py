@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from ....access import table_overview
 from ....errors import PromptTooLargeError
-from ....memories import table_figures
+from ....memories import table_reading
 from ....prompt_engine import explain_json_prompt, explain_messages, to_json
 from ....scope import Destination, Scope
 from ....text.sizes import resolve_counter
@@ -103,7 +103,8 @@ def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]
     in_prompt = {(hit["source"], hit["id"]): hit for hit in prompt.get("context", {}).get("memories") or ()}
     hits = (report.get("search") or {}).get("hits", ())
     others = [hit["id"] for hit in hits if hit["source"] == "memories" and ("memories", hit["id"]) not in in_prompt]
-    texts = {("memories", row_id): text for row_id, text in table_figures.texts(page.db, page.persona, others).items()}
+    rows = table_reading.read_item_texts(page.db, page.persona, others)
+    texts = {("memories", row_id): text for row_id, text in rows.items()}
     shown = []
     for hit in sorted(hits, key=lambda each: int(each["rank"])):
         key = (hit["source"], hit["id"])
