@@ -10,13 +10,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any
 
 from ..calls.call import GivenSettings
 from ..database.engine import Database
 from ..scope import Scope
-from ..shapes import WriteResult
-from ..values import Change, NewValue, StoredValue, ValueName, change_values, find_values, list_values
+from ..values import Change, NewValue, RefusedError, StoredValue, ValueName, Values, open_values
 from . import missing
 
 try:
@@ -26,7 +25,6 @@ except ImportError as _error:
 
 __all__ = ["AsyncMemoryTool", "MemoryTool"]
 
-_T = TypeVar("_T")
 _Path = tuple[str, ...]
 
 ROOT = "/memories"
@@ -36,6 +34,20 @@ _FOLDER_SIZE = "4K"
 """What a folder takes on most disks; the answers name a size for each."""
 _DEEPEST = 2
 """Levels that are shown of a folder."""
+
+
+def _changes(command: Callable[..., str]) -> Callable[..., str]:
+    """Run a command in one transaction, while nobody else can change files of the scope."""
+
+    def run(self: _Files, *args: Any) -> str:
+        try:
+            return open_values("file", **self._by).change(lambda change: command(self, change, *args))
+        except RefusedError as error:
+            raise ToolError(
+                "Nothing was stored: this person's privacy setting forbids keeping anything of them."
+            ) from error
+
+    return run
 
 
 class _Files:
@@ -52,145 +64,89 @@ class _Files:
         super().__init__(cache_control=cache_control)  # type: ignore[call-arg]
         self._by: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
 
-    # Reading
-
     def view(self, command: Any) -> str:
-        path = _read_path(command.path)
-        value = find_values([_name(path)], "file", **self._by).get(_name(path)) if path else None
-        if path and value is None:
-            raise ToolError(f"The path {command.path} does not exist. Please provide a valid path.")
+        path, values = _read_path(command.path), open_values("file", **self._by)
+        value = _find_existing(values, command.path, path) if path else None
         if value is None or value.value is None:
-            return self._view_folder(command.path, path)
+            return _view_folder(command.path, path, values.list_below(path))
         return _view_file(command.path, value.value, command.view_range)
 
-    def _view_folder(self, shown: str, path: _Path) -> str:
-        inside: dict[_Path, list[StoredValue]] = {}
-        for value in list_values(path, "file", **self._by):
-            inside.setdefault(value.namespace, []).append(value)
-        lines = [f"{_FOLDER_SIZE}\t{shown}"]
-
-        def add_folder(folder: _Path, prefix: str, depth: int) -> None:
-            for value in sorted(inside.get(folder, ()), key=lambda each: each.name):
-                if value.name.startswith("."):
-                    continue
-                size = _FOLDER_SIZE if value.value is None else _format_size(len(value.value.encode("utf-8")))
-                lines.append(f"{size}\t{prefix}/{value.name}{'/' if value.value is None else ''}")
-                if value.value is None and depth < _DEEPEST:
-                    add_folder((*folder, value.name), f"{prefix}/{value.name}", depth + 1)
-
-        add_folder(path, shown, 1)
-        header = f"Here're the files and directories up to 2 levels deep in {shown}, excluding hidden items:"
-        return header + "\n" + "\n".join(lines)
-
-    # Changing
-
-    def create(self, command: Any) -> str:
+    @_changes
+    def create(self, change: Change, command: Any) -> str:
         path = _read_path(command.path)
+        if not path or _find(change, path):
+            raise ToolError(f"File {command.path} already exists")
+        change.write([*_new_folders(change, path[:-1]), _new_file(path, command.file_text)])
+        return f"File created successfully at: {command.path}"
 
-        def work(change: Change) -> str:
-            if not path or _find(change, path):
-                raise ToolError(f"File {command.path} already exists")
-            change.write([*_new_folders(change, path[:-1]), _new_file(path, command.file_text)])
-            return f"File created successfully at: {command.path}"
-
-        return self._change(work)
-
-    def str_replace(self, command: Any) -> str:
+    @_changes
+    def str_replace(self, change: Change, command: Any) -> str:
         path, old = _read_path(command.path), command.old_str
-
-        def work(change: Change) -> str:
-            text = _find_text(change, command.path, path)
-            places = [match.start() for match in re.finditer(f"(?={re.escape(old)})", text)]
-            if not places:
-                raise ToolError(
-                    f"No replacement was performed, old_str `{old}` did not appear verbatim in {command.path}."
-                )
-            numbers = [text[:at].count("\n") for at in places]
-            if text.count(old) > 1:
-                raise ToolError(
-                    f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
-                    f"{', '.join(str(number + 1) for number in numbers)}. Please ensure it is unique"
-                )
-            text = text.replace(old, command.new_str)
-            change.write([_new_file(path, text)], archive=True)
-            first = max(0, numbers[0] - 2)
-            return (
-                "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
-                + _number(text.split("\n")[first : numbers[0] + 3], first + 1)
+        text = _find_text(change, command.path, path)
+        lines = [text[: match.start()].count("\n") for match in re.finditer(f"(?={re.escape(old)})", text)]
+        if not lines:
+            raise ToolError(f"No replacement was performed, old_str `{old}` did not appear verbatim in {command.path}.")
+        if text.count(old) > 1:
+            raise ToolError(
+                f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: "
+                f"{', '.join(str(line + 1) for line in lines)}. Please ensure it is unique"
             )
+        text = text.replace(old, command.new_str)
+        change.write([_new_file(path, text)], archive=True)
+        first = max(0, lines[0] - 2)
+        return (
+            "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
+            + _number(text.split("\n")[first : lines[0] + 3], first + 1)
+        )
 
-        return self._change(work)
-
-    def insert(self, command: Any) -> str:
+    @_changes
+    def insert(self, change: Change, command: Any) -> str:
         path = _read_path(command.path)
+        lines = _find_text(change, command.path, path).split("\n")
+        if lines[-1] == "":
+            lines.pop()
+        if not 0 <= command.insert_line <= len(lines):
+            raise ToolError(
+                f"Invalid `insert_line` parameter: {command.insert_line}. "
+                f"It should be within the range [0, {len(lines)}]."
+            )
+        lines.insert(command.insert_line, command.insert_text.rstrip("\n"))
+        change.write([_new_file(path, "\n".join(lines).removesuffix("\n") + "\n")], archive=True)
+        return f"The file {command.path} has been edited."
 
-        def work(change: Change) -> str:
-            lines = _find_text(change, command.path, path).split("\n")
-            if lines[-1] == "":
-                lines.pop()
-            if not 0 <= command.insert_line <= len(lines):
-                raise ToolError(
-                    f"Invalid `insert_line` parameter: {command.insert_line}. "
-                    f"It should be within the range [0, {len(lines)}]."
-                )
-            lines.insert(command.insert_line, command.insert_text.rstrip("\n"))
-            change.write([_new_file(path, "\n".join(lines).removesuffix("\n") + "\n")], archive=True)
-            return f"The file {command.path} has been edited."
-
-        return self._change(work)
-
-    def delete(self, command: Any) -> str:
+    @_changes
+    def delete(self, change: Change, command: Any) -> str:
         path = _read_path(command.path)
         if not path:
             raise ToolError(f"Cannot delete the {ROOT} directory itself")
+        value = _find(change, path)
+        if value is None:
+            raise ToolError(f"The path {command.path} does not exist")
+        change.delete([value, *change.list_below(path)], archive=True)
+        return f"Successfully deleted {command.path}"
 
-        def work(change: Change) -> str:
-            value = _find(change, path)
-            if value is None:
-                raise ToolError(f"The path {command.path} does not exist")
-            change.delete([value, *change.list_below(path)], archive=True)
-            return f"Successfully deleted {command.path}"
-
-        return self._change(work)
-
-    def rename(self, command: Any) -> str:
+    @_changes
+    def rename(self, change: Change, command: Any) -> str:
         old, new = _read_path(command.old_path), _read_path(command.new_path)
         if not old:
             raise ToolError(f"Cannot rename the {ROOT} directory itself")
+        if not new or _find(change, new):
+            raise ToolError(f"The destination {command.new_path} already exists")
+        if new[: len(old)] == old:
+            raise ToolError(f"Cannot move {command.old_path} into itself")
+        value = _find(change, old)
+        if value is None:
+            raise ToolError(f"The path {command.old_path} does not exist")
+        change.write(_new_folders(change, new[:-1]))
+        change.rename(value, _name(new))
+        for each in change.list_below(old):
+            change.rename(each, ValueName((*new, *each.namespace[len(old) :]), each.name))
+        return f"Successfully renamed {command.old_path} to {command.new_path}"
 
-        def work(change: Change) -> str:
-            if not new or _find(change, new):
-                raise ToolError(f"The destination {command.new_path} already exists")
-            if new[: len(old)] == old:
-                raise ToolError(f"Cannot move {command.old_path} into itself")
-            value = _find(change, old)
-            if value is None:
-                raise ToolError(f"The path {command.old_path} does not exist")
-            change.write(_new_folders(change, new[:-1]))
-            inside = [
-                (each, ValueName((*new, *each.namespace[len(old) :]), each.name)) for each in change.list_below(old)
-            ]
-            change.rename([(value, _name(new)), *inside])
-            return f"Successfully renamed {command.old_path} to {command.new_path}"
-
-        return self._change(work)
-
-    def clear_all_memory(self) -> str:
-        def work(change: Change) -> str:
-            change.delete(change.list_below(), archive=True)
-            return "All memory cleared"
-
-        return self._change(work)
-
-    def _change(self, work: Callable[[Change], str]) -> str:
-        def locked(change: Change) -> str:
-            change.lock()
-            return work(change)
-
-        answer = change_values(locked, "file", **self._by)
-        if isinstance(answer, WriteResult):
-            raise ToolError("Nothing was stored: this person's privacy setting forbids keeping anything of them.")
-        return answer
+    @_changes
+    def clear_all_memory(self, change: Change) -> str:
+        change.delete(change.list_below(), archive=True)
+        return "All memory cleared"
 
 
 class MemoryTool(_Files, BetaAbstractMemoryTool):
@@ -266,25 +222,38 @@ def _new_folders(change: Change, path: _Path) -> list[NewValue]:
     return [NewValue(*_name(each), None) for each in above if _name(each) not in values]
 
 
-def _find(change: Change, path: _Path) -> StoredValue | None:
-    return change.find([_name(path)]).get(_name(path))
+def _find(values: Values, path: _Path) -> StoredValue | None:
+    return values.find([_name(path)]).get(_name(path))
+
+
+def _find_existing(values: Values, shown: str, path: _Path) -> StoredValue:
+    value = _find(values, path)
+    if value is None:
+        raise ToolError(f"The path {shown} does not exist. Please provide a valid path.")
+    return value
 
 
 def _find_text(change: Change, shown: str, path: _Path) -> str:
-    """Return the text of a file that is to be changed.
-
-    Raises:
-        ToolError: there is none.
-    """
-    value = _find(change, path) if path else None
-    if path and value is None:
-        raise ToolError(f"The path {shown} does not exist. Please provide a valid path.")
-    if value is None or value.value is None:
+    """Return the text of a file that is to be changed."""
+    text = _find_existing(change, shown, path).value if path else None
+    if text is None:
         raise ToolError(f"The path {shown} is not a file.")
-    return value.value
+    return text
 
 
 # Texts
+
+
+def _view_folder(shown: str, path: _Path, values: Iterable[StoredValue]) -> str:
+    """Return the listing of a folder: what is in it, and what is in its folders."""
+    lines = [f"{_FOLDER_SIZE}\t{shown}"]
+    for value in sorted(values, key=lambda each: (*each.namespace, each.name)):
+        below = (*value.namespace, value.name)[len(path) :]
+        if len(below) <= _DEEPEST and not any(part.startswith(".") for part in below):
+            size = _FOLDER_SIZE if value.value is None else _format_size(len(value.value.encode("utf-8")))
+            lines.append(f"{size}\t{shown}/{'/'.join(below)}{'/' if value.value is None else ''}")
+    header = f"Here're the files and directories up to 2 levels deep in {shown}, excluding hidden items:"
+    return header + "\n" + "\n".join(lines)
 
 
 def _view_file(shown: str, text: str, view_range: list[int] | None) -> str:

@@ -11,28 +11,16 @@ import json
 import math
 import operator
 import re
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..base import logs
 from ..calls.call import GivenSettings
 from ..database.engine import Database
-from ..errors import CoreError, MessageError
+from ..errors import MessageError
 from ..scope import Scope
-from ..shapes import WriteResult
-from ..values import (
-    Change,
-    NewValue,
-    StoredValue,
-    ValueName,
-    change_values,
-    delete_expired_values,
-    find_values,
-    list_value_namespaces,
-    list_values,
-    search_values,
-)
+from ..synth_core_memory import explain_search
+from ..values import Change, NewValue, RefusedError, StoredValue, ValueName, Values, open_values
 from . import missing
 
 try:
@@ -57,6 +45,7 @@ except ImportError as _error:
 
 __all__ = ["Store"]
 
+MAX_HITS = 200
 _KEY = re.compile(r"[\w .-]+\Z")
 
 
@@ -67,12 +56,11 @@ class Store(BaseStore):
         db, settings: those of the process where they are None.
         scope: whose values: those of its own audience and person. None takes the scope of `use_scope` at each call.
         fields: paths of the texts that are searched, such as `["text", "notes[*].body"]`; None takes every text.
-        ttl: `default_ttl` in minutes, `refresh_on_read`, and `sweep_interval_minutes` for `start_ttl_sweeper`. What has
-            expired is never read.
+        ttl: `default_ttl` in minutes, and `refresh_on_read`. Expired values are never read; each put deletes them.
     """
 
     supports_ttl = True
-    __slots__ = ("_by", "_fields", "_stop", "_sweeper", "ttl_config")
+    __slots__ = ("_by", "_fields", "ttl_config")
 
     def __init__(
         self,
@@ -87,8 +75,6 @@ class Store(BaseStore):
         self._by: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
         self._fields = None if fields is None else list(fields)
         self.ttl_config: TTLConfig | None = ttl
-        self._stop = threading.Event()
-        self._sweeper: threading.Thread | None = None
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations, each answer in its place: what reads sees what was there before, then all puts are stored.
@@ -98,21 +84,33 @@ class Store(BaseStore):
             ValueError: a filter that cannot be used, or a value that is no JSON.
             StoreError: nothing could be read, or nothing was stored.
         """
-        asked = list(ops)
-        for op in asked:
+        listed = list(ops)
+        for op in listed:
             validate_op_namespace(op)
-        results: list[Result] = [None] * len(asked)
-        self._get(asked, results)
-        for at, op in enumerate(asked):
-            if isinstance(op, SearchOp):
-                results[at] = self._search(op)
+        values = open_values(**self._by)
+        by_name = values.find(_name(op) for op in listed if isinstance(op, GetOp))
+        results: list[Result] = []
+        puts: dict[ValueName, PutOp] = {}
+        refreshed: list[StoredValue] = []
+        for op in listed:
+            if isinstance(op, GetOp):
+                value = by_name.get(_name(op))
+                results.append(Item(**_fields_of(value)) if value else None)
+                refreshed += [value] if value and op.refresh_ttl else []
+            elif isinstance(op, SearchOp):
+                hits = self._search(values, op)
+                results.append([SearchItem(**_fields_of(hit), score=score) for hit, score in hits])
+                refreshed += [hit for hit, _ in hits] if op.refresh_ttl else []
             elif isinstance(op, ListNamespacesOp):
-                results[at] = self._list(op)
-            elif not isinstance(op, (GetOp, PutOp)):
+                results.append(_list(values, op))
+            elif isinstance(op, PutOp):
+                puts[_name(op)] = op
+                results.append(None)
+            else:
                 raise TypeError(f"The operation is of type {type(op).__name__}, which this store does not know.")
-        puts = {ValueName(tuple(op.namespace), str(op.key)): op for op in asked if isinstance(op, PutOp)}
+        values.refresh(refreshed)
         if puts:
-            self._write(puts)
+            self._write(values, puts)
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -120,74 +118,34 @@ class Store(BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def sweep_ttl(self) -> int:
-        """Delete the values of the scope that have expired, and return how many there were."""
-        return delete_expired_values(**self._by)
+        """Delete at most 500 expired values of the scope, and return how many there were."""
+        return open_values(**self._by).change(lambda change: change.delete_expired())
 
-    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> None:
-        """Delete what has expired every so many minutes, in a thread, until `stop_ttl_sweeper`."""
-        config = self.ttl_config or {}
-        minutes = sweep_interval_minutes or config.get("sweep_interval_minutes") or 5
-        if self._sweeper is None or not self._sweeper.is_alive():
-            self._stop.clear()
-            self._sweeper = threading.Thread(target=self._sweep, args=(minutes * 60,), daemon=True)
-            self._sweeper.start()
-
-    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
-        """End the thread of `start_ttl_sweeper`, and return whether it has ended."""
-        self._stop.set()
-        if self._sweeper is not None:
-            self._sweeper.join(timeout)
-        return self._sweeper is None or not self._sweeper.is_alive()
-
-    def _sweep(self, seconds: float) -> None:
-        while not self._stop.wait(seconds):
-            try:
-                self.sweep_ttl()
-            except CoreError as error:  # another round comes
-                logs.warning("value_sweep_failed", error=type(error).__name__)
-
-    # Reading
-
-    def _get(self, asked: Sequence[Op], results: list[Result]) -> None:
-        places = [(at, op) for at, op in enumerate(asked) if isinstance(op, GetOp)]
-        for refresh in (False, True):
-            some = [(at, ValueName(tuple(op.namespace), str(op.key))) for at, op in places if op.refresh_ttl == refresh]
-            if some:
-                values = find_values([name for _, name in some], refresh=refresh, **self._by)
-                for at, name in some:
-                    results[at] = _item(values[name]) if name in values else None
-
-    def _search(self, op: SearchOp) -> list[SearchItem]:
-        prefix, query = tuple(op.namespace_prefix), (op.query or "").strip()
+    def _search(self, values: Values, op: SearchOp) -> list[tuple[StoredValue, float | None]]:
+        query = (op.query or "").strip()
         for key in op.filter or {}:
             if not _KEY.match(key):
                 raise ValueError(f"Invalid filter key: {key!r}. It may hold letters, digits, spaces, `_`, `-` and `.`.")
         if not query and not op.filter:
-            page = list_values(prefix, limit=op.limit, offset=op.offset, refresh=op.refresh_ttl, **self._by)
-            return [_hit(value, None) for value in page]
-        rows: list[tuple[StoredValue, float | None]] = [(value, None) for value in list_values(prefix, **self._by)]
-        if query:
-            scores = {hit.id: hit.score for hit in search_values(query, prefix, **self._by)}
-            order = {row_id: place for place, row_id in enumerate(scores)}
-            # What does not fit comes after, and last what is not searched at all, which has no score.
-            rows = [(value, None if value.memory_id is None else scores.get(value.id, 0.0)) for value, _ in rows]
-            rows.sort(key=lambda each: (order.get(each[0].id, len(order)), each[0].memory_id is None))
-        fitting = [each for each in rows if not op.filter or _fits(json.loads(each[0].value or "null"), op.filter)]
-        page_of = fitting[op.offset : op.offset + op.limit]
-        if op.refresh_ttl and any(value.ttl_seconds is not None for value, _ in page_of):
-            find_values([ValueName(value.namespace, value.name) for value, _ in page_of], refresh=True, **self._by)
-        return [_hit(value, score) for value, score in page_of]
+            page = values.list_below(op.namespace_prefix, limit=op.limit, offset=op.offset)
+            return [(value, None) for value in page]
+        rows = values.list_below(op.namespace_prefix)
+        if op.filter:
+            rows = [value for value in rows if _fits(json.loads(value.value or "null"), op.filter)]
+        scores = self._find_scores(query) if query else {}
+        # What does not fit comes after, and last what is not searched at all, which has no score.
+        rows.sort(key=lambda value: (-scores.get(value.memory_id, 0.0), value.memory_id is None))
+        return [
+            (value, scores.get(value.memory_id, 0.0) if query and value.memory_id is not None else None)
+            for value in rows[op.offset : op.offset + op.limit]
+        ]
 
-    def _list(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        conditions = op.match_conditions or ()
-        namespaces = [each for each in list_value_namespaces(**self._by) if all(_matches(c, each) for c in conditions)]
-        if op.max_depth is not None:
-            namespaces = sorted({namespace[: op.max_depth] for namespace in namespaces})
-        return namespaces[op.offset : op.offset + op.limit]
+    def _find_scores(self, query: str) -> dict[int | None, float]:
+        """Return the score of each memory item that the search of memories finds."""
+        _, report = explain_search(query=query, include_chat=False, limit=MAX_HITS, ranking="relevance", **self._by)
+        return {hit["id"]: float(hit["score"]) for hit in report["hits"] if hit["source"] == "memories"}
 
-    # Writing
-
-    def _write(self, puts: Mapping[ValueName, PutOp]) -> None:
+    def _write(self, values: Values, puts: Mapping[ValueName, PutOp]) -> None:
         new = [self._new_value(name, op) for name, op in puts.items() if op.value is not None]
         deleted = [name for name, op in puts.items() if op.value is None]
 
@@ -195,14 +153,14 @@ class Store(BaseStore):
             if self.ttl_config:
                 change.delete_expired()
             if deleted:
-                change.lock()
                 change.delete(change.find(deleted).values())
             if new:
                 change.write(new)
 
-        result = change_values(work, **self._by)
-        if isinstance(result, WriteResult):
-            logs.warning("value_refused", reason=result.reason, values=len(new))
+        try:
+            values.change(work)
+        except RefusedError:
+            logs.warning("value_refused", reason="privacy", values=len(new))
 
     def _new_value(self, name: ValueName, op: PutOp) -> NewValue:
         try:
@@ -214,9 +172,9 @@ class Store(BaseStore):
                 fields=("value",),
             ) from error
         ttl = None if op.ttl is None else max(1, math.ceil(round(op.ttl * 60, 3)))
-        return NewValue(*name, value, self._text(op), ttl)
+        return NewValue(*name, value, self._read_text(op), ttl)
 
-    def _text(self, op: PutOp) -> str:
+    def _read_text(self, op: PutOp) -> str:
         """Return the text of a value that searches look in; blank for `index=False`."""
         if op.index is False:
             return ""
@@ -237,20 +195,26 @@ def _texts_in(value: Any) -> Iterator[str]:
             pending += reversed(list(item.values()) if isinstance(item, dict) else item)
 
 
-def _item(value: StoredValue) -> Item:
-    return Item(
-        value=json.loads(value.value or "null"),
-        key=value.name,
-        namespace=value.namespace,
-        created_at=value.created_at,
-        updated_at=value.updated_at,
-    )
+def _name(op: GetOp | PutOp) -> ValueName:
+    return ValueName(tuple(op.namespace), str(op.key))
 
 
-def _hit(value: StoredValue, score: float | None) -> SearchItem:
-    return SearchItem(
-        value.namespace, value.name, json.loads(value.value or "null"), value.created_at, value.updated_at, score
-    )
+def _fields_of(value: StoredValue) -> dict[str, Any]:
+    return {
+        "value": json.loads(value.value or "null"),
+        "key": value.name,
+        "namespace": value.namespace,
+        "created_at": value.created_at,
+        "updated_at": value.updated_at,
+    }
+
+
+def _list(values: Values, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+    conditions = op.match_conditions or ()
+    namespaces = [each for each in values.list_namespaces() if all(_matches(one, each) for one in conditions)]
+    if op.max_depth is not None:
+        namespaces = sorted({namespace[: op.max_depth] for namespace in namespaces})
+    return namespaces[op.offset : op.offset + op.limit]
 
 
 def _matches(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:

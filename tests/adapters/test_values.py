@@ -11,13 +11,18 @@ from core.database.engine import Database
 from core.errors import MessageError
 from core.forgetting import forget
 from core.scope import Scope
-from core.shapes import WriteResult
 from core.synth_core_memory import search_memories
-from core.values import NewValue, ValueName, change_values, find_values, list_values
+from core.values import NewValue, RefusedError, StoredValue, ValueName, open_values
 
 
-def put(db: Database, scope: Scope, *new: NewValue, kind: values.table.Kind = "entry", archive: bool = False) -> object:
-    return change_values(lambda change: change.write(new, archive=archive), kind, db=db, scope=scope)
+def put(db: Database, scope: Scope, *new: NewValue, kind: values.table.Kind = "entry", archive: bool = False) -> None:
+    open_values(kind, db=db, scope=scope).change(lambda change: change.write(new, archive=archive))
+
+
+def list_values(
+    prefix: tuple[str, ...] = (), kind: values.table.Kind = "entry", *, db: Database, scope: Scope
+) -> list[StoredValue]:
+    return open_values(kind, db=db, scope=scope).list_below(prefix)
 
 
 def texts(db: Database, scope: Scope, query: str) -> list[str]:
@@ -39,12 +44,12 @@ def test_r30_a_value_is_reached_by_its_own_person_alone(db: Database, persona: s
     strangers = [bob, Scope(persona), Scope(persona, "web/room", "web/ann"), Scope(persona, participant="web/ann"),
                  Scope(f"{persona}x", "web/ann", "web/ann", privacy="direct")]  # fmt: skip
     for other in strangers:
-        assert find_values([ValueName(("n",), "k")], db=db, scope=other) == {}
-        assert list_values(db=db, scope=other) == [] == values.search_values("secret tea", db=db, scope=other)
-        assert values.list_value_namespaces(db=db, scope=other) == []
+        reached = open_values(db=db, scope=other)
+        assert reached.find([ValueName(("n",), "k")]) == {}
+        assert reached.list_below() == [] == reached.list_namespaces()
         assert texts(db, other, "secret tea") == []
     again = Scope(persona, "web/ann/2", "web/ann", privacy="direct")
-    assert find_values([ValueName(("n",), "k")], db=db, scope=again)[ValueName(("n",), "k")].value == '"secret tea"'
+    assert [value.value for value in list_values(db=db, scope=again)] == ['"secret tea"']
 
 
 def test_r30_linked_identities_share_their_values(db: Database, ann: Scope, persona: str) -> None:
@@ -61,7 +66,7 @@ def test_r31_a_value_with_text_is_searchable_and_its_former_text_is_not(db: Data
     assert texts(db, ann, "oolong") == ["Ann likes oolong"]
     put(db, ann, NewValue(("n",), "k", "2", text="Ann likes sencha"))
     assert (texts(db, ann, "oolong"), texts(db, ann, "sencha")) == ([], ["Ann likes sencha"])
-    change_values(lambda change: change.delete(change.list_below()), db=db, scope=ann)
+    open_values(db=db, scope=ann).change(lambda change: change.delete(change.list_below()))
     assert texts(db, ann, "sencha") == []
     assert lifelong.search_items(db=db, scope=ann)["total"] == 0
 
@@ -85,7 +90,8 @@ def test_r31_forgetting_takes_values_and_former_versions_along(db: Database, ann
 def test_r31_who_wants_nothing_kept_has_nothing_kept(db: Database, ann: Scope) -> None:
     """The level of a person holds for every way in; the caller is told."""
     privacy.set_privacy("web/ann", "full", db=db, scope=ann)
-    assert put(db, ann, NewValue((), "k", "1")) == WriteResult(False, None, "privacy")
+    with pytest.raises(RefusedError):
+        put(db, ann, NewValue((), "k", "1"))
     assert list_values(db=db, scope=ann) == []
 
 
@@ -125,12 +131,11 @@ def test_r30_changes_of_one_value_at_once_lose_nothing(db: Database, ann: Scope)
 
     def count() -> None:
         def work(change: values.Change) -> None:
-            change.lock()
             value = change.find([ValueName((), "n")])[ValueName((), "n")].value
             change.write([NewValue((), "n", str(int(value or "") + 1))])
 
         for _ in range(5):
-            change_values(work, db=db, scope=ann)
+            open_values(db=db, scope=ann).change(work)
 
     threads = [threading.Thread(target=count) for _ in range(4)]
     for thread in threads:

@@ -213,10 +213,9 @@ _reads("core.lifelong.get_item_history", lambda p, **by: lifelong.get_item_histo
 
 # Relationships
 
-_reads("core.values.find_values", lambda p, **by: values.find_values([values.ValueName(("notes",), "file")], **by))
-_reads("core.values.list_values", lambda p, **by: [values.list_values((), kind, **by) for kind in ("entry", "file")])
-_reads("core.values.search_values", lambda p, **by: values.search_values(f"the {COMMON} sleeps", **by))
-_reads("core.values.list_value_namespaces", lambda p, **by: values.list_value_namespaces(**by))
+_reads("core.values.open_values",
+       lambda p, **by: [(own.find([values.ValueName(("notes",), "file")]), own.list_below(), own.list_namespaces())
+                        for own in (values.open_values(kind, **by) for kind in ("entry", "file"))])  # fmt: skip
 _reads("core.relationships.get", lambda p, **by: relationships.get(p.participant, **by), "persona", about=True)
 _reads("core.relationships.list_recent", lambda p, **by: relationships.list_recent(500, **by), "persona")
 _reads("core.relationships.relationship_text", lambda p, **by: relationships.relationship_text(p.participant, **by),
@@ -297,7 +296,6 @@ WRITERS = {
     "core.transcripts": "save_transcript",
     "core.transfer": "import_items",
     "core.transfer.imports": "import_file",
-    "core.values": "change_values delete_expired_values",
     "core.db": "forget insert_memory",
     "core.forgetting": "delete_quarantined",
     "core.semantic": "drop_vectors embed_rows",

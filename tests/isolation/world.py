@@ -226,7 +226,7 @@ class World:
         rows["saved"] = int(saved.id or 0)
         text = self.text("stored_values", o)
         new = values.NewValue(("notes", self.canary("stored_values", o)), "file", text, text=text)
-        values.change_values(lambda change: change.write([new, replace(new, namespace=("notes",))]), **own)
+        values.open_values(**own).change(lambda change: change.write([new, replace(new, namespace=("notes",))]))
         conversations.add_saved_memory(
             f"Please always greet me with {self.canary('memories', o)}.", kind="instruction", **own
         )

@@ -38,7 +38,6 @@ NOT_GIVEN = {"db", "settings", "scope", "model", "screen", "counter", "progress"
 """Arguments that hold no text of anybody, or name a file."""
 
 NOT_CALLED = {
-    "core.values.change_values",
     "core.jobs.Worker",
     "core.lifelong.Scheduler",
     "core.history_engine.HistoryEngine",
@@ -65,9 +64,7 @@ def given(stage: Stage, rows: dict[str, int]) -> dict[str, Any]:
         "b": "food",
         "alias": "bean", "tag": "tofu", "participant": "tg/ann", "level": "none", "conversation": "tg/99",
         "privacy": "public", "person": "Ann", "query": "tofu", "payload": {"mode": "free", "query": "tofu"},
-        "user_id": "tg/ann", "path": HERE, "names": [(("notes",), "tea")],
-        "values": [{"namespace": ["notes"], "name": "tea", "value": "green", "text": "green"}],
-        "work": lambda change: change.list_below(),
+        "user_id": "tg/ann", "path": HERE,
     }  # fmt: skip
 
 

@@ -13,12 +13,12 @@ import anthropic.lib.tools._beta_builtin_memory_tool as theirs
 from anyio import Path as AsyncPath
 from ours import SetAside, database, scope_of
 from prompt_engine.adapters.anthropic import AsyncMemoryTool, MemoryTool
-from prompt_engine.values import list_values
+from prompt_engine.values import open_values
 
 
 def _texts(base: Any) -> dict[str, str]:
     """Return path to text of what the tool holds of a folder of theirs."""
-    values = list_values((), "file", db=database(), scope=scope_of(base))
+    values = open_values("file", db=database(), scope=scope_of(base)).list_below()
     return {"/".join(("memories", *each.namespace, each.name)): each.value for each in values if each.value is not None}
 
 

