@@ -40,16 +40,11 @@ class MemoryBlock(BaseMemoryBlock[str]):
         """Return what belongs to the last user message; blank where there is nothing."""
         listed = list(messages or ())
         asked = next((each.content or "" for each in reversed(listed) if each.role.value == "user"), "")
+        shown = [each.content or "" for each in listed]
         return await asyncio.to_thread(
-            lambda: build_recall(
-                asked,
-                shown=[each.content or "" for each in listed],
-                max_chars=self.recall_chars,
-                db=self.db,
-                settings=self.settings,
-                scope=self.scope,
-            )
-        )
+            build_recall, asked, shown=shown, max_chars=self.recall_chars,
+            db=self.db, settings=self.settings, scope=self.scope,
+        )  # fmt: skip
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         """Store what was said; calls of tools and their answers are left out."""

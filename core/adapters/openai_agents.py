@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from ..base import logs
 from ..calls.call import Call, GivenSettings, open_call, with_viewer
@@ -19,10 +20,11 @@ from ..database.engine import Database
 from ..forgetting import table_followers
 from ..memories import instructions as standing
 from ..messages import new_message, table_batches, table_lines
+from ..messages.table_lines import Line
 from ..scope import Scope
 from ..shapes import Role
 from . import missing
-from .recall import RECALL_CHARS, build_recall
+from .recall import RECALL_CHARS, build_recall, find_scope
 
 try:
     from agents.memory import SessionSettings
@@ -35,7 +37,7 @@ __all__ = ["Session"]
 ITEM = "agents_item"
 """Key of a line's metadata that holds the item, as JSON text: servers write numbers of their JSON their own way."""
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "persona", "system": "system", "developer": "system"}
-_TRIES, _ALL = 100, 2**31 - 1
+_ALL = 2**31 - 1
 _T = TypeVar("_T")
 
 
@@ -70,8 +72,6 @@ class Session:
         self._recall_chars = recall_chars
         self._recalled: set[str] = set()
 
-    # The protocol
-
     async def get_items(self, limit: int | None = None, *, wrapper: Any = None) -> list[Any]:
         """Return the newest items, oldest first.
 
@@ -82,7 +82,10 @@ class Session:
             StoreReadError: nothing could be read.
         """
         most = resolve_session_limit(limit, self.session_settings)
-        return await asyncio.to_thread(self._get_items, self._call(wrapper), most)
+        if most is not None and most <= 0:
+            return []
+        lines = await asyncio.to_thread(_read_newest, self._call(wrapper), _ALL if most is None else most)
+        return [_read_item(line) for line in lines]
 
     async def add_items(self, items: list[Any], *, wrapper: Any = None) -> None:
         """Store items after those there are, all or none.
@@ -100,7 +103,7 @@ class Session:
         Raises:
             StoreWriteError: nothing was deleted.
         """
-        return await _settle(self._pop_item, self._call(wrapper))
+        return await _settle(_pop_item, self._call(wrapper))
 
     async def clear_session(self, *, wrapper: Any = None) -> None:
         """Delete every item.
@@ -109,8 +112,7 @@ class Session:
             StoreWriteError: nothing was deleted.
         """
         call = self._call(wrapper)
-        given = {"db": call.db, "settings": call.settings, "scope": call.scope}
-        await _settle(clear_chat_history, call.scope.conversation, **given)
+        await _settle(clear_chat_history, call.scope.conversation, db=call.db, settings=call.settings, scope=call.scope)
 
     async def recall(self, history: list[Any], new_input: list[Any]) -> list[Any]:
         """Return a run's input with what belongs to its last message put in before it, as one message of data.
@@ -122,115 +124,88 @@ class Session:
         call = self._call(None)
         shown = [_read_text(item) for item in (*history, *new_input)]
         text = await asyncio.to_thread(
-            lambda: build_recall(
-                asked, shown=shown, max_chars=self._recall_chars, db=call.db, settings=call.settings, scope=call.scope
-            )
-        )
+            build_recall, asked, shown=shown, max_chars=self._recall_chars,
+            db=call.db, settings=call.settings, scope=call.scope,
+        )  # fmt: skip
         if not text:
             return [*history, *new_input]
         self._recalled.add(text)
         return [*history, {"role": "user", "content": text}, *new_input]
 
-    # In a thread
-
     def _call(self, wrapper: Any) -> Call:
         """Return the call of a run: its scope stands in the session's conversation."""
-        context = getattr(wrapper, "context", None)
-        given = context if isinstance(context, Scope) else getattr(context, "scope", None)
-        call = open_call(self._db, self._settings, given if isinstance(given, Scope) else self._scope)
+        call = open_call(self._db, self._settings, find_scope(getattr(wrapper, "context", None)) or self._scope)
         if call.scope.conversation is not None:
             return call
         who = call.scope.participant
         privacy = call.scope.privacy or ("direct" if who else "restricted")
-        key = "agents/" + _quote(self.session_id) + ("@" + _quote(who) if who else "")
-        return replace(call, scope=replace(call.scope, conversation=key, privacy=privacy), viewer=None)
+        key = "agents/" + quote(self.session_id, safe="") + ("@" + quote(who, safe="") if who else "")
+        return replace(call, scope=replace(call.scope, conversation=key, privacy=privacy))
 
-    def _get_items(self, call: Call, most: int | None) -> list[Any]:
-        if most is not None and most <= 0:
-            return []
-        lines = self._read_newest(call, _ALL if most is None else most)
-        return [_read_item(line.role, line.text, line.metadata) for line in lines]
-
-    def _read_newest(self, call: Call, most: int) -> Sequence[Any]:
-        """Return the newest lines of the session, oldest first."""
-        viewer = with_viewer(call).viewer
-        assert viewer is not None
-        return table_lines.read_newest(
-            call.db, call.persona, viewer.audiences, most, conversation=call.scope.conversation,
-            local=viewer.sees_local_only,
-        )  # fmt: skip
-
-    def _add_items(self, call: Call, items: Sequence[Any]) -> None:
+    def _add_items(self, call: Call, items: list[Any]) -> None:
         kept = [item for item in items if _read_text(item) not in self._recalled]
         stored = [json.dumps(item, ensure_ascii=True, separators=(",", ":")) for item in kept]
         now, flags = call.db.clock(), call.settings
         messages, instructions = [], []
         for item, text, number in zip(kept, stored, call.db.ids.take(len(kept)), strict=True):
             said = _read_text(item)
+            is_blank = not said.strip()  # a blank line is found by no search and shown by no history
             role = _ROLES.get(_role_of(item), "system")
             message = new_message.read_message(
                 call.scope,
                 call.scope.conversation,
-                said if said.strip() else "-",
+                "-" if is_blank else said,
                 now=now,
                 sender_id="self" if role == "persona" else None,
                 metadata={ITEM: text},
                 message_id=f"agents/{number}",
                 role=role,
+                hidden=is_blank,
+                excluded=is_blank,
             )
             assert message is not None
-            if not said.strip():  # a blank line is found by no search and shown by no history
-                message = replace(message, text="", hidden=True, excluded=True)
-            messages.append(message)
-            instructions.append(standing.read_instructions(said, flags, role=role, excluded=message.excluded))
-        privacy = {call.scope.conversation or "": call.scope.privacy} if call.scope.privacy else None
+            messages.append(replace(message, text="") if is_blank else message)
+            instructions.append(standing.read_instructions(said, flags, role=role, excluded=is_blank))
         results = table_batches.insert_messages(
             call.db,
             call.scope,
             messages,
             privacy_default=flags.privacy_default,
-            privacy=privacy,
+            privacy={call.scope.conversation or "": call.scope.privacy} if call.scope.privacy else None,
             instructions=instructions,
         )
         refused = sum(result.reason == "privacy" for result in results)
         if refused:
             logs.warning("session_items_refused", reason="privacy", items=refused)
 
-    def _pop_item(self, call: Call) -> Any | None:
-        call = with_viewer(call)
-        assert call.viewer is not None
-        for _ in range(_TRIES):
-            lines = self._read_newest(call, 1)
-            if not lines:
-                break
-            line = lines[0]
-            if table_followers.delete_message(call, call.viewer, call.scope.conversation or "", line.row_id).stored:
-                return _read_item(line.role, line.text, line.metadata)
-        return None
+
+def _read_newest(call: Call, most: int) -> list[Line]:
+    """Return the newest lines of the session, oldest first."""
+    viewer = with_viewer(call).viewer
+    assert viewer is not None
+    return table_lines.read_newest(
+        call.db, call.persona, viewer.audiences, most, conversation=call.scope.conversation,
+        local=viewer.sees_local_only,
+    )  # fmt: skip
+
+
+def _pop_item(call: Call) -> Any | None:
+    call = with_viewer(call)
+    assert call.viewer is not None
+    while lines := _read_newest(call, 1):
+        if table_followers.delete_message(call, call.viewer, call.scope.conversation or "", lines[0].row_id).stored:
+            return _read_item(lines[0])
+    return None
 
 
 async def _settle(function: Callable[..., _T], *args: Any, **kwargs: Any) -> _T:
     """Run a change in a thread, and wait for its end though the caller be cancelled: what follows finds it done."""
     change = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
-    cancelled: asyncio.CancelledError | None = None
-    while not change.done():
-        try:
-            await asyncio.wait({change})
-        except asyncio.CancelledError as error:
-            cancelled = cancelled or error
-    if cancelled is not None:
-        change.exception()  # is seen, so that nothing warns of it
-        raise cancelled
-    return change.result()
-
-
-def _quote(part: str) -> str:
-    """Return a part of a conversation's key in which nothing is read as a sign between parts.
-
-    >>> _quote("web/ann"), _quote("a@b")
-    ('web%2Fann', 'a%40b')
-    """
-    return part.replace("%", "%25").replace("/", "%2F").replace("@", "%40")
+    try:
+        return await asyncio.shield(change)
+    except asyncio.CancelledError:
+        await asyncio.wait({change})
+        raise
 
 
 # Items
@@ -252,9 +227,9 @@ def _read_text(item: Any) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _read_item(role: str, text: str, metadata: Mapping[str, Any] | None) -> Any:
+def _read_item(line: Line) -> Any:
     """Return the item of a line; one that another host has stored in the conversation is a message."""
-    stored = (metadata or {}).get(ITEM)
+    stored = (line.metadata or {}).get(ITEM)
     if isinstance(stored, str):
         return json.loads(stored)
-    return {"role": "assistant" if role == "persona" else "user", "content": text}
+    return {"role": "assistant" if line.role == "persona" else "user", "content": line.text}

@@ -10,7 +10,7 @@ from ..base import logs
 from ..errors import StoreError
 from ..scope import Scope
 from . import missing
-from .recall import RECALL_CHARS, build_recall, save_lines
+from .recall import RECALL_CHARS, build_recall, find_scope, save_lines
 
 try:
     from pydantic_ai.capabilities import AbstractCapability
@@ -45,15 +45,12 @@ class Memory(AbstractCapability[Any]):
         answers = [part.content for each in messages for part in each.parts if isinstance(part, TextPart)]
         shown = [*map(_read_prompt, messages), *answers]
         text = await asyncio.to_thread(
-            lambda: build_recall(
-                _read_prompt(messages[at]), shown=shown, max_chars=self.recall_chars, **self._given(ctx)
-            )
+            build_recall, _read_prompt(messages[at]), shown=shown, max_chars=self.recall_chars, **self._given(ctx)
         )
         if not text:
             return request_context
-        first = messages[at]
-        made = replace(first, parts=[UserPromptPart(text), *first.parts])
-        return replace(request_context, messages=[*messages[:at], made, *messages[at + 1 :]])
+        messages[at] = replace(messages[at], parts=[UserPromptPart(text), *messages[at].parts])
+        return replace(request_context, messages=messages)
 
     async def after_run(self, ctx: Any, *, result: Any) -> Any:
         """Store what the person said and what was answered.
@@ -63,23 +60,18 @@ class Memory(AbstractCapability[Any]):
         Raises:
             MessageError: the scope names no conversation.
         """
-        said = [("user", _read_prompt(message)) for message in result.new_messages()]
-        answer = result.output if isinstance(result.output, str) else ""
-        lines = [*said, ("assistant", answer)]
+        lines = [("user", _read_prompt(message)) for message in result.new_messages()]
+        if isinstance(result.output, str):
+            lines.append(("assistant", result.output))
         try:
-            await asyncio.to_thread(lambda: save_lines(lines, turn=getattr(ctx, "run_id", None), **self._given(ctx)))
+            await asyncio.to_thread(save_lines, lines, turn=getattr(ctx, "run_id", None), **self._given(ctx))
         except StoreError as error:
             logs.warning("turn_not_kept", error=type(error).__name__)
         return result
 
     def _given(self, ctx: Any) -> dict[str, Any]:
-        deps = getattr(ctx, "deps", None)
-        scope = deps if isinstance(deps, Scope) else getattr(deps, "scope", None)
-        return {
-            "db": self.db,
-            "settings": self.settings,
-            "scope": scope if isinstance(scope, Scope) else self.scope,
-        }
+        scope = find_scope(getattr(ctx, "deps", None)) or self.scope
+        return {"db": self.db, "settings": self.settings, "scope": scope}
 
 
 def _read_prompt(message: Any) -> str:
