@@ -28,11 +28,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def get_persona_text(*, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None) -> str:
-    """Return the text that says who the persona is, as it is written; blank where there is none.
-
-    Args:
-        settings: those of the process by default; PERSONA_FOLDER counts.
-        scope: its persona; the one of the process by default.
+    """Return the text that says who the persona is, as it is written in PERSONA_FOLDER; blank where there is none.
 
     Raises:
         ConfigError: the file is there and cannot be read, is not UTF-8 or has more than 1,000,000 bytes.
@@ -49,17 +45,16 @@ def get_persona_text(*, settings: Settings | Mapping[str, object] | None = None,
 def set_persona_text(
     text: str, *, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
 ) -> Path:
-    """Write the text that says who the persona is, in place of the one before, and return its file.
+    """Write the text that says who the scope's persona is, in place of the one before, and return its file.
 
     Every prompt of the persona begins with it. It counts toward the limit of a prompt and is never shortened.
 
     Args:
-        text: any text; `{{char}}` becomes the persona's name in a prompt, `{{user}}` the name of who is asking. A blank
-            text removes the file.
-        settings, scope: as for `get_persona_text`.
+        text: `{{char}}` becomes the persona's name in a prompt, `{{user}}` the name of who is asking. A blank text
+            removes the file.
 
     Raises:
-        MessageError: the text has more than 1,000,000 bytes or holds half of a character.
+        MessageError: more than 1,000,000 bytes, or half of a character.
         ConfigError: the file cannot be written.
 
     >>> import tempfile

@@ -48,24 +48,18 @@ def search_memories(
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
 ) -> list[Hit]:
-    """Return the hits of a search over memories, diary and chat history, newest first.
+    """Return the hits of a search over memories, diary and chat history, newest first; [] when nothing matches.
 
     Args:
         tags: a row matches when its tags hold one as a whole; in the chat a tag is one more word looked for.
         keywords: a row matches when its text holds one, folded; `%` and `_` are ordinary characters.
         query: the message as said; without tags and keywords, its words and the known tags in it are searched for, as
             for a prompt.
-        include_chat: search the chat history too.
-        limit: most hits, 1 to 200, default 5.
+        limit: most hits, 1 to 200.
         ranking: `relevance` or `recency`; None follows MEMORY_RANKING.
         exclude: `(source, id)` pairs, and conversation keys for chat rows.
-        since: earliest time, included.
-        until: latest time, not included.
-        embedder: what compares the message with rows by their meaning; without one that of `configure`,
-            or the one that EMBEDDER names, if any.
-
-    Returns:
-        At most `limit` hits with the keys of `shapes.Hit`; `[]` when nothing is looked for or found.
+        since, until: earliest time, included; latest time, not included.
+        embedder: what compares the message with rows by their meaning; None takes that of `configure` or EMBEDDER.
 
     Raises:
         StoreReadError: a source could not be read, and nothing was found in the others.
@@ -102,18 +96,11 @@ def explain_search(
     scope: Scope | None = None,
     **arguments: Any,
 ) -> tuple[list[Hit], dict[str, Any]]:
-    """Return `(hits, report)`: the hits of `search_memories` and why they are these.
+    """Return `(hits, report)`: the hits of `search_memories`, whose arguments it takes, and why they are these.
 
-    Args: those of `search_memories`.
-
-    Returns:
-        The report holds `hits` (source, id, rank, score, tier, tags, words, `context` for a row that matches nothing
-        itself and stands close to one that does, `meaning` for one found by its meaning alone, `reasons` with what each
-        adds to the score), `sources` (considered, dropped by reason, error) and `notes`, all plain JSON.
-
-    Raises:
-        StoreReadError: a source could not be read, and nothing was found in the others.
-        TypeError, ValueError: an argument of a wrong kind.
+    The report is plain JSON: `hits` (source, id, rank, score, tier, tags, words, `context` for a row that matches
+    nothing itself and stands close to one that does, `meaning` for one found by its meaning alone, `reasons` with what
+    each adds to the score), `sources` (considered, dropped by reason, error) and `notes`.
 
     >>> from prompt_engine import insert_memory, open_database
     >>> from prompt_engine.synth_core_memory import explain_search
@@ -147,24 +134,18 @@ def free_memory_search(
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
 ) -> list[str]:
-    """Return the snippets of memories and diary entries that hold any word of the query, newest first.
+    """Return the different snippets of memories and diary entries that hold any word of the query, newest first.
 
     Args:
-        query: words between white space.
+        query: words between white space; blank gives [].
         limit: most snippets, 1 to 200.
-
-    Returns:
-        At most `limit` snippets of different texts; `[]` for a blank query.
-
-    Raises:
-        StoreReadError: nothing could be read.
 
     >>> from prompt_engine import insert_memory, open_database
     >>> from prompt_engine.synth_core_memory import free_memory_search
     >>> db = open_database("sqlite://")
     >>> _ = insert_memory("Tofu is a grey cat.", "Ann", "notes", ["cat"], db=db)
-    >>> free_memory_search("cat dog", db=db), free_memory_search(" ", db=db)
-    (['Tofu is a grey cat.'], [])
+    >>> free_memory_search("cat dog", db=db)
+    ['Tofu is a grey cat.']
     """
     hits = search_memories(
         keywords=query.split(),

@@ -38,18 +38,12 @@ def extract_tags(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,  # noqa: ARG001
 ) -> list[str]:
-    """Return the tags of a text in order of appearance, at most 12. No database is touched.
+    """Return the tags of a text in normal form, in order of appearance, at most 12. No database is touched.
 
     Args:
-        text: as said; None and blank give [].
+        text: as said; None and blank give []; MessageError for anything else.
         vocabulary: the known tags to look for (`tags.table.load`); None takes the words of the text. Stop words of
             the text's language and of LANGUAGES are never tags.
-
-    Returns:
-        Tags in normal form, each once; [] where nothing is found.
-
-    Raises:
-        MessageError: `text` is neither a text nor None.
 
     >>> from prompt_engine.synth_tagging import extract_tags
     >>> extract_tags("Ann drinks green tea in Rome")
@@ -81,16 +75,10 @@ def extract_keywords(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,  # noqa: ARG001
 ) -> list[str]:
-    """Return the salient words of a text, at most 24. No database is touched.
+    """Return the words of a text worth looking for, in their order, at most 24. No database is touched.
 
     Args:
-        text: as said; None and blank give [].
-
-    Returns:
-        Words in the order they stand in the text, each once.
-
-    Raises:
-        MessageError: `text` is neither a text nor None.
+        text: as said; None and blank give []; MessageError for anything else.
 
     >>> from prompt_engine.synth_tagging import extract_keywords
     >>> extract_keywords("Did Ann drink green tea in Rome?")
@@ -112,23 +100,15 @@ def expand_tags(
     """Return the tags, then those one link away, the heaviest link first, at most 24 in all.
 
     Args:
-        tags: taken in normal form, unique, in the order given. Nothing in it: [] without a query.
+        tags: taken in normal form, unique, in the order given; [] without any.
         vocabulary: holds the links; None reads those of the scope's persona. Links that cannot be read add nothing,
             and one warning is logged.
-
-    Returns:
-        Tags in normal form, each once; those given come first.
-
-    Raises:
-        TypeError: a tag that is itself a list.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.synth_tagging import expand_tags, link_tags
     >>> db = open_database("sqlite://")
-    >>> link_tags("tea", "green", db=db).stored
-    True
-    >>> expand_tags(["tea"], db=db)
-    ['tea', 'green']
+    >>> link_tags("tea", "green", db=db).stored, expand_tags(["tea"], db=db)
+    (True, ['tea', 'green'])
     """
     check_handle(db)
     if not rules.expand(rules.tag_items(tags), None, 1):
@@ -150,16 +130,7 @@ def add_tag(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Make a tag known to the scope's persona. Known already: `duplicate`; blank: `empty`; too long: `too_long`.
-
-    Args:
-        tag: a text; of more than 255 bytes in normal form nothing is stored.
-
-    Returns:
-        `(True, None, "")`; else reason `duplicate`, `empty` or `too_long`.
-
-    Raises:
-        StoreWriteError: nothing was stored.
+    """Make a tag known to the scope's persona; else reason `duplicate`, `empty`, or `too_long` for more than 255 bytes.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.synth_tagging import add_tag, list_tags
@@ -181,17 +152,8 @@ def add_alias(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Make another spelling of a tag known. `refused`, with a sentence in `notes`: it is a tag already, or would chain.
-
-    Args:
-        alias: the other spelling.
-        tag: what it stands for; it becomes known too.
-
-    Returns:
-        `(True, None, "")`; else reason `refused`.
-
-    Raises:
-        StoreWriteError: nothing was stored.
+    """Make another spelling of a tag known, and the tag too. `refused`, with a sentence in `notes`, for a spelling that
+    is a tag already or would chain.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.synth_tagging import add_alias, list_tags
@@ -212,18 +174,11 @@ def link_tags(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Link two tags, both ways, or give their link another weight. `refused`, with the sentence in `notes`: a tag with
-    itself, a weight that is not above 0 and at most 10.
+    """Link two tags, both ways, or give their link another weight; both become known.
 
     Args:
-        a, b: two tags; both become known.
-        weight: how much the one says of the other, above 0, at most 10; 1 by default.
-
-    Returns:
-        `(True, None, "")`; else reason `refused`.
-
-    Raises:
-        StoreWriteError: nothing was stored.
+        weight: how much the one says of the other, above 0, at most 10. Another one, or a tag with itself, is
+            `refused`, with the sentence in `notes`.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.synth_tagging import link_tags, list_tags
@@ -241,13 +196,7 @@ def list_tags(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> list[KnownTag]:
-    """Return the vocabulary of the scope's persona, most used first, ties by name.
-
-    Returns:
-        One entry a tag, with its aliases and links; [] where none is known.
-
-    Raises:
-        StoreReadError: it could not be read.
+    """Return the vocabulary of the scope's persona with aliases and links, most used first, ties by name.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.synth_tagging import add_tag, list_tags

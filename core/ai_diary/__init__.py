@@ -43,28 +43,23 @@ def add_diary_entry(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Store one entry, and say what was left out of it.
-
-    It belongs to the scope's conversation, else to that of interface, chat and thread, else to the persona alone.
+    """Store one entry in the scope's conversation, else in that of interface, chat and thread, else in none.
 
     Args:
-        content: the account; each text at most 16 MB.
+        content, personal_thought, interaction_summary, user_message: texts of at most 16 MB; blank content is `empty`.
         emotions: a list of anything JSON can hold.
-        context_tags: as tags of memories.
-        involved_users: names or participant keys. Of people at level partial or full name and message are left out.
+        involved_users: names or participant keys; of people at level partial or full name and message are left out.
         interface: kept in its reduced form: `telegram_bot` as `telegram`, blank as `unknown`.
-        timestamp: left out or unreadable: now.
+        timestamp: now where it is missing or unreadable.
         local_only: enters only prompts for destination `local`.
-        message_id: the message it stands on, by the platform's id in the scope's conversation or by the row id that
-            saving it returned; changed or deleted, it takes this along.
+        message_id: the message it stands on, by the platform's id or the row id; it takes this along when it goes.
         screen: screening hook for this call.
 
     Returns:
-        `(True, id, "")`, or reason `empty` for blank content; `notes` and `dropped_tags` say what was left out.
+        `(True, id, "")`; `notes` and `dropped_tags` say what was left out.
 
     Raises:
-        MessageError: a value of a wrong type, a text over 16 MB, an id too long.
-        StoreWriteError: nothing was stored.
+        MessageError: a value of a wrong type, a text or id too long.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.ai_diary import add_diary_entry
@@ -127,15 +122,8 @@ def get_recent_entries(
     """Return the entries of the last days, newest first, whole ones up to the first that does not fit.
 
     Args:
-        days: an entry exactly this old is too old.
+        days: an entry exactly this old is too old; ValueError for no number of at least 0.
         max_chars: most characters of all texts together; None for no limit.
-
-    Returns:
-        Entries that the scope sees; [] without any.
-
-    Raises:
-        ValueError: `days` or `max_chars` is no number of at least 0.
-        StoreReadError: nothing could be read.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.ai_diary import add_diary_entry, get_recent_entries
@@ -158,18 +146,11 @@ def get_entries_by_tags(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[DiaryEntry]:
-    """Return the newest entries that have one of the tags, newest first; no tag gives [] without a query.
+    """Return the newest entries that have one of the tags, newest first; no tag gives [].
 
     Args:
         tags: one text or a list of them, in any spelling of their normal form.
         limit: most entries, 1 to 1000; beyond that the nearest. What is no number counts as 10, with one warning.
-
-    Returns:
-        At most `limit` entries that the scope sees.
-
-    Raises:
-        TypeError: a tag that is itself a list.
-        StoreReadError: nothing could be read.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.ai_diary import add_diary_entry, get_entries_by_tags
@@ -200,12 +181,6 @@ def get_entries_with_person(
         person: name or participant key, as it was stored; blank gives [].
         limit: as for `get_entries_by_tags`.
 
-    Returns:
-        At most `limit` entries that the scope sees.
-
-    Raises:
-        StoreReadError: nothing could be read.
-
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.ai_diary import add_diary_entry, get_entries_with_person
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
@@ -231,14 +206,7 @@ def cleanup_old_entries(
     """Archive the persona's entries of this age and older: kept, read by nobody. Return how many.
 
     Args:
-        days: an entry exactly this old is archived; 0 to 1,000,000,000, 30 by default.
-
-    Returns:
-        How many were archived by this call.
-
-    Raises:
-        ValueError: `days` is no number of at least 0.
-        StoreWriteError: nothing was changed.
+        days: an entry exactly this old is archived; ValueError for no number, 0 to 1,000,000,000.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.ai_diary import add_diary_entry, cleanup_old_entries
@@ -261,16 +229,6 @@ def unarchive_entries(
 ) -> int:
     """Bring archived entries back, all or those of the ids, and return how many.
 
-    Args:
-        ids: of entries; None for all that are archived.
-
-    Returns:
-        How many were brought back by this call.
-
-    Raises:
-        MessageError: an id that is no whole number.
-        StoreWriteError: nothing was changed.
-
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.ai_diary import add_diary_entry, cleanup_old_entries, unarchive_entries
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
@@ -292,16 +250,8 @@ def edit_diary_entry(
 ) -> WriteResult:
     """Let an entry say this text alone: its thought, summary and message go with the previous text.
 
-    Args:
-        id: of an entry the scope sees.
-        content: the text, not blank.
-
     Returns:
-        `(True, id, "")`; reason `empty`, or `unchanged` without an id where there is no such entry.
-
-    Raises:
-        MessageError: no id; a text over 16 MB.
-        StoreWriteError: nothing was changed.
+        `(True, id, "")`; reason `empty`, or `unchanged` without an id where the scope sees no such entry.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.ai_diary import add_diary_entry, edit_diary_entry
@@ -327,17 +277,7 @@ def archive_diary_entry(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> bool:
-    """Archive an entry the scope sees; `unarchive_entries` brings it back.
-
-    Args:
-        id: of the entry.
-
-    Returns:
-        False where there is no such entry.
-
-    Raises:
-        MessageError: no id.
-        StoreWriteError: nothing was changed.
+    """Archive an entry and return True, False where the scope sees none; `unarchive_entries` brings it back.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.ai_diary import add_diary_entry, archive_diary_entry

@@ -35,15 +35,7 @@ def get(
 
     Args:
         user_id: participant key `interface/id`; an id alone is of the scope's interface; None for the scope's
-            participant.
-
-    Returns:
-        `user_id` is the key asked for. Of an unknown person names are blank, numbers 0, `last_interaction` None, and
-        nothing is stored.
-
-    Raises:
-        MessageError: an id that cannot be one.
-        StoreReadError: nothing could be read.
+            participant. MessageError for one that cannot be an id.
 
     >>> from prompt_engine import open_database, relationships
     >>> db = open_database("sqlite://")
@@ -69,17 +61,7 @@ def ensure_and_touch(
 ) -> RelationshipResult:
     """Count one interaction with a person now, and make the relationship where there is none.
 
-    Args:
-        user_id: as for `get`.
-        username, realname: what the person is called, at most 255 characters of it; blank and None keep the old one.
-
-    Returns:
-        `(True, None, "")` with the relationship as it is now. Reason `privacy` where the person's level is not none:
-        nothing is stored.
-
-    Raises:
-        MessageError: an id that cannot be one, a name that is no text.
-        StoreWriteError: nothing was stored.
+    Arguments and result are those of `adjust`, which changes affinity and trust too.
 
     >>> from prompt_engine import open_database, relationships
     >>> db = open_database("sqlite://")
@@ -102,25 +84,20 @@ def adjust(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> RelationshipResult:
-    """Add to affinity and trust of a person, both kept within their bounds.
-
-    However many threads and processes do so at once, the sum is exact. What is added to is the faded affinity; the
-    result is what fades from now on.
+    """Add to the faded affinity and the trust of a person; simultaneous changes add up. The sum fades from now on.
 
     Args:
         user_id: as for `get`.
-        affinity_delta: whole number; affinity stays within -100 to 100.
-        trust_delta: whole number; trust stays within 0 to 100.
-        username, realname: as for `ensure_and_touch`.
+        affinity_delta, trust_delta: whole numbers; affinity stays within -100 to 100, trust within 0 to 100.
+        username, realname: what the person is called, at most 255 characters of it; blank and None keep the old one.
         touch: it is an interaction: counted, and absence begins anew. False for what an operator changes.
 
     Returns:
-        `(True, None, "")` with the relationship as it is now; else reason `unchanged`, or `privacy`.
+        `(True, None, "")` with the relationship as it is now; reason `unchanged`, or `privacy` where the person's level
+        is not none: then nothing is stored.
 
     Raises:
-        MessageError: a delta that is NaN, infinite, a fraction, a text or a bool; an id that cannot be one; a name that
-            is no text.
-        StoreWriteError: nothing was stored.
+        MessageError: a value of another kind.
 
     >>> from prompt_engine import open_database, relationships
     >>> db = open_database("sqlite://")
@@ -148,17 +125,10 @@ def adjust(
 def list_recent(
     limit: int = 20, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[Relationship]:
-    """Return the persona's relationships, newest interaction first, those without any last, ties by key.
+    """Return the persona's relationships, one for each person, newest interaction first, never met ones last.
 
     Args:
-        limit: most of them, 1 to 500.
-
-    Returns:
-        One for each person; `user_id` is the key it is kept under, of linked identities the one last used.
-
-    Raises:
-        ValueError: another limit.
-        StoreReadError: nothing could be read.
+        limit: most of them, 1 to 500; ValueError for another.
 
     >>> from prompt_engine import open_database, relationships
     >>> db = open_database("sqlite://")
@@ -180,27 +150,15 @@ def relationship_text(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str:
-    """Return the relationship as text, from `prompts/relationship.txt.j2`; blank where there is none.
+    """Return the relationship as text for a prompt, from `prompts/relationship.txt.j2`; blank where there is none.
 
     For hosts that build their own prompts; `build_json_prompt` has it as data under `context.relationship`.
-
-    Args:
-        user_id: as for `get`.
-
-    Returns:
-        Lines for a system prompt, the name as JSON text.
-
-    Raises:
-        MessageError: an id that cannot be one.
-        StoreReadError: nothing could be read.
 
     >>> from prompt_engine import open_database, relationships
     >>> db = open_database("sqlite://")
     >>> met = relationships.adjust("discord/u1", 5, 3, "Ann", db=db)
     >>> '"Ann"' in relationships.relationship_text("discord/u1", db=db)
     True
-    >>> relationships.relationship_text("discord/u9", db=db)
-    ''
     """
     call = open_call(db, settings, scope)
     key = rules.key_of(user_id, call.scope)
