@@ -217,47 +217,31 @@ def _cut(text: str, most_chars: int) -> str:
 
 def rarest_words(texts: Sequence[str], among: Sequence[str], most: int = 8) -> list[str]:
     """Return the words of some texts that stand in the fewest of others, for a title, in the order they were said."""
+    text = unicodedata.normalize("NFKC", clean("\n".join(texts)))
     stops = _stops(texts)
-    first: dict[str, _Piece] = {}
-    for piece in _pieces("\n".join(texts)):
-        if piece.key not in stops:
-            first.setdefault(piece.key, piece)
-    rows = Counter(word for text in among for word in words(text))
-    order = list(first)
-    kept = sorted(range(len(order)), key=lambda at: (rows[order[at]], at))[: max(most, 0)]
-    picked: list[str] = []
-    last: _Piece | None = None
-    for at in sorted(kept):
-        piece = first[order[at]]
-        if last is not None and last.run == piece.run >= 0 and piece.start <= last.end:
-            picked[-1] += piece.text[last.end - piece.start :]
-        else:
-            picked.append(piece.text)
-        last = piece
-    return picked
+    rows = Counter(word for other in among for word in words(other))
+    salient = [word for word in words(text) if word not in stops]
+    left = set(sorted(salient, key=lambda word: rows[word])[: max(most, 0)])
+    return [spelling for run, spaceless in runs(text) for spelling in _spell(run, spaceless, left)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A word, or a pair of characters of a script without spaces and where it stands in its run."""
-
-    key: str
-    text: str
-    run: int = -1
-    """Number of its run; -1 for a word, which is never joined to another."""
-    start: int = 0
-    end: int = 0
-
-
-def _pieces(text: str) -> Iterator[_Piece]:
-    """Yield the words of a text as they are written, each with its key from `words`."""
-    for number, (run, spaceless) in enumerate(runs(unicodedata.normalize("NFKC", clean(text)))):
-        known = words(run)
-        if not spaceless:
-            yield from (_Piece(key, run.strip("_")) for key in known[:1])
+def _spell(run: str, spaceless: bool, left: set[str]) -> Iterator[str]:
+    """Yield the words of a run that are left, in its own spelling, pairs of characters in one piece where they meet."""
+    if not spaceless:
+        if not left.isdisjoint(keys := words(run)[:1]):
+            left.difference_update(keys)
+            yield run.strip("_")
+        return
+    piece, end = "", 0
+    for at in range(max(len(run) - 1, 1)):
+        pair = run[at : at + 2]
+        if fold(pair) not in left:
             continue
-        wanted = set(known)
-        for at in range(max(len(run) - 1, 1)):
-            pair = run[at : at + 2]
-            if fold(pair) in wanted:
-                yield _Piece(fold(pair), pair, number, at, at + len(pair))
+        left.discard(fold(pair))
+        if piece and at > end:
+            yield piece
+            piece = ""
+        piece += run[max(at, end) if piece else at : at + 2]
+        end = at + 2
+    if piece:
+        yield piece

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from ..base import resources
 from ..base.patterns import lazy_pattern
@@ -31,74 +31,57 @@ def script_language(word: str) -> str:
     return next((language for language, letters in _SCRIPTS if letters.search(word)), "")
 
 
-class Arabic:
-    """Takes off `and`, `the` and what stands with it, and the endings of number, gender and possession."""
-
-    shortest = 3
-    prefixes = ("وال", "فال", "بال", "كال", "ولل", "لل", "ال", "و")
-    _endings = ("هما", "ات", "ان", "ون", "ين", "يه", "ها", "هم", "نا", "كم", "ه", "ي", "ك")
-
-    def stemWord(self, word: str) -> str:  # noqa: N802 - the name Snowball's stemmers have
-        """Return the stem of a word."""
-        for prefix in self.prefixes:
-            if word.startswith(prefix) and len(word) - len(prefix) >= self.shortest:
-                word = word[len(prefix) :]
-                break
-        for ending in self._endings:
-            if word.endswith(ending) and len(word) - len(ending) >= self.shortest:
-                word = word[: -len(ending)]
-                # Before an ending the last letter of `مدرسة` is another one: `مدرستي`.
-                return word[:-1] if word[-1] == "ت" and len(word) > self.shortest else word
-        # The ending of an object without an article; shorter words often have it as a letter of their own.
-        return word[:-1] if word.endswith("ا") and len(word) > self.shortest + 1 else word
-
-
-class Hebrew:
-    """Takes off the prefixes of `and`, `the`, `in`, `to`, `from`, `that`, `as`, and the endings of plural
-    and gender.
-    """
-
-    shortest = 3
-    prefixes = ("ה", "ו", "ב", "ל", "מ", "ש", "כ", "וה", "שה", "מה", "כש")
-    _prefixes = frozenset("והבלמשכ")
-    _endings = ("יהם", "יכם", "ותיי", "ותיו", "ות", "ים", "יה", "יו", "ה", "ת", "י")
-
-    def stemWord(self, word: str) -> str:  # noqa: N802 - the name Snowball's stemmers have
-        """Return the stem of a word."""
-        for _ in range(3):
-            if len(word) <= self.shortest or word[0] not in self._prefixes:
-                break
-            word = word[1:]
-        for ending in self._endings:
-            if word.endswith(ending) and len(word) - len(ending) >= self.shortest:
-                return word[: -len(ending)]
-        return word
-
-
+PREFIXES = {
+    "ar": ("وال", "فال", "بال", "كال", "ولل", "لل", "ال", "و"),
+    "he": ("ה", "ו", "ב", "ל", "מ", "ש", "כ", "וה", "שה", "מה", "כש"),
+}
+"""What is written as one word with the next: `and`, `the` and some prepositions."""
+_ARABIC_ENDINGS = ("هما", "ات", "ان", "ون", "ين", "يه", "ها", "هم", "نا", "كم", "ه", "ي", "ك")
+_HEBREW_ENDINGS = ("יהם", "יכם", "ותיי", "ותיו", "ות", "ים", "יה", "יו", "ה", "ת", "י")
+_HEBREW_PREFIXES = frozenset("והבלמשכ")
+_SHORTEST = 3
+_SHORTEST_HANGUL = 2
 _PARTICLES = (
     "은 는 을 를 에 의 도 만 로 으로 에서 에게 에게서 한테 한테서 와 과 하고 랑 이랑 부터 까지 보다 처럼 마다 조차 "
     "밖에 께서 께 이나 이야 이다 입니다 이에요 예요 이라고 라고 에는 에도 에서는 으로는 에게는 이가 이는 이를 들은 "
     "들이 들을 들"
 )
+_KOREAN_PARTICLES = tuple(sorted(_PARTICLES.split(), key=len, reverse=True))
 
 
-class Korean:
-    """Takes off particles: a noun and its particle are written as one word."""
+def _ending_of(word: str, endings: Sequence[str], shortest: int) -> str:
+    """Return the first ending that leaves enough of a word, "" where none does."""
+    return next((each for each in endings if word.endswith(each) and len(word) - len(each) >= shortest), "")
 
-    shortest = 2
-    _particles = tuple(sorted(_PARTICLES.split(), key=len, reverse=True))
 
-    def stemWord(self, word: str) -> str:  # noqa: N802 - the name Snowball's stemmers have
-        """Return the stem of a word."""
-        for particle in self._particles:
-            if word.endswith(particle) and len(word) - len(particle) >= self.shortest:
-                # `이` is part of many nouns: it goes only where another particle does not follow it.
-                word = word[: -len(particle)] + ("이" if particle in ("이가", "이는", "이를") else "")
-                break
-        else:
-            if word.endswith("가") and len(word) > self.shortest:
-                word = word[:-1]
-        return word
+def _stem_arabic(word: str) -> str:
+    """Take off `and`, `the` and what stands with it, and the endings of number, gender and possession."""
+    for prefix in PREFIXES["ar"]:
+        if word.startswith(prefix) and len(word) - len(prefix) >= _SHORTEST:
+            word = word[len(prefix) :]
+            break
+    if ending := _ending_of(word, _ARABIC_ENDINGS, _SHORTEST):
+        word = word[: -len(ending)]
+        # Before an ending the last letter of `مدرسة` is another one: `مدرستي`.
+        return word[:-1] if word[-1] == "ت" and len(word) > _SHORTEST else word
+    # The ending of an object without an article; shorter words often have it as a letter of their own.
+    return word[:-1] if word.endswith("ا") and len(word) > _SHORTEST + 1 else word
+
+
+def _stem_hebrew(word: str) -> str:
+    """Take off up to three prefixes of one letter, and the endings of plural and gender."""
+    for _ in range(3):
+        if len(word) > _SHORTEST and word[0] in _HEBREW_PREFIXES:
+            word = word[1:]
+    return word.removesuffix(_ending_of(word, _HEBREW_ENDINGS, _SHORTEST))
+
+
+def _stem_korean(word: str) -> str:
+    """Take off the particle: it is written as one word with its noun."""
+    if particle := _ending_of(word, _KOREAN_PARTICLES, _SHORTEST_HANGUL):
+        # `이` is part of many nouns: it goes only where another particle does not follow it.
+        return word[: -len(particle)] + ("이" if particle in ("이가", "이는", "이를") else "")
+    return word[:-1] if word.endswith("가") and len(word) > _SHORTEST_HANGUL else word
 
 
 _SNOWBALL = "ca cs da de el en eo es et eu fa fi fr ga hi hu hy id it lt ne nl no pl pt ro ru sr st sv ta tr yi"
@@ -109,32 +92,27 @@ LONGEST_WORD = 64
 """Longer words are no words of a language: they are their own stem and take no room in the cache."""
 
 
-class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...  # noqa: N802 - PyStemmer's own spelling
-
-
-_OWN: dict[str, type[_Stemmer]] = {"ar": Arabic, "he": Hebrew, "ko": Korean}
+Stem = Callable[[str], str]
+_OWN: dict[str, Stem] = {"ar": _stem_arabic, "he": _stem_hebrew, "ko": _stem_korean}
 """Languages that Snowball does not know, or knows less well."""
 
 
 class _PerThread(threading.local):
     def __init__(self) -> None:
-        self.stemmers: dict[str, _Stemmer | None] = {}
+        self.stemmers: dict[str, Stem | None] = dict(_OWN)
 
 
 _per_thread = _PerThread()
 
 
-def _stemmer(language: str) -> _Stemmer | None:
+def _stemmer(language: str) -> Stem | None:
     known = _per_thread.stemmers
-    if language not in known and language in _OWN:
-        known[language] = _OWN[language]()
     if language not in known:
         try:
             # Loaded by name: the package has neither stubs nor a type marker.
             # No cache inside the stemmer: `_stems` caches across languages, and for all threads.
             code = language.lower()
-            known[language] = import_module("Stemmer").Stemmer(code, 0) if code in SNOWBALL else None
+            known[language] = import_module("Stemmer").Stemmer(code, 0).stemWord if code in SNOWBALL else None
         except KeyError:  # an older release, which does not know this language
             known[language] = None
     return known[language]
@@ -155,7 +133,7 @@ def _regular_stem(word: str, language: str) -> str:
         word = _SPELT_OUT.sub(lambda pair: pair[0][0], word)
     elif language == "fr":
         word = _FEMININE.sub(r"e\1", word)
-    return stemmer.stemWord(word)
+    return stemmer(word)
 
 
 class _Families(NamedTuple):
@@ -228,11 +206,10 @@ def irregular_forms(form: str, languages: Sequence[str]) -> list[str]:
 
 def with_prefixes(form: str, languages: Sequence[str]) -> list[str]:
     """Return the words of a stem with each article or preposition that is written as one word with it."""
-    own = script_language(form)
-    prefixes = Arabic.prefixes if own == "ar" else Hebrew.prefixes if own == "he" else ()
-    return (
-        [prefix + word for word in (form, *irregular_forms(form, languages)) for prefix in prefixes] if prefixes else []
-    )
+    prefixes = PREFIXES.get(script_language(form))
+    if prefixes is None:
+        return []
+    return [prefix + word for word in (form, *irregular_forms(form, languages)) for prefix in prefixes]
 
 
 def forget_kept() -> None:
