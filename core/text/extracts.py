@@ -6,13 +6,13 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..base.patterns import lazy_pattern
 from .folding import SPACELESS, clean, fold, runs
 from .languages import language_of
-from .words import stop_words, words
+from .words import small_words, stop_words, words
 
 FEWEST_WORDS = 3
 """A sentence of stop words alone needs as many to be of use."""
@@ -39,16 +39,6 @@ _LEADING = lazy_pattern(r"(?:[-*•>#|]+\s+)+")
 _TRAILING = " \t,;:-–—/|*_~"
 _ENDED = lazy_pattern(rf"[.!?…؟۔।॥።{_WIDE}][{_CLOSING}*_~]*\Z")
 _NAME_OR_NUMBER = lazy_pattern(r"\d|(?<=[^\W\d_] )[^\W\d_a-zà-ÿа-я]\w")
-_FIRST_PERSON = frozenset(
-    word
-    for line in (
-        "i i'm i've i'd i'll my mine me we our ich mein meine mir mich wir unser je j'ai mon ma mes nous yo mi mis soy",
-        "estoy nosotros io mio mia sono ho eu meu minha ik mijn jag min mitt mina jeg mit minä minun ja mój moja ben",
-        "benim я мой моя мне меня мы наш мене мій أنا أني نحن لدي اسمي אני שלי",
-        "मैं मेरा मेरी मुझे 나 나는 내 내가 저는 제가 저",
-    )
-    for word in fold(line).split()
-)
 _QUESTION = lazy_pattern(rf"[?？؟][{_CLOSING}!.]*\Z|(?:吗|嗎|呢|か|かな|ไหม|มั้ย)[。.]*\Z")
 _FIRST_PERSON_INSIDE = lazy_pattern("私|僕|俺|わたし|うちの|我|咱|ฉัน|ผม|ดิฉัน|หนู|เรา")
 
@@ -56,53 +46,46 @@ _FIRST_PERSON_INSIDE = lazy_pattern("私|僕|俺|わたし|うちの|我|咱|ฉ
 @dataclass(frozen=True, slots=True)
 class _Sentence:
     text: str
+    speaker: str
     words: frozenset[str]
     worth: float
     """What each of its words is worth beside their rarity."""
+
+    @property
+    def named(self) -> str:
+        return f"{self.speaker}: {self.text}" if self.speaker else self.text
 
 
 def build_extract(
     texts: Sequence[str], *, speakers: Sequence[str] = (), most_sentences: int = 3, most_chars: int = 600
 ) -> str:
     """Return the sentences that say most, in the order they were said; blank where nothing is of use."""
-    found: dict[str, str] = {}
-    who: dict[str, str] = {}
-    for at, text in enumerate(texts):
-        for sentence in sentences(text):
-            said_once = found.setdefault(" ".join(run for run, _ in runs(fold(sentence))), _ended(_paired(sentence)))
-            who.setdefault(said_once, " ".join(speakers[at].split()) if speakers else "")
-    useful = _useful(list(found.values()))
+    useful = _useful(texts, speakers)
     counts = Counter(word for each in useful for word in each.words)
     rarity = {word: math.log1p(len(useful) / rows) for word, rows in counts.items()}
     chosen: list[int] = []
     room, said = most_chars, set[str]()
-    left = set(range(len(useful)))
-    while left and len(chosen) < most_sentences:
-        fitting = [at for at in sorted(left) if _length(useful[at].text, who) + bool(chosen) <= room]
+
+    def score(at: int) -> tuple[float, int]:
+        return _score(useful[at], rarity, said), -at
+
+    while len(chosen) < most_sentences:
+        left = (at for at in range(len(useful)) if at not in chosen)
+        fitting = [at for at in left if len(useful[at].named) + bool(chosen) <= room]
         if not fitting:
             break
-        best = max(fitting, key=lambda at: (_score(useful[at], rarity, said), -at))
+        best = max(fitting, key=score)
+        room -= len(useful[best].named) + bool(chosen)
         chosen.append(best)
-        left.discard(best)
         said |= useful[best].words
-        room -= _length(useful[best].text, who) + (len(chosen) > 1)
     if not chosen and useful and most_sentences > 0:
-        best = max(range(len(useful)), key=lambda at: (_score(useful[at], rarity, said), -at))
-        return _cut(_named(useful[best].text, "", who), most_chars)
-    parts, before = [], ""
-    for at in sorted(chosen):
-        parts.append(_named(useful[at].text, before, who))
-        before = who[useful[at].text]
-    return _joined(parts)
-
-
-def _named(sentence: str, before: str, who: Mapping[str, str]) -> str:
-    name = who[sentence]
-    return f"{name}: {sentence}" if name and name != before else sentence
-
-
-def _length(sentence: str, who: Mapping[str, str]) -> int:
-    return len(_named(sentence, "", who))
+        return _cut(useful[max(range(len(useful)), key=score)].named, most_chars)
+    extract, before = "", ""
+    for sentence in (useful[at] for at in sorted(chosen)):
+        extract += " " if extract and extract[-1] not in _WIDE else ""
+        extract += sentence.text if sentence.speaker == before else sentence.named
+        before = sentence.speaker
+    return extract
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -157,26 +140,29 @@ _HAN = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff]")
 _THAI = lazy_pattern("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # no full stop is used
 
 
-def _useful(found: Sequence[str]) -> list[_Sentence]:
-    stops = _stops(found)
-    made = []
-    for text in found:
-        all_words = words(text)
-        salient = frozenset(word for word in all_words if word not in stops)
+def _useful(texts: Sequence[str], speakers: Sequence[str]) -> list[_Sentence]:
+    """Return the sentences worth showing, each once."""
+    said: dict[str, tuple[str, str]] = {}
+    for at, text in enumerate(texts):
+        speaker = " ".join(speakers[at].split()) if speakers else ""
+        for sentence in sentences(text):
+            said.setdefault(" ".join(run for run, _ in runs(fold(sentence))), (_ended(_paired(sentence)), speaker))
+    stops = _stops([text for text, _ in said.values()])
+    useful = []
+    for text, speaker in said.values():
+        salient = frozenset(words(text)) - stops
         asks = _QUESTION.search(text) is not None
-        found_runs = list(runs(text))
-        if not salient and (asks or len(found_runs) < FEWEST_WORDS):
+        all_runs = list(runs(text))
+        if not salient and (asks or len(all_runs) < FEWEST_WORDS):
             continue
+        tokens = (token.strip('.,!?…;:()"“”') for token in fold(text).replace("’", "'").split())
+        is_personal = not small_words("first_person").isdisjoint(tokens) or _FIRST_PERSON_INSIDE.search(text)
         worth = _ASKS if asks else 1.0
-        worth *= _ONE_WORD if len(found_runs) == 1 and not found_runs[0][1] else 1.0
-        worth *= _PERSONAL if not _FIRST_PERSON.isdisjoint(_tokens(text)) or _FIRST_PERSON_INSIDE.search(text) else 1.0
+        worth *= _ONE_WORD if len(all_runs) == 1 and not all_runs[0][1] else 1.0
+        worth *= _PERSONAL if is_personal else 1.0
         worth *= _TELLS if _NAME_OR_NUMBER.search(text) else 1.0
-        made.append(_Sentence(text, salient, worth))
-    return made
-
-
-def _tokens(text: str) -> list[str]:
-    return [token.strip('.,!?…;:()"“”') for token in fold(text).replace("’", "'").split()]
+        useful.append(_Sentence(text, speaker, salient, worth))
+    return useful
 
 
 def _stops(texts: Sequence[str]) -> frozenset[str]:
@@ -195,13 +181,6 @@ def _score(sentence: _Sentence, rarity: dict[str, float], said: set[str]) -> flo
     """Return what a sentence says: the rarity of its words, each long sentence paying for its length."""
     told = sum(rarity[word] * (AGAIN if word in said else 1.0) for word in sorted(sentence.words))
     return round(sentence.worth * told / math.sqrt(len(sentence.words) + 2), 9)
-
-
-def _joined(chosen: Sequence[str]) -> str:
-    made = ""
-    for text in chosen:
-        made += (" " if made and made[-1] not in _WIDE else "") + text
-    return made
 
 
 def _cut(text: str, most_chars: int) -> str:

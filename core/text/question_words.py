@@ -20,23 +20,10 @@ from .folding import all_runs, fold
 from .languages import bare
 from .words import read_lists
 
-COURTESY = frozenset(
-    bare(
-        "thanks thank hello hi hey bye goodbye please sorry welcome okay cheers danke dank hallo tschuss tschau bitte "
-        "entschuldigung gruss merci bonjour bonsoir salut pardon gracias hola adios perdon grazie ciao buongiorno "
-        "scusa prego obrigado obrigada ola tchau desculpa bedankt dag doei sorry tack hej dziekuje dzieki czesc "
-        "спасибо привет пока здравствуйте пожалуйста 谢谢 謝謝 你好 您好 再见 再見 ありがとう こんにちは "
-        "안녕 안녕하세요 감사합니다 고마워 شكرا مرحبا שלום תודה"
-    ).split()
-)
-"""What people say to each other whatever they talk about."""
-
 NUMBERS = ("en", "de", "fr", "es", "it", "pt", "nl", "ru", "ko", "ar", "he", "el", "hi")
 """The languages that have number words."""
 
 WITHOUT_SPACES = frozenset({"ja", "zh", "th"})
-
-
 MARKS = frozenset("?\uff1f\u061f\u037e\u055e\u2e2e")
 
 LOOKED_AT = 4_000

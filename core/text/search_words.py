@@ -12,9 +12,9 @@ from ..base.patterns import lazy_pattern
 from .calendar_words import calendar
 from .folding import SPACELESS_PATTERN, clean, fold, runs
 from .languages import bare, common_words
-from .question_words import COURTESY, asked_words, holds, is_question, is_request
+from .question_words import asked_words, holds, is_question, is_request
 from .stems import irregular_forms, script_language, stem
-from .words import candidates_of, iter_words, read_lists, stop_words
+from .words import candidates_of, iter_words, small_words, stop_words
 
 TAGS_LIMIT = 12
 """Most tags of one message: what a message is about, not each of its words."""
@@ -51,7 +51,7 @@ def _salient(text: str, languages: Sequence[str]) -> Iterator[tuple[str, bool]]:
         elif len(run) <= _SHORT or run.isdigit():
             if run in numbers:
                 yield run, True
-            elif len(run) == _SHORT and not run.isdigit() and run not in _small_words("two_letters"):
+            elif len(run) == _SHORT and not run.isdigit() and run not in small_words("two_letters"):
                 yield from ((word, False) for word in candidates_of(run, spaceless, _SHORT))
             continue
         yield from ((word, False) for word in candidates_of(run, spaceless))
@@ -64,14 +64,6 @@ _SHORT_NAME = lazy_pattern(r"(?<![^\W_])(?<!['’])[^\W\d_]{1,2}(?![^\W_])")
 _OPENS_SENTENCE = lazy_pattern(r"(?:^|[.!?:;\n])[\W_]*$")
 _LETTER_WORDS = frozenset("IAOEYUÀÉÓÈ")
 """Capital letters that are words in one of the languages."""
-
-
-@lru_cache(maxsize=4)
-def _small_words(name: str) -> frozenset[str]:
-    """Return words that tell nothing: `two_letters` of any language, where written small; `tells_nothing` of English,
-    even where a message says little else; `about_talk` of English, about the talk itself.
-    """
-    return frozenset(read_lists("small_words")[name].split())
 
 
 def _short_names(said: str) -> frozenset[str]:
@@ -156,16 +148,13 @@ _FEELING = lazy_pattern(
 
 def minor_words(text: str, languages: Sequence[str], limit: int) -> list[str]:
     """Return words of a message that are stop words, yet none of the commonest of their language."""
-    common = frozenset().union(*(common_words(language) for language in languages))
+    common = small_words("courtesy").union(*(common_words(language) for language in languages))
     stops = [stop_words(language) for language in languages]
-    nothing = _small_words("tells_nothing")
+    nothing = small_words("tells_nothing")
     found = (
         word
         for word in iter_words(text)
-        if (plain := bare(word)) not in common
-        and plain not in COURTESY
-        and word not in nothing
-        and any(word in known for known in stops)
+        if bare(word) not in common and word not in nothing and any(word in known for known in stops)
     )
     return list(islice(found, limit))
 
@@ -186,13 +175,13 @@ def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[
     if found:
         return found
     said = asked_words(text)
-    if COURTESY.intersection(said.split()) or is_request(said, languages):
+    if small_words("courtesy").intersection(said.split()) or is_request(said, languages):
         return []
-    plain = [word for word in iter_words(text, _SHORT) if word not in _small_words("two_letters")]
+    plain = [word for word in iter_words(text, _SHORT) if word not in small_words("two_letters")]
     if not is_question(text, languages):
         return plain[:limit] if len(said.split()) <= FEW_WORDS else []
     common = common_words(languages[0]) if languages else frozenset[str]()
-    plain = [word for word in plain if bare(word) not in common and word not in _small_words("about_talk")]
+    plain = [word for word in plain if bare(word) not in common and word not in small_words("about_talk")]
     if not plain and holds(said, "self", languages):
         plain = [word for word in _LAST_WORDS if f" {word} " in said]
     return plain[:limit]

@@ -137,7 +137,7 @@ def _regular_stem(word: str, language: str) -> str:
 
 
 class _Families(NamedTuple):
-    """The irregular words of a language, by families."""
+    """The irregular words of a language, by families: a line each of its file in `prompts/word_forms`."""
 
     head: dict[str, str]
     """Stem of a form to the stem that stands for the family."""
@@ -145,17 +145,13 @@ class _Families(NamedTuple):
     """That stem to the forms, as they are written."""
 
 
-_NO_FAMILIES = _Families({}, {})
-_LISTED = ("ar", "de", "en", "es", "fr", "he", "it", "nl", "pl", "pt", "ru", "sv")
-"""Languages that have a list in `prompts/word_forms`, one family on each line."""
-
-
 @lru_cache(maxsize=32)
 def _families(language: str) -> _Families:
-    if language not in _LISTED:
-        return _NO_FAMILIES
-    lines = (resources.find("prompts/word_forms") / f"{language}.txt").read_text(encoding="utf-8").splitlines()
-    families = [[fold(word) for word in line.split()] for line in lines]
+    try:
+        listed = resources.find(f"prompts/word_forms/{language}.txt").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return _Families({}, {})
+    families = [[fold(word) for word in line.split()] for line in listed.splitlines()]
     stems_of = [[_regular_stem(word, language) for word in family] for family in families]
     heads = {family[0] for family in stems_of}
     head: dict[str, str] = {}

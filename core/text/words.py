@@ -101,6 +101,16 @@ def read_lists(name: str) -> Mapping[str, str]:
     return {listed: words.strip() for listed, _, words in (line.partition(":") for line in lines)}
 
 
+@lru_cache(maxsize=8)
+def small_words(name: str) -> frozenset[str]:
+    """Return a list of words that tell little, folded, from `prompts/small_words.txt`.
+
+    two_letters: of any language, where written small. tells_nothing: of English, even where a message says little else.
+    about_talk: of English, about the talk itself. courtesy: what people say whatever they talk about. first_person.
+    """
+    return frozenset(read_lists("small_words")[name].split())
+
+
 def rough_words(folded: str) -> int:
     """Return about how many words a text has: what is between spaces, and every character of scripts without spaces."""
     count = folded.count(" ") + 1
