@@ -9,6 +9,7 @@ import importlib
 import inspect
 import re
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,8 @@ DOORS: dict[str, tuple[str, ...] | None] = {
 HEAD = """\
 # Functions
 
-Every public name, with its arguments, what it gives, what it raises and an example; made from the code by `make
-docs`, as `help(build_json_prompt)` says it. `db=`, `settings=` and `scope=` are always the handle, the settings and who
+Every public name as `help()` shows it: its arguments, what it returns and raises, and an example; made from the code
+by `make docs`. `db=`, `settings=` and `scope=` are always the handle, the settings and who
 is asking; left out, those of the process count ([hosting.md](hosting.md)). The names used most are in the
 package itself: NAMES. `prompt_engine.aio` has every function as an awaitable under the same name, and `build_context`.
 Exceptions stand in `prompt_engine.errors`, the shapes of results in `prompt_engine.shapes`. A function may also raise
@@ -92,60 +93,7 @@ def _entry(name: str, value: Any) -> str:
         return _entry("HistoryEngine().build_context", value().build_context)
     lines = _fields(name, value) if _is_shape(value) else _signature(name, value)
     title = name.rpartition(".")[2]
-    return f"\n### `{title}`\n\n```text\n{lines}\n```\n\n{described(inspect.getdoc(value) or '')}\n"
-
-
-def described(told: str) -> str:
-    """Return a docstring as Markdown: what it says, its sections under their names, arguments and errors as lists.
-
-    >>> described("Return it.\\n\\nArgs:\\n    a, b: numbers\\n        of a kind.").splitlines()
-    ['Return it.', '', '**Args**', '', '- `a`, `b`: numbers of a kind.']
-    """
-    parts: list[str] = []
-    for block in re.split(r"\n\n+", told.strip()):
-        head = _SECTION.match(block)
-        body = inspect.cleandoc("\n" + block[head.end() :]) if head else block
-        if head and head[1] != "Example":
-            parts.append(f"**{head[1]}**")
-        if body.startswith(">>> "):
-            same = parts and parts[-1].endswith("\n```") and parts[-1].startswith("```pycon")
-            parts[-1:] = [parts[-1][:-4] + f"\n\n{body}\n```"] if same else [*parts[-1:], f"```pycon\n{body}\n```"]
-        elif head and head[1] not in ("Returns", "Example") and _NAMED.match(body):
-            parts.append("\n".join(f"- {_item(each)}" for each in _items(body)))
-        elif body.startswith("- "):
-            parts.append(body)
-        else:
-            parts.append(_plain(body))
-    return "\n\n".join(parts)
-
-
-_SECTION = re.compile(r"([A-Z][a-z]+(?: and [A-Z][a-z]+)?):\n(?=    )")
-_NAMED = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*): ")
-
-
-def _items(body: str) -> list[str]:
-    """Return the entries of a list of arguments or errors, each with the lines that belong to it."""
-    entries: list[str] = []
-    for line in body.splitlines():
-        if line.startswith(" ") and entries:
-            entries[-1] += " " + line.strip()
-        else:
-            entries.append(line)
-    return entries
-
-
-def _item(entry: str) -> str:
-    named = _NAMED.match(entry)
-    if named is None:
-        return _plain(entry)
-    names = ", ".join(f"`{name}`" for name in named[1].split(", "))
-    return f"{names}: {_plain(entry[named.end() :])}"
-
-
-def _plain(words: str) -> str:
-    """Return text as one paragraph in which nothing is taken for a mark of Markdown but what stands in backticks."""
-    pieces = re.split(r"(`[^`]*`)", " ".join(words.split()))
-    return "".join(each if each.startswith("`") else re.sub(r"([*<\[])", r"\\\1", each) for each in pieces)
+    return f"\n### `{title}`\n\n```text\n{lines}\n\n{inspect.getdoc(value) or ''}\n```\n"
 
 
 def _is_shape(value: Any) -> bool:
@@ -158,32 +106,30 @@ def _fields(name: str, value: Any) -> str:
     return "\n".join([f"class {name}:", *shown])
 
 
+class _Bare(str):
+    """An annotation that is shown without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def _signature(name: str, value: Any) -> str:
-    """Return a call with its arguments, on one line where it fits, else each argument on its own."""
+    """Return a call with its arguments, folded where it is long."""
     if inspect.isclass(value):
         return f"class {name}"
     signature = inspect.signature(value)
-    shown, starred = [], False
-    for each in signature.parameters.values():
-        if each.kind is each.VAR_POSITIONAL:
-            starred = True
-        elif each.kind is each.KEYWORD_ONLY and not starred:
-            shown.append("*")
-            starred = True
-        shown.append(_parameter(each))
-    back = "" if signature.return_annotation is signature.empty else f" -> {_named(signature.return_annotation)}"
-    line = f"{name}({', '.join(shown)}){back}"
-    if len(line) <= WIDTH:
-        return line
-    return "\n".join([f"{name}(", *(f"    {each}," for each in shown), f"){back}"])
-
-
-def _parameter(each: inspect.Parameter) -> str:
-    stars = "*" if each.kind is each.VAR_POSITIONAL else "**" if each.kind is each.VAR_KEYWORD else ""
-    kind = "" if each.annotation is each.empty else f": {_named(each.annotation)}"
-    if each.default is each.empty:
-        return f"{stars}{each.name}{kind}"
-    return f"{stars}{each.name}{kind}{' = ' if kind else '='}{each.default!r}"
+    empty = signature.empty
+    parameters = [
+        each if each.annotation is empty else each.replace(annotation=_Bare(_named(each.annotation)))
+        for each in signature.parameters.values()
+    ]
+    back = empty if signature.return_annotation is empty else _Bare(_named(signature.return_annotation))
+    line = f"{name}{signature.replace(parameters=parameters, return_annotation=back)}"
+    line = re.sub(r"(?<!,) ", "\xa0", line)  # folded behind commas alone
+    folded = textwrap.fill(line, WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    return folded.replace("\xa0", " ")
 
 
 def _named(annotation: Any) -> str:
