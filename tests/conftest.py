@@ -56,9 +56,6 @@ _numbers = itertools.count(1)
 _unmarked: dict[str, float] = {}
 
 
-# The session and its servers
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let `--update-golden` write the expected prompts of tests/golden anew."""
     parser.addoption("--update-golden", action="store_true", help="write tests/golden/*/expected.json anew")
@@ -115,9 +112,6 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         config.stash[SESSION].stop()
 
 
-# Which test runs on which engine
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that asks for `engine_name` or `server_name` once per engine."""
     session = metafunc.config.stash[SESSION]
@@ -168,9 +162,6 @@ def engine_name(request: pytest.FixtureRequest) -> str:
 def server_name(request: pytest.FixtureRequest) -> str:
     """One server after the other."""
     return str(request.param)
-
-
-# Databases
 
 
 @pytest.fixture(autouse=True)
@@ -259,9 +250,6 @@ def make_server() -> Iterator[Callable[..., Server]]:
     yield make
     for server in started:
         server.stop()
-
-
-# Fixtures built on the library itself (an open, migrated database as `db`) follow here.
 
 
 # Slow tests

@@ -36,63 +36,13 @@ pumped = st.builds(
 )
 pasted = st.lists(_pieces, max_size=40).map("".join)
 
-keys = st.sampled_from(
-    [
-        "a",
-        "text",
-        "content",
-        "kind",
-        "tags",
-        "items",
-        "entries",
-        "key",
-        "keys",
-        "comment",
-        "uid",
-        "memory",
-        "memories",
-        "results",
-        "metadata",
-        "id",
-        "date",
-        "message_id",
-        "from_user",
-        "chat",
-        "type",
-        "title",
-        "summary",
-        "name",
-        "arguments",
-        "function",
-        "tool_calls",
-        "mes",
-        "send_date",
-        "is_user",
-        "extra",
-        "swipes",
-        "timestamp",
-        "speaker",
-        "conversation",
-        "role",
-        "start",
-        "end",
-        "duration",
-        "action",
-        "payload",
-        "recap",
-        "open",
-        "developments",
-        "facts",
-        "source_ids",
-        "score",
-        "importance",
-        "conf_uid",
-        "data",
-        "spec",
-        "character_book",
-        "extensions",
-    ]
-) | st.text(max_size=4)
+_KEYS = (
+    "a text content kind tags items entries key keys comment uid memory memories results metadata id date "
+    "message_id from_user chat type title summary name arguments function tool_calls mes send_date is_user extra "
+    "swipes timestamp speaker conversation role start end duration action payload recap open developments facts "
+    "source_ids score importance conf_uid data spec character_book extensions"
+)
+keys = st.sampled_from(_KEYS.split()) | st.text(max_size=4)
 numbers = st.one_of(
     st.integers(-3, 12),
     st.integers(),
@@ -191,14 +141,7 @@ _header = st.fixed_dictionaries(
 )
 _line = st.fixed_dictionaries(
     {"name": leaves, "mes": leaves, "send_date": leaves},
-    optional={
-        "is_user": leaves,
-        "is_system": leaves,
-        "extra": plain,
-        "swipes": plain,
-        "swipe_info": plain,
-        "swipe_id": leaves,
-    },
+    optional=dict.fromkeys(("is_user", "is_system", "extra", "swipes", "swipe_info", "swipe_id"), plain),
 )
 tavern = spoilt(
     st.builds(lambda head, rest: "\n".join(map(_dumped, [head, *rest])), _header, st.lists(_line, max_size=4))
@@ -248,45 +191,27 @@ _markdown_parts = (
     "<!-- id: 99999999999999999999999 -->", "```", "~~~", "---", "\ufeff# x", "###### y", "#hash", "    code", "\\# z", "- [ ] t", "| a | b |",
 )  # fmt: skip
 markdown_texts = spoilt(st.lists(st.sampled_from(_markdown_parts) | pasted, max_size=10).map("\n".join))
-_wrapped = st.sampled_from(
-    (
-        "{}",
-        "```json\n{}\n```",
-        "```\n{}",
-        "Sure! {} Anything else?",
-        "<think>{}</think>{}",
-        "<tool_call>{}</tool_call>",
-        "&#123;{}",
-        "{0}{0}",
-    )
+_WRAPPED = (
+    "{}",
+    "```json\n{}\n```",
+    "```\n{}",
+    "Sure! {} Anything else?",
+    "<think>{}</think>{}",
+    "<tool_call>{}</tool_call>",
 )
+_wrapped = st.sampled_from((*_WRAPPED, "&#123;{}", "{0}{0}"))
 reply_texts = spoilt(
     st.builds(lambda form, body: form.replace("{0}", body).replace("{}", body), _wrapped, json_texts | pasted)
 )
-urls = spoilt(
-    st.sampled_from(
-        [
-            "sqlite://",
-            "sqlite:///x.db",
-            "mysql://u:p@h:3306/n",
-            "mysql://u:p%40@h/n?tls=on",
-            "mysql+pymysql://u@/n?unix_socket=/x",
-            "postgres://x",
-        ]
-    )
+_URLS = "sqlite:///x.db mysql://u:p@h:3306/n mysql://u:p%40@h/n?tls=on mysql+pymysql://u@/n?unix_socket=/x postgres://x"
+urls = spoilt(st.sampled_from(_URLS.split()))
+_TIMES = (
+    "2026-03-10T12:00:00Z",
+    "June 19, 2023 4:13pm",
+    "2023-6-19 @16h 13m 25s 120ms",
+    "PT5M",
+    "1772366400",
+    "Europe/Rome",
 )
-time_texts = spoilt(
-    st.sampled_from(
-        [
-            "2026-03-10T12:00:00Z",
-            "2026-03-10",
-            "June 19, 2023 4:13pm",
-            "2023-6-19 @16h 13m 25s 120ms",
-            "last 3 days",
-            "PT5M",
-            "1772366400",
-            "Europe/Rome",
-        ]
-    )
-)
+time_texts = spoilt(st.sampled_from(_TIMES))
 texts = st.one_of(pasted, pumped, json_texts)

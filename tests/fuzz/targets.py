@@ -20,8 +20,7 @@ from core.config import load
 from core.config.flags import FLAGS
 from core.config.levels import known_flag
 from core.context import context, incoming, lines, live
-from core.conversations import memory_files as markdown_files
-from core.conversations import memory_tool
+from core.conversations import memory_files, memory_tool
 from core.conversations import rules_summaries as summaries
 from core.database import connections as connecting
 from core.database import rows
@@ -40,17 +39,7 @@ from core.stories import model_calls, rules_recaps, rules_running, rules_scenes
 from core.tags import rules as tags
 from core.templates.render import Renderer, TemplateError
 from core.templates.words import load_phrases, refused_patterns
-from core.text import (
-    extracts,
-    hits,
-    languages,
-    question_words,
-    replies,
-    sizes,
-    strict_json,
-    times,
-    words,
-)
+from core.text import extracts, hits, languages, question_words, replies, sizes, strict_json, times, words
 from core.text import folding as text
 from core.text import remember_phrases as remember
 from core.transfer import fields as transfer_fields
@@ -61,6 +50,8 @@ from core.transfer.items.formats import read_items
 from core.upkeep import check as checking
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+IMPORTED = item_rows.ItemDefaults(Scope(), "fact", NOW, 3600)
+PARTS = ("context", "input", "instructions", "actions")
 SPEECH = ("en", "de", "es", "ja", "zh", "ru", "ar", "th")
 
 
@@ -95,14 +86,6 @@ def _vocabulary() -> Vocabulary:
     return Vocabulary(dict.fromkeys(("cat", "rome", "homework", "数学", "new york", "😀"), 1), {"kitty": "cat"})
 
 
-def _patterns() -> tuple[str, ...]:
-    made: tuple[str, ...] = _known()[1]
-    return made
-
-
-# Parsers of one text
-
-
 def _question(value: str) -> object:
     return question.read_question(value, now=NOW, zone=UTC, speaker_names=("Ann", "Bob Lee"), languages=SPEECH)
 
@@ -116,21 +99,11 @@ def _remember(value: str) -> object:
     return remember.read_statements(value, [phrases]), remember.should_remember(value, value, [phrases])
 
 
-def _tool_calls(value: str) -> object:
-    return memory_tool.parse_tool_call(value)
-
-
-def _markdown(value: str) -> object:
-    sections, bullets = markdown_files.read_sections(value), markdown_files.read_bullets(value)
-    return sections, bullets
-
-
 def _items(value: str) -> object:
-    reading = item_rows.ItemDefaults(Scope(), "fact", NOW, 3600)
     found: list[object] = []
     for row in read_items(value.encode("utf-8", "surrogatepass")).rows:
         try:
-            found.append(item_rows.read_item(row.value, reading))
+            found.append(item_rows.read_item(row.value, IMPORTED))
         except (CoreError, RefusedError) as error:
             found.append(str(error))
     return found
@@ -178,17 +151,13 @@ def _texts(value: str) -> object:
     )  # fmt: skip
 
 
-def _grants(value: str) -> object:
-    return checking.check_rights([value], "my_db", "app@%"), checking.product_of(value)
-
-
 def _scene_answer(value: Any) -> object:
     return rules_scenes.read_break(value, rules_scenes.BreakLimits(20, 3, 2), {1, 2})
 
 
 def _secondary(value: str) -> object:
     """Replies that carry something of a known shape."""
-    patterns = _patterns()
+    patterns: tuple[str, ...] = _known()[1]
     return (
         replies.read_object(value, ("title", "summary")),
         replies.strip_thoughts(value),
@@ -202,8 +171,8 @@ def _secondary(value: str) -> object:
 TEXT_TARGETS: tuple[Target, ...] = (
     Target("texts", _texts),
     Target("replies", _secondary),
-    Target("tool calls", _tool_calls),
-    Target("Markdown files", _markdown),
+    Target("tool calls", memory_tool.parse_tool_call),
+    Target("Markdown files", lambda value: (memory_files.read_sections(value), memory_files.read_bullets(value))),
     Target("tags of a text", _extract_tags),
     Target("questions", _question),
     Target("requests to remember", _remember),
@@ -219,14 +188,13 @@ TEXT_TARGETS: tuple[Target, ...] = (
     Target("JSON templates", _template("json"), (TemplateError,)),
     Target("dates", lambda value: (times.read_time(value), times.zone(value), transfer_fields.read_time(value))),
     Target("connection strings", connecting.parse_url),
-    Target("what servers say", _grants),
+    Target(
+        "what servers say", lambda value: (checking.check_rights([value], "db", "app@%"), checking.product_of(value))
+    ),
     Target("running recaps", model_calls.read_text),
     Target("answers", lambda value: rules_answer.parse_answer(value, {"actions": {"message_web": {}}})),
     Target("scene answers", _scene_answer),
 )
-
-
-# Parsers of any value
 
 
 def _flags(value: Any) -> object:
@@ -244,7 +212,8 @@ def _incoming(value: Any) -> object:
 
 def _filled(value: Any) -> object:
     """A message that can be read, every optional part of it something else."""
-    names = (
+    names = [
+        "chat_id",
         "text",
         "from_user",
         "chat",
@@ -254,8 +223,8 @@ def _filled(value: Any) -> object:
         "is_private",
         "server_id",
         "thread_id",
-    )
-    given = {"message_id": 1, "date": NOW, "chat_id": value, "interface": "x", **dict.fromkeys(names, value)}
+    ]
+    given = {"message_id": 1, "date": NOW, "interface": "x", **dict.fromkeys(names.split(), value)}
     return _incoming(given)
 
 
@@ -286,28 +255,8 @@ def _chat_line(value: Any) -> object:
     return found, chat_messages.read_message(scope, value, value, now=NOW)
 
 
-def _row(value: Any) -> object:
-    return item_rows.read_item(value, item_rows.ItemDefaults(Scope(), "fact", NOW, 3600))
-
-
-def _recap_keys(value: Any) -> object:
-    return [rules_recaps.read_value(key, value) for key in rules_recaps.KINDS]
-
-
 def _turn(value: Any) -> object:
     return short_term_turn.read_turn(value, value, {"messages": value, "user": value} if value else {})
-
-
-def _prompt(value: Any) -> object:
-    return messages.to_messages({"context": value, "input": value, "instructions": value, "actions": value})
-
-
-def _any_time(value: Any) -> object:
-    return times.read_time(value), times.local_time(NOW, value), hits.iso_time(value)
-
-
-def _scope(value: Any) -> object:
-    return Scope(persona=value, conversation=value, participant=value, server=value)
 
 
 VALUE_TARGETS: tuple[Target, ...] = (
@@ -322,10 +271,12 @@ VALUE_TARGETS: tuple[Target, ...] = (
     Target("limits", arguments.read_limit),
     Target("search times", lambda value: arguments.read_time(value, "since"), _ARGUMENT),
     Target("exclusions", arguments.read_exclude, _ARGUMENT),
-    Target("times", _any_time),
+    Target("times", lambda value: (times.read_time(value), times.local_time(NOW, value), hits.iso_time(value))),
     Target("native tool calls", memory_tool.parse_tool_call, _ARGUMENT),
     Target("hits of a host", context.read_hits),
-    Target("recap values", _recap_keys, _ARGUMENT),
+    Target(
+        "recap values", lambda value: [rules_recaps.read_value(key, value) for key in rules_recaps.KINDS], _ARGUMENT
+    ),
     Target("running recap data", lambda value: rules_running.read_scenes({"scenes": value})),
     Target(
         "answers about scenes", lambda value: rules_scenes.read_break(value, rules_scenes.BreakLimits(20, 3, 2), {1})
@@ -333,13 +284,13 @@ VALUE_TARGETS: tuple[Target, ...] = (
     Target("memory items", _memory, _ARGUMENT),
     Target("parts of memory items", _one_memory),
     Target("chat lines", _chat_line),
-    Target("rows of an import", _row, (CoreError, RefusedError)),
+    Target("rows of an import", lambda value: item_rows.read_item(value, IMPORTED), (CoreError, RefusedError)),
     Target("turns", _turn, _ARGUMENT),
     Target("strict JSON", strict_json.make_strict),
     Target("sizes", lambda value: sizes.size({"a": strict_json.make_strict(value)[0]})),
-    Target("prompts as messages", _prompt, _ARGUMENT),
+    Target("prompts as messages", lambda value: messages.to_messages(dict.fromkeys(PARTS, value)), _ARGUMENT),
     Target("stored values", lambda value: (rows.read_json(value), rows.read_list(value), rows.read_object(value))),
-    Target("scopes", _scope),
+    Target("scopes", lambda value: Scope(persona=value, conversation=value, participant=value, server=value)),
     Target("relationship changes", lambda value: relationships.read_delta(value, "affinity"), _ARGUMENT),
     Target("conversation messages", lambda value: summaries.read_messages(value, "tg/1"), _ARGUMENT),
 )

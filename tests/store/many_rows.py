@@ -14,8 +14,6 @@ from core.index.packing import pack_entries
 ROWS, FEWER = 100_000, 20_000
 LARGE = {"chat_history_cache", "memories"}
 
-# Rows
-
 _ALONE = (
     (
         "audiences (audience_id, persona_id, kind, server_id, ref) VALUES (1, 'p1', 'persona', '', ''), "

@@ -56,9 +56,6 @@ def _careless(connection: Any, record: Any) -> None:
     connection.execute("PRAGMA synchronous = OFF")
 
 
-# Rows
-
-
 def ago(**by: float) -> datetime:
     """Return a time before NOW."""
     return NOW - timedelta(**by)
@@ -109,9 +106,6 @@ def entered(db: Database, scope: Scope, content: str, at: datetime = NOW, **more
     stored = diary.insert_entry(db, scope, entry, privacy_default="none", row_id=db.ids.one())
     assert stored is not None
     return stored[0]
-
-
-# Searching
 
 
 def places(hits: Iterable[Mapping[str, Any]]) -> list[Place]:
@@ -167,9 +161,6 @@ def ranked(db: Database, scope: Scope, **arguments: Any) -> list[int]:
     """Return the ids of the hits, the best first."""
     report = explain(db, scope, **arguments)[1]
     return [one["id"] for one in sorted(report["hits"], key=lambda one: one["rank"])]
-
-
-# The oracle
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,6 @@ def at(seconds: float) -> Any:
     return NOW + timedelta(seconds=seconds)
 
 
-# Saving
-
-
 def load(db: Database, scope: Scope, path: str, limit: Any = None, **more: Any) -> Any:
     return load_chat_history(path, limit, db=db, settings=DEFAULTS, scope=scope, **more)
 
@@ -276,9 +273,6 @@ def test_f3_metadata_cannot_name_another_persona(db: Database, scope: Scope) -> 
     assert load(db, scope, "tg/1")[0]["metadata"] == {"persona_id": "other", "audience_id": 1}
 
 
-# Many
-
-
 # Reading
 
 
@@ -339,9 +333,6 @@ def test_p44_stats(db: Database, scope: Scope) -> None:
         save(db, scope, f"tg/{n % 2}", f"text {n}", timestamp=at(n))
     stats = get_cache_stats(db=db, settings=DEFAULTS, scope=scope)
     assert list(stats.values()) == [3, 2, "2026-03-10T12:00:00+00:00", "2026-03-10T12:00:02+00:00", 10]
-
-
-# Changing
 
 
 def test_p45_an_edited_message_is_found_by_its_new_words(db: Database, scope: Scope) -> None:

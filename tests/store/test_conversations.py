@@ -65,9 +65,6 @@ def consistent(db: Database, scope: Scope) -> None:
     assert index_differences(db, scope.persona) == []
 
 
-# Known from the first message on
-
-
 def test_d7_a_conversation_and_its_thread(db: Database, scope: Scope) -> None:
     for _ in range(2):
         save(db, replace(scope, server="s1"), "telegram_bot/42", "in the group", title="Our group")
@@ -87,9 +84,6 @@ def test_d7_the_newest_message_counts_whatever_comes_in_which_order(db: Database
     for hour in (10, 12, 11):
         save_chat_message("tg/1", f"at {hour}", sender_id="7", timestamp=f"2026-03-10T{hour}:00Z", db=db, scope=scope)
     assert rows_of(db, conversations, scope.persona)[0].last_message_at.hour == 12
-
-
-# Private by itself
 
 
 @pytest.mark.parametrize(
@@ -187,9 +181,6 @@ def test_f17_set_conversation_privacy_moves_all_and_counts(db: Database, scope: 
     assert unknown == dict.fromkeys(moved, 0)
     with pytest.raises(MessageError, match="'secret'"):
         turn("secret")
-
-
-# One person, several identities
 
 
 def test_f6_d8_linked_they_meet_unlinked_they_part(db: Database, scope: Scope) -> None:

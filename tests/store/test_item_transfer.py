@@ -72,9 +72,6 @@ def _some(db: Database, scope: Scope) -> None:
     insert_memory("same", "synth", "chat", [], kind="saved", timestamp="2021-01-01", **shared)
 
 
-# Out and in
-
-
 @pytest.mark.parametrize("fmt", ["json", "jsonl"])
 def test_l37_export_import_export_gives_equal_items_but_for_ids(db: Database, fmt: Any) -> None:
     """Oldest first, every field, equal texts too; in another persona with the same conversation and participant."""
@@ -154,9 +151,6 @@ def test_l37_what_is_not_read_is_not_exported(db: Database) -> None:
     assert _items(db, scope)[0]["timestamp"] == ""
     page = transfer.export_items(db=db, settings=DEFAULTS, scope=scope, limit=1)
     assert "".join(page) and [i["text"] for i in _items(db, scope, after=page.next_after)] == ["b"]
-
-
-# In
 
 
 def test_l38_texts_and_objects_blank_and_unknown_kinds(db: Database) -> None:
@@ -333,9 +327,6 @@ def test_l40_two_imports_of_one_file_at_once_store_it_once(db: Database) -> None
         done = list(pool.map(lambda _: _import(db, scope, given), range(2)))
     assert sum(each.imported for each in done) == count(db, schema.memories, scope.persona) == 1200
     assert sum(each.duplicates for each in done) == 1200
-
-
-# What others wrote
 
 
 def test_l41_a_character_book(db: Database) -> None:

@@ -71,9 +71,6 @@ def test_s43_one_that_failed_for_good_fails_what_depends_on_it(queue: Queue, mon
     assert queue.effects == {"effect d": 1, TOTAL: 1}
 
 
-# S44: cancelling
-
-
 def test_s44_cancel_works_at_once_on_what_waits(queue: Queue) -> None:
     """Texts that were handed in are emptied, ids stay; what has ended cannot be cancelled."""
     pending = queue.add("a", metadata={"texts": ["secret xylofant"], "row": 7})
@@ -109,9 +106,6 @@ def test_s44_the_result_of_a_running_one_is_dropped(queue: Queue) -> None:
     later = queue.add("later")
     assert queue.done(queue.run_pending()) == [later], "what is queued afterwards is done"
     assert len(other.run_pending()) == 1 and other.effects == {"effect b": 1, TOTAL: 1}
-
-
-# S46: tries
 
 
 def test_s46_a_failed_try_waits_longer_each_time(queue: Queue) -> None:
@@ -177,9 +171,6 @@ def test_s46_the_reason_kept_says_what_went_wrong_below(queue: Queue) -> None:
         assert [each.error for each in queue.run_pending()] == ["ModelError: error (ConnectError)"]
 
 
-# S47: where an operation acts, and what is asked for
-
-
 def test_s47_an_operation_acts_only_on_the_conversation_it_was_queued_for(queue: Queue) -> None:
     """Of chat A run while B is open: the handler, and every door it calls, is in A."""
     seen: list[Scope] = []
@@ -229,9 +220,6 @@ def test_d22_once_puts_in_what_is_not_waiting_already(queue: Queue) -> None:
     jobs_claiming.put_off(db, claimed, "x", NOW)
     queue.cancel([second])
     assert put() is None, "one that waits for its next try has not begun"
-
-
-# Listing and pruning
 
 
 def test_d22_lists_and_counts_show_what_is_there(queue: Queue) -> None:

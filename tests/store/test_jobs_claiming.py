@@ -26,9 +26,6 @@ pytestmark = pytest.mark.dialects
 DEFAULTS = Settings()
 
 
-# S45: claims and leases
-
-
 def test_s45_one_of_two_workers_gets_an_operation(queue: Queue) -> None:
     """One UPDATE changes a row, the other none, whatever both had seen before (D22)."""
     only = queue.add("a")

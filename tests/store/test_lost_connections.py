@@ -107,9 +107,6 @@ def test_f52_idle_connections_lost_between_calls_are_not_noticed(db: Database, s
     assert save(db, scope, "tg/1", "after").stored
 
 
-# Lost commits
-
-
 @pytest.fixture
 def relayed(db: Database) -> Iterator[tuple[Database, Relay]]:
     """The same database by way of a relay that can lose a commit."""

@@ -36,9 +36,6 @@ def insert(db: Database, scope: Scope, content: Any, **fields: Any) -> Any:
     return memories.insert(db, scope, made, privacy_default="none")
 
 
-# silently_record_memory
-
-
 def test_t48_all_columns_as_named(db: Database, scope: Scope) -> None:
     result = record(db, scope, "I like tea 🍵", "So do I.")
     row = rows_of(db, table, scope.persona)[0]
@@ -136,9 +133,6 @@ def test_f54_a_read_only_database_names_number_and_remedy(migrated_url: str, tmp
     own.close()
 
 
-# insert
-
-
 def test_t49_a_megabyte_with_emoji_reads_back_equal(db: Database, scope: Scope) -> None:
     text = "🍵 tea, " * 131_072
     result = insert(db, scope, text, author="ann", tags=None, timestamp="2026-01-01T00:00:00Z", metadata={"a": "é😀"})
@@ -171,9 +165,6 @@ def test_t3_a_tag_too_long_is_left_out_and_counted(db: Database, scope: Scope) -
     result = insert(db, scope, "hello", tags=["a" * 300])
     assert (result.stored, result.dropped_tags) == (True, 1)
     assert rows_of(db, table, scope.persona)[0].tags == "[]"
-
-
-# Quarantine
 
 
 def test_f36_a_screen_that_fails_flags(db: Database, scope: Scope) -> None:

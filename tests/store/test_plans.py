@@ -44,9 +44,6 @@ def db(migrated_url: str) -> Iterator[Database]:
     made.close()
 
 
-# Plans
-
-
 class Access(NamedTuple):
     """How one table is read in a plan."""
 

@@ -44,9 +44,6 @@ class Untouchable:
         raise AssertionError(f"the database was asked for {name}")
 
 
-# What is asked
-
-
 def test_t16_arguments_are_given_by_keyword() -> None:
     """A list in first place could be tags or keywords."""
     with pytest.raises(TypeError):
@@ -104,9 +101,6 @@ def test_t19_the_chat_is_searched_only_when_asked_for(db: Database, scope: Scope
         found = find(db, scope, keywords=["tofu", "!"], tags=["food"], ranking=ranking, include_chat=False)
     assert {hit["source"] for hit in found} == {"memories", "ai_diary"}
     assert statements and not any("chat_history_cache" in statement for statement in statements)
-
-
-# What comes back
 
 
 def test_t33_a_hit_has_exactly_these_keys(db: Database, scope: Scope) -> None:
@@ -214,9 +208,6 @@ def test_t38_since_is_included_until_is_not(db: Database, scope: Scope, ranking:
     assert set(ids(find(db, scope, until=day, **wanted))) == {before}
     assert set(ids(find(db, scope, since="2026-03-01", until="2026-03-01T00:00:00.000001Z", **wanted))) == {at, told}
     assert matched(db, scope, tags=["tofu"], keywords=["%", "tofu"], since=day, until=day) == []
-
-
-# Failing sources
 
 
 @contextmanager

@@ -82,9 +82,6 @@ def said(entry: Any) -> list[str]:
     return [message["content"] for message in entry["messages"]]
 
 
-# After a turn
-
-
 def test_m1_a_turn_is_not_failed_by_the_store(tmp_path: Any) -> None:
     """The answer has been given: whatever happens here, the host goes on."""
     gone = Database(f"sqlite:///{tmp_path}/no-tables.db", clock=Clock())
@@ -232,9 +229,6 @@ def test_m11_eight_threads_lose_nothing(world: World) -> None:
     assert len(world.rows()) == 2 and len(rows_of(world.db, conversations, world.scope.persona)) == 1
 
 
-# Expiry and the memory of the process
-
-
 def test_m13_expired_entries_are_not_read_and_go_with_the_next_turn(world: World) -> None:
     for n in range(3):
         world.turn(f"u{n}", f"dm{n}", "DM")
@@ -255,9 +249,6 @@ def test_m12_what_has_expired_does_not_come_back_with_a_new_summary(world: World
     world.summary("new")
     (entry,) = world.of_user()
     assert (entry["summary"], entry["messages"]) == ("new", [])
-
-
-# Reading
 
 
 def test_m16_other_channels_newest_first(world: World) -> None:
@@ -358,9 +349,6 @@ def test_m18_a_named_thread_follows_its_channel(world: World) -> None:
     assert [each["channel"] for each in world.context(channel="tg/late")] == ["tg/late"]
 
 
-# The summary
-
-
 def test_m22_the_summary_is_cut_and_dated(world: World) -> None:
     world.turn()
     world.clock.forward(minutes=1)
@@ -408,9 +396,6 @@ def test_m24_m25_what_is_no_summary(world: World) -> None:
     assert world.summary("z" * 300).stored
     with pytest.raises(MessageError):
         world.summary("ok", said=7)
-
-
-# Clearing and privacy
 
 
 def test_m27_clearing_counts_what_is_gone(world: World) -> None:
@@ -524,9 +509,6 @@ def test_m28_who_turns_private_waits_for_a_turn_under_way(world: World, monkeypa
     turn.join()
     private.join()
     assert world.rows() == []
-
-
-# What a host says and asks itself
 
 
 class Level(Enum):

@@ -37,9 +37,6 @@ def save(db: Database, scope: Scope, path: str, text: str, **fields: Any) -> Any
     )
 
 
-# Many at once
-
-
 WRITERS, EACH = 3, 20
 _WORK = f"""
 import sys, threading
@@ -104,9 +101,6 @@ def _tags_of(db: Database, persona: str) -> Iterator[list[str]]:
     for table, column in ((schema.memories, "tags"), (schema.ai_diary, "context_tags")):
         for row in rows_of(db, table, persona):
             yield json.loads(getattr(row, column))
-
-
-# Deadlock and lock wait
 
 
 def _two_people(db: Database, persona: str) -> None:

@@ -22,9 +22,6 @@ SWITCHES = [name for name, declared in FLAGS.items() if isinstance(declared.kind
 CHOICES = [name for name, declared in FLAGS.items() if isinstance(declared.kind, Choice)]
 
 
-# Values
-
-
 @pytest.mark.parametrize("name", NUMBERS)
 def test_g18_numbers_are_taken_within_their_range_and_refused_outside(name: str) -> None:
     kind: Any = FLAGS[name].kind

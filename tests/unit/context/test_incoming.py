@@ -212,9 +212,6 @@ def test_p2_get_reads_keys_of_mappings_and_attributes_of_objects() -> None:
     assert get({"a": None, "b": 0}, "a", "b") == 0
 
 
-# what a message carries beside its text
-
-
 def facts(image_data: Any = None, attachments: Any = None, **fields: Any) -> dict[str, Any]:
     facts = input_facts(read(**fields).raw, image_data, attachments)
     return {name: value for name, value in facts.items() if value}
@@ -241,9 +238,6 @@ def test_p10_five_replies(reply: Any, shown: tuple[str, ...]) -> None:
     assert facts(reply_to_message="see\x00 you", voice={"duration": 3}) == {
         "input_source": "voice", "reply_message_id": {"text": "see you"},
     }  # fmt: skip
-
-
-# local time
 
 
 def test_p12_the_examples() -> None:

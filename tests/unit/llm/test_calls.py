@@ -152,9 +152,6 @@ def test_g21_no_answer_in_time_is_a_failure() -> None:
     assert time.perf_counter() - began < 2.5
 
 
-# Which model
-
-
 def test_g4_the_model_passed_goes_before_that_of_the_process_and_that_before_the_server() -> None:
     known = Settings(llm_base_url="http://127.0.0.1:1/v1", llm_model="small")
     mine, ours = (lambda messages: "mine"), (lambda messages: "ours")

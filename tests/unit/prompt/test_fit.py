@@ -65,9 +65,6 @@ def test_p53_items_are_added_in_the_order_of_what_they_are_worth() -> None:
     assert order(10) == "c2 m1 m2 r1 w0 m0 c1 c0 r0 w1"
 
 
-# P53, P59: a long item
-
-
 def long_line_prompt() -> dict[str, Any]:
     hits = [{"source": "memories", "id": n, "snippet": f"memory {n} " + "y" * 60} for n in range(10)]
     lines = [f'[2026-03-10 12:0{n}] Ann: "short line {n}"' for n in range(8)]

@@ -40,9 +40,6 @@ def entry(channel: str, minutes: float = 0, user: str = "u1", **more: Any) -> En
     return Entry(more.pop("id", 1), user, channel, NOW - minutes * MINUTE, **more)
 
 
-# M3 to M5: the slice
-
-
 def test_m3_system_lines_take_a_place_of_the_ten_that_are_looked_at() -> None:
     messages: list[Any] = said(*(f"m{n}" for n in range(12)))
     for at in (3, 6, 9):
@@ -129,18 +126,12 @@ def test_f70_an_id_that_cannot_be_one_is_refused() -> None:
         read_answers([{"text": "a", "persona_id": "x" * 65}])
 
 
-# M7
-
-
 def test_m7_keys_in_text_form() -> None:
     assert build_key("u1", "c") == "shortterm:user:u1:c"
     assert build_key("u1", "c", "0") == "shortterm:user:u1:c:0"
     assert build_key("s%1", "c", "a:b") == "shortterm:user:s%251:c:a%3Ab"
     assert build_key("a:b", "c") == "shortterm:user:a%3Ab:c"
     assert build_key("a", "b:c") == "shortterm:user:a:b%3Ac"
-
-
-# M12, M20
 
 
 @pytest.mark.parametrize(
@@ -182,9 +173,6 @@ def test_m12_a_time_that_cannot_be_read_is_too_old() -> None:
 )
 def test_m20_ages_in_words(seconds: float, words: str) -> None:
     assert describe_age(NOW - timedelta(seconds=seconds), NOW) == words
-
-
-# M17, M19, M21
 
 
 def test_m17_a_channel_of_two_users_appears_once() -> None:

@@ -15,9 +15,6 @@ def _rows(content: str | bytes, syntax: Any = None) -> list[Row]:
     return read_items(content.encode() if isinstance(content, str) else content, syntax).rows
 
 
-# Which file it is
-
-
 @pytest.mark.parametrize(
     ("content", "told"),
     [
@@ -64,9 +61,6 @@ def test_f76_where_a_file_is_no_file(tmp_path: Path) -> None:
         _rows(b"\x1f\x8b\x08\x00")
     with pytest.raises(TransferError, match="larger than"):
         _rows(b'{"items": ["' + b"a" * 21 * 1024**2 + b'"]}')
-
-
-# What is refused
 
 
 @pytest.mark.parametrize(
