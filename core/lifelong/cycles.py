@@ -252,11 +252,7 @@ def run(
             if prune or call.settings.prune_by_itself:
                 outcome += _guarded(_prune, call)
             outcome += _guarded(consolidation.deepen, call, model)
-        try:
-            _record_run(call, "cycle" if shallow else "deep", reason, outcome, started_at)
-        except StoreError as error:
-            logs.warning("cycle_not_recorded", source=error.source, number=error.number)
-            outcome += Outcome(reasons=(type(error).__name__,))
+        outcome += _guarded(_record_run, call, "cycle" if shallow else "deep", reason, outcome, started_at)
         counts = len(outcome.ids), outcome.pruned, outcome.merged, outcome.conversations
         return CycleResult(*counts, outcome.reason, deep)
     finally:
@@ -295,7 +291,7 @@ def _prune(call: Call) -> Outcome:
 
 
 @retry_duplicates
-def _record_run(call: Call, kind: str, reason: str, outcome: Outcome, started_at: datetime) -> None:
+def _record_run(call: Call, kind: str, reason: str, outcome: Outcome, started_at: datetime) -> Outcome:
     db, persona, key = call.db, call.persona, call.scope.conversation
 
     def work(connection: Connection) -> None:
@@ -303,6 +299,7 @@ def _record_run(call: Call, kind: str, reason: str, outcome: Outcome, started_at
 
     # Where the answer to the commit is lost, the run is recorded or not: nothing depends on it.
     db.transaction(work, source="consolidation_runs", confirm=lambda _: None)
+    return Outcome()
 
 
 # Queueing

@@ -81,11 +81,9 @@ def add_facts_with_meta(
     """Store facts as memory items, each once, and return how many were new.
 
     Args:
-        entries: texts, or mappings with `text` and any of kind, tier, importance (0 to 1; beyond that the nearest),
-            tags, emotion, timestamp, expires_at, pinned, provenance, source_message_ids; other keys are kept in
-            metadata. Blank ones are left out. At most 10,000.
-        conf_uid: the persona; the scope's by default.
-        history_uid: the conversation; the scope's by default. It decides who sees the items.
+        entries: texts, or mappings with `text` and any of kind, tier, importance (0 to 1), tags, emotion, timestamp,
+            expires_at, pinned, provenance, source_message_ids; other keys are kept in metadata. At most 10,000.
+        conf_uid, history_uid: persona and conversation; the scope's by default.
         default_kind: kind of entries that name none.
         message_id: the message it stands on, by the platform's id in the scope's conversation or by the row id that
             saving it returned; changed or deleted, it takes this along.
@@ -107,7 +105,6 @@ def add_facts_with_meta(
     >>> [(item["text"], item["importance"]) for item in search_items("rome", db=db)["items"]]
     [('Ann lives in Rome', 0.9)]
     """
-    # 1. what is to be stored
     call = open_persona_call(db, settings, scope, conf_uid, history_uid)
     new = _read_entries(call, entries, default_kind, screen)
     if not new:
@@ -115,7 +112,6 @@ def add_facts_with_meta(
     if message_id is not None:
         named = table_sources.find_sources(call.db, call.scope, message_id)
         new = [replace(m, source_message_ids=table_sources.join_sources(m.source_message_ids, named)) for m in new]
-    # 2. each once, those that privacy allows
     return _store(call, new)
 
 
@@ -205,15 +201,12 @@ def search_items(
 
     Args:
         q: words; each must stand somewhere in the text, folded. Blank lists.
-        kinds: only these kinds.
-        tier: session or long_term.
+        kinds, tier, conversation: only items of these kinds, of tier session or long_term, of this conversation.
         conf_uid: the persona; the scope's by default.
-        conversation: only items of this conversation.
         min_importance: 0 to 1.
         since, until: the earliest and latest time, both included.
         tags: all of these.
-        limit: items of the page, 1 to 500.
-        offset: items passed over.
+        limit, offset: items of the page, 1 to 500, and those passed over.
         participant: only items of this person, by key `interface/id`; of one of several.
         archived: those that were deleted, pruned or replaced, instead of those that hold.
         operator: all audiences of the persona, whatever the scope sees.
@@ -307,13 +300,8 @@ def get_item(
         conf_uid: the persona; the scope's by default.
         operator: of all audiences of the persona, whatever the scope sees.
 
-    Returns:
-        Its text, kind, tier, tags, times and where it is from.
-
     Raises:
         ItemNotFoundError: there is none the scope may see.
-        MessageError: no id.
-        StoreReadError: nothing could be read.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, get_item
@@ -340,18 +328,9 @@ def get_item_history(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ItemVersion]:
-    """Return every text an item has had, the first one first, the present one last.
+    """Return every text an item has had, the first one first; arguments and errors are those of `get_item`.
 
-    Args:
-        id, conf_uid, operator: as for `get_item`.
-
-    Returns:
-        One entry at least: of the present text `until`, `reason` and `changed_by` are blank.
-
-    Raises:
-        ItemNotFoundError: there is no such item.
-        MessageError: no id.
-        StoreReadError: nothing could be read.
+    The present text is the last: its `until`, `reason` and `changed_by` are blank.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, edit_item, get_item_history

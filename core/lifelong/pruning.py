@@ -18,12 +18,8 @@ PROTECTED_IMPORTANCE = 0.7
 
 
 def read_limits(settings: Settings) -> Limits:
-    return Limits(
-        settings.prune_max_age_days,
-        settings.prune_max_importance,
-        settings.prune_mode,
-        PROTECTED_IMPORTANCE,
-    )
+    age_days, importance = settings.prune_max_age_days, settings.prune_max_importance
+    return Limits(age_days, importance, settings.prune_mode, PROTECTED_IMPORTANCE)
 
 
 def prune_session_by_ttl(
@@ -48,7 +44,7 @@ def prune_session_by_ttl(
 
     Raises:
         MessageError: ttl_sec is negative or no whole number.
-        StoreError: what was archived before is archived; calling again does the rest.
+        StoreError: calling again does the rest.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, prune_session_by_ttl
@@ -96,7 +92,7 @@ def prune_ltm(
 
     Raises:
         MessageError: a value out of its range.
-        StoreError: what was archived before is archived; calling again does the rest.
+        StoreError: calling again does the rest.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, prune_ltm
@@ -113,11 +109,7 @@ def prune_ltm(
     share = rules.read_share(max_importance, "max_importance", usual.max_importance)
     protected = rules.read_share(protect_importance, "protect_importance", usual.protect_importance, high=1.01)
     assert share is not None and protected is not None
-    limits = Limits(
-        rules.read_number(max_age_days, "max_age_days", 1, 36_500, call.settings.prune_max_age_days),
-        share,
-        usual.mode if mode is None else mode,
-        protected,
-    )
+    age_days = rules.read_number(max_age_days, "max_age_days", 1, 36_500, call.settings.prune_max_age_days)
+    limits = Limits(age_days, share, mode or usual.mode, protected)
     items = table_pruning.prune(call.db, call.persona, limits, dry_run=dry_run)
     return Pruned(len(items), items)
