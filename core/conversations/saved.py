@@ -85,11 +85,10 @@ def save_memory(
     sources = table_sources.find_sources(call.db, call.scope, message_id)
     default = call.settings.privacy_default
     if kind == INSTRUCTION:
-        new = table_instructions.build_instruction(
-            read_instruction(fact, call.settings), at=call.db.clock(), source=table_instructions.BY_HAND,
-            quarantined=flagged, sources=sources,
-        )  # fmt: skip
-        stored = table_instructions.insert_instruction(call.db, call.scope, new, privacy_default=default)
+        instruction = read_instruction(fact, call.settings)
+        stored = table_instructions.insert_instruction(
+            call.db, call.scope, instruction, flagged, sources=sources, privacy_default=default
+        )
         return WriteResult(*stored, notes=(*stored.notes, *notes))
     memory = table_saved.build_memory(fact, now=call.db.clock(), source_message_ids=sources)
     memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))

@@ -30,7 +30,7 @@ from ..database.rows import read_list
 from ..database.schema import ai_diary, audiences, chat_history_cache, memories
 from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
 from ..index import indexed
-from ..memories import instructions, shown_texts
+from ..memories import instructions, shown_texts, table_instructions
 from ..memories.rules import INSTRUCTION, SAVED
 from ..messages import table as messages_table
 from ..messages import table_lines, table_recaps
@@ -87,9 +87,10 @@ def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, tex
         facts = table_conversations.find(connection, persona, conversation)
         place = table_conversations.Place(line.audience_id, facts is not None and facts.local_only)
         whose = replace(call.scope, conversation=conversation, participant=line.participant)
-        messages_table.record_instructions(
-            connection, db, whose, place, row_id, line.at or db.clock(), stated, flags.privacy_default
-        )
+        table_instructions.record_instructions(
+            connection, db, whose, place, stated,
+            at=line.at or db.clock(), sources=[row_id], privacy_default=flags.privacy_default,
+        )  # fmt: skip
         removal.counts[CHAT.table.name] += 1
         return WriteResult(True, row_id)
 

@@ -39,6 +39,7 @@ TEMPLATE, DEEP_TEMPLATE = "consolidation.txt.j2", "deep_consolidation.txt.j2"
 AUTHOR = "synth"
 PIECE_CHARS = 24_000
 """Characters of messages that a model is asked about at once; more are asked about in several calls."""
+DEEP_TAG = "deep"
 DEEP_WINDOW = 200
 """Newest messages of a conversation whose facts deep consolidation extracts anew: some hours of talk."""
 TRIES = 3
@@ -179,7 +180,7 @@ def _build_items(
             author=AUTHOR,
             source="deep_consolidation" if deep else "consolidation",
             timestamp=at,
-            tags=list(fact.tags),
+            tags=[*fact.tags, *([DEEP_TAG] if deep else [])],
             tier=fact.tier,
             kind=fact.kind,
             provenance=provenance,

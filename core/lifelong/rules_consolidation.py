@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ..conversations.rules_summaries import Line, name_speakers
@@ -18,7 +18,6 @@ WINDOW = (20, 500)
 TEXT_CHARS = 200
 IMPORTANCE, DEEP_IMPORTANCE = 0.6, 0.7
 """What an entry of a model counts that names no importance."""
-DEEP_TAG = "deep"
 MOST_FACTS = 200
 """Entries taken of one reply."""
 
@@ -67,18 +66,14 @@ def only_participant(lines: Iterable[Line]) -> str | None:
 def read_reply(reply: str, *, patterns: Sequence[str], deep: bool = False) -> list[Fact] | None:
     """Return what a model found in a conversation, in the order of LISTS; None for an answer that is none.
 
-    Deep consolidation asks for the facts alone and tags them `deep`.
+    Deep consolidation asks for the facts alone.
     """
     keys, missing = (DEEP_LISTS, DEEP_IMPORTANCE) if deep else (tuple(LISTS), IMPORTANCE)
     lists = read_object(reply, keys)
     if lists is None:
         return None
     facts = [fact for key in keys for each in _entries(lists.get(key)) if (fact := _fact(key, each, patterns, missing))]
-    return [_deepened(fact) if deep else fact for fact in facts[:MOST_FACTS]]
-
-
-def _deepened(fact: Fact) -> Fact:
-    return replace(fact, tags=(*fact.tags, DEEP_TAG))
+    return facts[:MOST_FACTS]
 
 
 def _entries(value: object) -> list[object]:
@@ -139,7 +134,7 @@ def choose_facts(
                     participant=line.participant,
                     sources=(line.row_id,) if line.row_id is not None else (),
                 )
-                facts.append(_deepened(fact) if deep else fact)
+                facts.append(fact)
     return facts[:MOST_FACTS]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -59,37 +58,6 @@ class KeptItem(NamedTuple):
         return self.archived_at is not None or self.superseded_by is not None
 
 
-@dataclass(frozen=True, slots=True)
-class NewInstruction:
-    instruction: Instruction
-    memory: NewMemory
-
-
-def build_instruction(
-    instruction: Instruction,
-    *,
-    at: datetime,
-    source: str = SAID,
-    quarantined: bool = False,
-    sources: Sequence[int | str] | None = None,
-) -> NewInstruction:
-    """Return an instruction ready to be stored, pinned so that nothing prunes it."""
-    memory = new_item.read(
-        instruction.text,
-        now=at,
-        author=AUTHOR,
-        source=source,
-        tags=[],
-        kind=INSTRUCTION,
-        pinned=True,
-        quarantined=quarantined,
-        source_message_ids=list(sources) if sources else None,
-        metadata={"topics": sorted(instruction.held_topics)},
-    )
-    assert memory is not None
-    return NewInstruction(instruction, memory)
-
-
 # Writing
 
 Holding = dict[tuple[int, str | None], list[KeptItem]]
@@ -101,20 +69,41 @@ def record_instructions(
     db: Database,
     scope: Scope,
     place: table_conversations.Place,
-    instructions: Sequence[NewInstruction],
+    instructions: Iterable[tuple[Instruction, bool]],
     *,
+    at: datetime,
+    sources: Sequence[int | str] | None,
     privacy_default: str,
+    source: str = SAID,
     holding: Holding | None = None,
 ) -> list[WriteResult]:
-    """Store instructions in the caller's transaction, which holds the place, and say of each what became of it."""
-    if not instructions:
+    """Store instructions, each with whether it was flagged, in the caller's transaction, which holds the place, and
+    say of each what became of it.
+    """
+    new = []
+    for instruction, flagged in instructions:
+        memory = new_item.read(
+            instruction.text,
+            now=at,
+            author=AUTHOR,
+            source=source,
+            tags=[],
+            kind=INSTRUCTION,
+            pinned=True,  # nothing prunes it
+            quarantined=flagged,
+            source_message_ids=list(sources) if sources else None,
+            metadata={"topics": sorted(instruction.held_topics)},
+        )
+        assert memory is not None
+        new.append((instruction, memory))
+    if not new:
         return []
     if memories_table.is_private(connection, scope, "long_term", privacy_default, True):
-        return [WriteResult(False, None, "privacy") for _ in instructions]
+        return [WriteResult(False, None, "privacy") for _ in new]
     place = table_conversations.choose_place(connection, db, scope, place, INSTRUCTION)
     audience_table.lock(connection, scope.persona, place.audience_id)
     known = {} if holding is None else holding
-    return [_record(connection, db, scope, place, each, known) for each in instructions]
+    return [_record(connection, db, scope, place, instruction, memory, known) for instruction, memory in new]
 
 
 def _record(
@@ -122,10 +111,10 @@ def _record(
     db: Database,
     scope: Scope,
     place: table_conversations.Place,
-    new: NewInstruction,
+    instruction: Instruction,
+    memory: NewMemory,
     holding: Holding,
 ) -> WriteResult:
-    memory, instruction = new.memory, new.instruction
     key = place.audience_id, scope.participant
     if key not in holding:
         holding[key] = _read_in_force(connection, scope.persona, *key)
@@ -170,12 +159,24 @@ def _hide(connection: Connection, db: Database, persona: str, items: Iterable[An
     indexed.set_columns(connection, db, MEMORIES, persona, ids, **columns, updated_at=db.clock())
 
 
-def insert_instruction(db: Database, scope: Scope, new: NewInstruction, *, privacy_default: str) -> WriteResult:
-    """Store one instruction in the scope; the result is that of `record_instructions`."""
+def insert_instruction(
+    db: Database,
+    scope: Scope,
+    instruction: Instruction,
+    flagged: bool,
+    *,
+    sources: Sequence[int | str] | None,
+    privacy_default: str,
+) -> WriteResult:
+    """Store an instruction that a host hands in; the result is that of `record_instructions`."""
 
     def work(connection: Connection) -> WriteResult:
         place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
-        return record_instructions(connection, db, scope, place, [new], privacy_default=privacy_default)[0]
+        (result,) = record_instructions(
+            connection, db, scope, place, [(instruction, flagged)],
+            at=db.clock(), sources=sources, privacy_default=privacy_default, source=BY_HAND,
+        )  # fmt: skip
+        return result
 
     return db.idempotent_transaction(work, source="memories")
 

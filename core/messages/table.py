@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -83,7 +82,9 @@ def insert_message(
             return place
         write_rows(connection, db, own.persona, [(own_id, new, place)])
         whose = replace(own, participant=new.participant)
-        record_instructions(connection, db, whose, place, own_id, new.at, instructions, privacy_default)
+        table_instructions.record_instructions(
+            connection, db, whose, place, instructions, at=new.at, sources=[own_id], privacy_default=privacy_default
+        )
         if is_late(db, own.persona, new, own_id):
             raise RollbackError(WriteResult(False, None, "privacy", notes=(*new.notes, FORGOTTEN)))
         if also is not None:
@@ -99,27 +100,6 @@ def insert_message(
     result = db.transaction(work, source="chat_history_cache", confirm=confirm)
     # A commit whose answer was lost may end while the second try is under way, which then finds its own row.
     return WriteResult(True, result.id, notes=message.notes) if result.id in tried else result
-
-
-def record_instructions(
-    connection: Connection,
-    db: Database,
-    scope: Scope,
-    place: table_conversations.Place,
-    row_id: int,
-    at: datetime,
-    instructions: Instructions,
-    privacy_default: str,
-    holding: table_instructions.Holding | None = None,
-) -> None:
-    """Store the standing instructions of a message, in its transaction, which keeps in `holding` what it has read."""
-    built = [
-        table_instructions.build_instruction(each, at=at, sources=[row_id], quarantined=flagged)
-        for each, flagged in instructions
-    ]
-    table_instructions.record_instructions(
-        connection, db, scope, place, built, privacy_default=privacy_default, holding=holding
-    )
 
 
 _STORED = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id.in_(IDS))

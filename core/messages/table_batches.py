@@ -18,6 +18,7 @@ from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
 from ..database.readers import IDS, read_parts, reader_in
 from ..database.schema import chat_history_cache
+from ..memories import table_instructions
 from ..memories.table_instructions import Holding
 from ..scope import Privacy, Scope
 from ..shapes import WriteReason, WriteResult
@@ -112,9 +113,10 @@ def _insert_part(
         for row_id, message, place in ready:
             if row_id in stated:
                 own = replace(messages_table.build_scope(scope, message.conversation), participant=message.participant)
-                messages_table.record_instructions(
-                    connection, db, own, place, row_id, message.at, stated[row_id], privacy_default, holding
-                )
+                table_instructions.record_instructions(
+                    connection, db, own, place, stated[row_id], at=message.at, sources=[row_id],
+                    privacy_default=privacy_default, holding=holding,
+                )  # fmt: skip
         return [outcomes[row_id] for row_id in by_id]
 
     def confirm(connection: Connection) -> list[WriteResult] | None:
