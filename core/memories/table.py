@@ -125,35 +125,26 @@ def write(
     tags.raise_uses(connection, db, scope.persona, Counter(tag for _, m in ready for tag in m.tags))
 
 
+_SAME_NAMES = (
+    "content", "response_text", "author", "source", "emotion", "intensity", "emotion_state", "tier", "kind",
+    "importance", "pinned", "quarantined", "source_message_ids", "provenance", "expires_at", "metadata",
+)  # fmt: skip
+"""Columns that are called as the field of the item."""
+
+
 def _row(scope: Scope, row_id: int, memory: NewMemory, place: conversations.Place, now: datetime) -> dict[str, Any]:
-    return {
+    return {name: getattr(memory, name) for name in _SAME_NAMES} | {
         "id": row_id,
         "persona_id": scope.persona,
         "audience_id": place.audience_id,
-        "timestamp": memory.at,
-        "content": memory.content,
-        "text_folded": memory.folded,
-        "response_text": memory.response_text,
-        "author": memory.author,
-        "source": memory.source,
-        "tags": list(memory.tags),
-        "scope": memory.label,
-        "emotion": memory.emotion,
-        "intensity": memory.intensity,
-        "emotion_state": memory.emotion_state,
-        "tier": memory.tier,
-        "kind": memory.kind,
-        "importance": memory.importance,
-        "pinned": memory.pinned,
-        "local_only": int(place.local_only or memory.local_only),
-        "quarantined": memory.quarantined,
         "conversation_key": scope.conversation,
         "participant_key": scope.participant,
-        "source_message_ids": memory.source_message_ids,
-        "provenance": memory.provenance,
-        "expires_at": memory.expires_at,
-        "metadata": memory.metadata,
+        "timestamp": memory.at,
+        "text_folded": memory.folded,
         "content_hash": memory.digest,
+        "tags": list(memory.tags),
+        "scope": memory.label,
+        "local_only": int(place.local_only or memory.local_only),
         "created_at": now,
         "updated_at": now,
     }

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
 
@@ -22,8 +21,6 @@ from .shapes import ItemVersion
 _C, _H = chat_history_cache.c, item_history.c
 MESSAGE_ID_BYTES = 191
 NAME_CHARS = 100
-MOST_SOURCES = 40
-"""Messages that are read of one item."""
 MOST_ID = 2**63
 
 # Messages
@@ -76,42 +73,6 @@ def close_sources(connection: Connection, persona: str, item_ids: Iterable[int])
     for part in chunks(sorted(messages), 500):
         where = (_C.persona_id == persona, _C.id.in_(part))
         connection.execute(update(chat_history_cache).where(*where).values(no_items=1))
-
-
-class SourceLine(NamedTuple):
-    id: int
-    conversation: str
-    sender: str
-    text: str
-    at: datetime | None
-
-
-def read_sources(db: Database, persona: str, ids: Iterable[object]) -> list[SourceLine]:
-    """Return the messages of these ids, oldest first, then by id; at most MOST_SOURCES, those not there left out."""
-    wanted = [row_id for each in ids if (row_id := find_id(each)) is not None and 0 < row_id < MOST_ID]
-    if not wanted:
-        return []
-    lines = db.read(_LINES, {"persona": persona, "ids": wanted[:MOST_SOURCES]}, source="chat_history_cache")
-    return [
-        SourceLine(
-            int(row.id),
-            row.interface_path,
-            row.sender_name or (persona if row.role == "persona" else row.sender_id or ""),
-            row.message_text,
-            row.timestamp,
-        )
-        for row in lines
-    ]
-
-
-_LINES = (
-    select(_C.id, _C.interface_path, _C.sender_name, _C.sender_id, _C.role, _C.message_text, _C.timestamp)
-    .where(
-        _C.persona_id == bindparam("persona", type_=Key(64)),
-        _C.id.in_(bindparam("ids", expanding=True, type_=ID)),
-    )
-    .order_by(_C.timestamp, _C.id)
-)
 
 
 # Previous texts

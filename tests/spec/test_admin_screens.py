@@ -92,6 +92,14 @@ def test_l35_items_tell_people_and_conversations_by_their_names(operator: Operat
     assert f">{item}<" in operator.ask("GET", "/page/memory/item", params={"id": item}).text
 
 
+def test_l1_an_item_shows_the_messages_it_was_made_of(operator: Operator, stage: Stage) -> None:
+    """What a host named otherwise, or what is gone, is left out."""
+    rows = [stage.say(text, path="tg/42", minutes=age) for text, age in (("second said", 1), ("first said", 2))]
+    item = Life(stage).item("Made of two", source_message_ids=[*rows, "m-7", True, None, 5, 2**62])
+    page = operator.ask("GET", "/page/memory/item", params={"id": item}).text
+    assert 0 < page.index("first said") < page.index("second said") and "Ann <span" in page
+
+
 def test_l35_the_list_is_narrowed_by_every_filter_of_its_form(operator: Operator, stage: Stage) -> None:
     life = Life(stage)
     life.item("Tofu is a cat", tags=["pet", "cat"], kind="KeyFacts", importance=0.9)

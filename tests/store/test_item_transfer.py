@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from core import chat_history_cache, transfer
+from core import transfer
 from core.config import Settings
 from core.database import schema
 from core.database.engine import Database
@@ -20,8 +20,7 @@ from core.database.sources import MEMORIES
 from core.db import insert_memory
 from core.errors import StoreWriteError, TransferError
 from core.index import indexed
-from core.memories import table_reading as item_figures
-from core.memories import table_sources
+from core.memories import table_reading
 from core.memories import table_transfer as item_transfer
 from core.privacy import set_privacy
 from core.prompt_engine import build_json_prompt
@@ -458,26 +457,12 @@ def test_texts_are_those_of_the_persona_alone(db: Database) -> None:
     """An id of another persona gives nothing."""
     scope = own_scope()
     ids = [keep(db, scope, text, 1) for text in ("one", "two")]
-    assert item_figures.texts(db, scope.persona, [*ids, 5]) == {ids[0]: "one", ids[1]: "two"}
-    assert item_figures.texts(db, own_scope().persona, ids) == {} == item_figures.texts(db, scope.persona, [])
-
-
-def test_l1_the_messages_an_item_was_made_of_are_read_in_their_order(db: Database) -> None:
-    """Of the persona alone; what a host named otherwise, or what is gone, is left out."""
-    scope = own_scope()
-    ids = [
-        chat_history_cache.save_chat_message(
-            "tg/42", text, "Ann", "ann", NOW - timedelta(minutes=age), db=db, settings=DEFAULTS, scope=scope
-        ).id
-        for text, age in (("second", 1), ("first", 2))
-    ]
-    found = table_sources.read_sources(db, scope.persona, [*ids, "m-7", True, None, 5, 2**70])
-    assert [(line.text, line.sender, line.conversation) for line in found] == [
-        ("first", "Ann", "tg/42"),
-        ("second", "Ann", "tg/42"),
-    ]
-    assert found[0].at == NOW - timedelta(minutes=2)
-    assert table_sources.read_sources(db, own_scope().persona, ids) == []
+    assert table_reading.read_item_texts(db, scope.persona, [*ids, 5]) == {ids[0]: "one", ids[1]: "two"}
+    assert (
+        table_reading.read_item_texts(db, own_scope().persona, ids)
+        == {}
+        == table_reading.read_item_texts(db, scope.persona, [])
+    )
 
 
 def test_items_are_counted_by_when_they_were_known(db: Database) -> None:
@@ -487,4 +472,4 @@ def test_items_are_counted_by_when_they_were_known(db: Database) -> None:
         keep(db, scope, f"{days} days ago", days)
     keep(db, own_scope(), "another persona", 10)
     ends = [NOW - timedelta(days=days) for days in (30, 15, 5, 0)]
-    assert item_figures.count_by(db, scope.persona, ends) == [0, 1, 3, 4]
+    assert table_reading.count_by(db, scope.persona, ends) == [0, 1, 3, 4]

@@ -13,9 +13,12 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from .... import lifelong
+from ....base.wire_ids import find_id
+from ....database.readers import reader_for
 from ....lifelong import BulkResult
-from ....memories import table_reading, table_sources
+from ....memories import table_reading
 from ....memories.rules import INSTRUCTION
+from ....messages import table_lines
 from ...bodies import ItemSearch
 from ...errors import Refused
 from .formats import plural
@@ -24,6 +27,8 @@ from .page import SPLIT_COMMAS, Fraction, Id, Ids, Key, Offset, Page, Words, nam
 TEMPLATE = "memory.html.j2"
 PAGE_SIZES = (25, 50, 100)
 WEEKS = 13
+MOST_SOURCES = 40
+"""Messages shown of one item."""
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -95,6 +100,7 @@ class OneItem(BaseModel):
 def show_item(page: Page) -> Response:
     asked = page.read(OneItem)
     row = lifelong.get_item(asked.id, **page.operating())
+    sources = [row_id for each in row["source_message_ids"] if (row_id := find_id(each)) is not None]
     return page.render(
         "memory_item.html.j2",
         title="Item",
@@ -102,7 +108,7 @@ def show_item(page: Page) -> Response:
         names=name_items(page.db, page.persona, [row]),
         kinds=lifelong.KINDS,
         versions=lifelong.get_item_history(asked.id, **page.operating())[-2::-1],
-        lines=table_sources.read_sources(page.db, page.persona, row["source_message_ids"]),
+        lines=table_lines.read_lines(reader_for(page.db, "chat_history_cache"), page.persona, sources[:MOST_SOURCES]),
         edited=asked.edit,
         flash=build_flash(page),
     )
