@@ -53,12 +53,11 @@ def consolidate_history(
         history_uid: the conversation; the scope's by default.
         limit_messages: most messages read, within 20 to 500; CONSOLIDATION_WINDOW by default.
         conf_uid: the persona; the scope's by default.
-        model: the model to ask; without one that of `configure`, else that of LLM_BASE_URL.
+        model: the model to ask; by default that of `configure`, else that of LLM_BASE_URL.
 
     Returns:
-        The number of items stored, with `ids`, `merged`, and `reason` where nothing came of it: no_messages, disabled,
-        privacy, unreadable (the model's reply; the messages are tried again), model_timeout and the like, changed,
-        StoreWriteError.
+        The number of items stored, with `ids`, `merged`, and `reason` where nothing came of it; the messages are tried
+        again unless it is no_messages or privacy.
 
     Raises:
         MessageError: no conversation is named.
@@ -191,13 +190,12 @@ def on_stream_end(
     Args:
         history_uid: the conversation that ended; the scope's by default, all of the persona where there is none.
         conf_uid: the persona; the scope's by default.
-        wait: run it in the call; else queue it for a worker. It is queued also while another process runs a cycle, and
-            where the database does not let it begin.
+        wait: run it in the call; else, and where it cannot begin now, queue it for a worker.
         model: as for `consolidate_history`.
 
     Returns:
-        What it did; `deep` tells whether it was an Nth end, `queued` which operations were queued instead. Where the
-        cycle failed, `reason` says why (`StoreWriteError` and the like): the end is counted, do not tell it again.
+        What it did; `deep` tells whether it was an Nth end, `queued` which operations were queued instead. With a
+        `reason` the cycle failed, and the end is counted all the same: do not tell it again.
 
     Raises:
         StoreError: the end was not counted.
@@ -322,13 +320,8 @@ def _enqueue_end(connection: Connection, call: Call, deep: bool) -> CycleResult:
 
 def _enqueue(connection: Connection, call: Call, payload: dict[str, str]) -> list[int]:
     """Queue a consolidation, unless one waits already; return its id, if there is one."""
+    key = call.scope.conversation
     job_id = jobs_table.enqueue(
-        connection,
-        call.db,
-        call.persona,
-        OPERATION,
-        conversation=call.scope.conversation,
-        payload=payload,
-        once=True,
+        connection, call.db, call.persona, OPERATION, conversation=key, payload=payload, once=True
     )
     return [] if job_id is None else [job_id]

@@ -81,8 +81,8 @@ def prune_ltm(
 
     Args:
         conf_uid: the persona; the scope's by default.
-        max_age_days: items at least this old are too old, 1 to 36,500; PRUNE_MAX_AGE_DAYS by default.
-        max_importance: items below are too unimportant, 0 to 1; PRUNE_MAX_IMPORTANCE by default.
+        max_age_days, max_importance: items at least this old (1 to 36,500), and below this (0 to 1);
+            PRUNE_MAX_AGE_DAYS and PRUNE_MAX_IMPORTANCE by default.
         mode: any (one of the two is enough) or all; PRUNE_MODE by default.
         protect_importance: items of at least this stay, 0 to 1.01 (none); 0.7 by default.
         dry_run: change nothing.

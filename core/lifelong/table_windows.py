@@ -67,27 +67,18 @@ def _in_order(rows: Sequence[Any]) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-_NEWEST_OF_ALL = (
-    select(*LINE_COLUMNS, _C.interface_path)
-    .where(_C.persona_id == bindparam("persona"), _SAID)
-    .order_by(_C.id.desc())
-    .limit(bindparam("most", type_=Integer()))
-)
-_NEWEST_HERE = (
-    select(*LINE_COLUMNS, _C.interface_path)
-    .where(_HERE, _SAID)
-    .order_by(_C.timestamp.desc(), _C.id.desc())
-    .limit(bindparam("most", type_=Integer()))
-)
+_NEWEST = select(*LINE_COLUMNS, _C.interface_path).where(_SAID).limit(bindparam("most", type_=Integer()))
+_NEWEST_OF_ALL = _NEWEST.where(_C.persona_id == bindparam("persona")).order_by(_C.id.desc())
+_NEWEST_HERE = _NEWEST.where(_HERE).order_by(_C.timestamp.desc(), _C.id.desc())
 
 
 def read_newest(db: Database, persona: str, conversation: str | None, most: int) -> list[Window]:
     """Return the newest messages of a conversation, or of all of a persona, consolidated or not, by conversation."""
     values: dict[str, Any] = {"persona": persona, "most": most}
-    if conversation is None:
-        rows = db.read(_NEWEST_OF_ALL, values, source="chat_history_cache")
-    else:
-        rows = db.read(_NEWEST_HERE, {**values, "conversation": conversation}, source="chat_history_cache")
+    if conversation is not None:
+        values["conversation"] = conversation
+    statement = _NEWEST_OF_ALL if conversation is None else _NEWEST_HERE
+    rows = db.read(statement, values, source="chat_history_cache")
     by_key: dict[str, list[Any]] = {}
     for row in rows:
         by_key.setdefault(row.interface_path, []).append(row)

@@ -22,8 +22,6 @@ from . import new_item, shown_texts, table, table_sources
 from .new_item import NewMemory
 from .rules import NOT_SAID
 
-__all__ = ["NOT_SAID", "should_remember", "silently_record_memory"]
-
 AUTHOR = "synth"
 DEFAULT_TAGS = ("auto", "interazione")
 
@@ -84,7 +82,7 @@ def silently_record_memory(
         response_text: what the persona answered.
         tags: None gives `auto` and `interazione`; the voice path passes `voice` and `auto`.
         scope: a text is the label of the item, a `Scope` says who is asking.
-        source: where it was said; one of `NOT_SAID` marks a text that nobody said.
+        source: where it was said; `tool`, `recap` and other words of `NOT_SAID` mark a text that nobody said.
         label: the label where `scope` is a Scope; by default `general`.
         message_id: the message it stands on, by the platform's id in the scope's conversation or by the row id that
             saving it returned; changed or deleted, it takes this along.
@@ -105,7 +103,6 @@ def silently_record_memory(
     >>> [silently_record_memory("I like green tea", db=db).reason for _ in range(2)]
     ['', 'duplicate']
     """
-    # 1. what to work with
     if isinstance(recalled, (str, bytes)) or not isinstance(recalled, Iterable):
         raise MessageError(
             f"recalled is of type {type(recalled).__name__}. Pass a list of texts.", fields=("recalled",)
@@ -114,7 +111,6 @@ def silently_record_memory(
     row_id = db.ids.one()  # before the time is taken: by its id an item is told to be older than a call of `forget`
     own, named = _read_scope(scope)
     call = open_call(db, settings, own)
-    # 2. what was said
     memory = new_item.read(
         user_text,
         now=call.db.clock(),
@@ -129,10 +125,8 @@ def silently_record_memory(
         return WriteResult(False, None, "empty")
     if memory.source.strip().lower() in NOT_SAID:
         return WriteResult(False, None, "refused", notes=("the host marked the text as not said",))
-    # 3. whether it may be read
     flagged, notes = screening.is_flagged(memory.content, "memory", screen=screen)
     memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
-    # 4. store it, by the hook `save` where a host has set one
     function = hooks.get_hook("save")
     if function is not None:
         return _ask_hook(function, call, memory, message_id)

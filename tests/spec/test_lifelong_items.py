@@ -93,7 +93,7 @@ def test_l5_a_page_and_the_total(life: Life) -> None:
     assert page["total"] == 7 and [item["id"] for item in page["items"]] == [ids[3], ids[2], ids[5]]
     assert life.search_items("fact", limit=500, offset=7) == {"items": [], "total": 7}
     for wrong in ({"limit": 0}, {"limit": 501}, {"offset": -1}, {"min_importance": 2}, {"tier": "x"},
-                  {"kinds": ["KeyFact"]}, {"since": "soon"}):  # fmt: skip
+                  {"kinds": ["KeyFact"]}, {"since": "soon"}, {"min_importance": float("nan")}):  # fmt: skip
         with pytest.raises(MessageError):
             life.search_items(**wrong)
 

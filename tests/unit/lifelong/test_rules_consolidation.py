@@ -7,11 +7,7 @@ from typing import Any
 
 from core.config import Settings
 from core.conversations.rules_summaries import Line
-from core.lifelong.rules_consolidation import (
-    choose_facts,
-    read_reply,
-    window,
-)
+from core.lifelong.rules_consolidation import choose_facts, read_reply, window
 from core.templates.words import phrases_for, refused_patterns
 
 ANN, BOB = "tg/ann", "tg/bob"
@@ -54,10 +50,5 @@ def test_l18_sentences_worth_keeping() -> None:
         ("Emotions", "session"),
         ("KeyFacts", "long_term"),
     ]
-    assert choose_facts([Line("My name is Iris.", is_persona=True)], lambda said: phrases_for(said, Settings())) == []
-    assert (
-        choose_facts(
-            [Line("My name is Jonas. Don't remember that, please.")], lambda said: phrases_for(said, Settings())
-        )
-        == []
-    )
+    for line in (Line("My name is Iris.", is_persona=True), Line("My name is Jonas. Don't remember that, please.")):
+        assert choose_facts([line], lambda text: phrases_for(text, Settings())) == []
