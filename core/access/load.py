@@ -27,10 +27,20 @@ from sqlalchemy import (
 )  # fmt: skip
 from sqlalchemy.types import NullType
 
+from ..config import Settings
 from ..database import statements
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.schema import audiences, conversations, counters, participants, tag_aliases, tag_links, tags
+from ..database.schema import (
+    audiences,
+    chat_history_cache,
+    conversations,
+    counters,
+    participants,
+    tag_aliases,
+    tag_links,
+    tags,
+)
 from ..database.sources import BY_NUMBER
 from ..database.statements import Part
 from ..database.stored_values import from_key, read_whole
@@ -38,6 +48,7 @@ from ..errors import StoreReadError
 from ..scope import Privacy, Scope
 from ..shapes import Vocabulary
 from ..tags import table as tags_table
+from . import table_participants
 from .rules import (
     AudienceKey,
     choose_threads,
@@ -49,40 +60,43 @@ from .rules import (
 from .view import AccessSnapshot, ConversationFacts, Recent, Request, Viewer
 
 LIVE_KEYS = 400
+NEWEST_LINES, MOST_SERVERS = 1000, 10
+"""SERVER_IN_DIRECT looks at a person's newest lines, and at most at so many servers they were said on."""
 WAITING = "Some rows that were inserted by SQL are not indexed yet. Run `prompt-engine db reindex`."
 
 
 def load_snapshot(
-    db: Database, scope: Scope, request: Request, *, destination: str, private_stays_private: bool = True
+    db: Database, scope: Scope, request: Request, *, destination: str, settings: Settings
 ) -> AccessSnapshot:
     """Work out what a scope sees, in one statement; once more where rows that others inserted were indexed first."""
-    rows = _ask(db, scope, request, not private_stays_private)
+    rows = _ask(db, scope, request, destination, settings)
     if _is_waiting(rows):
         from .external_rows import index_before_search  # noqa: PLC0415 - loads numpy, and few databases have such rows
 
         index_before_search(db, scope.persona, request.inserted_into)
-        rows = _ask(db, scope, request, not private_stays_private)
-    snapshot = _read(rows, scope, request, destination, private_stays_private)
+        rows = _ask(db, scope, request, destination, settings)
+    snapshot = _read(rows, scope, request, destination, settings)
     return replace(snapshot, notes=(WAITING,)) if _is_waiting(rows) else snapshot
 
 
-def _ask(db: Database, scope: Scope, request: Request, wide: bool) -> Sequence[Any]:
+def _ask(db: Database, scope: Scope, request: Request, destination: str, settings: Settings) -> Sequence[Any]:
     values: list[Any] = []
-    text = _statement(db.family, request, _values(scope, request), wide, values)
+    shared = _values(scope, request, destination, settings)
+    text = _statement(db.family, request, shared, settings, values)
     try:
         return db.read_driver(text, values, source="the visible audiences")
     except StoreReadError:
         if not request.inserted_into:
             raise
         # A table whose rows cannot be read is no reason to see nothing: whoever searches it says so.
-        return _ask(db, scope, replace(request, inserted_into=()), wide)
+        return _ask(db, scope, replace(request, inserted_into=()), destination, settings)
 
 
 def _is_waiting(rows: Sequence[Any]) -> bool:
     return any(row[0] == INSERTED for row in rows)
 
 
-def _values(scope: Scope, request: Request) -> dict[str, Any]:
+def _values(scope: Scope, request: Request, destination: str, settings: Settings) -> dict[str, Any]:
     parent = parent_key(scope.conversation) if scope.conversation else None
     has_threads = bool(scope.conversation) and parent is None
     room = plain_key(scope.conversation or "")
@@ -98,13 +112,17 @@ def _values(scope: Scope, request: Request) -> dict[str, Any]:
         "keys": list(dict.fromkeys(keys)) or [""],
         "version": request.vocabulary_version,
         "recent": request.recent,
+        "local_only": int(destination == "local"),
+        "default_rank": table_participants.LEVELS.index(settings.privacy_default) + 1,
     }
 
 
-def _statement(family: str, request: Request, shared: Mapping[str, Any], wide: bool, into: list[Any]) -> str:
+def _statement(family: str, request: Request, shared: Mapping[str, Any], settings: Settings, into: list[Any]) -> str:
     """Return the statement for what is asked, and append its values to `into`."""
+    wide = not settings.private_stays_private
     seen = _select_seen(wide, family).text(shared, into)
     parts = [*_select_always(family)]
+    parts += [_select_spoken_in(family)] if settings.server_in_direct else []
     parts += [_select_inserted(request.inserted_into, family)] if request.inserted_into else []
     parts += _select_vocabulary(family) if request.vocabulary_version is not None else ()
     parts += _select_recent(wide, family) if request.recent else ()
@@ -112,7 +130,7 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], wide: b
     return f"WITH seen AS ({seen}) {statements.union(branches, family)}"
 
 
-def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str, closed: bool) -> AccessSnapshot:
+def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str, settings: Settings) -> AccessSnapshot:
     by_part: dict[int, list[Any]] = {}
     for row in rows:
         by_part.setdefault(row[0], []).append(row)
@@ -133,11 +151,13 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
     seen = seen_audiences(privacy, server, scope.conversation, person)
     if privacy == "restricted" and scope.conversation:
         seen += choose_threads(audience_ids, server, scope.conversation)
-    if closed:
+    if settings.private_stays_private:
         ids = [audience_ids[key] for key in seen if key in audience_ids]
     else:
         wide = {i for key, i in audience_ids.items() if key.kind == "persona" or key.server == server}
         ids = sorted(wide | {audience_ids[key] for key in seen if key in audience_ids})
+    if privacy == "direct" and people.get(scope.participant or "", scope.participant) == person:
+        ids += [row[1] for row in by_part.get(SPOKEN_IN, ())]
     visible = set(ids)
     viewer = Viewer(
         scope=scope,
@@ -193,7 +213,7 @@ def _build_vocabulary(by_part: Mapping[int, Sequence[Any]]) -> Vocabulary:
 
 # What it reads
 
-CONVERSATION, PARTICIPANT, AUDIENCE, VERSION, A_TAG, ALIAS, LINK, RECENT, INSERTED = range(9)
+CONVERSATION, PARTICIPANT, AUDIENCE, VERSION, A_TAG, ALIAS, LINK, RECENT, INSERTED, SPOKEN_IN = range(10)
 
 _SEEN: Any = table("seen", column("audience_id", ID), column("kind"), column("server_id"), column("ref"))
 
@@ -294,6 +314,33 @@ def _select_always(family: str) -> tuple[Part, ...]:
         audience,
     ]
     return tuple(Part(each, family) for each in parts)
+
+
+@lru_cache(maxsize=2)
+def _select_spoken_in(family: str) -> Part:
+    """Return what brings the public audiences of the servers on which the participant spoke last.
+
+    None for a participant of the level `full`.
+    """
+    m, c, a = chat_history_cache.c, conversations.c, audiences.c
+    lines = select(m.id, m.interface_path).where(m.persona_id == _P, m.participant_key == _WHO)
+    newest = lines.order_by(m.id.desc()).limit(NEWEST_LINES).subquery("newest")
+    local_only, default_rank = (bindparam(name, type_=Integer()) for name in ("local_only", "default_rank"))
+    spoken_in = (
+        select(*_row(SPOKEN_IN, n=[c.audience_id]))
+        .select_from(newest)
+        .join(conversations, and_(c.persona_id == _P, c.conversation_key == newest.c.interface_path))
+        .join(audiences, a.audience_id == c.audience_id)
+        .where(
+            a.persona_id == _P,
+            a.kind == literal("server", Key(12)),
+            c.local_only <= local_only,
+            func.coalesce(table_participants.strictest_rank(_WHO), default_rank) < len(table_participants.LEVELS),
+        )
+        .group_by(c.audience_id)
+        .order_by(func.max(newest.c.id).desc())
+    )
+    return Part(spoken_in.limit(MOST_SERVERS), family)
 
 
 @lru_cache(maxsize=4)

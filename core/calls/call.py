@@ -61,9 +61,8 @@ def find_key(call: Call, conversation: object, field: str = "interface_path") ->
 
 def load_access(call: Call, request: Request | None = None) -> AccessSnapshot:
     """Return what the scope of a call sees, and what else was asked for, in one statement."""
-    private = bool(call.settings.private_stays_private)
     asked = request or Request()
-    return load_snapshot(call.db, call.scope, asked, destination=call.destination, private_stays_private=private)
+    return load_snapshot(call.db, call.scope, asked, destination=call.destination, settings=call.settings)
 
 
 def with_viewer(call: Call) -> Call:

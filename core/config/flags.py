@@ -282,7 +282,8 @@ class Settings(FlagValues):
         True, "Keep what was said in private out of other conversations of the same persona."
     )
     server_in_direct: bool = flag(
-        False, "Let what a person said in public channels be known in their own direct messages, never the other way."
+        False,
+        "Let a direct message see what anybody said in public on the servers where its person has spoken.",
     )
     privacy_default: PrivacyLevel = flag(
         "none",

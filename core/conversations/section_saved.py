@@ -28,7 +28,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     settings = asked.settings
     if not settings.enable_saved_memory or not MODES[settings.memory_mode].reads:
         return ()
-    return (saved.section_part(asked.viewer, server_in_direct=settings.server_in_direct),)
+    return (saved.section_part(),)
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:

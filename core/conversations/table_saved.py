@@ -7,10 +7,10 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, func, literal, or_, select
+from sqlalchemy import Connection, Integer, bindparam, func, literal, select
 
 from ..access import table as audience_table
-from ..access import table_conversations, table_cross_channel
+from ..access import table_conversations
 from ..access.view import Viewer
 from ..database import rows
 from ..database.dialects import ID, Key
@@ -191,8 +191,7 @@ def order_saved(rows: Iterable[SavedText]) -> list[SavedText]:
 
 
 @lru_cache(maxsize=4)
-def _select_shown(of_servers: bool, family: str) -> Any:
-    seen = _match_audiences(family)
+def _select_shown(family: str) -> Any:
     p = participants.c
     name = select(p.display_name).where(
         p.persona_id == _C.persona_id, p.participant_key == func.coalesce(_C.participant_key, literal("", Key(255)))
@@ -207,7 +206,7 @@ def _select_shown(of_servers: bool, family: str) -> Any:
     )
     newest = select(*columns).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
-        or_(seen, table_cross_channel.said_by_person(memories)) if of_servers else seen,
+        _match_audiences(family),
         _C.local_only <= bindparam("local_only", type_=Integer()),
         *match_in_force(KIND),
     )
@@ -215,18 +214,16 @@ def _select_shown(of_servers: bool, family: str) -> Any:
 
 
 @lru_cache(maxsize=4)
-def _part(of_servers: bool, family: str) -> Part:
-    return Part(_select_shown(of_servers, family), family)
+def _part(family: str) -> Part:
+    return Part(_select_shown(family), family)
 
 
 def read_shown(db: Database, viewer: Viewer) -> list[SavedText]:
     """Return the newest saved memories as a prompt shows them, oldest first."""
-    rows = db.read(_select_shown(False, db.family), _build_values(viewer), source="memories")
+    rows = db.read(_select_shown(db.family), _build_values(viewer), source="memories")
     return order_saved(SHOWN.read(row) for row in rows)
 
 
-def section_part(viewer: Viewer, *, server_in_direct: bool = False) -> Branch:
+def section_part() -> Branch:
     """Return the part of a prompt's last statement that brings the newest saved memories."""
-    own = table_cross_channel.values_of(viewer, server_in_direct)
-    of_servers = own is not None
-    return Branch(SHOWN, lambda family: _part(of_servers, family), own or {}, memories.name, of_servers)
+    return Branch(SHOWN, _part, {}, memories.name)

@@ -29,7 +29,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
     settings = asked.settings
     if not is_recorded(settings) or not MODES[settings.memory_mode].reads:
         return ()
-    return (table_instructions.section_part(asked.viewer, server_in_direct=settings.server_in_direct),)
+    return (table_instructions.section_part(asked.viewer),)
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, or_, select
 
 from ..access import table as audience_table
-from ..access import table_conversations, table_cross_channel
+from ..access import table_conversations
 from ..access.view import Viewer
 from ..database import rows
 from ..database.dialects import ID, Key
@@ -263,11 +263,10 @@ SHOWN = Shape(FIRST + 24, StoredInstruction, content=TEXT, metadata=OBJECT, at=T
 
 
 @lru_cache(maxsize=4)
-def _part(known: bool, of_servers: bool, family: str) -> Part:
-    seen = _match_audiences(family)
+def _part(known: bool, family: str) -> Part:
     chosen = select(*SHOWN.columns(id=_C.id, content=_C.content, metadata=_C.metadata, at=_C.timestamp)).where(
         _C.persona_id == bindparam("persona", type_=Key(64)),
-        or_(seen, table_cross_channel.said_by_person(memories)) if of_servers else seen,
+        _match_audiences(family),
         _C.local_only <= bindparam("local_only", type_=Integer()),
         match_person(known),
         *match_in_force(INSTRUCTION),
@@ -275,12 +274,10 @@ def _part(known: bool, of_servers: bool, family: str) -> Part:
     return Part(chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
 
 
-def section_part(viewer: Viewer, *, server_in_direct: bool = False) -> Branch:
+def section_part(viewer: Viewer) -> Branch:
     """Return what reads the newest MOST_READ instructions of who is asking, with the last statement of a prompt."""
     known, values = describe_person(viewer)
-    own = table_cross_channel.values_of(viewer, server_in_direct)
-    values |= own or {}
-    return Branch(SHOWN, lambda family: _part(known, own is not None, family), values, memories.name, own is not None)
+    return Branch(SHOWN, partial(_part, known), values, memories.name)
 
 
 def read_shown(stored: Sequence[StoredInstruction]) -> list[KeptItem]:

@@ -219,8 +219,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     if call.db is not None and seeing.viewer is not None and not call.is_down:
         skips = call.live.skips_history
         asked = Asked(call.settings, seeing.viewer, call.message, call.db.clock(), skips, seeing.words)
-        parts = [*_plan_sections(call, asked), *(search.plan_cross_channel(call, seeing) if memories is None else ())]
-        lines = read_stored(call, seeing, parts)
+        lines = read_stored(call, seeing, _plan_sections(call, asked))
     lines = ask_history_hook(call, lines)
     # the lists, then the memories that are not in them
     lists = guard("history", lambda: build_history(call, seeing, lines), HistoryLists())
@@ -230,12 +229,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
         recalled = search.finish_search(call, started, lists, sections)
     else:
         recalled = search.ask_search_hook(call, seeing, lists) if memories is None else Recalled(memories)
-    hits = guard(
-        "cross_channel",
-        lambda: search.add_cross_channel(call, seeing, lines.sections, lists, recalled),
-        recalled.hits,
-    )
-    hits = _name_speakers(hits, recalled, lists)
+    hits = _name_speakers(recalled.hits, recalled, lists)
     report.note(*(note for built in sections.values() for note in built.notes))
     nothing: tuple[dict[str, Any], dict[str, list[str]]] = (order_context({}), {})
     context, ids = guard("history_engine", lambda: compose(call, lists, sections, hits), nothing)

@@ -5,6 +5,7 @@ Where something was said is an `Origin`, who asks is an `Asker`; `may_see` compa
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,7 +23,7 @@ class Origin:
     server: str = ""
     conversation: str | None = None
     person: str | None = None
-    """Whose direct message it is, whom it is about, or who said it in public; one name for all linked identities."""
+    """Whose direct message it is, or whom it is about; one name for all linked identities."""
     local_only: bool = False
 
 
@@ -50,8 +51,10 @@ def server_of(asker: Asker) -> str:
     return "" if asker.kind == "direct" else asker.server
 
 
-def may_see(asker: Asker, row: Origin, *, stays_private: bool = True, server_in_direct: bool = False) -> bool:
+def may_see(asker: Asker, row: Origin, *, stays_private: bool = True, spoken_on: Collection[str] = frozenset()) -> bool:
     """Return whether a row may be shown to who asks (F1, F2, F12, F14, F16, F18).
+
+    `spoken_on` are the servers where they have spoken, with SERVER_IN_DIRECT.
 
     >>> c9 = Origin("p", "restricted", "s1", "d/c9")
     >>> may_see(Asker("p", "restricted", "s1", "d/c9"), c9), may_see(Asker("p", "public", "s1", "d/c1"), c9)
@@ -68,8 +71,7 @@ def may_see(asker: Asker, row: Origin, *, stays_private: bool = True, server_in_
     if row.kind == "person":
         return row.person is not None and row.person == asker.speaker
     if row.kind == "public":
-        own = server_in_direct and asker.kind == "direct" and row.person is not None and row.person == asker.person
-        return own or row.server == server_of(asker)
+        return row.server == server_of(asker) or (asker.kind == "direct" and row.server in spoken_on)
     if row.kind == "direct":
         own = asker.kind == "direct" and row.person == asker.person
         return own or (not stays_private and server_of(asker) == "")

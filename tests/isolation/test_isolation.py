@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from core import ai_diary, chat_history_cache, conversations, jobs, lifelong
+from core import ai_diary, chat_history_cache, conversations, jobs, lifelong, privacy
 from core.database import sources
 from core.database.engine import Database
 from core.errors import MessageError, ScopeError
@@ -80,14 +80,15 @@ def some(world: World, all_of_them: list[Asking], most: int) -> list[Asking]:
     return all_of_them[:most] if world.db.family == "sqlite" else all_of_them[:most:3]
 
 
-def allowed(name: str, asking: Asking, place: Place, origin: Origin, *, stays_private: bool = True) -> bool:
+def allowed(name: str, asking: Asking, place: Place, origin: Origin, **more: Any) -> bool:
     """Return whether a reader may show to a scope what was said at an origin."""
     asker, level = asking.asker, READERS[name].level
     if name.endswith("export_items") and asking.scope.conversation is not None and origin.kind != "operator":
-        return may_see(replace(asker, local=True), origin)  # a file for who stands somewhere holds what is seen there
+        # a file for who stands somewhere holds what is seen there
+        return may_see(replace(asker, local=True), origin, **more)
     if level == "persona":
         return origin.persona == asker.persona
-    if may_see(asker, origin, stays_private=stays_private):
+    if may_see(asker, origin, **more):
         return True
     is_server = name.endswith("get_for_server")
     if level == "scope" or asking.scope.conversation is not None:
@@ -97,7 +98,7 @@ def allowed(name: str, asking: Asking, place: Place, origin: Origin, *, stays_pr
     o = place.origin  # asked about without standing anywhere: read as if it stood there
     kind: Any = "none" if o.kind == "persona" or is_server else o.kind
     there = Asker(asker.persona, kind, place.server, place.conversation, o.person, o.person, asker.local)
-    return may_see(there, origin, stays_private=stays_private)
+    return may_see(there, origin, **more)
 
 
 def own_place(world: World, asking: Asking) -> Place:
@@ -387,27 +388,48 @@ def snapshot(world: World) -> list[Any]:
     return [(table, len(found)) for table, found in world.planted() if not table.startswith("search")]
 
 
-def test_server_in_direct_shows_a_persons_own_words_and_no_more(world: World) -> None:
-    """Said in public by the one whose direct message it is; over hostile ids, on every kind of scope."""
-    for number, place in enumerate([p for p in world.places if p.origin.kind == "direct"]):
-        o, (interface, _, sender) = place.origin, place.participant.partition("/")
-        said = Origin(o.persona, "public", f"town{number % 2}", f"{interface}/square{number}", o.person)
-        chat_history_cache.save_chat_message(
-            said.conversation, world.text("chat_history_cache", said), "Who", sender,
-            db=world.db, settings=world.settings,
-            scope=Scope(o.persona, said.conversation, place.participant, said.server),
-        )  # fmt: skip
-    own = other = 0
-    for asking in world.askings:
-        for value in (False, True):
-            flags = replace(world.settings, server_in_direct=value, context_verbosity=30)
+def test_server_in_direct_shows_the_servers_where_the_person_spoke_and_no_more(world: World) -> None:
+    """Over hostile ids, on every kind of scope, with prompts, and in direct messages with other readers."""
+    open_to: dict[tuple[str, str], tuple[str, str]] = {}
+    numbers: Counter[str] = Counter()
+    for place in [p for p in world.places if p.origin.kind == "direct"]:
+        persona, (interface, _, own) = place.origin.persona, place.participant.partition("/")
+        number = numbers[persona]  # the rooms of each persona have the names of those of others
+        numbers[persona] += 1
+        town, vault = f"town{number % 2}", f"vault{number}"
+        open_to[persona, place.participant] = town, vault
+        rooms: list[tuple[Any, str, str, str, bool]] = [
+            ("public", town, "square", own, False),
+            ("restricted", town, "staff", own, False),
+            ("public", vault, "safe", own, True),
+            ("public", vault, "hall", "other", False),
+            ("restricted", f"keep{number}", "keep", own, False),
+            ("public", f"keep{number}", "yard", "other", False),
+        ]
+        for kind, server, name, sender, is_local in rooms:
+            key, who = f"{interface}/{name}{number}", f"{interface}/{sender}"
+            said = Origin(persona, kind, server, key, local_only=is_local)
+            by = {"db": world.db, "settings": world.settings, "scope": Scope(persona, key, who, server, "local", kind)}
+            if is_local:
+                privacy.set_conversation_local_only(key, **by)
+            chat_history_cache.save_chat_message(key, world.text("chat_history_cache", said), "Who", sender, **by)
+    wider: Counter[bool] = Counter()
+    for number, asking in enumerate(world.askings):
+        town, vault = open_to.get((asking.scope.persona, asking.scope.participant or ""), ("", ""))
+        spoken_on = {town, vault} if asking.asker.local else {town}
+        for is_on in (False, True):
+            flags = replace(world.settings, server_in_direct=is_on)
             prompt, _ = explain_json_prompt(message(asking), db=world.db, settings=flags, scope=asking.scope)
             for token in set(CANARY.findall(repr(prompt["context"]))):
                 origin = world.origins[token]
-                assert may_see(asking.asker, origin, server_in_direct=value), (asking, origin)
-                own += value and not may_see(asking.asker, origin)
-                other += 1
-    assert own > len([a for a in world.askings if a.asker.kind == "direct"]) // 2 and other > own
+                assert may_see(asking.asker, origin, spoken_on=spoken_on if is_on else ()), (asking, origin)
+                wider[is_on] += not may_see(asking.asker, origin)
+        own_room, seen = own_place(world, asking), Counter[str]()
+        with replace_settings(world, server_in_direct=True):
+            for at, (reader_name, reader) in enumerate(READERS.items()):
+                if asking.asker.kind == "direct" and (at + number) % 7 == 0 and reader.level == "scope":
+                    assert foreign(world, asking, reader_name, own_room, seen, spoken_on=spoken_on) == []
+    assert wider[True] > len([a for a in world.askings if a.asker.kind == "direct"]) // 2 and not wider[False]
 
 
 def _foreign_writes() -> list[Any]:

@@ -1,4 +1,4 @@
-"""Threads of a restricted channel, and what a person said in public known in their own direct messages."""
+"""Threads of a restricted channel, and what is public on servers known in direct messages (SERVER_IN_DIRECT)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from core import chat_history_cache, conversations
 from core.config import Settings
-from core.privacy import link_participants
+from core.privacy import link_participants, set_conversation_local_only, set_privacy
 from tests.spec.stage import Stage
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -96,17 +96,51 @@ def direct(stage: Stage, who: str = "ann", path: str | None = None, **flags: Any
     return stage.context("zebra", path=path or f"discord/{who}", who=who.title(), is_private=True, **flags)
 
 
-def test_server_in_direct_knows_the_persons_own_public_words_and_nothing_else(stage: Stage) -> None:
+def test_server_in_direct_sees_what_is_public_on_the_servers_where_the_person_spoke(stage: Stage) -> None:
     town(stage)
+    stage.say("zebra cid third line", "discord/c3", "Cid", minutes=50, server="s3")
+    assert heard(direct(stage)) == {"ann direct"}
     known = direct(stage, SERVER_IN_DIRECT=1, CONTEXT_VERBOSITY=30)
-    assert heard(known) == {"ann direct", "ann public", "ann second"}
-    assert "zebra persona line" not in str(known)
+    assert heard(known) == {"ann direct", "ann public", "ann second", "bob public", "bob second"}
+    assert "cid third" not in str(known), "a server where the person has not spoken"
     texts = {hit["snippet"]: hit.get("speaker") for hit in known["memories"]}
-    assert texts["zebra ann public line"] == texts["zebra ann second memory"] == "Ann"
-    assert "zebra ann public saved" in known["saved_memories"]
+    assert texts["zebra ann public line"] == "Ann" and texts["zebra bob second memory"] == "Bob"
+    assert "zebra bob public saved" in str(known["saved_memories"])
+    assert "Call me bob" not in str(known["standing_wishes"])
     # a direct conversation that is not known yet
     assert heard(direct(stage, path="discord/ann-new", SERVER_IN_DIRECT=1, CONTEXT_VERBOSITY=30)) >= {"ann public"}
-    assert not {one for one in heard(direct(stage, "bob", SERVER_IN_DIRECT=1)) if one.startswith("ann")}
+    assert heard(direct(stage, "cid", SERVER_IN_DIRECT=1)) == set()
+
+
+def test_server_in_direct_takes_a_line_that_still_exists_and_a_level_that_allows_it(stage: Stage) -> None:
+    stage.say("zebra ann public line", "discord/c1", "Bob", minutes=50, server="s1")
+    row = stage.say("Hello", "discord/c1", "Ann", minutes=40, server="s1")
+    stage.say("A reply", "discord/c2", "self", minutes=30, server="s2", participant="discord/ann")
+    stage.say("zebra bob second line", "discord/c2", "Bob", minutes=30, server="s2")
+    by: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": stage.scope("discord/c1", server="s1")}
+    on = {"SERVER_IN_DIRECT": 1}
+    for level, seen in (("none", {"ann public"}), ("partial", {"ann public"}), ("full", set())):
+        set_privacy("discord/ann", level, **by)
+        assert heard(direct(stage, **on)) == seen, level
+    set_privacy("discord/ann", "none", **by)
+    chat_history_cache.delete_chat_message(row, **by)
+    assert heard(direct(stage, **on)) == set()
+
+
+def test_server_in_direct_is_for_the_person_of_the_direct_message(stage: Stage) -> None:
+    town(stage)
+    stage.say("zebra bob third line", "discord/c3", "Bob", minutes=50, server="s3")
+    assert "bob third" not in str(direct(stage, SERVER_IN_DIRECT=1))
+    flags = {"SERVER_IN_DIRECT": 1, "CONTEXT_VERBOSITY": 30}
+    asked = stage.context("zebra", path="discord/ann", who="Bob", is_private=True, **flags)
+    assert "bob third" not in str(asked), "somebody else speaks in Ann's direct message"
+
+
+def test_server_in_direct_looks_at_few_servers_the_newest_first(stage: Stage) -> None:
+    for number in range(12):
+        stage.say(f"zebra place{number}x", f"discord/n{number}", minutes=90 - number, server=f"n{number}")
+    known = str(direct(stage, SERVER_IN_DIRECT=1, CONTEXT_VERBOSITY=30))
+    assert [number for number in range(12) if f"place{number}x" in known] == list(range(2, 12))
 
 
 def test_server_in_direct_never_goes_the_other_way(stage: Stage) -> None:
@@ -120,16 +154,14 @@ def test_server_in_direct_never_goes_the_other_way(stage: Stage) -> None:
         assert not {one for one in heard(on) if one.endswith("direct")}
 
 
-def test_server_in_direct_knows_all_linked_identities(stage: Stage) -> None:
+def test_server_in_direct_counts_the_lines_of_the_identity_that_asks(stage: Stage) -> None:
     town(stage)
     link_participants("discord/ann", "tg/ann", db=stage.db, settings=Settings(), scope=stage.scope())
     known = direct(stage, path="tg/ann", SERVER_IN_DIRECT=1, CONTEXT_VERBOSITY=30, interface="tg")
-    assert heard(known) == {"ann direct", "ann public", "ann second"}
+    assert heard(known) == {"ann direct"}
 
 
 def test_server_in_direct_keeps_local_words_at_home(stage: Stage) -> None:
-    from core.privacy import set_conversation_local_only
-
     stage.say("zebra ann local line", "discord/c5", server="s1", minutes=90)
     set_conversation_local_only("discord/c5", db=stage.db, settings=Settings(), scope=stage.scope("discord/c5"))
     assert "ann local" not in str(direct(stage, SERVER_IN_DIRECT=1))

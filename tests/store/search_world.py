@@ -130,13 +130,8 @@ def explain(db: Database, scope: Scope, **arguments: Any) -> tuple[list[Any], di
 
 def viewer_of(db: Database, scope: Scope, settings: Settings = DEFAULTS) -> Viewer:
     """Return what a scope sees."""
-    return load.load_snapshot(
-        db,
-        scope,
-        Request(),
-        destination=scope.destination or "remote",
-        private_stays_private=settings.private_stays_private,
-    ).viewer
+    destination = scope.destination or "remote"
+    return load.load_snapshot(db, scope, Request(), destination=destination, settings=settings).viewer
 
 
 def find_plainly(db: Database, scope: Scope, settings: Settings = DEFAULTS, **arguments: Any) -> list[Any]:

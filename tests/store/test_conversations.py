@@ -50,7 +50,7 @@ def everywhere(db: Database, scope: Scope) -> list[str]:
     """Return the texts a scope sees over all sources."""
     lines = load_global_chat_history(100, db=db, settings=DEFAULTS, scope=scope)
     entries = get_recent_entries(db=db, settings=DEFAULTS, scope=scope)
-    seen = load_snapshot(db, scope, Request(), destination="remote").viewer.audiences
+    seen = load_snapshot(db, scope, Request(), destination="remote", settings=DEFAULTS).viewer.audiences
     items = [r.content for r in rows_of(db, memory_table, scope.persona) if r.audience_id in seen]
     return sorted([line["text"] for line in lines] + [entry.content for entry in entries] + items)
 

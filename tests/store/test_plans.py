@@ -8,11 +8,14 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
 
 from core import ai_diary, chat_history_cache, privacy, synth_tagging
+from core.access.load import load_snapshot
+from core.access.view import Request
 from core.config import Settings
 from core.database.engine import Database
 from core.memories import capture as remembering
@@ -127,6 +130,7 @@ def _name_of(alias: str, statement: str) -> str:
 
 
 SERVER = Scope(persona=PERSONA, conversation="tg/7", server="s1")
+DIRECT = Scope(persona=PERSONA, conversation="tg/u7", participant="tg/u7", privacy="direct")
 PERSON = Scope(persona=PERSONA, conversation="tg/7", participant="tg/u7", server="s1")
 
 
@@ -192,6 +196,12 @@ def reads(db: Database) -> dict[str, tuple[Callable[[], Any], dict[str, set[str]
                 "conversations": {"uq_conversations_key", "ix_conversations_audience"}, chat: {"ix_chat_conversation"},
                 diary: {"ix_diary_audience"}, "search_block": {"PRIMARY"},
             },
+        ),
+        "a direct message: the servers where the person has spoken": (
+            lambda: load_snapshot(
+                db, DIRECT, Request(), destination="remote", settings=replace(DEFAULTS, server_in_direct=True)
+            ),
+            {chat: {"ix_chat_participant"}, "conversations": {"uq_conversations_key"}, "audiences": {"PRIMARY"}},
         ),
         "recent diary": (lambda: ai_diary.get_recent_entries(700, 3000, **own), {diary: {"ix_diary_audience"}}),
         "diary by tags": (lambda: ai_diary.get_entries_by_tags(["t5"], **own), {diary: {"ix_diary_audience"}}),
