@@ -52,9 +52,9 @@ ForceOption = Annotated[bool, Option("--force", help="Replace a file that is the
 
 GROUPS = {
     "tags": "List the tags.",
-    "memory": "Make facts of what was said, and archive them.",
+    "memory": "Make facts from messages; archive old, unimportant ones.",
     "db": "Make, check, repair and back up the database.",
-    "config": "List the flags, check and set them, write a file of them.",
+    "config": "List, check and set flags; write a config.yaml for a kind of program.",
     "jobs": "Look at the work in the background, and change it.",
     "token": "Make, list and revoke tokens of other programs.",
 }
