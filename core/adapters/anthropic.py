@@ -15,7 +15,7 @@ from typing import Any
 from ..calls.call import GivenSettings
 from ..database.engine import Database
 from ..scope import Scope
-from ..values import Change, NewValue, RefusedError, StoredValue, ValueName, Values, open_values
+from ..values import Change, NewValue, Path, RefusedError, StoredValue, Values, open_values
 from . import missing
 
 try:
@@ -24,8 +24,6 @@ except ImportError as _error:
     raise missing("anthropic", "anthropic") from _error
 
 __all__ = ["AsyncMemoryTool", "MemoryTool"]
-
-_Path = tuple[str, ...]
 
 ROOT = "/memories"
 MAX_LINES = 999_999
@@ -76,7 +74,7 @@ class _Files:
         path = _read_path(command.path)
         if not path or _find(change, path):
             raise ToolError(f"File {command.path} already exists")
-        change.write([*_new_folders(change, path[:-1]), _new_file(path, command.file_text)])
+        change.write([*_new_folders(change, path[:-1]), NewValue(path, command.file_text, text=command.file_text)])
         return f"File created successfully at: {command.path}"
 
     @_changes
@@ -92,7 +90,7 @@ class _Files:
                 f"{', '.join(str(line + 1) for line in lines)}. Please ensure it is unique"
             )
         text = text.replace(old, command.new_str)
-        change.write([_new_file(path, text)], archive=True)
+        change.write([NewValue(path, text, text=text)], archive=True)
         first = max(0, lines[0] - 2)
         return (
             "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n"
@@ -111,7 +109,8 @@ class _Files:
                 f"It should be within the range [0, {len(lines)}]."
             )
         lines.insert(command.insert_line, command.insert_text.rstrip("\n"))
-        change.write([_new_file(path, "\n".join(lines).removesuffix("\n") + "\n")], archive=True)
+        text = "\n".join(lines).removesuffix("\n") + "\n"
+        change.write([NewValue(path, text, text=text)], archive=True)
         return f"The file {command.path} has been edited."
 
     @_changes
@@ -138,9 +137,9 @@ class _Files:
         if value is None:
             raise ToolError(f"The path {command.old_path} does not exist")
         change.write(_new_folders(change, new[:-1]))
-        change.rename(value, _name(new))
+        change.rename(value, new)
         for each in change.list_below(old):
-            change.rename(each, ValueName((*new, *each.namespace[len(old) :]), each.name))
+            change.rename(each, (*new, *each.path[len(old) :]))
         return f"Successfully renamed {command.old_path} to {command.new_path}"
 
     @_changes
@@ -181,7 +180,7 @@ class AsyncMemoryTool(_Files, BetaAsyncAbstractMemoryTool):
 # Paths
 
 
-def _read_path(path: str) -> _Path:
+def _read_path(path: str) -> Path:
     """Return the parts of a path below `/memories`, () for that itself.
 
     Raises:
@@ -200,40 +199,32 @@ def _read_path(path: str) -> _Path:
     return tuple(parts)
 
 
-def _name(path: _Path) -> ValueName:
-    return ValueName(path[:-1], path[-1])
-
-
-def _new_file(path: _Path, text: str) -> NewValue:
-    return NewValue(*_name(path), text, text=text)
-
-
-def _new_folders(change: Change, path: _Path) -> list[NewValue]:
+def _new_folders(change: Change, path: Path) -> list[NewValue]:
     """Return the folders on a path that are to be made.
 
     Raises:
         ToolError: one of them is a file.
     """
     above = [path[: depth + 1] for depth in range(len(path))]
-    values = change.find(_name(each) for each in above)
-    for each in above:
-        if _name(each) in values and values[_name(each)].value is not None:
-            raise ToolError(f"The path {ROOT}/{'/'.join(each)} is not a directory")
-    return [NewValue(*_name(each), None) for each in above if _name(each) not in values]
+    values = change.find(above)
+    for each in values.values():
+        if each.value is not None:
+            raise ToolError(f"The path {ROOT}/{'/'.join(each.path)} is not a directory")
+    return [NewValue(each, None) for each in above if each not in values]
 
 
-def _find(values: Values, path: _Path) -> StoredValue | None:
-    return values.find([_name(path)]).get(_name(path))
+def _find(values: Values, path: Path) -> StoredValue | None:
+    return values.find([path]).get(path)
 
 
-def _find_existing(values: Values, shown: str, path: _Path) -> StoredValue:
+def _find_existing(values: Values, shown: str, path: Path) -> StoredValue:
     value = _find(values, path)
     if value is None:
         raise ToolError(f"The path {shown} does not exist. Please provide a valid path.")
     return value
 
 
-def _find_text(change: Change, shown: str, path: _Path) -> str:
+def _find_text(change: Change, shown: str, path: Path) -> str:
     """Return the text of a file that is to be changed."""
     text = _find_existing(change, shown, path).value if path else None
     if text is None:
@@ -244,11 +235,11 @@ def _find_text(change: Change, shown: str, path: _Path) -> str:
 # Texts
 
 
-def _view_folder(shown: str, path: _Path, values: Iterable[StoredValue]) -> str:
+def _view_folder(shown: str, path: Path, values: Iterable[StoredValue]) -> str:
     """Return the listing of a folder: what is in it, and what is in its folders."""
     lines = [f"{_FOLDER_SIZE}\t{shown}"]
-    for value in sorted(values, key=lambda each: (*each.namespace, each.name)):
-        below = (*value.namespace, value.name)[len(path) :]
+    for value in sorted(values, key=lambda each: each.path):
+        below = value.path[len(path) :]
         if len(below) <= _DEEPEST and not any(part.startswith(".") for part in below):
             size = _FOLDER_SIZE if value.value is None else _format_size(len(value.value.encode("utf-8")))
             lines.append(f"{size}\t{shown}/{'/'.join(below)}{'/' if value.value is None else ''}")

@@ -20,7 +20,7 @@ from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import Scope
 from ..synth_core_memory import explain_search
-from ..values import Change, NewValue, RefusedError, StoredValue, ValueName, Values, open_values
+from ..values import Change, NewValue, Path, RefusedError, StoredValue, Values, open_values
 from . import missing
 
 try:
@@ -88,13 +88,13 @@ class Store(BaseStore):
         for op in listed:
             validate_op_namespace(op)
         values = open_values(**self._by)
-        by_name = values.find(_name(op) for op in listed if isinstance(op, GetOp))
+        by_path = values.find(_path(op) for op in listed if isinstance(op, GetOp))
         results: list[Result] = []
-        puts: dict[ValueName, PutOp] = {}
+        puts: dict[Path, PutOp] = {}
         refreshed: list[StoredValue] = []
         for op in listed:
             if isinstance(op, GetOp):
-                value = by_name.get(_name(op))
+                value = by_path.get(_path(op))
                 results.append(Item(**_fields_of(value)) if value else None)
                 refreshed += [value] if value and op.refresh_ttl else []
             elif isinstance(op, SearchOp):
@@ -104,7 +104,7 @@ class Store(BaseStore):
             elif isinstance(op, ListNamespacesOp):
                 results.append(_list(values, op))
             elif isinstance(op, PutOp):
-                puts[_name(op)] = op
+                puts[_path(op)] = op
                 results.append(None)
             else:
                 raise TypeError(f"The operation is of type {type(op).__name__}, which this store does not know.")
@@ -145,9 +145,9 @@ class Store(BaseStore):
         _, report = explain_search(query=query, include_chat=False, limit=MAX_HITS, ranking="relevance", **self._by)
         return {hit["id"]: float(hit["score"]) for hit in report["hits"] if hit["source"] == "memories"}
 
-    def _write(self, values: Values, puts: Mapping[ValueName, PutOp]) -> None:
-        new = [self._new_value(name, op) for name, op in puts.items() if op.value is not None]
-        deleted = [name for name, op in puts.items() if op.value is None]
+    def _write(self, values: Values, puts: Mapping[Path, PutOp]) -> None:
+        new = [self._new_value(path, op) for path, op in puts.items() if op.value is not None]
+        deleted = [path for path, op in puts.items() if op.value is None]
 
         def work(change: Change) -> None:
             if self.ttl_config:
@@ -162,17 +162,17 @@ class Store(BaseStore):
         except RefusedError:
             logs.warning("value_refused", reason="privacy", values=len(new))
 
-    def _new_value(self, name: ValueName, op: PutOp) -> NewValue:
+    def _new_value(self, path: Path, op: PutOp) -> NewValue:
         try:
             value = json.dumps(op.value, ensure_ascii=True, separators=(",", ":"))
         except (TypeError, ValueError) as error:
             raise MessageError(
-                f"The value of {name.name!r} in {name.namespace} is no JSON: {error}. Store texts, numbers, lists and "
+                f"The value of {path[-1]!r} in {path[:-1]} is no JSON: {error}. Store texts, numbers, lists and "
                 "mappings.",
                 fields=("value",),
             ) from error
         ttl = None if op.ttl is None else max(1, math.ceil(round(op.ttl * 60, 3)))
-        return NewValue(*name, value, self._read_text(op), ttl)
+        return NewValue(path, value, self._read_text(op), ttl)
 
     def _read_text(self, op: PutOp) -> str:
         """Return the text of a value that searches look in; blank for `index=False`."""
@@ -195,15 +195,15 @@ def _texts_in(value: Any) -> Iterator[str]:
             pending += reversed(list(item.values()) if isinstance(item, dict) else item)
 
 
-def _name(op: GetOp | PutOp) -> ValueName:
-    return ValueName(tuple(op.namespace), str(op.key))
+def _path(op: GetOp | PutOp) -> Path:
+    return (*op.namespace, str(op.key))
 
 
 def _fields_of(value: StoredValue) -> dict[str, Any]:
     return {
         "value": json.loads(value.value or "null"),
-        "key": value.name,
-        "namespace": value.namespace,
+        "key": value.path[-1],
+        "namespace": value.path[:-1],
         "created_at": value.created_at,
         "updated_at": value.updated_at,
     }

@@ -11,9 +11,9 @@ from ..calls.call import GivenSettings, open_call, with_viewer
 from ..database.engine import Database
 from ..database.readers import reader_for
 from ..scope import Scope
-from .table import SOURCE, Change, Kind, NewValue, RefusedError, StoredValue, ValueName, Values
+from .table import SOURCE, Change, Kind, NewValue, Path, RefusedError, StoredValue, Values
 
-__all__ = ["Change", "NewValue", "RefusedError", "StoredValue", "ValueName", "Values", "open_values"]
+__all__ = ["Change", "NewValue", "Path", "RefusedError", "StoredValue", "Values", "open_values"]
 
 
 def open_values(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 from sqlalchemy import Connection, Select, and_, bindparam, delete, func, insert, or_, select, update
 
@@ -41,34 +41,34 @@ AT_ONCE = 500
 _END = "\x1f"
 """Ends each part of a namespace, so that `u1` is not a prefix of `u10`."""
 _ESCAPE = "\x1e"
+Path = tuple[str, ...]
+"""What a value is called: the parts of its namespace, then its name."""
 _SOURCES: dict[Kind, str] = {"file": "memory_file", "entry": "store"}
 """Where the items of values come from."""
 _V, _M = stored_values.c, memories.c
 _T = TypeVar("_T")
 
 
-def write_namespace(parts: Sequence[str]) -> str:
-    """Return a namespace as one text; only the namespaces below it begin with it."""
-    return "".join(part.replace(_ESCAPE, _ESCAPE + "0").replace(_END, _ESCAPE + "1") + _END for part in parts)
+def write_namespace(parts: Sequence[str], field: str = "namespace") -> str:
+    """Return a namespace as one text that fits its column; only the namespaces below it begin with it."""
+    stored = "".join(part.replace(_ESCAPE, _ESCAPE + "0").replace(_END, _ESCAPE + "1") + _END for part in parts)
+    return key_text(stored, field, NAMESPACE_BYTES)
+
+
+def write_path(path: Path) -> tuple[str, str]:
+    """Return a path as its columns hold it: namespace and name."""
+    return write_namespace(path[:-1]), key_text(path[-1], "key", NAME_BYTES)
 
 
 def read_namespace(stored: str) -> tuple[str, ...]:
     return tuple(part.replace(_ESCAPE + "1", _END).replace(_ESCAPE + "0", _ESCAPE) for part in stored.split(_END)[:-1])
 
 
-class ValueName(NamedTuple):
-    """What a value is called."""
-
-    namespace: tuple[str, ...]
-    name: str
-
-
 @dataclass(frozen=True, slots=True)
 class NewValue:
     """A value as it is to be stored."""
 
-    namespace: tuple[str, ...]
-    name: str
+    path: Path
     value: str | None
     """A file's text or an entry's JSON; None for a folder."""
     text: str = ""
@@ -81,8 +81,7 @@ class StoredValue:
     """One value as it is stored."""
 
     id: int
-    namespace: tuple[str, ...]
-    name: str
+    path: Path
     value: str | None
     created_at: datetime
     updated_at: datetime
@@ -108,24 +107,23 @@ class Values:
         self.read: Reader = read
         self.now: datetime = call.db.clock()
 
-    def find(self, names: Iterable[ValueName], *, expired: bool = False) -> dict[ValueName, StoredValue]:
-        """Return the values with these names; of two of one name the newest."""
+    def find(self, paths: Iterable[Path], *, expired: bool = False) -> dict[Path, StoredValue]:
+        """Return the values with these paths; of two of one path the newest."""
         by_namespace: dict[str, set[str]] = {}
-        for namespace, name in names:
-            stored = key_text(write_namespace(namespace), "namespace", NAMESPACE_BYTES)
-            by_namespace.setdefault(stored, set()).add(key_text(name, "key", NAME_BYTES))
+        for namespace, name in map(write_path, paths):
+            by_namespace.setdefault(namespace, set()).add(name)
         values: list[StoredValue] = []
-        for stored, wanted in sorted(by_namespace.items()):
-            for part in chunks(sorted(wanted), AT_ONCE):
-                here = (_V.namespace == stored, _V.name.in_(part))
+        for namespace, names in sorted(by_namespace.items()):
+            for part in chunks(sorted(names), AT_ONCE):
+                here = (_V.namespace == namespace, _V.name.in_(part))
                 values += self._read(self._select(_COLUMNS, *here, expired=expired).order_by(_V.id))
-        return {ValueName(value.namespace, value.name): value for value in values}
+        return {value.path: value for value in values}
 
     def list_below(
         self, prefix: Sequence[str] = (), *, limit: int | None = None, offset: int | None = None
     ) -> list[StoredValue]:
         """Return the values in a namespace and below it, the one changed last first; `offset` needs a `limit`."""
-        low = key_text(write_namespace(prefix), "prefix", NAMESPACE_BYTES)
+        low = write_namespace(prefix, "prefix")
         # a space is the character after the one that ends a part
         below = (_V.namespace >= low, _V.namespace < low[:-1] + "\x20") if low else ()
         statement = self._select(_COLUMNS, *below).order_by(_V.updated_at.desc(), _V.id.desc())
@@ -204,8 +202,7 @@ class Values:
         return [
             StoredValue(
                 int(row.id),
-                read_namespace(row.namespace),
-                row.name,
+                (*read_namespace(row.namespace), row.name),
                 row.content if self.kind == "file" and row.memory_id is not None else row.value,
                 row.created_at,
                 row.updated_at,
@@ -230,7 +227,7 @@ class Change(Values):
         audience_table.lock(connection, call.persona, self._place.audience_id)
 
     def write(self, new: Sequence[NewValue], *, archive: bool = False) -> None:
-        """Store values, replacing those with the same names; with `archive` these stay as previous versions.
+        """Store values, replacing those with the same paths; with `archive` these stay as previous versions.
 
         Raises:
             RefusedError: the person wants nothing kept, or has just been forgotten.
@@ -241,10 +238,10 @@ class Change(Values):
             db, scope.persona, self._started, people=(scope.participant,), conversation=scope.conversation
         ):
             raise RefusedError
-        previous = self.find([ValueName(each.namespace, each.name) for each in new], expired=True)
+        previous = self.find([each.path for each in new], expired=True)
         items = self._write_items(new)
         for each, item, row_id in zip(new, items, db.ids.take(len(new)), strict=True):
-            old = previous.get(ValueName(each.namespace, each.name))
+            old = previous.get(each.path)
             is_in_item = self.kind == "file" and item is not None
             values = {
                 "value": None if is_in_item or each.value is None else checked_text(each.value, "value"),
@@ -257,6 +254,7 @@ class Change(Values):
                 self._update(old, values)
                 self._drop_items([old], archive=archive, new=item)
                 continue
+            namespace, name = write_path(each.path)
             values |= {
                 "id": row_id,
                 "persona_id": scope.persona,
@@ -264,8 +262,8 @@ class Change(Values):
                 "participant_key": scope.participant or "",
                 "conversation_key": scope.conversation or "",
                 "kind": self.kind,
-                "namespace": write_namespace(each.namespace),
-                "name": each.name,
+                "namespace": namespace,
+                "name": name,
                 "created_at": self.now,
             }
             self.connection.execute(insert(stored_values).values(values))
@@ -292,10 +290,9 @@ class Change(Values):
             memories_table.write(self.connection, db, self.call.scope, list(ready.items()), self._place)
         return [row_id if row_id in ready else None for row_id in ids]
 
-    def rename(self, value: StoredValue, name: ValueName) -> None:
-        namespace = key_text(write_namespace(name.namespace), "namespace", NAMESPACE_BYTES)
-        key = key_text(name.name, "key", NAME_BYTES)
-        self._update(value, {"namespace": namespace, "name": key, "updated_at": self.now})
+    def rename(self, value: StoredValue, path: Path) -> None:
+        namespace, name = write_path(path)
+        self._update(value, {"namespace": namespace, "name": name, "updated_at": self.now})
 
     def _update(self, value: StoredValue, columns: dict[str, Any]) -> None:
         here = (_V.persona_id == self.call.persona, _V.id == value.id)

@@ -12,7 +12,7 @@ from core.errors import MessageError
 from core.forgetting import forget
 from core.scope import Scope
 from core.synth_core_memory import search_memories
-from core.values import NewValue, RefusedError, StoredValue, ValueName, open_values
+from core.values import NewValue, RefusedError, StoredValue, open_values
 
 
 def put(db: Database, scope: Scope, *new: NewValue, kind: values.table.Kind = "entry", archive: bool = False) -> None:
@@ -32,20 +32,20 @@ def texts(db: Database, scope: Scope, query: str) -> list[str]:
 def test_r31_a_namespace_is_compared_part_by_part_and_in_case(db: Database, ann: Scope) -> None:
     """`u1` finds nothing of `u10`, of `U1`, or of a name that holds the sign between parts."""
     for first in ("u1", "u10", "U1", "u1\x1fx", "u%", "u_", "u1 "):
-        put(db, ann, NewValue((first, "notes"), "k", f'"{first!r}"'))
-    assert [value.namespace[0] for value in list_values(("u1",), db=db, scope=ann)] == ["u1"]
+        put(db, ann, NewValue((first, "notes", "k"), f'"{first!r}"'))
+    assert [value.path[0] for value in list_values(("u1",), db=db, scope=ann)] == ["u1"]
     assert len(list_values((), db=db, scope=ann)) == 7
     assert list_values(("u1", "note"), db=db, scope=ann) == []
 
 
 def test_r30_a_value_is_reached_by_its_own_person_alone(db: Database, persona: str, ann: Scope, bob: Scope) -> None:
     """Another person, another conversation's audience and another persona read nothing of it, by name or by list."""
-    put(db, ann, NewValue(("n",), "k", '"secret tea"', text="secret tea"))
+    put(db, ann, NewValue(("n", "k"), '"secret tea"', text="secret tea"))
     strangers = [bob, Scope(persona), Scope(persona, "web/room", "web/ann"), Scope(persona, participant="web/ann"),
                  Scope(f"{persona}x", "web/ann", "web/ann", privacy="direct")]  # fmt: skip
     for other in strangers:
         reached = open_values(db=db, scope=other)
-        assert reached.find([ValueName(("n",), "k")]) == {}
+        assert reached.find([("n", "k")]) == {}
         assert reached.list_below() == [] == reached.list_namespaces()
         assert texts(db, other, "secret tea") == []
     again = Scope(persona, "web/ann/2", "web/ann", privacy="direct")
@@ -55,16 +55,16 @@ def test_r30_a_value_is_reached_by_its_own_person_alone(db: Database, persona: s
 def test_r30_linked_identities_share_their_values(db: Database, ann: Scope, persona: str) -> None:
     """A person has one memory, wherever they write from."""
     mobile = Scope(persona, "tg/7", "tg/7", privacy="direct")
-    put(db, ann, NewValue((), "k", "1"))
+    put(db, ann, NewValue(("k",), "1"))
     privacy.link_participants("tg/7", "web/ann", db=db, scope=ann)
     assert [value.value for value in list_values(db=db, scope=mobile)] == ["1"]
 
 
 def test_r31_a_value_with_text_is_searchable_and_its_former_text_is_not(db: Database, ann: Scope) -> None:
     """The item follows its value: changed with it, gone with it."""
-    put(db, ann, NewValue(("n",), "k", "1", text="Ann likes oolong"))
+    put(db, ann, NewValue(("n", "k"), "1", text="Ann likes oolong"))
     assert texts(db, ann, "oolong") == ["Ann likes oolong"]
-    put(db, ann, NewValue(("n",), "k", "2", text="Ann likes sencha"))
+    put(db, ann, NewValue(("n", "k"), "2", text="Ann likes sencha"))
     assert (texts(db, ann, "oolong"), texts(db, ann, "sencha")) == ([], ["Ann likes sencha"])
     open_values(db=db, scope=ann).change(lambda change: change.delete(change.list_below()))
     assert texts(db, ann, "sencha") == []
@@ -75,8 +75,8 @@ def test_r31_a_value_with_text_is_searchable_and_its_former_text_is_not(db: Data
 def test_r31_forgetting_takes_values_and_former_versions_along(db: Database, ann: Scope, bob: Scope, what: str) -> None:
     """Nothing of a person is left under a name; what is another's stays."""
     for text in ("oolong first", "oolong second"):
-        put(db, ann, NewValue((), "tea.md", text, text=text), kind="file", archive=True)
-    put(db, bob, NewValue((), "tea.md", "oolong of bob", text="oolong of bob"), kind="file")
+        put(db, ann, NewValue(("tea.md",), text, text=text), kind="file", archive=True)
+    put(db, bob, NewValue(("tea.md",), "oolong of bob", text="oolong of bob"), kind="file")
     item = list_values((), "file", db=db, scope=ann)[0].memory_id
     key = {"participant": "web/ann", "conversation": "web/ann", "memory": item}[what]
     done = forget(**{what: key}, db=db, scope=ann)
@@ -91,14 +91,14 @@ def test_r31_who_wants_nothing_kept_has_nothing_kept(db: Database, ann: Scope) -
     """The level of a person holds for every way in; the caller is told."""
     privacy.set_privacy("web/ann", "full", db=db, scope=ann)
     with pytest.raises(RefusedError):
-        put(db, ann, NewValue((), "k", "1"))
+        put(db, ann, NewValue(("k",), "1"))
     assert list_values(db=db, scope=ann) == []
 
 
 def test_r31_a_conversation_that_turns_private_takes_its_values_along(db: Database, persona: str) -> None:
     """What was written in public is read by no other conversation from then on."""
     public, other = Scope(persona, "web/room"), Scope(persona, "web/other")
-    put(db, public, NewValue((), "k", "1", text="the password is oolong"))
+    put(db, public, NewValue(("k",), "1", text="the password is oolong"))
     assert list_values(db=db, scope=other)
     privacy.set_conversation_privacy("web/room", "restricted", db=db, scope=public)
     assert list_values(db=db, scope=other) == []
@@ -107,7 +107,7 @@ def test_r31_a_conversation_that_turns_private_takes_its_values_along(db: Databa
 
 def test_r31_a_conversation_that_stays_on_this_machine_keeps_its_values_there(db: Database, ann: Scope) -> None:
     """A prompt that leaves the machine reads none of them."""
-    put(db, ann, NewValue((), "k", "1"))
+    put(db, ann, NewValue(("k",), "1"))
     privacy.set_conversation_local_only("web/ann", True, db=db, scope=ann)
     assert list_values(db=db, scope=ann) == []
     local = Scope(ann.persona, ann.conversation, ann.participant, destination="local", privacy="direct")
@@ -116,7 +116,7 @@ def test_r31_a_conversation_that_stays_on_this_machine_keeps_its_values_there(db
 
 def test_r30_who_deletes_the_item_deletes_the_value(db: Database, ann: Scope) -> None:
     """The page of items is one way to look at files."""
-    put(db, ann, NewValue((), "a.md", "text", text="text"), kind="file")
+    put(db, ann, NewValue(("a.md",), "text", text="text"), kind="file")
     item = list_values((), "file", db=db, scope=ann)[0].memory_id
     assert item is not None
     lifelong.edit_item(item, "another text", db=db, scope=ann)
@@ -127,12 +127,12 @@ def test_r30_who_deletes_the_item_deletes_the_value(db: Database, ann: Scope) ->
 
 def test_r30_changes_of_one_value_at_once_lose_nothing(db: Database, ann: Scope) -> None:
     """Each begins with what the one before it stored."""
-    put(db, ann, NewValue((), "n", "0"), kind="entry")
+    put(db, ann, NewValue(("n",), "0"), kind="entry")
 
     def count() -> None:
         def work(change: values.Change) -> None:
-            value = change.find([ValueName((), "n")])[ValueName((), "n")].value
-            change.write([NewValue((), "n", str(int(value or "") + 1))])
+            value = change.find([("n",)])[("n",)].value
+            change.write([NewValue(("n",), str(int(value or "") + 1))])
 
         for _ in range(5):
             open_values(db=db, scope=ann).change(work)
@@ -148,7 +148,7 @@ def test_r30_changes_of_one_value_at_once_lose_nothing(db: Database, ann: Scope)
 def test_r31_a_name_that_fits_no_column_is_refused(db: Database, ann: Scope) -> None:
     """The error says which, and what is allowed; nothing is stored."""
     with pytest.raises(MessageError, match="key is 513 bytes long"):
-        put(db, ann, NewValue((), "k" * 513, "1"))
+        put(db, ann, NewValue(("k" * 513,), "1"))
     with pytest.raises(MessageError, match="namespace is 1001 bytes"):
-        put(db, ann, NewValue(("ä" * 500,), "k", "1"))
+        put(db, ann, NewValue(("ä" * 500, "k"), "1"))
     assert list_values(db=db, scope=ann) == []

@@ -214,7 +214,7 @@ _reads("core.lifelong.get_item_history", lambda p, **by: lifelong.get_item_histo
 # Relationships
 
 _reads("core.values.open_values",
-       lambda p, **by: [(own.find([values.ValueName(("notes",), "file")]), own.list_below(), own.list_namespaces())
+       lambda p, **by: [(own.find([("notes", "file")]), own.list_below(), own.list_namespaces())
                         for own in (values.open_values(kind, **by) for kind in ("entry", "file"))])  # fmt: skip
 _reads("core.relationships.get", lambda p, **by: relationships.get(p.participant, **by), "persona", about=True)
 _reads("core.relationships.list_recent", lambda p, **by: relationships.list_recent(500, **by), "persona")

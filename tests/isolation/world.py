@@ -225,8 +225,8 @@ class World:
         saved = conversations.add_saved_memory(self.text("memories", o), **own)
         rows["saved"] = int(saved.id or 0)
         text = self.text("stored_values", o)
-        new = values.NewValue(("notes", self.canary("stored_values", o)), "file", text, text=text)
-        values.open_values(**own).change(lambda change: change.write([new, replace(new, namespace=("notes",))]))
+        new = values.NewValue(("notes", self.canary("stored_values", o), "file"), text, text=text)
+        values.open_values(**own).change(lambda change: change.write([new, replace(new, path=("notes", "file"))]))
         conversations.add_saved_memory(
             f"Please always greet me with {self.canary('memories', o)}.", kind="instruction", **own
         )

@@ -19,7 +19,7 @@ from prompt_engine.values import open_values
 def _texts(base: Any) -> dict[str, str]:
     """Return path to text of what the tool holds of a folder of theirs."""
     values = open_values("file", db=database(), scope=scope_of(base)).list_below()
-    return {"/".join(("memories", *each.namespace, each.name)): each.value for each in values if each.value is not None}
+    return {"/".join(("memories", *each.path)): each.value for each in values if each.value is not None}
 
 
 class _Disk:
