@@ -7,7 +7,9 @@ them, call a door in the scope they were given, and answer in the framework's ow
 
 from __future__ import annotations
 
-__all__ = ["missing"]
+from ..scope import Scope
+
+__all__ = ["missing", "without_conversation"]
 
 
 def missing(framework: str, extra: str) -> ImportError:
@@ -19,3 +21,8 @@ def missing(framework: str, extra: str) -> ImportError:
     return ImportError(
         f"This adapter needs {framework}, which is not installed. Run: pip install 'prompt-engine[{extra}]'"
     )
+
+
+def without_conversation(scope: Scope | None) -> Scope | None:
+    """Return persona and destination of a scope, for a message that names its own conversation."""
+    return None if scope is None else Scope(scope.persona, destination=scope.destination)

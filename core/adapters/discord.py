@@ -9,7 +9,7 @@ from ..calls.call import GivenSettings
 from ..database.engine import Database
 from ..scope import Scope
 from ..shapes import PERSONA_SENDER, WriteResult
-from . import missing
+from . import missing, without_conversation
 
 try:
     import discord
@@ -28,14 +28,11 @@ def message_of(message: discord.Message) -> dict[str, Any]:
     private. Mentions become names. What the bot itself said is the persona's.
     """
     channel, guild = message.channel, message.guild
-    made: dict[str, Any] = {
-        "message_id": str(message.id),
-        "date": message.created_at,
-        "text": message.clean_content,
+    incoming = {
+        **_read(message),
         "interface": INTERFACE,
         "interface_path": conversation_of(channel),
         "chat": {"id": conversation_of(channel).split("/")[1], "type": _type_of(channel)},
-        **_sender(message),
         "server_id": str(guild.id) if guild else None,
         "server_name": guild.name if guild else None,
         "is_private": _is_private(channel, guild),
@@ -46,13 +43,8 @@ def message_of(message: discord.Message) -> dict[str, Any]:
     }
     quoted = message.reference and message.reference.resolved
     if isinstance(quoted, discord.Message):
-        made["reply_to_message"] = {
-            "message_id": str(quoted.id),
-            "date": quoted.created_at,
-            "text": quoted.clean_content,
-            **_sender(quoted),
-        }
-    return made
+        incoming["reply_to_message"] = _read(quoted)
+    return incoming
 
 
 async def on_edit(
@@ -69,7 +61,7 @@ async def on_edit(
     """
     return await aio.edit_chat_message(
         str(message.id), message.clean_content, interface_path=conversation_of(message.channel),
-        db=db, settings=settings, scope=_anywhere(scope),
+        db=db, settings=settings, scope=without_conversation(scope),
     )  # fmt: skip
 
 
@@ -87,7 +79,7 @@ async def on_delete(
     """
     return await aio.delete_chat_message(
         str(message.id), interface_path=conversation_of(message.channel),
-        db=db, settings=settings, scope=_anywhere(scope),
+        db=db, settings=settings, scope=without_conversation(scope),
     )  # fmt: skip
 
 
@@ -96,11 +88,6 @@ def conversation_of(channel: Any) -> str:
     if isinstance(channel, discord.Thread):
         return f"{INTERFACE}/{channel.parent_id}/{channel.id}"
     return f"{INTERFACE}/{channel.id}"
-
-
-def _anywhere(scope: Scope | None) -> Scope | None:
-    """Return the persona and destination of a scope: the message says where it stands."""
-    return None if scope is None else Scope(scope.persona, destination=scope.destination)
 
 
 def _type_of(channel: Any) -> str:
@@ -117,9 +104,13 @@ def _is_private(channel: Any, guild: Any) -> bool:
     return not channel.permissions_for(guild.default_role).view_channel
 
 
-def _sender(message: discord.Message) -> dict[str, Any]:
+def _read(message: discord.Message) -> dict[str, Any]:
+    """Return id, date, text and sender of a message; what the bot itself said is the persona's."""
     author, own = message.author, message.guild.me if message.guild else getattr(message.channel, "me", None)
-    person = {"id": str(author.id), "username": author.name, "full_name": author.display_name}
-    if own is None or own.id != author.id:
-        return {"from_user": person}
-    return {"from_user": {**person, "id": None}, "sender_id": PERSONA_SENDER, "sender_name": author.display_name}
+    return {
+        "message_id": str(message.id),
+        "date": message.created_at,
+        "text": message.clean_content,
+        "from_user": {"id": str(author.id), "username": author.name, "full_name": author.display_name},
+        "sender_id": PERSONA_SENDER if own is not None and own.id == author.id else None,
+    }

@@ -73,14 +73,7 @@ class Session:
         self._recalled: set[str] = set()
 
     async def get_items(self, limit: int | None = None, *, wrapper: Any = None) -> list[Any]:
-        """Return the newest items, oldest first.
-
-        Args:
-            limit: most items; None takes that of `session_settings`, and without one all.
-
-        Raises:
-            StoreReadError: nothing could be read.
-        """
+        """Return the newest items, oldest first; at most `limit`, else the limit of `session_settings`, else all."""
         most = resolve_session_limit(limit, self.session_settings)
         if most is not None and most <= 0:
             return []
@@ -98,19 +91,11 @@ class Session:
             await _settle(self._add_items, self._call(wrapper), items)
 
     async def pop_item(self, *, wrapper: Any = None) -> Any | None:
-        """Delete the newest item and return it; None where there is none. Of two callers each gets another.
-
-        Raises:
-            StoreWriteError: nothing was deleted.
-        """
+        """Delete the newest item and return it; None where there is none. Of two callers each gets another."""
         return await _settle(_pop_item, self._call(wrapper))
 
     async def clear_session(self, *, wrapper: Any = None) -> None:
-        """Delete every item.
-
-        Raises:
-            StoreWriteError: nothing was deleted.
-        """
+        """Delete every item."""
         call = self._call(wrapper)
         await _settle(clear_chat_history, call.scope.conversation, db=call.db, settings=call.settings, scope=call.scope)
 

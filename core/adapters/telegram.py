@@ -10,7 +10,7 @@ from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import Scope
 from ..shapes import PERSONA_SENDER, WriteResult
-from . import missing
+from . import missing, without_conversation
 
 try:
     from telegram import Message, Update
@@ -32,36 +32,30 @@ def message_of(update: Update | Message) -> dict[str, Any]:
         MessageError: the update holds no message.
     """
     message = _read(update)
-    made: dict[str, Any] = {
-        "message_id": str(message.message_id),
-        "date": message.date,
-        "text": message.text or message.caption or "",
+    incoming: dict[str, Any] = {
+        **_describe(message),
         "interface": INTERFACE,
         "interface_path": conversation_of(message),
         "chat": {"id": str(message.chat.id), "type": message.chat.type},
-        **_sender(message),
         "server_id": None if message.chat.type == "private" else str(message.chat.id),
         "server_name": message.chat.title,
         "is_private": message.chat.type == "private",
         "attachments": [],
     }
     if message.photo:
-        made["attachments"].append(_attachment("photo", message.photo[-1]))
+        incoming["attachments"].append(_attachment("photo", message.photo[-1]))
     for name in _MEDIA:
         media = getattr(message, name)
         if media is not None:
-            made[name] = _attachment(name, media)
-            made["attachments"].append(made[name])
+            incoming[name] = _attachment(name, media)
+            incoming["attachments"].append(incoming[name])
     quoted = message.reply_to_message
     # In a topic every message replies to the one that opened it.
     if quoted is not None and quoted.forum_topic_created is None:
-        made["reply_to_message"] = {
-            "message_id": str(quoted.message_id),
-            "date": quoted.date,
-            "text": (message.quote.text if message.quote else None) or quoted.text or quoted.caption or "",
-            **_sender(quoted),
-        }
-    return made
+        incoming["reply_to_message"] = _describe(quoted)
+        if message.quote:
+            incoming["reply_to_message"]["text"] = message.quote.text
+    return incoming
 
 
 async def on_edit(
@@ -80,10 +74,9 @@ async def on_edit(
         MessageError: the update holds no message.
     """
     message = _read(update)
-    anywhere = None if scope is None else Scope(scope.persona, destination=scope.destination)
     return await aio.edit_chat_message(
         str(message.message_id), message.text or message.caption or "", interface_path=conversation_of(message),
-        db=db, settings=settings, scope=anywhere,
+        db=db, settings=settings, scope=without_conversation(scope),
     )  # fmt: skip
 
 
@@ -103,15 +96,20 @@ def _read(update: Update | Message) -> Message:
     return message
 
 
-def _sender(message: Message) -> dict[str, Any]:
-    who = message.from_user
+def _describe(message: Message) -> dict[str, Any]:
+    """Return id, date, text and sender of a message; what the bot itself said is the persona's."""
+    who, chat = message.from_user, message.sender_chat or message.chat
     if who is None:  # posts of a channel
-        chat = message.sender_chat or message.chat
-        return {"from_user": {"id": str(chat.id), "username": chat.username or "", "full_name": chat.title or ""}}
-    person = {"id": str(who.id), "username": who.username or "", "full_name": who.full_name}
-    if not (who.is_bot and _is_own(message, who.id)):
-        return {"from_user": person}
-    return {"from_user": {**person, "id": None}, "sender_id": PERSONA_SENDER, "sender_name": who.full_name}
+        sender = {"id": str(chat.id), "username": chat.username or "", "full_name": chat.title or ""}
+    else:
+        sender = {"id": str(who.id), "username": who.username or "", "full_name": who.full_name}
+    return {
+        "message_id": str(message.message_id),
+        "date": message.date,
+        "text": message.text or message.caption or "",
+        "from_user": sender,
+        "sender_id": PERSONA_SENDER if who is not None and who.is_bot and _is_own(message, who.id) else None,
+    }
 
 
 def _is_own(message: Message, user_id: int) -> bool:
