@@ -20,24 +20,14 @@ SAMPLES = [
     # Published counts: the larger of cl100k_base and o200k_base, and the smaller.
     (27, 24, "Hello, my name is GPT-4o. I'm a new type of language model, it's nice to meet you!"),
     (34, 29, "Hallo, mein Name is GPT-4o. Ich bin ein neues KI-Sprachmodell. Es ist schön, dich kennenzulernen."),
-    (39, 30, "Merhaba, benim adım GPT-4o. Ben yeni bir dil modeli türüyüm, tanıştığımıza memnun oldum!"),
     (37, 26, "こんにちは、私の名前はGPT-4oです。私は新しいタイプの言語モデルです。初めまして！"),
     (34, 24, "你好，我的名字是GPT-4o。我是一种新型的语言模型，很高兴见到你!"),
-    (46, 30, "Xin chào, tên tôi là GPT-4o. Tôi là một loại mô hình ngôn ngữ mới, rất vui được gặp bạn!"),
     (45, 27, "안녕하세요, 제 이름은 GPT-4o입니다. 저는 새로운 유형의 언어 모델입니다, 만나서 반갑습니다!"),
     (39, 23, "Привет, меня зовут GPT-4o. Я — новая языковая модель, приятно познакомиться!"),
     (53, 26, "مرحبًا، اسمي جي بي تي-4o. أنا نوع جديد من نموذج اللغة، سررت بلقائك!"),
-    (61, 32, "سلام، اسم من جی پی تی-۴او است. من یک نوع جدیدی از مدل زبانی هستم، از ملاقات شما خوشبختم!"),
-    (82, 33, "ہیلو، میرا نام جی پی ٹی-4o ہے۔ میں ایک نئے قسم کا زبان ماڈل ہوں، آپ سے مل کر اچھا لگا!"),
     (90, 31, "नमस्ते, मेरा नाम जीपीटी-4o है। मैं एक नए प्रकार का भाषा मॉडल हूँ। आपसे मिलकर अच्छा लगा!"),
-    (96, 33, "नमस्कार, माझे नाव जीपीटी-4o आहे| मी एक नवीन प्रकारची भाषा मॉडेल आहे| तुम्हाला भेटून आनंद झाला!"),
-    (9, 8, "お誕生日おめでとう"),
-    (6, 5, "antidisestablishmentarianism"),
-    (7, 7, "2 + 2 = 4"),
     (3, 2, "👍"),
     (15, 15, "สวัสดีชาวโลก! สบายดีหรือ? 😄"),
-    (24, 24, "សួស្តីពិភពលោក! តើអ្នកស្រលាញ់ទេ? 😊"),
-    (14, 14, "How about numbers? 123 45.6 -78.9"),
     (9, 9, "What about URLs? https://www.google.com"),
 ]
 
@@ -53,7 +43,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     counters._encoding_for.cache_clear()
 
 
-@pytest.mark.parametrize("model", [None, "", "gpt-4o", "openai/gpt-4o-mini", "llama-3.1-8b", "x" * 5000])
+@pytest.mark.parametrize("model", [None, "openai/gpt-4o-mini", "llama-3.1-8b"])
 def test_g24_without_data_on_this_machine_the_estimate_is_used_and_named(model: str | None) -> None:
     assert resolve_counter(None, model) == (estimate_tokens, ESTIMATE)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections import UserDict, defaultdict, namedtuple
+from collections import UserDict
 from copy import deepcopy
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum, IntEnum
 from typing import Any
@@ -17,8 +17,6 @@ from hypothesis import strategies as st
 
 from core.text import strict_json
 from core.text.strict_json import make_strict
-
-Pair = namedtuple("Pair", "left right")
 
 
 class Word(str, Enum):  # noqa: UP042 - the mixed-in form is the one under test
@@ -41,28 +39,19 @@ class Angry(UserDict[str, Any]):
 @pytest.mark.parametrize(
     ("given_value", "made", "noted"),
     [
-        (None, None, False),
-        (1.5, 1.5, False),
-        ("é\U0001f600", "é\U0001f600", False),
         ("a\x00b\ud800", "ab\ufffd", False),
         ((1, "a"), [1, "a"], False),
-        (Pair(1, 2), [1, 2], False),
         (float("inf"), None, True),
         (datetime(2026, 3, 10, 12, tzinfo=UTC), "2026-03-10T12:00:00+00:00", True),
         (datetime(2026, 3, 10, 12), "2026-03-10T12:00:00+00:00", True),  # noqa: DTZ001 - naive is UTC
-        (datetime(2026, 3, 10, 12, tzinfo=timezone(timedelta(hours=1))), "2026-03-10T12:00:00+01:00", True),
-        (time(12, 30), "12:30:00", True),
         ({3, 10, 2}, [2, 3, 10], True),
         ({"b", 2, None, True, (1, 2)}, [None, True, 2, "b", [1, 2]], True),
         (b"secret", "bytes", True),
         (Thing(), "Thing", True),
         (Decimal("2.50"), 2.5, True),
-        (Decimal("NaN"), None, True),
         (Decimal(3), 3, True),
         (Decimal("1e400"), None, True),
-        (Decimal("1e999999"), None, True),
         (10**5000, "int", True),
-        (defaultdict(int, a=1), {"a": 1}, False),
         (Word.ONE, "one", False),
         (Number.TWO, 2, False),
         (Angry(), "Angry", True),
