@@ -8,7 +8,8 @@ from typing import Any
 
 from ..shapes import SOURCES, Hit
 from ..text.folding import clean
-from ..text.hits import iso_time, known_name
+from ..text.hits import known_name
+from ..text.times import iso_text, parse_time
 
 CONTEXT_KEYS: tuple[tuple[str, str], ...] = (
     ("history_current_chat", "always"),
@@ -87,7 +88,7 @@ def read_hits(given: Any) -> tuple[list[Hit], int]:
         hit: Hit = {
             "source": item["source"] if item.get("source") in SOURCES else "memories",
             "id": row if isinstance(row, int) and not isinstance(row, bool) else 0,
-            "timestamp": iso_time(item.get("timestamp")),
+            "timestamp": iso_text(parse_time(item.get("timestamp"))),
             "snippet": clean(text),
             "tags": [clean(tag) for tag in tags if isinstance(tag, str)] if isinstance(tags, (list, tuple)) else [],
         }

@@ -113,12 +113,6 @@ def stored_tags(value: object) -> list[str]:
     return [clean(tag) for tag in value]
 
 
-def iso_time(value: object) -> str:
-    """Return a stored time as ISO 8601 text in UTC, "" when it cannot be read."""
-    moment = parse_time(value)
-    return iso_text(moment)
-
-
 _IN_NAMES = str.maketrans({'"': "'", "[": "(", "]": ")", ":": ";", "\uff1a": ";"})
 
 
@@ -153,7 +147,7 @@ def hit(
     made: Hit = {
         "source": source,
         "id": int(id),
-        "timestamp": iso_time(timestamp),
+        "timestamp": iso_text(parse_time(timestamp)),
         "snippet": snippet,
         "tags": [] if source == "chat_history" else stored_tags(tags),
     }

@@ -1,11 +1,5 @@
 """What people ask to be remembered, wish for good or say about themselves. Pure; one decision for all who store.
 
-| Called by | For |
-|---|---|
-| `memories.capture`, `memories.rules_modes`, `conversations.saved`, `short_term.writer` | requests to remember |
-| `memories.instructions` | standing instructions, and what takes one back |
-| `lifelong.rules_consolidation` | facts, where no model reads the conversation |
-
 Only what a person writes counts: no question, quotation, condition, reported speech, fiction, list or pasted text.
 A phrase of a file may hold `*` for up to six words, `(a|b)` for one of these, and end with `?` where it may be asked.
 """

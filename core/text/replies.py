@@ -1,11 +1,4 @@
-"""Reading what a model answered: thoughts dropped, the object that was asked for, and what is no answer at all.
-
-| Part | For |
-|---|---|
-| `read_object` | the object that a reply holds, repaired where it is nearly JSON |
-| `strip_thoughts` | model replies, the proxy and the importers |
-| `judge_refusal` | texts that must not take the place of a good one |
-"""
+"""Reading what a model answered: thoughts dropped, the object that was asked for, and what is no answer at all."""
 
 from __future__ import annotations
 
@@ -29,8 +22,8 @@ MAX_CHARS = 1_000_000
 
 Fits = Callable[[dict[str, Any]], bool]
 
-_LANGUAGE = lazy_pattern(r"[ \t]*[\w.+#-]*")
 _FENCE = "```"
+_FENCED = lazy_pattern(r"`{3,}[ \t]*[\w.+#-]*(.*?)(?:```|\Z)", re.DOTALL)
 _LIST = lazy_pattern(r'\[\s*+[\[{"\]]')
 
 
@@ -69,15 +62,8 @@ def _iter_inside(value: Any) -> Iterator[dict[str, Any]]:
 
 def _first_fence(text: str) -> str:
     """Return what stands in the first fenced block, without its language word; blank without one."""
-    start = text.find(_FENCE)
-    if start < 0:
-        return ""
-    while text.startswith("`", start):
-        start += 1
-    end = text.find(_FENCE, start)
-    inside = text[start : end if end >= 0 else len(text)]
-    language = _LANGUAGE.match(inside)
-    return inside[language.end() if language else 0 :].strip()
+    fenced = _FENCED.search(text)
+    return fenced[1].strip() if fenced else ""
 
 
 # Objects as JSON or nearly so: trailing commas, single quotes, NaN, comments, bare words, cut off
@@ -127,10 +113,15 @@ class _Reader:
         self.text = text
         self.at = at
 
+    def skip(self, pattern: re.Pattern[str]) -> str:
+        """Step behind what matches here, and return it; blank where nothing does."""
+        match = pattern.match(self.text, self.at)
+        self.at = match.end() if match else self.at
+        return match.group() if match else ""
+
     def next(self) -> str:
         """Return the next character that is no space, comma or comment; blank at the end."""
-        match = _BETWEEN.match(self.text, self.at)
-        self.at = match.end() if match else self.at
+        self.skip(_BETWEEN)
         return self.text[self.at : self.at + 1]
 
     def object(self, depth: int) -> dict[str, Any]:
@@ -173,8 +164,9 @@ class _Reader:
         """Return the name of a member and step behind its colon; None where none begins here."""
         quote = _QUOTES.get(char)
         if quote is None:
-            match = _BARE_KEY.match(self.text, self.at)
-            name, self.at = (match.group(), match.end()) if match else ("", self.at)
+            name = self.skip(_BARE_KEY)
+            if not name:
+                return None
         else:
             end = self.text.find(quote, self.at + 1, self.at + MAX_KEY_CHARS + 2)
             while end >= 0 and _is_escaped(self.text, end, self.at + 1):
@@ -182,15 +174,10 @@ class _Reader:
             if end < 0:
                 return None
             name, self.at = _unescaped(self.text[self.at + 1 : end]), end + 1
-        colon = _COLON.match(self.text, self.at)
-        if colon is None or (quote is None and not name):
-            return None
-        self.at = colon.end()
-        return name
+        return name if self.skip(_COLON) else None
 
     def value(self, depth: int, ends: re.Pattern[str]) -> Any:
-        match = _SPACES.match(self.text, self.at)
-        self.at = match.end() if match else self.at
+        self.skip(_SPACES)
         if self.text[self.at : self.at + 1] in ("/", "#"):
             self.next()
         char = self.text[self.at : self.at + 1]
@@ -214,9 +201,7 @@ class _Reader:
 
     def bare(self) -> Any:
         """Return a number, a word such as true, or the words up to the next comma, bracket or line end."""
-        match = _BARE_VALUE.match(self.text, self.at)
-        said = match.group().strip() if match else ""
-        self.at = match.end() if match else self.at
+        said = self.skip(_BARE_VALUE).strip()
         if not said:
             return _NOTHING
         if said.lower() in _WORDS:

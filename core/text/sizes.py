@@ -28,12 +28,6 @@ write_json = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": "), allow
 def to_json(value: Any) -> str:
     """Return the value as JSON text, letters as they are; what is no strict JSON is made so first.
 
-    Args:
-        value: JSON values; a prompt or any part of one.
-
-    Returns:
-        One line of text.
-
     >>> to_json({"text": 'é"😀'}), to_json([1, float("nan")])
     ('{"text": "é\\\\"😀"}', '[1, null]')
     """
@@ -89,9 +83,6 @@ RANK_FILES = {
     "o200k_base": ("o200k_base", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"),
     "o200k_harmony": ("o200k_base", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"),
     "cl100k_base": ("cl100k_base", "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"),
-    "p50k_base": ("p50k_base", "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069"),
-    "p50k_edit": ("p50k_base", "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069"),
-    "r50k_base": ("r50k_base", "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"),
 }
 """Encoding to the file its ranks are in and the file's SHA-256."""
 
@@ -119,10 +110,8 @@ def resolve_counter(counter: Counter | None, model: str | None = None) -> tuple[
 
 def _cache_folder() -> str:
     """Return the folder tiktoken keeps its files in; blank where the environment switches keeping them off."""
-    for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
-        if name in os.environ:
-            return os.environ[name]
-    return str(Path(tempfile.gettempdir()) / "data-gym-cache")
+    usual = str(Path(tempfile.gettempdir()) / "data-gym-cache")
+    return os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", usual))
 
 
 @lru_cache(maxsize=16)

@@ -63,8 +63,6 @@ class _Reader:
         return self.other(value, path)
 
     def number(self, value: int | float | Decimal, path: str) -> Any:
-        if isinstance(value, bool):
-            return bool(value)
         if isinstance(value, int):
             if value.bit_length() > MAX_INT_BITS:
                 return self.name(value, path, "a whole number too long to write")

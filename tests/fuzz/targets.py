@@ -271,7 +271,7 @@ VALUE_TARGETS: tuple[Target, ...] = (
     Target("limits", arguments.read_limit),
     Target("search times", lambda value: arguments.read_time(value, "since"), _ARGUMENT),
     Target("exclusions", arguments.read_exclude, _ARGUMENT),
-    Target("times", lambda value: (times.read_time(value), times.local_time(NOW, value), hits.iso_time(value))),
+    Target("times", lambda value: (times.read_time(value), times.local_time(NOW, value))),
     Target("native tool calls", memory_tool.parse_tool_call, _ARGUMENT),
     Target("hits of a host", context.read_hits),
     Target(
