@@ -86,7 +86,6 @@ def test_f82_a_separate_chat_shares_only_what_its_person_asked_to_keep(db: Datab
 
 
 def test_f82_what_was_kept_of_a_deleted_message_of_a_separate_chat_goes_too(db: Database, scope: Scope) -> None:
-    """It stands in another audience than the message."""
     here = in_chat(scope, "web/ann/one", "web/ann", "separate")
     save_chat_message("web/ann/one", "Remember: I like tea", "Ann", db=db, scope=here, message_id="m1")
     assert add_saved_memory("Ann likes tea", message_id="m1", db=db, scope=here).stored

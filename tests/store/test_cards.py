@@ -82,7 +82,6 @@ def write(path: Path, form: str) -> Path:
 
 @pytest.mark.parametrize("form", ["v1", "v2", "charx", "json"])
 def test_b6_every_form_of_a_card_gives_text_and_lore(db: Database, tmp_path: Path, form: str) -> None:
-    """Whoever downloaded a character has it in one of these."""
     scope, settings = own_scope(), Settings(persona_folder=str(tmp_path / "personas"))
     path = write(tmp_path / "card", form)
     own: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
@@ -102,7 +101,6 @@ def test_b6_every_form_of_a_card_gives_text_and_lore(db: Database, tmp_path: Pat
 def test_b6_what_is_not_taken_of_a_card_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And nothing of a book where there is none."""
     monkeypatch.chdir(tmp_path)
     card = {**V1, "post_history_instructions": "Stay calm.", "alternate_greetings": []}
     Path("mira.json").write_text(json.dumps({**V2, "data": card}))
@@ -113,7 +111,6 @@ def test_b6_what_is_not_taken_of_a_card_is_said(
 
 
 def test_b6_the_newest_version_in_a_picture_counts(db: Database, tmp_path: Path) -> None:
-    """A picture holds an older one beside it for older programs."""
     scope, settings = own_scope(), Settings(persona_folder=str(tmp_path))
     path = tmp_path / "card.png"
     path.write_bytes(png((b"tEXt", b"chara\x00" + told(V1)), (b"tEXt", b"ccv3\x00" + told(V3))))
@@ -121,7 +118,6 @@ def test_b6_the_newest_version_in_a_picture_counts(db: Database, tmp_path: Path)
 
 
 def test_b6_a_text_written_by_hand_is_not_lost(db: Database, tmp_path: Path) -> None:
-    """An import says so instead, before it stores anything."""
     scope, settings = own_scope(), Settings(persona_folder=str(tmp_path))
     (tmp_path / f"{scope.persona}.md").write_text("Mine.")
     path = write(tmp_path / "card.png", "v2")
@@ -143,7 +139,6 @@ def test_b6_a_text_written_by_hand_is_not_lost(db: Database, tmp_path: Path) -> 
     ],
 )
 def test_b6_what_is_no_card_is_refused(db: Database, tmp_path: Path, content: bytes, said: str) -> None:
-    """The error says what to do, and nothing is written."""
     settings = Settings(persona_folder=str(tmp_path / "personas"))
     path = tmp_path / "card.png"
     path.write_bytes(content)
@@ -156,7 +151,6 @@ def test_b6_what_is_no_card_is_refused(db: Database, tmp_path: Path, content: by
 def test_b6_from_a_card_to_a_prompt_in_one_command(
     db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The first thing a newcomer tries."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path / 'own.db'}")
     path = write(tmp_path / "card.png", "v2")

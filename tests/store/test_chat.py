@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -30,7 +29,7 @@ from core.messages import new_message, table_batches
 from core.messages import table as messages_table
 from core.scope import Scope
 from tests.databases import watched
-from tests.store.world import NOW, count, index_differences, indexed_rows, open_db, own_scope, rows_of
+from tests.store.world import NOW, count, index_differences, indexed_rows, open_db, own_scope, rows_of, run_at_once
 
 DEFAULTS = Settings()
 
@@ -159,38 +158,17 @@ def _memory_db() -> Database:
 
 def test_p42_eight_writers_of_one_id_store_one_row(db: Database, scope: Scope) -> None:
     """Two writers with the same id: one row, and all the others are told whose it is."""
-    results = _in_threads(8, lambda n: save(db, scope, "tg/1", "hello", message_id="m1"))
+    results = run_at_once([functools.partial(save, db, scope, "tg/1", "hello", message_id="m1")] * 8)
     assert sorted(r.reason for r in results) == [""] + ["duplicate"] * 7
     assert len({r.id for r in results}) == 1
     assert count(db, chat_history_cache, scope.persona) == 1
 
 
 def test_f5_eight_first_messages_make_one_conversation(db: Database, scope: Scope) -> None:
-    _in_threads(8, lambda n: save(db, scope, "tg/1", f"text number {n}", sender_id=str(n)))
+    run_at_once([functools.partial(save, db, scope, "tg/1", f"text {n}", sender_id=str(n)) for n in range(8)])
     assert count(db, conversations, scope.persona) == 1
     assert count(db, chat_history_cache, scope.persona) == 8
     assert index_differences(db, scope.persona) == []
-
-
-def _in_threads(number: int, work: Any) -> list[Any]:
-    results: list[Any] = [None] * number
-    errors: list[BaseException] = []
-    gate = threading.Barrier(number)
-
-    def run(n: int) -> None:
-        gate.wait()
-        try:
-            results[n] = work(n)
-        except BaseException as error:  # noqa: BLE001
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(n,)) for n in range(number)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
-    return results
 
 
 def test_a_save_sends_five_statements(db: Database, scope: Scope) -> None:
@@ -203,7 +181,6 @@ def test_a_save_sends_five_statements(db: Database, scope: Scope) -> None:
 
 
 def test_g16_a_failure_after_any_statement_leaves_nothing(db: Database, scope: Scope) -> None:
-    """A message and its index rows are one transaction, wherever it breaks."""
     save(db, scope, "tg/1", "known words here")
     seen: list[str] = []
     with watched(db, lambda statement, *_: seen.append(statement)):

@@ -40,13 +40,11 @@ def findings(db: Database) -> list[Finding]:
 
 
 def test_d29_a_new_database_is_in_good_order(db: Database) -> None:
-    """No false alarm on any engine."""
     assert findings(db) == []
     assert [one for one in check.check_server(db) if one.severity == "error"] == []
 
 
 def test_f74_an_empty_database_is_one_line(fresh_url: str) -> None:
-    """Whoever has just made it is told the one thing to do, and nothing is made."""
     db = Database(fresh_url)
     assert [one for one in check.check_server(db) if one.severity != "warning"] == [
         Finding("note", "empty", "", "run prompt-engine db init")
@@ -76,7 +74,6 @@ def test_d29_what_was_dropped_by_hand_is_named_with_the_remedy(db: Database) -> 
 
 @pytest.mark.engines("mariadb", "mysql")
 def test_f74_wrong_engine_type_and_collation_come_with_the_statement_that_mends_them(db: Database) -> None:
-    """The statement is run as it stands, and then nothing is left to say."""
     run(
         db,
         "ALTER TABLE counters ENGINE=MyISAM",
@@ -97,7 +94,6 @@ def test_f74_wrong_engine_type_and_collation_come_with_the_statement_that_mends_
 
 
 def test_f74_an_old_server_is_named_with_what_is_needed() -> None:
-    """Every product that the schema is written for, in its own words."""
     said = {
         "8.0.36": [],
         "5.7.44-log": ["MySQL 5.7.44"],
@@ -144,7 +140,6 @@ def test_f74_missing_rights_come_with_the_grant(grants: list[str], severities: l
 
 @pytest.mark.engines("mariadb", "mysql")
 def test_f74_the_rights_to_make_the_tables_are_named_before_and_when_they_lack(fresh_url: str) -> None:
-    """Who sets it up gives the right once, instead of one right at each try."""
     db = Database(fresh_url)
     name = str(db.target.url.database)
     user = f"u{abs(hash(name)) % 10**8}"
@@ -180,7 +175,6 @@ def test_f74_statement_binlog_and_other_settings_that_lose_writes_are_named() ->
 
 
 def test_f74_expired_items_and_orphans_are_counted(db: Database) -> None:
-    """Nothing reads them any more."""
     past = db.clock() - timedelta(days=1)
     insert_memory("gone by now", "ann", "chat", [], tier="session", expires_at=past, db=db)
     row = {"id": 5, "item_id": 99, "old_text": "x"}
@@ -193,6 +187,5 @@ def test_f74_expired_items_and_orphans_are_counted(db: Database) -> None:
 
 
 def test_f74_a_database_that_cannot_be_reached_is_an_error_not_a_finding() -> None:
-    """There is nothing to say about a server that does not answer."""
     with pytest.raises(StoreError):
         check.check_server(Database("mysql://u:p@127.0.0.1:1/none", timeout_seconds=1))

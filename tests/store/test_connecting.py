@@ -75,14 +75,12 @@ def test_g28_rows_whose_ids_another_process_used_are_stored_under_new_ones(
     ],
 )
 def test_f56_a_password_with_an_unescaped_sign_is_never_shown(url: str) -> None:
-    """It would be taken for a host, and shown wherever hosts are."""
     with pytest.raises(ConfigError, match="%40") as caught:
         Database(url)
     assert "zebra" not in str(caught.value)
 
 
 def test_f56_an_escaped_password_is_taken() -> None:
-    """What the message asks for works, and a question mark's values may have any sign."""
     target = connections.parse_url("mysql://ann:pa%40ss%2Fword@host/name?unix_socket=/run/my@sock")
     assert (target.url.password, target.url.host) == ("pa@ss/word", "host")
     assert "word" not in target.shown
@@ -90,14 +88,12 @@ def test_f56_an_escaped_password_is_taken() -> None:
 
 @pytest.mark.parametrize("query", ["mode=memory", "mode=ro&timeout=5"])
 def test_parameters_of_a_file_that_are_not_known_are_refused(tmp_path: Path, query: str) -> None:
-    """A parameter that is neither obeyed nor refused does something else than was asked for."""
     with pytest.raises(ConfigError, match="mode=ro"):
         Database(f"sqlite:///{tmp_path}/x.db?{query}")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_mode_ro_reads_and_never_writes(file: Path) -> None:
-    """Nothing is stored, the message says why, and no file is made where there is none."""
     db = open_database(f"sqlite:///{file}?mode=ro")
     assert len(search_memories(keywords=["tea"], db=db)) == 1
     with pytest.raises(StoreWriteError, match="read only"):
@@ -119,7 +115,6 @@ def test_a_new_file_is_private_from_its_creation(tmp_path: Path) -> None:
 
 
 def test_f52_a_locked_file_is_told_as_what_it_is(file: Path) -> None:
-    """Another program's open transaction, and not a damaged database."""
     db = Database(f"sqlite:///{file}", timeout_seconds=0.3)
     holder = sqlite3.connect(file, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
@@ -131,7 +126,6 @@ def test_f52_a_locked_file_is_told_as_what_it_is(file: Path) -> None:
 
 @pytest.mark.parametrize("how", ["replaced", "removed"])
 def test_f52_a_file_that_was_replaced_under_a_running_process_is_noticed(file: Path, how: str) -> None:
-    """Else every write goes into a file that nobody can open any more."""
     copy = file.with_name("backup.db")
     shutil.copy(file, copy)
     db = open_database(f"sqlite:///{file}")
@@ -162,8 +156,6 @@ def test_f52_a_file_that_was_replaced_under_a_running_process_is_noticed(file: P
 def test_f52_a_login_that_needs_a_package_is_told_as_what_it_is(
     monkeypatch: pytest.MonkeyPatch, said: str, told: str
 ) -> None:
-    """The driver raises a RuntimeError, which reached the host as a traceback."""
-
     def refuse(*_: Any, **__: Any) -> Any:
         raise RuntimeError(said)
 

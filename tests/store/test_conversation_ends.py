@@ -86,7 +86,6 @@ def test_c9_two_hundred_ends_in_four_processes_leave_the_newest_fifty_in_order(d
 
 @pytest.mark.engines("mariadb", "mysql", "seekdb")
 def test_c9_whoever_adds_to_a_list_waits_for_the_one_before(db: Database) -> None:
-    """Neither would see the other's row otherwise, and eleven of ten would stay."""
     persona, most = own_scope().persona, 10
     inside = threading.Event()
 
@@ -115,7 +114,6 @@ def test_c9_whoever_adds_to_a_list_waits_for_the_one_before(db: Database) -> Non
 
 
 def test_c10_many_who_report_one_end_queue_it_once(db: Database) -> None:
-    """The conversation's row puts them in order, across threads and processes."""
     scope = own_scope(conversation="tg/1")
     told: list[str] = []
 

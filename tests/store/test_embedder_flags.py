@@ -68,7 +68,6 @@ def test_rows_are_embedded_and_found_by_flags_alone(db: Database, server: Embedd
 
 @pytest.mark.parametrize("wrong", ["500", "nowhere", "no address"])
 def test_f57_a_failing_embedder_is_named_and_fails_no_prompt(db: Database, server: EmbeddingServer, wrong: str) -> None:
-    """The words decide, and the report says what to mend."""
     scope = own_scope()
     talk(db, scope)
     settings = {

@@ -100,7 +100,6 @@ def test_a_row_without_a_word_in_common_is_found_by_its_meaning(db: Database) ->
 
 
 def test_a_second_run_embeds_what_is_new_and_what_was_edited(db: Database) -> None:
-    """A vector of what a row said before would find it by what it says no more."""
     scope, grams = own_scope(), Grams()
     rows = talk(db, scope, *TALK)
     embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
@@ -155,7 +154,6 @@ def test_the_turns_around_a_row_tell_what_it_means_as_long_as_they_say_it(db: Da
 
 
 def test_t26_what_an_asker_may_not_see_tells_them_nothing_about_the_rows_they_may(db: Database) -> None:
-    """What was said elsewhere at the same time, and is theirs, leaves no trace in any number."""
     found = []
     for elsewhere in (False, True):
         scope, grams = own_scope(), Grams()
@@ -168,7 +166,6 @@ def test_t26_what_an_asker_may_not_see_tells_them_nothing_about_the_rows_they_ma
 
 
 def test_no_vector_outlives_its_row(db: Database) -> None:
-    """Forgetting would leave behind what a text meant."""
     scope, grams = own_scope(), Grams()
     rows = talk(db, scope, *TALK)
     embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
@@ -300,7 +297,6 @@ def test_a_worker_embeds_what_was_saved_and_no_save_waits(db: Database) -> None:
 
 
 def test_long_texts_are_embedded_in_pieces_and_found_by_the_best(db: Database) -> None:
-    """One vector of a page is a blur."""
     scope, grams = own_scope(), Grams()
     page = " ".join(["plain words go on"] * 60 + ["then a dog barked"] + ["plain words go on"] * 60)
     (row, *_) = talk(db, scope, page, *TALK[:2])
@@ -309,7 +305,6 @@ def test_long_texts_are_embedded_in_pieces_and_found_by_the_best(db: Database) -
 
 
 def test_what_is_no_embedder_is_refused_with_a_sentence() -> None:
-    """At the moment it is handed over, not in the middle of a search."""
     with pytest.raises(TypeError, match="Pass an object with embed"):
         defaults.check_embedder(object())
     for name in (" ", "a\ud800", "a\0", "x" * 101):

@@ -86,7 +86,6 @@ def test_d40_a_plain_insert_is_found_by_tag_and_by_word(db: Database) -> None:
 
 
 def test_d40_messages_and_diary_entries_are_found_in_both_modes(db: Database) -> None:
-    """Of every table the original application writes, with the columns it knows."""
     run_sql(db, DIARY)
     run_sql(db, CHAT)
     for ranking in ("relevance", "recency"):
@@ -99,7 +98,6 @@ def test_d40_messages_and_diary_entries_are_found_in_both_modes(db: Database) ->
 
 
 def test_d40_reindex_takes_them_in(db: Database) -> None:
-    """Many at once, of several personas, and beside rows of ours."""
     memory(db, Scope(), "ours about tea")
     for n in range(3):
         run_sql(db, "INSERT INTO memories (content, tags) VALUES (?, '[]')", f"theirs about tea {n}")
@@ -125,7 +123,6 @@ def test_d40_a_row_of_a_known_conversation_is_seen_there_alone(db: Database) -> 
 
 
 def test_f18_a_row_of_a_local_conversation_stays_on_this_machine(db: Database) -> None:
-    """Of an item too, which has a mark of its own."""
     scope = Scope(conversation="tg/7", participant="tg/7", privacy="direct")
     said(db, scope, [("we talk about whales", NOW)], "tg/7")
     set_conversation_local_only("tg/7", db=db, scope=scope)
@@ -136,7 +133,6 @@ def test_f18_a_row_of_a_local_conversation_stays_on_this_machine(db: Database) -
 
 
 def test_d40_a_broken_value_does_not_keep_the_others_out(db: Database) -> None:
-    """Tags that are no list are none."""
     run_sql(db, "INSERT INTO memories (content, tags) VALUES ('odd herring', '{\"a\": 1}')")
     run_sql(db, "INSERT INTO memories (content) VALUES ('herring without')")
     assert len(find(db, Scope(), keywords=["herring"])) == 2
@@ -185,7 +181,6 @@ def test_d40_more_rows_than_one_search_indexes_are_reported_and_wait(
 def test_d40_a_search_that_cannot_index_finds_the_rest(
     db: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Where the database may not be written, or its rows are locked."""
     memory(db, Scope(), "an otter of ours")
     run_sql(db, "INSERT INTO memories (content, tags) VALUES ('an otter of theirs', '[]')")
 
@@ -224,7 +219,6 @@ def test_f50_a_table_that_cannot_be_read_hides_no_other(db: Database) -> None:
 def test_d40_every_column_that_another_program_may_leave_out_has_a_default(
     db: Database, table: str, columns: str
 ) -> None:
-    """A program of the original application inserts messages without their time."""
     values = ", ".join(["'the pangolin'", "'tg/9'"][: columns.count(",") + 1])
     run_sql(db, f"INSERT INTO {table} ({columns}) VALUES ({values})")
     waits = db.read_driver(f"SELECT indexed, timestamp FROM {table}", (), source="tests")

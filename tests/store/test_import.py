@@ -54,7 +54,6 @@ def _stored(db: Database, scope: Scope) -> list[Any]:
 
 
 def test_f3_a_file_cannot_say_whose_memory_it_is(db: Database, tmp_path: Path) -> None:
-    """What stands in a file is text of strangers."""
     scope, other = own_scope(), own_scope()
     rows = [{**_rows(1)[0], "persona_id": other.persona, "audience_id": 1, "interface_path": "x/y"}]
     _import(db, scope, _file(tmp_path, rows))
@@ -83,7 +82,6 @@ def test_somebody_called_self_is_not_the_persona(db: Database, tmp_path: Path) -
 def test_f76_nothing_is_stored_of_a_file_that_is_refused(
     db: Database, tmp_path: Path, content: bytes, said: str
 ) -> None:
-    """The whole file is looked at before its first row is stored."""
     scope, path = own_scope(), tmp_path / "chat.jsonl"
     path.write_bytes(content)
     with pytest.raises(TransferError, match=said):
@@ -156,7 +154,6 @@ def test_wishes_are_not_looked_for_where_nobody_wants_them(db: Database, tmp_pat
 
 
 def test_f12_a_wish_of_an_imported_private_chat_stays_there(db: Database, tmp_path: Path) -> None:
-    """The wish has the audience of its message."""
     rows = _rows(4, conversation="dm")
     rows[0]["text"] = "Call me Jo."
     scope = own_scope()

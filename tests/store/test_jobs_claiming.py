@@ -70,7 +70,6 @@ def test_s45_the_lease_is_renewed_while_a_handler_works(queue: Queue) -> None:
 
 
 def test_s45_an_operation_that_kills_its_worker_is_given_up_after_the_last_try(queue: Queue) -> None:
-    """Otherwise it would take one worker after the other down."""
     only = queue.add("a")
     for tries in range(1, MAX_TRIES + 1):
         assert queue.claimed().operation.tries == tries

@@ -64,7 +64,6 @@ def killing(db: Database, server: Reachable, after: int, times: int = 1) -> Iter
 
 @SERVERS
 def test_f52_a_connection_lost_in_a_transaction_is_not_noticed(db: Database, server: Reachable) -> None:
-    """Wherever it is lost, the whole transaction is run again on another."""
     scope = own_scope()
     for after in (1, 2, 4, 6):
         with killing(db, server, after):
@@ -94,7 +93,6 @@ def test_f52_a_connection_the_server_ends_with_an_answer_is_not_taken_again(db: 
 
 @SERVERS
 def test_f52_idle_connections_lost_between_calls_are_not_noticed(db: Database, server: Reachable) -> None:
-    """The server ends every connection the program keeps, as a restart or a firewall does."""
     scope = own_scope()
     save(db, scope, "tg/1", "before")
     own = db.target.url.database
@@ -170,7 +168,6 @@ def test_d34_a_lost_commit_is_neither_lost_nor_doubled(
 
 @BY_PORT
 def test_d34_a_change_whose_commit_is_lost_is_done_once(relayed: tuple[Database, Relay], db: Database) -> None:
-    """Privacy, links and edits are the same when they are done twice."""
     handle, relay = relayed
     scope = own_scope()
     row_id = save(handle, scope, "tg/1", "before").id
@@ -187,7 +184,6 @@ def test_d34_a_change_whose_commit_is_lost_is_done_once(relayed: tuple[Database,
 
 @BY_PORT
 def test_d34_a_commit_that_cannot_be_told_says_so(relayed: tuple[Database, Relay]) -> None:
-    """Work without a way to tell is not repeated."""
     handle, relay = relayed
     runs: list[int] = []
     handle.transaction(lambda c: None, source="test")  # a new connection commits too, while it is set up

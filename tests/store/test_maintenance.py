@@ -156,7 +156,6 @@ def holders(db: Database, text: str) -> list[str]:
 
 
 def test_d33_duplicates_let_the_older_copies_expire(db: Database) -> None:
-    """The newest stays, a pinned one stays, another persona's are not looked at."""
     audiences(db)
     for number, text, more in (
         (1, "Jay  likes tea", {}),
@@ -180,7 +179,6 @@ def test_d33_duplicates_let_the_older_copies_expire(db: Database) -> None:
 
 
 def test_d33_health_reads_only(db: Database) -> None:
-    """It counts one persona's rows, and what wants attention."""
     audiences(db)
     remember(db, 1, "my cat", "cat", expires_at=NOW)
     remember(db, 2, "my dog", archived_at=NOW, timestamp=None)
@@ -227,7 +225,6 @@ def test_d33_the_head_states_risk_tables_and_cost(path: Path) -> None:
 
 
 def test_d33_the_scripts_run_in_a_plain_client(db: Database) -> None:
-    """The file itself, as it stands, sent to the server whole."""
     audiences(db)
     remember(db, 1, "my cat")
     for name in maintenance.list_scripts():

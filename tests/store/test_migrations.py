@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from core.database.engine import Database
 from core.db import check_server, open_database
 from core.errors import StoreError
 from core.upkeep import ddl, inspection, migration
-from tests.store.world import of_today
+from tests.store.world import of_today, run_at_once
 
 pytestmark = pytest.mark.dialects
 NOT_SEEKDB = pytest.mark.engines("sqlite", "mariadb", "mysql")
@@ -161,7 +162,6 @@ def test_d30_tables_of_another_program_are_refused_by_name_and_stay_as_they_are(
 
 
 def test_a_database_of_a_newer_program_is_refused(present: Database) -> None:
-    """It may hold what this program would misread."""
     run(present, "UPDATE schema_version SET version_num = '9998'")
     try:
         with pytest.raises(StoreError, match="newer program"):
@@ -171,8 +171,12 @@ def test_a_database_of_a_newer_program_is_refused(present: Database) -> None:
 
 
 def test_d29_processes_at_once_make_one_database(db: Database) -> None:
-    """Several programs start on the day of the installation."""
-    assert at_once(db, migration.migrate) == []
+
+    def make() -> None:
+        with closing(Database(db.target.url.render_as_string(hide_password=False))) as handle:
+            migration.migrate(handle)
+
+    run_at_once([make] * 3)
     assert inspection.list_differences(shape(db), db.family) == []
     assert len(stored(db)["schema_version"]) == 1
 
@@ -189,29 +193,6 @@ def test_a_new_file_is_opened_while_another_program_makes_it(db: Database) -> No
     finally:
         later.join()
     assert db.read(text("PRAGMA journal_mode"), source="test")[0][0] == "wal"
-
-
-def at_once(db: Database, work: Any) -> list[Exception]:
-    """Run work three times at once, each with a handle of its own, and return what was raised."""
-    failed: list[Exception] = []
-    ready = threading.Barrier(3)
-
-    def one() -> None:
-        handle = Database(db.target.url.render_as_string(hide_password=False))
-        try:
-            ready.wait()
-            work(handle)
-        except Exception as error:  # noqa: BLE001 - shown by the test
-            failed.append(error)
-        finally:
-            handle.close()
-
-    threads = [threading.Thread(target=one) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return failed
 
 
 @NOT_SEEKDB
@@ -233,7 +214,6 @@ def test_d29_an_older_version_is_brought_up_by_its_revisions(present: Database, 
 
 
 def test_d1_an_insert_without_persona_lands_in_default(made: Database) -> None:
-    """Rows of a program that knows no personas belong to the first one."""
     for table in ddl.list_tables().values():
         if "persona_id" not in table.c:
             continue

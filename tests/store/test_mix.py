@@ -89,8 +89,6 @@ def do(db: Database, scope: Scope, action: str, path: str, text: str, number: in
 
 @pytest.mark.slow
 def test_d15_the_index_holds_what_the_rows_give(db: Database, engine_name: str) -> None:
-    """Fewer mixtures on the server that takes four times as long for each."""
-
     @given(actions)
     @settings(max_examples=8 if engine_name == "seekdb" else 25)
     def mixed(todo: list[tuple[str, str, str, int]]) -> None:

@@ -37,7 +37,6 @@ def answer(messages: Any) -> str:
 
 
 def test_r41_calls_and_characters_are_counted_by_day_and_bounded(db: Database, clock: Clock) -> None:
-    """A paid model must not be asked a thousand times a night because of one import."""
     settings = Settings(llm_daily_calls=3)
     model: Any = llm.resolve(answer, settings, db)
     for _ in range(3):
@@ -54,7 +53,6 @@ def test_r41_calls_and_characters_are_counted_by_day_and_bounded(db: Database, c
 
 
 def test_r41_workers_that_ask_at_the_same_time_stay_within_the_limit(db: Database, clock: Clock) -> None:
-    """Several workers begin together after midnight, each with a model of its own."""
     models: list[Any] = [usage.MeteredModel(answer, f"model {number % 4}", db) for number in range(24)]
 
     def ask(model: Any) -> bool:
@@ -82,7 +80,6 @@ def test_r41_without_llm_model_the_model_of_the_last_request_is_asked(db: Databa
 
 
 def test_r41_what_is_over_the_budget_waits_without_losing_a_try(db: Database, clock: Clock) -> None:
-    """After eight nights over the budget it would have failed for good."""
     seen: list[str] = []
 
     def handle(operation: Any, tools: Any) -> None:

@@ -240,7 +240,6 @@ def test_d2_a_word_of_a_segment_is_looked_up_by_its_whole_key(db: Database) -> N
 
 @pytest.mark.engines("mariadb", "mysql")
 def test_d2_the_newest_other_conversations_are_read_without_sorting(db: Database) -> None:
-    """A server may have a hundred thousand conversations, of which a prompt shows some ten."""
     message = {"message_id": "x", "date": NOW, "text": "hello", "interface_path": "tg/7"}
     with catching(db) as caught:
         build_json_prompt(message, settings=DEFAULTS, scope=SERVER, db=db)

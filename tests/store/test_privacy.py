@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -22,7 +24,7 @@ from core.messages import table as chat
 from core.messages import table_batches as chat_batches
 from core.privacy import link_participants, set_privacy, unlink_participant
 from core.scope import Scope
-from tests.store.world import NOW, count, own_scope, rows_of
+from tests.store.world import NOW, count, own_scope, rows_of, run_at_once
 
 DEFAULTS = Settings()
 
@@ -73,7 +75,6 @@ def test_f20_an_edit_is_a_write(db: Database, scope: Scope) -> None:
 
 
 def test_f21_the_level_counts_at_the_moment_of_writing(db: Database, scope: Scope) -> None:
-    """What was read before the level was set is not stored after it."""
     ann = replace(scope, participant="tg/7")
     message = messages.read_message(ann, "tg/1", "prepared early", now=NOW, sender_id="7")
     item = memory_input.read("prepared early", now=NOW, tier="session")
@@ -85,23 +86,17 @@ def test_f21_the_level_counts_at_the_moment_of_writing(db: Database, scope: Scop
 
 def test_f21_while_eight_write(db: Database, scope: Scope) -> None:
     stop = threading.Event()
-    after: list[Any] = []
 
-    def write(n: int) -> None:
-        i = 0
-        while not stop.is_set():
+    def write(n: int) -> Any:
+        for i in itertools.takewhile(lambda _: not stop.is_set(), itertools.count()):
             save(db, scope, f"text {n} {i}")
-            i += 1
-        after.append(save(db, scope, f"after {n}"))
+        return save(db, scope, f"after {n}").reason
 
-    threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    level(db, scope, "tg/7", "full")
-    stop.set()
-    for thread in threads:
-        thread.join()
-    assert [r.reason for r in after] == ["privacy"] * 4
+    def turn_private() -> None:
+        level(db, scope, "tg/7", "full")
+        stop.set()
+
+    assert run_at_once([*(partial(write, n) for n in range(4)), turn_private]) == [*["privacy"] * 4, None]
     assert not any(r.message_text.startswith("after") for r in rows_of(db, chat_history_cache, scope.persona))
 
 

@@ -106,7 +106,6 @@ def test_l31_the_list_has_one_row_a_person_in_a_total_order(db: Database, person
 
 @pytest.mark.engines("sqlite")  # no server does it differently
 def test_l31_the_list_reads_on_where_many_identities_are_linked(db: Database, persona: str) -> None:
-    """Rows that count for nothing must not make the list shorter than it was asked for."""
     from core.database.schema import participants
 
     rows, known = [], []

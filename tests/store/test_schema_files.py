@@ -28,7 +28,6 @@ def test_d32_the_schema_files_are_up_to_date() -> None:
 
 
 def test_d32_the_schema_file_makes_the_database(db: Database) -> None:
-    """An operator who runs the file by hand gets what the program makes, version included."""
     for statement in ddl.split_statements(schema_files.build_script(db.family)):
         db.transaction(lambda c, s=statement: c.exec_driver_sql(s), source="test")
     assert inspection.list_differences(inspection.read_facts(db), db.family) == []

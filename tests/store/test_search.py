@@ -45,13 +45,11 @@ class Untouchable:
 
 
 def test_t16_arguments_are_given_by_keyword() -> None:
-    """A list in first place could be tags or keywords."""
     with pytest.raises(TypeError):
         search_memories(["cat"])  # type: ignore[misc]
 
 
 def test_t16_a_query_alone_gives_its_own_words_and_tags(db: Database, scope: Scope) -> None:
-    """What a person types may be handed over as it is."""
     tagged = memory(db, scope, "nothing of that", tags=["tofu"])
     told = memory(db, scope, "we made tofu")
     memory(db, scope, "the other thing")
@@ -61,7 +59,6 @@ def test_t16_a_query_alone_gives_its_own_words_and_tags(db: Database, scope: Sco
 
 
 def test_t16_the_report_tells_of_every_hit_and_every_source(db: Database, scope: Scope) -> None:
-    """Why a row is there, and why another is not, has to be told without reading code."""
     both = memory(db, scope, "tofu and tea", ago(days=2), tags=["food"])
     word = memory(db, scope, "more tofu", ago(days=1))
     said(db, scope, [("tofu again", NOW), ("tofu again", ago(minutes=1)), ("no", NOW)])
@@ -82,7 +79,6 @@ def test_t16_the_report_tells_of_every_hit_and_every_source(db: Database, scope:
 
 @BOTH
 def test_t17_nothing_to_look_for_asks_no_database(ranking: str) -> None:
-    """A message of punctuation costs nothing."""
     nothing: dict[str, Any] = {"db": Untouchable(), "settings": DEFAULTS, "ranking": ranking}
     assert search_memories(tags=[" ", None], keywords=[""], **nothing) == []
     assert search_memories(query="?!", **nothing) == [] and search_memories(**nothing) == []
@@ -91,7 +87,6 @@ def test_t17_nothing_to_look_for_asks_no_database(ranking: str) -> None:
 
 @BOTH
 def test_t19_the_chat_is_searched_only_when_asked_for(db: Database, scope: Scope, ranking: str) -> None:
-    """Without it, its table is not even read."""
     inside = replace(scope, conversation="tg/1")
     told, kept = said(db, inside, [("tofu", NOW)])[0], memory(db, scope, "tofu in a bowl")
     noted = entered(db, scope, "tofu in the diary")
@@ -104,7 +99,6 @@ def test_t19_the_chat_is_searched_only_when_asked_for(db: Database, scope: Scope
 
 
 def test_t33_a_hit_has_exactly_these_keys(db: Database, scope: Scope) -> None:
-    """Hosts store hits and hand them on."""
     row = memory(db, scope, "tofu", tags=["Food"])
     told = said(db, scope, [("tofu too", ago(days=1))])[0]
     hits = find(db, scope, keywords=["tofu"])
@@ -117,7 +111,6 @@ def test_t33_a_hit_has_exactly_these_keys(db: Database, scope: Scope) -> None:
 
 
 def test_t34_the_diary_shows_its_first_filled_text(db: Database, scope: Scope) -> None:
-    """A blank entry still says something."""
     entered(db, scope, "  ", ago(minutes=1), interaction_summary="tofu in short", user_message="tofu m")
     entered(db, scope, "", ago(minutes=2), user_message="tofu asked", personal_thought="tofu t")
     entered(db, scope, "", ago(minutes=3), personal_thought="tofu thought")
@@ -128,7 +121,6 @@ def test_t34_the_diary_shows_its_first_filled_text(db: Database, scope: Scope) -
 
 @BOTH
 def test_t36_one_text_is_one_hit(db: Database, scope: Scope, ranking: str) -> None:
-    """The newest of equal texts stays."""
     row = memory(db, scope, "pizza for tofu", tags=["pizza"])
     assert ids(find(db, scope, tags=["pizza"], keywords=["tofu"], ranking=ranking)) == [row]
     _, newer = remember(
@@ -157,7 +149,6 @@ def test_t36_what_stays_is_worth_what_the_best_of_the_same_text_is(db: Database,
 
 @BOTH
 def test_t36_the_same_id_in_another_source_and_blank_entries_stay(db: Database, scope: Scope, ranking: str) -> None:
-    """What a diary entry without content shows is what tells it from another."""
     first = entered(db, scope, "", user_message="tofu one")
     second = entered(db, scope, "", user_message="tofu two")
     assert set(ids(find(db, scope, keywords=["tofu"], ranking=ranking))) == {first, second}
@@ -169,7 +160,6 @@ def test_t36_the_same_id_in_another_source_and_blank_entries_stay(db: Database, 
 
 @BOTH
 def test_t37_rows_and_conversations_may_be_left_out(db: Database, scope: Scope, ranking: str) -> None:
-    """What the prompt already shows needs no second place."""
     current = said(db, scope, [("salt and pepper", NOW)], "tg/1")
     other, _ = said(db, scope, [("pepper and salt", NOW), ("neither", NOW)], "tg/2")
     found = find(db, scope, keywords=["salt", "pepper"], exclude=["tg/1"], ranking=ranking)
@@ -187,7 +177,6 @@ def test_t37_rows_and_conversations_may_be_left_out(db: Database, scope: Scope, 
 
 @BOTH
 def test_t37_left_out_rows_do_not_take_the_place_of_others(db: Database, scope: Scope, ranking: str) -> None:
-    """Two hundred rows left out, newer than everything else."""
     newest = said(db, scope, [(f"salt {n}", ago(minutes=n)) for n in range(200)], "tg/1")
     old = said(db, scope, [(f"old salt {n}", ago(days=n + 1)) for n in range(5)], "tg/2")
     wanted = {"keywords": ["salt"], "ranking": ranking}
@@ -197,7 +186,6 @@ def test_t37_left_out_rows_do_not_take_the_place_of_others(db: Database, scope: 
 
 @BOTH
 def test_t38_since_is_included_until_is_not(db: Database, scope: Scope, ranking: str) -> None:
-    """Two windows side by side hold every row once."""
     day = datetime(2026, 3, 1, tzinfo=UTC)
     before, at, after = remember(
         db, scope, *({"content": f"tofu {n}", "timestamp": day + timedelta(microseconds=n - 1)} for n in range(3))

@@ -82,7 +82,6 @@ def test_t24_the_answer_beside_a_matching_row_is_found(
 
 
 def test_t24_context_needs_a_question_and_takes_few_places(db: Database, scope: Scope) -> None:
-    """Words alone, or a message that asks nothing, bring what matches and nothing else."""
     rows = talked(db, scope, [("Ann", "the agency"), *filler(12)], ago(days=60))
     assert ids(find(db, scope, keywords=["agency"], limit=5)) == rows[:1]
     assert ids(find(db, scope, query="We chose the agency.", limit=5)) == rows[:1]
@@ -93,7 +92,6 @@ def test_t24_context_needs_a_question_and_takes_few_places(db: Database, scope: 
 def test_t24_context_is_of_the_same_conversation_and_within_reach(
     db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another channel of the same server, said at the same time, is no answer."""
     start = ago(days=60)
     lines = [("Ann", "which agency is it"), *[("Tom", f"reply number {n}") for n in range(8)]]
     rows = talked(db, scope, lines, start)
@@ -120,7 +118,6 @@ def test_t24_context_keeps_to_what_may_be_seen(db: Database, scope: Scope) -> No
 
 
 def test_t16_the_turns_of_whom_the_question_names_come_first(db: Database, scope: Scope) -> None:
-    """A name stands in what the others say to its bearer."""
     lines = [
         ("Ann", "Tom, how was the concert of the choir?"),
         ("Tom", "The concert was wonderful, I sang with the choir"),
@@ -136,7 +133,6 @@ def test_t16_the_turns_of_whom_the_question_names_come_first(db: Database, scope
 
 
 def test_t16_the_day_the_question_names_comes_first(db: Database, scope: Scope) -> None:
-    """Many evenings had a dinner, one is asked for."""
     days = [NOW - timedelta(days=n) for n in range(10, 70, 3)]
     rows = [talked(db, scope, [("Ann", f"The dinner was nice, dish {n}")], day)[0] for n, day in enumerate(days)]
     wanted = days[7]
@@ -145,7 +141,6 @@ def test_t16_the_day_the_question_names_comes_first(db: Database, scope: Scope) 
 
 
 def test_t24_a_long_row_is_known_by_its_best_passage(db: Database, scope: Scope) -> None:
-    """Words far apart in a long text say less than the same words close together."""
     noise = " ".join(f"alpha{n} beta{n}" for n in range(120))
     close = f"{noise} the zither teacher lives here {noise}"
     apart = f"zither {noise} {noise} teacher"
@@ -155,7 +150,6 @@ def test_t24_a_long_row_is_known_by_its_best_passage(db: Database, scope: Scope)
 
 
 def test_d35_what_is_read_around_candidates_is_bounded(db: Database, scope: Scope) -> None:
-    """Hundreds of matching rows lead to no more than the stretches around the best."""
     said(db, scope, [(f"the harbour at noon {n}", ago(hours=n)) for n in range(400)])
     find(db, scope, query="What about the harbour?", limit=10)  # what is packed is read once
     with db.traced() as statements:

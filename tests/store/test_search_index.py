@@ -20,7 +20,6 @@ from tests.store.world import INDEX_TABLES, NOW, verify_index
 
 
 def test_d14_a_row_of_very_many_words_is_indexed_for_the_first_of_them() -> None:
-    """A word that is too long for a key is left out."""
     nowhere = place_of(0, None)
     many = entry(0, 1, 1, NOW, " ".join(f"w{n}" for n in range(TERMS_PER_ROW + 1)), (), 0, nowhere)
     assert len(many.terms) == TERMS_PER_ROW and many.words == TERMS_PER_ROW + 1
@@ -83,7 +82,6 @@ def test_d16_a_lost_index_is_found_by_the_check_and_built_anew(db: Database, sco
 
 @pytest.mark.slow
 def test_d16_writers_go_on_while_the_index_is_built(db: Database, scope: Scope) -> None:
-    """Nothing said meanwhile is missing, and nothing is there twice."""
     remember(db, scope, *({"content": f"old tofu {n}"} for n in range(300)))
     stop = threading.Event()
 

@@ -28,7 +28,6 @@ BOTH = pytest.mark.parametrize("ranking", ["relevance", "recency"])
 
 @pytest.mark.dialects
 def test_t20_a_tag_is_a_whole_element(db: Database, scope: Scope) -> None:
-    """A tag search is no text search."""
     wanted = memory(db, scope, "x", tags=["cat", "pet"])
     memory(db, scope, "y", tags=["category"])
     memory(db, scope, "z")
@@ -94,7 +93,6 @@ def test_t21_the_diary_is_searched_in_its_four_texts(db: Database, scope: Scope)
 
 
 def test_t22_in_the_chat_a_tag_is_a_word(db: Database, scope: Scope) -> None:
-    """The chat has no tags of its own."""
     row, _ = said(db, scope, [("good Food here", NOW), ("nothing", NOW)])
     remember(db, scope, {"content": "food in a text, not a tag"})
     remember(db, replace(scope, conversation="tg/1"), {"content": "food in a text of that conversation"})
@@ -104,7 +102,6 @@ def test_t22_in_the_chat_a_tag_is_a_word(db: Database, scope: Scope) -> None:
 
 
 def test_t24_a_word_that_is_not_in_the_index_is_found(db: Database, scope: Scope) -> None:
-    """Rows of very many different words, and words that are too long, are marked and compared."""
     many = memory(db, scope, " ".join([*(f"w{n:05}" for n in range(5100)), "zucchini"]))
     long = memory(db, scope, "y" * 200 + "zucchetto", ago(days=1))
     assert matched(db, scope, keywords=["zucch"]) == [many, long]
@@ -113,7 +110,6 @@ def test_t24_a_word_that_is_not_in_the_index_is_found(db: Database, scope: Scope
 
 
 def test_t24_a_letter_that_stands_in_more_words_than_are_looked_up(db: Database, scope: Scope) -> None:
-    """Other personas' words may not hide those of this one."""
     other = own_scope()
     for first in range(0, 1500, 500):
         text = " ".join(f"qa{n:04} {n:04}qx" for n in range(first, first + 500))

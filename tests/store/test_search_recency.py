@@ -39,7 +39,6 @@ def both(db: Database, scope: Scope, **arguments: object) -> list[int]:
 
 
 def test_t23_rows_with_a_tag_and_a_keyword_come_first(db: Database, scope: Scope) -> None:
-    """Both is more than either, however old."""
     a = memory(db, scope, "old pizza", ago(days=9), tags=["food"])
     b = memory(db, scope, "a salad", ago(days=1), tags=["food"])
     c = memory(db, scope, "pizza box", ago(days=2))
@@ -64,7 +63,6 @@ def test_t23_older_rows_of_tier_one_are_found_behind_a_full_pool(db: Database, s
 
 
 def test_t26_only_rows_that_may_be_seen_are_read(db: Database, scope: Scope) -> None:
-    """Archived, superseded, quarantined and expired rows are as if they were not there."""
     rows = remember(db, scope, *({"content": f"tofu {n}", "timestamp": ago(minutes=n)} for n in range(5)))
     db.transaction(
         lambda c: [
@@ -108,7 +106,6 @@ def test_t27_a_row_with_many_of_the_words_takes_one_place(db: Database, scope: S
 def test_t28_recency_is_tier_then_newest_and_the_flag_decides(
     db: Database, scope: Scope, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What is no ranking is said once, and relevance is used."""
     rare = memory(db, scope, "alonza", ago(days=100))
     fresh = remember(db, scope, *({"content": f"test {n}", "timestamp": ago(minutes=n)} for n in range(12)))
     wanted = {"keywords": ["test", "alonza"], "limit": 5}
@@ -125,7 +122,6 @@ def test_t28_recency_is_tier_then_newest_and_the_flag_decides(
 
 @pytest.mark.parametrize("ranking", ["relevance", "recency"])
 def test_t32_hits_are_sorted_by_time_then_source_then_id(db: Database, scope: Scope, ranking: str) -> None:
-    """A time nobody can read is the oldest."""
     ten, eleven = ago(hours=2), ago(hours=1)
     chat = said(db, scope, [("tofu a", ten)])[0]
     three = memory(db, scope, "tofu b", ten)

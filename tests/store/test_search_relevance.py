@@ -35,7 +35,6 @@ def scores(db: Database, scope: Scope, **arguments: Any) -> dict[int, float]:
 
 @pytest.mark.slow
 def test_t26_another_persona_changes_neither_hits_nor_scores(db: Database, scope: Scope) -> None:
-    """How rare a word is, is a matter of what may be seen."""
     rows = remember(db, scope, {"content": "alonza came", "timestamp": ago(days=3)}, {"content": "test of alonza"})
     remember(db, scope, *({"content": f"test {n}", "timestamp": ago(minutes=n)} for n in range(12)))
     wanted: dict[str, Any] = {"keywords": ["alonza", "test"], "tags": ["alonza"]}
@@ -48,7 +47,6 @@ def test_t26_another_persona_changes_neither_hits_nor_scores(db: Database, scope
 
 
 def test_t24_as_many_hits_as_there_are_different_rows(db: Database, scope: Scope) -> None:
-    """Also where hundreds of copies lie in front."""
     said(db, scope, [("tofu again", ago(minutes=n)) for n in range(700)])
     rare = [(f"tofu {n}", ago(days=n + 1)) for n in range(3)]
     rows = said(db, scope, rare)

@@ -66,7 +66,6 @@ def test_d35_a_search_sends_its_statements_and_nothing_else(
 def test_d35_what_a_server_cuts_is_read_row_by_row(
     db: Database, scope: Scope, migrated_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is joined to one text, so no bound of a server on that loses anything."""
     if db.family == "sqlite":
         pytest.skip("rows are joined on servers alone")
     expected = found(db, scope)

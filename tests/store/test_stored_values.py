@@ -83,7 +83,6 @@ def spoil(path: Path, table: str, column: str, value: Any) -> None:
 @pytest.mark.engines("sqlite")
 @pytest.mark.parametrize(("table", "column", "name"), [one for one in COLUMNS if one[0] != "ai_diary"])
 def test_f85_one_unreadable_value_hides_no_other_row(file: Path, table: str, column: str, name: str) -> None:
-    """Searches in both modes and prompts show every other row."""
     spoil(file, table, column, BAD[name][0])
     db = open_database(f"sqlite:///{file}")
     for ranking in ("relevance", "recency"):
@@ -115,7 +114,6 @@ def test_f85_an_export_has_every_item_beside_one_without_a_readable_importance(f
     ("table", "column"), [("memories", "content"), ("memories", "metadata"), ("chat_history_cache", "timestamp")]
 )
 def test_f85_db_check_names_the_row(file: Path, table: str, column: str) -> None:
-    """By table, column and key, never by what stands in it."""
     spoil(file, table, column, b"\xc3 secret tea")
     db = open_database(f"sqlite:///{file}")
     with closing(sqlite3.connect(file)) as connection:
@@ -128,7 +126,6 @@ def test_f85_db_check_names_the_row(file: Path, table: str, column: str) -> None
 
 @pytest.mark.engines("sqlite")
 def test_f85_db_check_reads_rows_with_ids_below_zero(file: Path) -> None:
-    """Another program may have numbered its rows in its own way."""
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("UPDATE memories SET id = -5, timestamp = 'soon' WHERE id = (SELECT MIN(id) FROM memories)")
     db = open_database(f"sqlite:///{file}")
@@ -138,7 +135,6 @@ def test_f85_db_check_reads_rows_with_ids_below_zero(file: Path) -> None:
 
 @pytest.mark.engines("sqlite")
 def test_f85_the_report_of_a_prompt_counts_what_was_repaired(file: Path) -> None:
-    """Whoever reads a prompt that looks odd finds the reason."""
     spoil(file, "memories", "content", b"\xc3 tea")
     db = open_database(f"sqlite:///{file}")
     message = {"text": "What about tea?", "interface_path": "tg/1", "sender_id": "ann", "username": "ann"}
@@ -194,7 +190,6 @@ def test_f85_a_value_of_a_wrong_type_fails_no_reader(planted: tuple[World, Path]
 
 
 def test_f85_values_are_repaired_in_one_place() -> None:
-    """Each kind, its repair, and that it is counted once."""
     before = stored_values.count_repairs()
     assert stored_values.read_text(b"\xfftea") == "\ufffdtea"
     assert stored_values.read_json('["\\ud800a"]') == ["\ufffda"]

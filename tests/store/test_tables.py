@@ -28,7 +28,6 @@ def save(db: Database, scope: Scope, path: str, text: str, who: str = "u1", **fi
 
 @pytest.mark.parametrize("others", [[], ["web/ann"]], ids=["alone", "with others"])
 def test_d3_a_blank_key_in_a_list_is_found(db: Database, others: list[str]) -> None:
-    """What everybody may see has a blank owner, and is looked for beside that of others."""
     scope = own_scope()
     save(db, scope, "web/room", "public")
     place = schema.audiences.c

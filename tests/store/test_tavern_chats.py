@@ -94,7 +94,6 @@ def test_s48_the_sample_comes_in_with_everything_and_goes_out_as_it_was(db: Data
 
 
 def test_s48_a_chat_that_another_program_wrote_goes_out_as_sillytavern_writes(db: Database, tmp_path: Path) -> None:
-    """Blanks behind commas and escaped letters are another way to write the same."""
     values = [{"user_name": "Ann", "character_name": "Iris", "chat_metadata": {"n": 1.0}},
               {**_say(1), "mes": "Caf\u00e9, <think>hm</think>now"}, {"mes": "", "name": "Ann"},
               {**_say(2), "swipes": ["a", "b\u00e9"], "swipe_id": 0, "mes": "a"}]  # fmt: skip
@@ -384,7 +383,6 @@ def test_g16_a_failure_beside_a_message_stores_none_of_its_batch(
 
 @pytest.mark.engines("sqlite")
 def test_s48_a_file_that_cannot_be_written_leaves_the_old_one(db: Database, tmp_path: Path) -> None:
-    """Whole or not at all."""
     scope, path = own_scope(), tmp_path / "out.jsonl"
     _import(db, scope, world.SAMPLE)
     here: dict[str, Any] = {"conversation": CHAT, "db": db, "scope": scope, "settings": DEFAULTS}
@@ -417,7 +415,6 @@ def test_s48_a_file_that_cannot_be_written_leaves_the_old_one(db: Database, tmp_
 @settings(max_examples=15, deadline=None)
 @given(st.lists(world.lines(), max_size=8), st.lists(st.integers(0, 9), max_size=3, unique=True), world.PLAIN_JSON)
 def test_s48_any_chat_goes_in_and_out(db: Database, tmp_path_factory: Any, lines: Any, numbers: Any, more: Any) -> None:
-    """Whatever SillyTavern writes comes back, in order, and from there on not a byte changes."""
     scope, other = own_scope(), own_scope()
     folder = tmp_path_factory.mktemp("chat")
     storage = {"chat_id": "x", "current_version": max(numbers, default=0), "versions": world.versions_of(numbers)}

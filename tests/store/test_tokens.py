@@ -33,7 +33,6 @@ def db(fresh_migrated_url: str) -> Iterator[Database]:
 
 
 def test_r12_a_token_is_stored_as_a_hash_and_shown_once(db: Database) -> None:
-    """Who reads the database, or a copy of it, can ask for nothing."""
     made = tokens.add_token(label="her phone", db=db, scope=ANN)
     rows = repr([tuple(row) for row in db.read(select(access_tokens), source="access_tokens")])
     secret = made["token"].split("_", 2)[2]
@@ -57,7 +56,6 @@ def test_r7_a_scope_token_is_its_scope(db: Database) -> None:
 
 
 def test_r12_a_token_that_is_not_the_one_is_none(db: Database) -> None:
-    """Every letter counts, and the id of another row is of no use."""
     made, other = tokens.add_token(db=db, scope=ANN), tokens.add_token("host", db=db, scope=ANN)
     text = made["token"]
     wrong = [
@@ -103,7 +101,6 @@ def test_r12_what_is_no_token_is_not_made(db: Database) -> None:
 
 
 def test_r7_a_person_who_is_forgotten_has_no_token_any_more(db: Database) -> None:
-    """A token names them, and lets somebody go on in their name."""
     hers, his = (tokens.add_token(db=db, scope=Scope("iris", participant=who)) for who in ("web/ann", "web/bob"))
     assert forget(participant="web/ann", dry_run=True, db=db, scope=Scope("iris"))["access_tokens"] == 1
     assert forget(participant="web/ann", db=db, scope=Scope("iris"))["access_tokens"] == 1

@@ -67,7 +67,6 @@ def test_r17_between_processes_the_ids_of_lines_are_the_same(db: Database, monke
 
 
 def test_r17_lines_of_others_are_theirs(db: Database) -> None:
-    """A list of a room, in which each message says who spoke."""
     room = Scope("iris", "discord/7", "discord/2", "s1", privacy="public")
     messages = [
         {"role": "user", "content": "one", "name": "1"},

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sqlalchemy import select
@@ -34,6 +36,7 @@ from core.upkeep import migration as migrating
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
+T = TypeVar("T")
 _personas = itertools.count(1)
 
 
@@ -86,6 +89,18 @@ def rows_of(db: Database, table: Any, persona: str, *where: Any) -> list[Any]:
 def remove_items(db: Database, persona: str, ids: Iterable[int]) -> int:
     """Delete memory items with their index rows, and return how many there were."""
     return db.idempotent_transaction(lambda c: indexed.remove(c, db, MEMORIES, persona, ids), source="memories")
+
+
+def run_at_once(works: Sequence[Callable[[], T]]) -> list[T]:
+    """Begin each in a thread of its own at the same moment; return what they return, raise what they raise."""
+    ready = threading.Barrier(len(works))
+
+    def run(work: Callable[[], T]) -> T:
+        ready.wait()
+        return work()
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        return list(pool.map(run, works))
 
 
 Place = tuple[int, int, int]

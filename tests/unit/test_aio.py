@@ -42,7 +42,6 @@ def names() -> set[str]:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_g1_every_public_function_has_an_awaitable(module: str) -> None:
-    """A function without one would be called in the event loop, where it blocks everybody."""
     public = importlib.import_module(module)
     functions = {
         name
@@ -53,7 +52,6 @@ def test_g1_every_public_function_has_an_awaitable(module: str) -> None:
 
 
 def test_g1_an_exception_arrives_unchanged() -> None:
-    """The caller handles what the function raises, not a wrapper around it."""
     with pytest.raises(ValueError, match="since"):
         asyncio.run(aio.search_memories(tags=["cat"], since="soon"))
 
@@ -78,8 +76,6 @@ def test_g1_calls_run_with_the_callers_context_variables(tmp_path: Path) -> None
 
 
 def test_g1_the_event_loop_goes_on_meanwhile() -> None:
-    """A chat bot must be able to answer others while a prompt is built."""
-
     async def beside() -> int:
         call = asyncio.create_task(aio._awaitable(time.sleep)(0.3))
         ticks = 0

@@ -50,7 +50,6 @@ def _asked() -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_f77_an_unknown_word_is_refused_with_the_known_beside_it(db: Database, name: str) -> None:
-    """Nothing is guessed, nothing is stored."""
     kind, word, call = UNKNOWN[name]
     with pytest.raises(kind, match=word):
         call({"db": db, "settings": Settings()})
@@ -60,7 +59,6 @@ def test_f77_an_unknown_word_is_refused_with_the_known_beside_it(db: Database, n
 
 @pytest.mark.parametrize("query", ["nope=1", "connect_timeout=abc", "s3cr3tPW=1", "tls=s3cr3tPW"])
 def test_f73_parameters_of_a_connection_string_are_checked_and_never_repeated(query: str) -> None:
-    """A secret in the wrong place must not reach a log."""
     with pytest.raises(ConfigError) as caught:
         open_database(f"mysql://bob:s3cr3tPW@127.0.0.1:1/x?{query}")
     assert "s3cr3tPW" not in str(caught.value)

@@ -83,7 +83,6 @@ def test_the_ten_lines_run_and_print_what_they_say(own_defaults: None, capsys: p
 def test_the_examples_of_a_page_run_in_their_order(
     own_defaults: None, capsys: pytest.CaptureFixture[str], page: str, count: int
 ) -> None:
-    """As a reader would paste them."""
     blocks = read_blocks(DOCS / f"{page}.md", "python")
     assert len(blocks) >= count
     names: dict[str, Any] = {"model": Model()}
@@ -109,7 +108,6 @@ def test_the_examples_of_a_page_run_in_their_order(
 
 
 def test_the_example_of_a_prompt_has_the_keys_of_a_prompt(own_defaults: None) -> None:
-    """Key order is part of the contract, so the page that shows it must have it right."""
     (block,) = read_blocks(DOCS / "prompt.md", "json")
     shown = json.loads(block)
     sender = {"id": "a", "full_name": "Ann Miller", "username": "ann"}
@@ -123,7 +121,6 @@ def test_the_example_of_a_prompt_has_the_keys_of_a_prompt(own_defaults: None) ->
 
 
 def test_the_page_about_importing_names_what_a_row_needs(tmp_path: Path) -> None:
-    """The row shown can be imported, and a row without one of the required fields cannot."""
     (block,) = read_blocks(DOCS / "import.md", "json")
     row = json.loads(block)
     required = re.findall(r"^\| `(\w+)` \| required", (DOCS / "import.md").read_text(encoding="utf-8"), re.MULTILINE)
@@ -136,7 +133,6 @@ def test_the_page_about_importing_names_what_a_row_needs(tmp_path: Path) -> None
 
 
 def test_flags_that_pages_name_exist() -> None:
-    """A flag that was renamed must not live on in the documentation."""
     other = (
         "MOST_KNOWN MOST_EXACT DATABASE_URL_FILE ADMIN_TOKEN_FILE LLM_API_KEY_FILE CONFIG_FILE TEST_DATABASE_URL "
         "TEST_SERVERS TEST_SERVERS_DIR MARIADB_SUITE PAGE_PICTURES SBOM_EXTRAS WRITER_TURNS PROMISE_PROMPTS "
@@ -177,7 +173,6 @@ def test_r35_links_lead_to_files_and_the_site_is_whole_by_itself() -> None:
 
 @pytest.mark.checkout
 def test_r36_each_figure_of_the_benchmarks_has_a_command_that_exists() -> None:
-    """A figure nobody can repeat is no figure."""
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     for page in ("benchmarks", "scale"):
         text = (DOCS / f"{page}.md").read_text(encoding="utf-8")

@@ -124,13 +124,11 @@ def test_d4_no_file_uses_what_not_every_server_has() -> None:
 
 
 def test_d4_three_tables_alone_count_their_ids() -> None:
-    """Those that the original application inserts into."""
     found = {name for name, table in TABLES.items() if OWN_IDS in ddl.create_table(table, "mysql")}
     assert found == {"memories", "ai_diary", "chat_history_cache"}
 
 
 def test_d4_no_statement_of_the_program_uses_it() -> None:
-    """Neither as text nor by a method of the expression language."""
     for path in sources():
         name = path.relative_to(PACKAGE.parent).as_posix()
         for line, text in sql_texts(path):
@@ -185,7 +183,6 @@ def test_d2_no_index_stands_in_another() -> None:
 
 
 def test_d1_every_statement_of_a_script_is_about_one_persona() -> None:
-    """An operator who mends one persona's rows leaves the others alone."""
     scripts = [without_comments(path.read_text(encoding="utf-8")) for path in sql_files()]
     for text in (each for script in scripts for each in ddl.split_statements(script)):
         # On SQLite the values of a script stand in a table of its own.

@@ -13,15 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Executable
-from sqlalchemy.exc import SQLAlchemyError
 
 import core
 from core import forgetting, jobs
 from core.database.engine import Database
-from core.database.schema_base import metadata
-from core.database.statements import dialect_of
-from tests import package_modules
 from tests.databases import watched
 from tests.isolation.readers import READERS, walked
 from tests.isolation.statements import parts_for_all
@@ -66,24 +61,6 @@ SENDERS = ("database.engine", "database.readers", "database.bulk", "database.sta
 """What only sends a statement that another module has made."""
 
 
-def ready_made() -> Iterator[tuple[str, str]]:
-    """Yield the text of every statement that a module holds as a value, with the module's name."""
-    for module in package_modules.load_all():
-        for value in vars(module).values():
-            for each in value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,):
-                if isinstance(each, Executable) and hasattr(each, "compile"):
-                    yield from _compiled(module.__name__.partition(".")[2], each)
-
-
-def _compiled(module: str, statement: Any) -> Iterator[tuple[str, str]]:
-    if any(statement is table for table in metadata.tables.values()):
-        return
-    try:
-        yield module, str(statement.compile(dialect=dialect_of("sqlite")))
-    except SQLAlchemyError:  # values are needed to write it down
-        return
-
-
 def module_of_caller() -> str:
     """Return the module that sends the statement at hand; blank for a test's own."""
     frame: Any = sys._getframe(2)
@@ -122,18 +99,6 @@ def unscoped_parts(db: Database, most_seen: int) -> Iterator[dict[tuple[str, str
     with watched(db, note):
         yield found
     assert len(seen) > most_seen
-
-
-def test_d1_statements_held_ready_name_their_persona() -> None:
-    statements = list(ready_made())
-    found = {
-        (module, part): text
-        for module, text in statements
-        for _, part in parts_for_all(text)
-        if module not in WHOLE_DATABASE and part not in ALLOWED
-    }
-    assert len(statements) > 100
-    assert found == {}
 
 
 @pytest.mark.slow

@@ -81,7 +81,6 @@ def test_t25_no_value_is_written_into_a_statement() -> None:
 
 
 def test_t25_only_the_store_sends_sql() -> None:
-    """No other module knows the database packages."""
     for path in sorted(PACKAGE.rglob("*.py")):
         if path in STORE or "_data" in path.parts:
             continue

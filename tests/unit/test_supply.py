@@ -86,6 +86,5 @@ print("numpy" in sys.modules)
 
 
 def test_saving_a_message_loads_no_numpy() -> None:
-    """Only whoever packs rows or searches among them needs it."""
     ran = subprocess.run([sys.executable, "-c", SAVED], check=True, capture_output=True, text=True, cwd=ROOT)
     assert ran.stdout.strip() == "False"

@@ -43,7 +43,6 @@ from tests.unit.cli.conftest import ROOT, Command
     ],
 )
 def test_f78_a_wrong_call_is_one_sentence_and_exit_code_2(made: Command, arguments: list[str], said: str) -> None:
-    """Scripts tell a mistake in the call from a failure, and nothing was done."""
     ran = made(*arguments)
     assert ran.code == 2
     assert said in ran.err
@@ -64,7 +63,6 @@ _READING = (
 
 @pytest.mark.parametrize("command", _READING)
 def test_a_mistyped_file_is_refused_by_what_makes_none(run: Command, tmp_path: Path, command: str) -> None:
-    """A new empty database in its place would be said to be in order, and to hold nothing."""
     ran = run(*command.split(), "--database", f"sqlite:///{tmp_path / 'nope.db'}")
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (1, "", 1), ran.err
     assert f"There is no database sqlite:///{tmp_path / 'nope.db'}. Correct --database" in ran.err
@@ -91,7 +89,6 @@ def test_what_a_new_installation_begins_with_makes_the_file(run: Command, tmp_pa
     ],
 )
 def test_f78_a_failure_is_told_and_exits_1(made: Command, arguments: list[str], said: str) -> None:
-    """One line on stderr, nothing on stdout, no trace."""
     ran = made(*arguments)
     assert ran.code == 1
     assert said in ran.err
@@ -100,7 +97,6 @@ def test_f78_a_failure_is_told_and_exits_1(made: Command, arguments: list[str], 
 
 
 def test_debug_shows_where_an_error_came_from(run: Command) -> None:
-    """For whoever mends it."""
     with pytest.raises(Exception, match="does not exist"):
         run("import", "missing.jsonl", "--debug")
 
@@ -108,7 +104,6 @@ def test_debug_shows_where_an_error_came_from(run: Command) -> None:
 def test_without_the_extra_one_sentence_names_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The library is installed without the command line more often than with it."""
     monkeypatch.setitem(sys.modules, "typer", None)
     assert core.cli.main(["build", "hi"]) == 1
     told = capsys.readouterr()
@@ -153,14 +148,12 @@ def _checked(run: Command, *arguments: object) -> str:
 
 
 def test_f74_a_file_that_is_no_database_is_called_one(run: Command, tmp_path: Path) -> None:
-    """The path is mistyped more often than a database is broken."""
     (tmp_path / "own.db").write_text("a shopping list, and a long one: " + "milk " * 200)
     assert "The file is no SQLite database" in _checked(run)
     assert (tmp_path / "own.db").read_text().startswith("a shopping list")
 
 
 def test_f74_a_server_that_is_not_there_could_not_be_reached(run: Command) -> None:
-    """Advice to run what just ran helps nobody."""
     said = _checked(run, "--database", "mysql://ann:canary-pw@127.0.0.1:1/x")
     assert (
         "The server could not be reached" in said
@@ -177,7 +170,6 @@ def test_f74_build_stops_where_a_program_gets_a_prompt_without_memory(run: Comma
 
 
 def test_f74_a_server_without_tls_is_told_with_the_way_out(run: Command, greeting_without_tls: int) -> None:
-    """Verified encryption is the default on a network, and many servers at home have none."""
     said = _checked(run, "--database", f"mysql://ann@127.0.0.1:{greeting_without_tls}/x?tls=verify")
     assert "offers no encryption (TLS): add ?tls=off" in said
 
@@ -194,7 +186,6 @@ SECRETS = ("coffee pot", "midwife", "cactus", "she must not find out")
 
 
 def test_demo_finds_what_was_said_long_ago_and_keeps_secrets(run: Command, tmp_path: Path) -> None:
-    """With --json the prompt alone, and one file in this folder."""
     ran = run("demo", "--json")
     assert (ran.code, ran.err) == (0, "")
     memories = ran.json["context"]["memories"]
@@ -222,7 +213,6 @@ def test_demo_tells_a_story_on_one_screen(run: Command) -> None:
 
 
 def test_demo_keeps_what_others_stored_in_its_file(run: Command, tmp_path: Path) -> None:
-    """A file of the same name may be somebody's."""
     file = tmp_path / DEMO_FILE
     file.write_text("mine")
     ran = run("demo")

@@ -26,7 +26,6 @@ def test_l34_config_check_refuses_a_token_that_serve_refuses(run: Command, monke
 def test_config_show_makes_no_database(
     run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
 ) -> None:
-    """Looking must leave nothing behind."""
     if not there:
         monkeypatch.delenv("DATABASE_URL")
     assert run("config", "list").code == 0
@@ -34,7 +33,6 @@ def test_config_show_makes_no_database(
 
 
 def test_config_check_names_an_embedder_that_cannot_be_asked(run: Command, tmp_path: Path) -> None:
-    """Each mistake once, with the line that made it and what to do."""
     for lines, flag, said in (
         ("EMBEDDER: http://", "EMBEDDER", "EMBEDDER is 'http://'"),
         ("EMBEDDER: minilm", "EMBEDDER", "It must be an address"),
@@ -51,7 +49,6 @@ def test_config_check_names_an_embedder_that_cannot_be_asked(run: Command, tmp_p
 def test_config_check_names_a_model_server_that_the_worker_refuses(
     run: Command, monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
-    """A key in the address was in order here, and stopped the worker."""
     monkeypatch.setenv("LLM_BASE_URL", url)
     ran = run("config", "check")
     assert (ran.code, [one["flag"] for one in ran.json]) == (1, ["LLM_BASE_URL"])
@@ -68,7 +65,6 @@ def test_config_check_names_a_model_server_that_the_worker_refuses(
 def test_f73_config_check_refuses_an_address_that_db_check_refuses(
     run: Command, monkeypatch: pytest.MonkeyPatch, url: str, said: str
 ) -> None:
-    """The command that says all is in order must know what the next one refuses."""
     option = run("config", "check", "--database", url)
     monkeypatch.setenv("DATABASE_URL", url)
     for ran in (option, run("config", "check")):
@@ -103,7 +99,6 @@ def test_g17_config_set_edits_the_line_in_the_file(
 
 
 def test_g17_config_set_names_the_line_that_is_broken(run: Command, tmp_path: Path) -> None:
-    """The line at fault is another than the one to be set."""
     file = tmp_path / "config.yaml"
     for broken in ("CONTEXT_VERBOSITY: 3\nTIMEZONE: [\n", "TIMEZONE: UTC\nTIMEZONE: UTC\n"):
         file.write_text(broken)
@@ -123,7 +118,6 @@ def test_g17_config_set_names_the_line_that_is_broken(run: Command, tmp_path: Pa
     ],
 )
 def test_g17_config_set_keeps_the_comment_behind_a_value(run: Command, tmp_path: Path, old: str, new: str) -> None:
-    """It says why the value is what it is."""
     file = tmp_path / "config.yaml"
     file.write_text(f"{old}\nCONTEXT_VERBOSITY: 4\n")
     assert run("config", "set", "TIMEZONE", "Europe/Rome").code == 0

@@ -99,7 +99,6 @@ def test_s46_the_view_shows_what_runs_and_what_failed_and_why(run: Command, queu
 
 
 def test_s44_cancelling_clearing_and_retrying(run: Command, queue: Queue) -> None:
-    """What could not be done is said, by the exit code too."""
     waiting, failed = queue("COUNTED", 1), queue("REFUSED", 2)
     assert run("jobs", "cancel", waiting).json == {"cancelled": 1}
     again = run("jobs", "cancel", waiting, "--text")

@@ -44,7 +44,6 @@ def test_a_search_in_a_wrong_place_says_where_something_stands(run: Command, cal
 
 
 def test_a_search_counts_private_conversations_once(run: Command, call: dict[str, Any]) -> None:
-    """Two numbers for one thing make both unbelievable."""
     private = Scope("default", "discord/u1", "discord/u1", privacy="direct")
     insert_memory("the cat is called Tofu", "ann", "chat", ["cat"], private, db=call["db"])
     room = Scope("default", "discord/g", "discord/u1", privacy="restricted")

@@ -17,7 +17,6 @@ from tests.unit.cli.conftest import KITCHEN, ROOT, Command
 
 
 def test_build_prints_the_prompt(kitchen: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the command line and from standard input."""
     ran = kitchen("build", "Who repairs the oven?", "--conversation", KITCHEN, "--user", "Mara")
     assert list(ran.json) == ["context", "input", "instructions", "__pre_reduction_size", "actions"]
     assert any("Mrs. Adeyemi" in hit["snippet"] for hit in ran.json["context"]["memories"])
@@ -27,7 +26,6 @@ def test_build_prints_the_prompt(kitchen: Command, monkeypatch: pytest.MonkeyPat
 
 
 def test_build_keeps_to_its_options(kitchen: Command) -> None:
-    """Limit, messages of a provider."""
     whole = kitchen("build", "Lena and the curry?", "--conversation", KITCHEN)
     small = kitchen("build", "Lena and the curry?", "--conversation", KITCHEN, "--max-chars", 2500)
     assert len(json.dumps(small.json, ensure_ascii=False)) <= 2500 < len(json.dumps(whole.json, ensure_ascii=False))
@@ -48,7 +46,6 @@ def test_explain_is_a_report_for_programs_and_for_people(kitchen: Command) -> No
 
 
 def test_search_shows_hits_with_their_reasons(kitchen: Command) -> None:
-    """Why a row was found is what somebody wants to know who looks."""
     found = kitchen("search", "spare key").json
     assert len(found["hits"]) == len(found["report"]["hits"]) > 0
     shown = kitchen("search", "spare key", "--text").out
@@ -106,7 +103,6 @@ def test_import_reports_and_is_idempotent(run: Command, tmp_path: Path) -> None:
 
 
 def test_f76_rows_not_taken_are_told_on_stderr(run: Command, tmp_path: Path) -> None:
-    """A script that reads stdout away must still learn of them."""
     row = {"timestamp": "2026-03-10T12:00:00Z", "speaker": "Ann", "text": "hi"}
     file = tmp_path / "chat.jsonl"
     file.write_text(json.dumps(row) + "\n" + json.dumps({**row, "speaker": ""}) + "\n")
@@ -192,7 +188,6 @@ def test_a_memory_without_tags_gets_words_that_say_something(run: Command) -> No
 
 
 def test_mcp_refuses_keys_that_nothing_else_would_find(run: Command) -> None:
-    """And a privacy without a conversation, which would open the talk between the two."""
     for option, value, said in (
         ("--participant", "ann", "interface/id, such as web/ann"),
         ("--conversation", "42", "interface/chat, such as web/42"),

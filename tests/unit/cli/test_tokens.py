@@ -32,7 +32,6 @@ def test_r12_a_token_is_made_listed_and_revoked(run: Command) -> None:
 
 
 def test_r12_the_list_shows_which_personas_a_token_may_speak_as(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A token for all personas must not look like one for a single one."""
     monkeypatch.setenv("COLUMNS", "160")
     for more in (("--participant", "web/ann"), ("--personas", "mira,noa"), ("--personas", "*")):
         assert run("token", "add", "--persona-id", "iris", *more).code == 0

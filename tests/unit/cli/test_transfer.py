@@ -40,14 +40,12 @@ def test_s48_export_writes_the_file_that_was_imported(run: Command, tmp_path: Pa
 def test_f78_what_cannot_be_exported_is_one_sentence(
     made: Command, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
-    """And no file."""
     ran = made("export", *arguments)
     assert (ran.code, said in ran.err, len(ran.err.splitlines())) == (code, True, 1)
     assert not Path("out.jsonl").exists()
 
 
 def test_the_examples_of_the_page_run(run: Command, tmp_path: Path) -> None:
-    """Every command in its order, and the lines of Python with what they print."""
     text = PAGE.read_text(encoding="utf-8")
     shutil.copy(SAMPLE, tmp_path / "Iris - 2025.jsonl")
     shutil.make_archive(str(tmp_path / "export"), "zip", SAMPLE.parent / "exports" / "chatgpt")
@@ -122,7 +120,6 @@ def test_c34_the_markdown_files_by_the_command(run: Command) -> None:
     ],
 )
 def test_f76_an_import_that_takes_nothing_fails_and_says_why(run: Command, content: str, looks: str) -> None:
-    """A script that goes on after it would lose everything without a word."""
     for name in ("some.json", "some.jsonl"):
         Path(name).write_text(content)
         ran = run("import", name)
@@ -145,7 +142,6 @@ def test_f76_an_import_that_takes_nothing_fails_and_says_why(run: Command, conte
 def test_f78_what_cannot_be_done_is_one_sentence(
     made: Command, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
-    """And nothing is done."""
     _file("in.json", "a")
     Path("shape.json").write_text("[]")
     ran = made(*arguments)
@@ -188,7 +184,6 @@ def test_r27_consolidate_queues_summaries_and_memories(run: Command) -> None:
 
 @pytest.mark.parametrize(("option", "month"), [("--day-first", "04"), ("--month-first", "03")])
 def test_r26_the_order_of_day_and_month_is_an_option(run: Command, tmp_path: Path, option: str, month: str) -> None:
-    """What cannot be found is asked for in one sentence."""
     path = tmp_path / "chat.txt"
     path.write_text("03/04/21, 10:00 - Ann: a\n05/06/21, 10:00 - Ann: b\n", encoding="utf-8")
     asked = run("import", path)

@@ -152,7 +152,6 @@ def test_f72_an_unknown_key_is_told_once_with_the_nearest_flag_and_the_rest_is_u
 
 
 def test_g17_an_argument_takes_the_text_that_a_variable_takes() -> None:
-    """Who moves a setting from the environment into code writes the same."""
     told = {"LANGUAGES": "de,en", "CONTEXT_VERBOSITY": "4", "PROMPT_LITE_MODE": "on", "HISTORY_LINES": ""}
     by_argument, by_variable = load(told, environ={}), load(environ=told)
     assert by_argument == by_variable

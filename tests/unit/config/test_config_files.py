@@ -92,7 +92,6 @@ def test_f72_a_value_yaml_makes_nothing_of_is_a_bad_value(value: str, caplog: py
 
 
 def test_other_peoples_keys_are_not_built() -> None:
-    """A host's own config.yaml may hold tags and values only the host understands."""
     text = "theirs: !include x\nmore: [1]\nCONTEXT_VERBOSITY: 4\n"
     assert [entry.value for entry in config_file.read_entries("x", text.encode(), FLAGS)] == [None, None, 4]
     assert load(path=yaml_file(text)).context_verbosity == 4

@@ -283,7 +283,6 @@ def test_p12_every_hour_has_its_part_of_the_day() -> None:
     ],
 )
 def test_p2_a_caption_is_the_text_of_a_picture(given: dict[str, Any]) -> None:
-    """What is written under a picture is what the person said, to be answered and remembered."""
     assert IncomingMessage.read(given, now=NOW).text == "my cat"
 
 

@@ -18,13 +18,11 @@ ANN = Person(frozenset({"tg/7", "dc/u1"}), frozenset({"Ann", "安娜"}))
      ("mail dc/u1 now", True), ("mail dc/u11 now", False), ("", False), (None, False)],
 )  # fmt: skip
 def test_f42_a_name_is_a_word_of_its_own(text: str | None, holds: bool) -> None:
-    """Who is called Ann must not take every annual report with her."""
     assert ANN.is_in(text) is holds
 
 
 @pytest.mark.parametrize(("text", "holds"), [("I like Ann", True), ("with ann miller", True), ("Annual mill", False)])
 def test_f42_a_first_name_is_a_name(text: str, holds: bool) -> None:
-    """A diary says Ann of whom a platform shows as Ann Miller."""
     assert Person(frozenset({"tg/7"}), frozenset({"Ann Miller"})).is_in(text) is holds
 
 

@@ -135,7 +135,6 @@ with worker.on_signals():
 def test_s45_a_signal_lets_the_operation_end_a_second_gives_it_back(
     db: Database, signals: list[signal.Signals], seconds: float, said: list[str], left: Any
 ) -> None:
-    """A service manager that stops the worker loses nothing and waits for nobody's lease."""
     fill(db, "ada", 2)
     url = db.target.url.render_as_string(hide_password=False)
     words = [sys.executable, "-c", _SIGNALLED, url, str(seconds)]
@@ -222,6 +221,5 @@ def test_s46_a_failure_that_cannot_be_written_leaves_the_operation_to_its_lease(
     ],
 )
 def test_s46_what_a_failure_means(kinds: list[str], reason: str, expected: str) -> None:
-    """Authorisation errors fail at once, as does what a person has to mend first."""
     assert rules.verdict(kinds, reason) == expected
     assert len(rules.error_text(kinds[0] * 400, reason, 1205)) <= rules.ERROR_CHARS

@@ -181,7 +181,6 @@ def test_g21_a_blank_address_is_no_server() -> None:
 
 
 def test_g21_a_prompt_loads_no_model_package() -> None:
-    """It never asks a model, so it must not pay for one."""
     code = (
         "import sys, core.prompt_engine; print([m for m in sys.modules if m.startswith(('core.llm', 'httpx'))])\n"
         "import core.prompt.pipeline, core.llm; print('httpx2' in sys.modules)"

@@ -114,7 +114,6 @@ def test_g21_a_wait_that_cannot_be_read_is_none_or_within_bounds(said: str) -> N
 
 @pytest.mark.parametrize("behaviour", ["slow", "dripping"])
 def test_g21_no_answer_in_time_is_a_failure(server: ModelServer, behaviour: str) -> None:
-    """A server that sends a byte now and then is given up as well."""
     began = perf_counter()
     assert failed(server, behaviour, timeout_seconds=0.4).reason == "timeout"
     assert perf_counter() - began < 2.5
@@ -135,7 +134,6 @@ def test_g21_an_answer_without_end_is_given_up(server: ModelServer) -> None:
 
 
 def test_g21_no_redirect_is_followed_and_no_cookie_is_kept(server: ModelServer) -> None:
-    """The key and what was said go to the configured server and nowhere else."""
     before = len(server.asked)
     failed(server, "307")
     assert len(server.asked) == before + 1

@@ -61,7 +61,6 @@ def test_the_request_is_what_the_dialect_asks_for(server: EmbeddingServer) -> No
 def test_f56_what_is_wrong_is_said_and_nothing_of_what_was_sent(
     server: EmbeddingServer, behaviour: str, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Neither the key, nor a text, nor what a server says about it."""
     texts = TEXTS[:1] if behaviour in ("words", "null") else TEXTS[:2]
     with caplog.at_level(logging.INFO), pytest.raises(EmbedderError) as caught:
         embedders.ask(at(server, behaviour, api_key="another canary-key"), texts, LONG)
@@ -71,14 +70,12 @@ def test_f56_what_is_wrong_is_said_and_nothing_of_what_was_sent(
 
 
 def test_a_server_that_wants_a_key_gets_it(server: EmbeddingServer) -> None:
-    """And nobody who prints the embedder."""
     embedder = at(server, "keyed", api_key=API_KEY)
     assert len(embedders.ask(embedder, TEXTS[:1], LONG)) == 1
     assert API_KEY not in repr(embedder)
 
 
 def test_a_server_that_hangs_or_is_not_there_is_given_up(server: EmbeddingServer) -> None:
-    """Within the time of the flag, or of the search."""
     with pytest.raises(EmbedderError) as caught:
         embedders.ask(at(server, "slow", timeout_seconds=0.2), TEXTS[:1], LONG)
     assert caught.value.reason == "timeout"
@@ -112,7 +109,6 @@ def test_embedder_is_an_address_and_no_code(value: str) -> None:
 
 @pytest.mark.parametrize("url", ["", "127.0.0.1:9", "http://u:canary@h/v1", "ftp://h"])
 def test_an_address_that_leads_nowhere_is_told_with_what_to_do(url: str) -> None:
-    """By whoever asks, and without what may be a password."""
     with pytest.raises(EmbedderError) as caught:
         embedders.ask(EndpointEmbedder(url), ["x"], LONG)
     assert caught.value.reason == "config"

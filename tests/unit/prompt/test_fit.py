@@ -88,7 +88,6 @@ def test_p53_one_long_line_takes_a_quarter_and_nothing_else_goes() -> None:
 
 
 def test_p53_long_lines_of_the_chat_never_push_the_memories_out() -> None:
-    """Turns of a page each would leave no room for what belongs to the question."""
     hits = [{"source": "memories", "id": n, "snippet": f"memory {n} " + "y" * 60} for n in range(40)]
     context = {"history_current_chat": ["word " * 400] * 10, "memories": hits, "thoughts": ["t" * 300] * 20}
     fitted = fit({"context": context, "input": "x"}, 6_000)

@@ -92,7 +92,6 @@ def test_m4_role_and_speaker_are_read_from_any_shape() -> None:
     ],
 )
 def test_t53_what_nobody_said_is_no_line(mark: dict[str, str]) -> None:
-    """A memory shown in the prompt must not come back as something the person said."""
     assert read_messages([{"content": "the code is 7391", **mark}]) == (None,)
 
 

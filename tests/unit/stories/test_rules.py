@@ -33,7 +33,6 @@ def line(role: str = "user", *, program: bool = False, disabled: bool = False, *
 
 
 def test_s10_the_first_rule_that_holds_is_named() -> None:
-    """One message per rule, each matching every later one too."""
     messages = [line("user", **ALL), line("user", **ALL | {"program": False})]
     messages += [line(role, sender_id="bob") for role in ("user", "thought", "system", "narrator", "persona")]
     reasons = [left_out(each, STRICT, {"bob"}, 1) for each in messages]

@@ -30,7 +30,6 @@ def test_t1_a_tag_in_normal_form() -> None:
 
 @given(st.text() | st.text("aß \x01\x1c\u0301\u0345\u0323¨´\u1100\u1161ｶﾞ", max_size=8))
 def test_t1_normal_form_of_a_normal_form_is_itself(text: str) -> None:
-    """A tag that was read from the store must find its own row."""
     once = normal(text)
     assert normal(once) == once
     assert once == once.strip()
@@ -141,7 +140,6 @@ def test_t6_words_that_found_something_are_not_tried_again() -> None:
 
 
 def test_t6_every_near_spelling_is_found_by_plain_comparison_too() -> None:
-    """The short cut by length must not lose what comparing with every tag would find."""
     from rapidfuzz import fuzz
 
     tags = ["recipe", "recipes", "garden", "gardens", "gardener", "holiday", "holidays", "musician", "musicians"]

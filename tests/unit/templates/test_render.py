@@ -116,7 +116,6 @@ def test_p64_f32_nothing_reaches_outside(overlay: Overlay, source: str) -> None:
     ids=str,
 )
 def test_p65_more_than_a_million_characters_are_an_error_and_no_hang(overlay: Overlay, source: str) -> None:
-    """A mistake in an operator's template costs one prompt its template, never the process."""
     began = time.process_time()
     failure(overlay(source))
     assert time.process_time() - began < 4
@@ -201,7 +200,6 @@ HOSTILE = [
 
 @given(st.sampled_from(HOSTILE) | st.text())
 def test_p19_f30_no_text_moves_in_the_structure(text: str) -> None:
-    """What is handed in comes out as it is, and nothing else changes."""
     values = {**PROMPT, "context": {text: [text, {"a": text}]}, "instructions": text}
     made = Renderer().json("prompt.json.j2", **values)
     assert list(made) == ["context", "input", "instructions", "__pre_reduction_size", "actions"]

@@ -33,14 +33,12 @@ def test_r24_the_branch_goes_by_parents_alone() -> None:
 
 
 def test_r24_messages_that_are_each_others_parents_end_the_walk() -> None:
-    """Real exports hold circles."""
     assert sorted(_ids(_branch("u1<a1 a1<u1", "a1"))) == ["a1", "u1"]
     assert _ids(_branch("u1<u1 a1<u1", "a1")) == ["u1", "a1"]
     assert _ids(_branch("h1<h2 h2<h1 u1<h1 a1<u1", "a1")) == ["u1", "a1"]
 
 
 def test_r24_versions_stand_beside_the_line_whatever_lies_between() -> None:
-    """An answer found by a tool and one that was not answer the same question."""
     branch = _branch("u1 t1<u1 a1<t1 a2<u1 u2<a2 u3<a2 a3<u3", "a3")
     assert _ids(branch) == ["u1", "a2", "u3", "a3"]
     versions = [[version.id for version in line.versions] for line in branch]
@@ -50,14 +48,12 @@ def test_r24_versions_stand_beside_the_line_whatever_lies_between() -> None:
 
 
 def test_r24_times_never_fall_along_a_branch() -> None:
-    """A line without time has that of the one above it, the first that of the conversation."""
     nodes = [_node("u1"), _node("a1<u1", 5), _node("u2<a1", 3), _node("a2<u2")]
     branch = choose_branch(nodes, "a2", BEGUN, BEGUN)
     assert [line.at for line in branch] == [BEGUN + timedelta(minutes=minute) for minute in (0, 5, 5, 5)]
 
 
 def test_r24_a_chain_of_twenty_thousand_is_walked() -> None:
-    """No recursion, nothing that grows with the square."""
     told = ["u0", *(f"{'h' if n % 3 else 'a'}{n}<{'h' if (n - 1) % 3 else 'a'}{n - 1}" for n in range(1, 20_000))]
     told[1] = "h1<u0"
     assert len(_branch(" ".join(told), "a19998")) > 6_000

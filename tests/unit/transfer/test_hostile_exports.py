@@ -52,7 +52,6 @@ def _read_all(path: Path, program: str) -> int:
 
 @pytest.mark.parametrize("sample", [path for path in FILES if path.suffix == ".json"], ids=lambda path: path.stem)
 def test_r23_a_value_of_another_type_anywhere_ends_nothing(tmp_path: Path, sample: Path) -> None:
-    """Every place of every sample, with something odd in it."""
     content = sample.read_text(encoding="utf-8")
     try:
         whole = json.loads(content)
@@ -72,7 +71,6 @@ def test_r23_a_value_of_another_type_anywhere_ends_nothing(tmp_path: Path, sampl
 
 @pytest.mark.parametrize("sample", FILES, ids=lambda path: path.stem)
 def test_r23_bytes_gone_wrong_anywhere_end_nothing(tmp_path: Path, sample: Path) -> None:
-    """Cut, doubled, replaced."""
     content = sample.read_bytes()
     program = sample.relative_to(SAMPLES).parts[0]
     rng = random.Random(12)
@@ -89,7 +87,6 @@ def test_r23_bytes_gone_wrong_anywhere_end_nothing(tmp_path: Path, sample: Path)
 
 
 def test_parts_are_the_same_whole_and_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A large export must give what a small one gives."""
     value = {
         "name": "c",
         "messages": [{"id": n, "t": 'a"\\b\u00e9', "f": -1.5e3, "l": [1, [2]]} for n in range(5)],
@@ -106,7 +103,6 @@ def test_parts_are_the_same_whole_and_one_by_one(monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_stands_before_the_broken_place_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And the rest is one fault, whether ijson is there or not."""
     parts = list(read_parts(io.StringIO('[{"a": "}]"}, {"d": 1}, {"b": tru}, {"e": 2}]')))
     assert [part.value for part in parts] == [{"a": "}]"}, {"d": 1}, BROKEN]
     cut = list(read_parts(io.StringIO('[{"a": 1}, {"d"')))
@@ -119,7 +115,6 @@ def test_what_stands_before_the_broken_place_is_given(monkeypatch: pytest.Monkey
 def test_r23_the_list_of_an_archive_is_read_once_for_all_its_members(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Read for each of them, an archive of thousands of files takes hours."""
     path = tmp_path / "export.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for n in range(40):

@@ -37,7 +37,6 @@ def _rows(content: str | bytes, syntax: Any = None) -> list[Row]:
     ],
 )
 def test_l41_a_file_is_told_by_what_it_holds(content: str, told: str) -> None:
-    """Not by its name, which people change."""
     assert read_items(content.encode()).format == told
 
 
@@ -53,7 +52,6 @@ def test_l38_another_shape_is_refused(content: str) -> None:
 
 
 def test_f76_where_a_file_is_no_file(tmp_path: Path) -> None:
-    """A folder, nothing, a name that cannot be one, a packed file."""
     for path in (tmp_path, tmp_path / "none", "a\x00b"):
         with pytest.raises(TransferError):
             read_text(path)
@@ -74,7 +72,6 @@ def test_f76_where_a_file_is_no_file(tmp_path: Path) -> None:
     ],
 )
 def test_l39_a_document_is_bounded(content: str, said: str) -> None:
-    """The depth counts, and the error says what is wrong."""
     if not said:
         assert len(_rows(content, "json")) == 1
         return
@@ -93,7 +90,6 @@ def test_f76_bad_lines_are_named_and_good_ones_taken() -> None:
 
 
 def test_l39_at_most_50000_items() -> None:
-    """One more is too many."""
     assert len(_rows('{"items": [' + ",".join(["1"] * MAX_ITEMS) + "]}")) == MAX_ITEMS
     with pytest.raises(TransferError, match="more than 50,000 items"):
         _rows('{"items": [' + ",".join(["1"] * (MAX_ITEMS + 1)) + "]}")

@@ -25,7 +25,6 @@ def _file(folder: Path, content: bytes, name: str = "chat.jsonl") -> Path:
 
 
 def test_lines_keep_their_numbers_when_blank_ones_stand_between(tmp_path: Path) -> None:
-    """A row is named by the line an editor shows."""
     path = _file(tmp_path, b'\xef\xbb\xbf{"a": 1}\r\n\n  \n[2]\n')
     assert [(line.row, line.value) for line in read(path)] == [(1, {"a": 1}), (4, [2])]
 
@@ -54,7 +53,6 @@ def test_f76_a_line_that_is_no_json_is_a_bad_row(tmp_path: Path, content: bytes,
 
 
 def test_f76_not_utf8_names_the_line_and_the_byte(tmp_path: Path) -> None:
-    """Somebody has to find the place."""
     path = _file(tmp_path, b'{"a": 1}\n{"text": "caf\xe9"}\n')
     with pytest.raises(TransferError, match=r"Line 2 of .* is not UTF-8 \(byte 14 of the line\)") as caught:
         read(path)
@@ -62,7 +60,6 @@ def test_f76_not_utf8_names_the_line_and_the_byte(tmp_path: Path) -> None:
 
 
 def test_f76_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
-    """The limit protects the machine."""
     path = _file(tmp_path, b'{"a": 1}\n' * 100)
     assert len(read(path, max_bytes=900)) == 100
     with pytest.raises(TransferError, match="larger than 899 bytes"):
@@ -70,7 +67,6 @@ def test_f76_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
 
 
 def test_f76_an_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file without line ends is never held as a whole."""
     monkeypatch.setattr(json_values, "MAX_LINE_BYTES", 1000)
     path = _file(tmp_path, b'{"a": "' + b"x" * 2000 + b'"}')
     with pytest.raises(TransferError, match=r"Line 1 of .* is longer than 1000 bytes"):
@@ -78,6 +74,5 @@ def test_f76_an_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_f76_a_missing_file_is_named(tmp_path: Path) -> None:
-    """The sentence says what is there."""
     with pytest.raises(TransferError, match="does not exist"):
         read(tmp_path / "nothing")

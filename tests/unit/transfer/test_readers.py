@@ -84,7 +84,6 @@ def test_a_blank_text_is_skipped_and_a_number_is_an_id() -> None:
 
 
 def test_rows_without_id_get_the_same_one_every_time() -> None:
-    """The same file twice must add nothing, and two equal rows of one second are two messages."""
     row = {name: value for name, value in ROW.items() if name != "id"}
     ids = []
     for _ in range(2):
@@ -96,7 +95,6 @@ def test_rows_without_id_get_the_same_one_every_time() -> None:
 
 
 def test_f76_bad_sillytavern_rows_are_listed() -> None:
-    """Wrong types, unreadable and missing times."""
     odd: list[dict[str, Any]] = [
         {"send_date": None}, {"send_date": "soon"}, {"mes": 7}, {"is_user": "yes"}, {}, {"send_date": ""}
     ]  # fmt: skip

@@ -30,7 +30,6 @@ MOMENT = datetime(2023, 6, 19, 16, 13, 25, 120_000, tzinfo=UTC)
     ],
 )
 def test_every_form_sillytavern_has_written_is_read(text: object, moment: datetime) -> None:
-    """A chat that was kept for years holds several of them."""
     assert read_time(text) == moment
 
 
@@ -41,12 +40,10 @@ def test_every_form_sillytavern_has_written_is_read(text: object, moment: dateti
      "June 19, 2023 13:13pm", "June 19, 2023 0:13am", "2023-13-19 @16h 13m 25s 120ms", "x" * 1_000_000],
 )  # fmt: skip
 def test_what_is_no_time_is_none(value: object) -> None:
-    """A wrong time is worse than a row that is listed."""
     assert read_time(value) is None
 
 
 def test_times_without_an_offset_are_of_the_zone_given() -> None:
-    """SillyTavern writes the clock of the user's computer."""
     rome = ZoneInfo("Europe/Rome")
     assert read_time("June 19, 2023 6:13pm", rome) == MOMENT.replace(second=0, microsecond=0)
     assert read_time("2023-06-19T18:13:25.120", rome) == MOMENT

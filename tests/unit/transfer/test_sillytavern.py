@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.text.folding import clean
 from core.transfer.formats.sillytavern import header as tavern_header
@@ -29,24 +27,12 @@ def _storage(numbers: list[int], current: Any = 0) -> dict[str, Any]:
     return {"chat_id": "c", "current_version": current, "versions": world.versions_of(numbers), "x": [1]}
 
 
-@given(st.lists(st.integers(0, 9), max_size=4, unique=True).flatmap(
-    lambda numbers: st.tuples(st.just(numbers), st.sampled_from([*numbers, 99]))))  # fmt: skip
-def test_s48_a_header_that_was_not_changed_comes_back_as_it_was(found: tuple[list[int], int]) -> None:
-    """Also where the versions stand in another order, or the current one is missing."""
-    line = _line(_storage(*found))
-    kept, versions, current = tavern_header.read(line)
-    assert [version.number for version in versions] == sorted(found[0])
-    made = tavern_header.write(kept, versions, current, "other", ())
-    assert tavern_json.write(made) == world.dump(line)
-
-
 @pytest.mark.parametrize(
     "entry",
     [7, {}, {"version": -1, "content": "x"}, {"version": True, "content": "x"}, {"version": 2**31, "content": "x"},
      {"version": 1, "content": " "}, {"version": 1, "content": 5}, {"version": "1", "content": "x"}],
 )  # fmt: skip
 def test_s48_what_is_no_version_stays_in_the_line(entry: Any) -> None:
-    """It is kept where it stands, beside those that are."""
     storage = _storage([0])
     storage["versions"] = [entry, *storage["versions"], {**storage["versions"][0], "content": "a second 0"}]
     kept, versions, _ = tavern_header.read(_line(storage))
@@ -56,7 +42,6 @@ def test_s48_what_is_no_version_stays_in_the_line(entry: Any) -> None:
 
 @pytest.mark.parametrize("metadata", [None, 7, {}, {RUNNING: 7}, {RUNNING: {}}, {RUNNING: {"versions": 7}}])
 def test_s48_a_header_without_versions(metadata: Any) -> None:
-    """It is kept as it is, and takes versions that were made here."""
     line = {"chat_metadata": metadata}
     kept, versions, _ = tavern_header.read(line)
     assert (kept, versions) == (line, ())
@@ -120,7 +105,6 @@ def test_s48_what_is_too_large_or_too_deep_is_not_kept() -> None:
 
 
 def test_g58_a_broken_metadata_column_is_none() -> None:
-    """What somebody wrote into the database by hand fails no export."""
     for metadata in ({KEY: "{broken"}, {KEY: "[" * 2000}, {KEY: 7}, {BEFORE: 7, AFTER: [1]}, {}):
         made = tavern_lines.build_line(Said("hi", "user", "Ann", None, False, False, metadata))
         assert (made["mes"], made["send_date"]) == ("hi", "")

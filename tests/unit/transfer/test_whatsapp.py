@@ -53,7 +53,6 @@ def _lines(read: list[Read]) -> list[Line]:
     ],
 )
 def test_r26_every_form_of_a_time_is_read(tmp_path: Path, head: str) -> None:
-    """Every country has its own, and phones change them with an update."""
     (line,) = _lines(_read(tmp_path, head + "\n"))
     assert (line.at, line.text) == (datetime(2021, 4, 13, 15, 5, tzinfo=UTC), "hi")
     assert line.speaker is not None
@@ -61,7 +60,6 @@ def test_r26_every_form_of_a_time_is_read(tmp_path: Path, head: str) -> None:
 
 
 def test_r26_day_and_month_are_found_from_the_whole_file(tmp_path: Path) -> None:
-    """One line far below tells how all of them are written."""
     lines = _lines(_read(tmp_path, "03/04/21, 10:00 - Ann: a\n05/04/21, 10:00 - Ann: b\n25/04/21, 10:00 - Ann: c\n"))
     assert [line.at.strftime("%d %b") for line in lines] == ["03 Apr", "05 Apr", "25 Apr"]
     lines = _lines(_read(tmp_path, "03/04/21, 10:00 - Ann: a\n04/05/21, 10:00 - Ann: b\n04/25/21, 10:00 - Ann: c\n"))
@@ -92,7 +90,6 @@ def test_r26_lines_that_go_on_and_lines_out_of_order(tmp_path: Path) -> None:
 
 
 def test_r26_midnight_and_noon(tmp_path: Path) -> None:
-    """Twelve hours, written as Americans do."""
     text = "".join(f"4/13/21, {hour} - Ann: x\n" for hour in ("12:00 AM", "1:00 a.m.", "12:00 PM", "11:59 p.m."))
     assert [line.at.hour for line in _lines(_read(tmp_path, text))] == [0, 1, 12, 23]
 
@@ -144,20 +141,17 @@ def test_r26_words_in_place_of_media_are_nobodys(tmp_path: Path, language: str) 
 
 
 def test_r26_a_caption_is_kept_with_its_file(tmp_path: Path) -> None:
-    """What was said of a picture is a message."""
     (line,) = _lines(_read(tmp_path, "13/04/21, 10:00 - Ann: IMG-1.jpg (file attached)\nthe harbour\n"))
     assert (line.text, line.metadata["attachments"]) == ("the harbour", [{"name": "IMG-1.jpg"}])
 
 
 def test_r26_times_are_of_the_zone_that_is_named(tmp_path: Path) -> None:
-    """A file says no zone."""
     (line,) = _lines(_read(tmp_path, "13/07/21, 10:00 - Ann: x\n", Reading(ZoneInfo("Europe/Rome"))))
     assert line.at.astimezone(UTC).hour == 8
     assert line.made_of == "2021-07-13T10:00:00"
 
 
 def test_r26_a_line_before_all_times_and_a_date_that_is_none_are_listed(tmp_path: Path) -> None:
-    """One bad line takes no other along."""
     lines = ["what is this", "13/04/21, 10:00 - Ann: a", "13/14/21, 10:00 - Ann: b", "14/04/21, 10:00 - Ann: c"]
     read = _read(tmp_path, "\n".join([*lines, "15/04/1403, 10:00 - Ann: of the Persian calendar"]))
     assert [line.text for line in _lines(read)] == ["a", "c"]
@@ -167,7 +161,6 @@ def test_r26_a_line_before_all_times_and_a_date_that_is_none_are_listed(tmp_path
 
 
 def test_r26_the_chat_is_named_after_the_file(tmp_path: Path) -> None:
-    """So that a later export, downloaded beside the first, is the same chat."""
     text = "13/04/21, 10:00 - Ann: a\n"
     for name in ("WhatsApp Chat with Ann.txt", "WhatsApp Chat with Ann (1).txt", "WhatsApp Chat - Ann.txt", "Ann.txt",
                  "WhatsApp-Chat mit Ann.txt", "Chat de WhatsApp con Ann.txt"):  # fmt: skip

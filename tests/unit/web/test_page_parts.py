@@ -15,14 +15,12 @@ from core.web.admin.pages.page import environment
 
 
 def test_every_kind_and_every_reason_of_the_ranking_has_words_for_people() -> None:
-    """A new one without words would be shown as the program writes it."""
     words: Any = environment().get_template("_words.html.j2").module
     assert {*KINDS, INSTRUCTION, ""} == set(words.KIND_NAMES)
     assert set(WEIGHTS) <= set(words.REASONS)
 
 
 def test_the_archive_says_why_an_item_is_there() -> None:
-    """An operator looks for a memory that the persona has lost."""
     item = {"archived_at": "", "superseded_by": None, "tier": "session", "expires_at": "2026-03-01T12:00:00+00:00"}
     gone = {**item, "archived_at": "2026-03-02T12:00:00+00:00"}
     assert formats.archive_reason(item) == ""

@@ -27,7 +27,6 @@ def event(delta: dict[str, Any], **more: Any) -> bytes:
 
 
 def test_r15_an_answer_is_read_however_it_is_cut() -> None:
-    """Networks cut where they like, also within a letter."""
     events = b"".join(event({"content": text}) for text in ("Grü", "ße, ", "🍰"))
     whole = b": hello\r\n\r\n" + events + b"data: [DONE]\r\n\r\n"
     for size in (1, 2, 3, 7, 1000):
@@ -54,7 +53,6 @@ def test_r15_an_answer_is_read_however_it_is_cut() -> None:
     ],
 )  # fmt: skip
 def test_r37_what_is_no_answer_or_ends_in_an_error_is_none(content: bytes) -> None:
-    """Half an answer that is stored as a whole one is a lie in every later prompt."""
     reader = AnswerReader()
     reader.feed(content)
     assert reader.text() is None
@@ -91,7 +89,6 @@ def system(text: str) -> dict[str, str]:
 
 
 def test_f83_a_user_called_self_is_not_the_persona() -> None:
-    """Else what they say stands as the persona's own words."""
     assert key({"X_User_Id": "self"}) == "proxy/%self" != key({"X_User_Id": "%self"})
 
 
@@ -226,7 +223,6 @@ def test_r37_what_a_person_says_is_a_turn(messages: list[Any]) -> None:
 
 @pytest.mark.parametrize("messages", TASKS, ids=range(len(TASKS)))
 def test_r37_what_a_front_end_asks_beside_the_chat_is_no_turn(messages: list[Any]) -> None:
-    """A prompt for a title that is stored appears later as something the person said."""
     assert tasks.name_task({}, {"messages": messages}) == "task"
 
 
@@ -240,5 +236,4 @@ def test_r37_what_a_front_end_asks_beside_the_chat_is_no_turn(messages: list[Any
     ],
 )  # fmt: skip
 def test_r37_a_path_that_leaves_its_folder_is_known_however_it_is_encoded(path: str, leaves: bool) -> None:
-    """Behind the proxy it would reach routes that the token is not for."""
     assert has_dots(path) is leaves

@@ -30,7 +30,6 @@ def groups_of(rows: list[Candidate]) -> dict[int, list[int]]:
 
 
 def test_t29_a_row_is_compared_together_with_the_two_turns_before_it_and_the_one_after() -> None:
-    """The answer is far from the question, the turn that asked for it is near."""
     assert groups_of([row(n, 0.0) for n in range(1, 6)]) == {
         1: [1, 2],
         2: [1, 2, 3],
@@ -41,7 +40,6 @@ def test_t29_a_row_is_compared_together_with_the_two_turns_before_it_and_the_one
 
 
 def test_t29_the_turn_after_tells_about_a_row() -> None:
-    """Who asks an assistant says in a line what the assistant then says at length."""
     rows = [row(1, 0.0), row(2, 0.7), row(4, 0.2)]
     relevance.compare_meanings(rows, lambda groups: [0.0] * len(groups))
     assert [one.reasons["meaning"] for one in rows] == [0.0, 0.7, 0.2]

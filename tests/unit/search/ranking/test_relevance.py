@@ -22,14 +22,12 @@ def scored(*rows: dict[str, float]) -> list[float]:
 
 
 def test_t29_other_reasons_never_decide_alone() -> None:
-    """A row around which nothing matches has no score, whoever said it and however long it is."""
     others = {"person": 1.0, "length": 1.0, "time": 1.0, "number": 1.0}
     found = scored({"context": 1.0, **others}, others)
     assert found[0] > 0 == found[1]
 
 
 def test_t16_a_row_of_the_day_asked_for_fits_by_its_day() -> None:
-    """A question that names a day may share no other word with what was said then."""
     others = {"context": 0.0, "length": 1.0}
     found = scored({**others, "day": 1.0}, {**others, "month": 0.5}, {**others, "days_after": 1.0})
     assert found[0] > 8 and found[1] > 1 and found[2] == 0
@@ -111,5 +109,4 @@ def test_t24_few_hits_match_nothing_themselves() -> None:
     ],
 )
 def test_t24_a_question_is_known_by_its_mark_or_its_first_word(text: str, language: str, expected: bool) -> None:
-    """Only then may an answer stand beside a matching row."""
     assert is_question(text, [language]) is expected
