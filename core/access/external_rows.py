@@ -80,8 +80,8 @@ def _index_range(db: Database, source: SourceTable, persona: str, most: int, con
     for row in rows:
         place = places[_conversation_of(source, row)]
         columns = _complete(db, source, row) | {"audience_id": row["audience_id"] or place.audience_id, "indexed": 1}
-        if place.local_only and "local_only" in row:
-            columns["local_only"] = 1
+        if "local_only" in row:
+            columns["local_only"] = int(place.local_only or row["local_only"] != 0)
         connection.execute(
             change_row(source, tuple(sorted(columns))), {"whose": persona, "which": row["id"], **columns}
         )

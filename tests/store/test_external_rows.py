@@ -132,6 +132,15 @@ def test_f18_a_row_of_a_local_conversation_stays_on_this_machine(db: Database) -
     assert verify_index(db) == []
 
 
+def test_f18_an_inserted_mark_that_is_neither_0_nor_1_keeps_a_row_on_this_machine(db: Database) -> None:
+    """One such row must not fail every search of what is seen with it."""
+    memory(db, Scope(), "ours about a walrus")
+    run_sql(db, "INSERT INTO memories (content, local_only) VALUES ('the walrus is hidden', -1)")
+    assert [hit["snippet"] for hit in find(db, Scope(), keywords=["walrus"])] == ["ours about a walrus"]
+    assert len(find(db, Scope(destination="local"), keywords=["walrus"])) == 2
+    assert verify_index(db) == []
+
+
 def test_d40_a_broken_value_does_not_keep_the_others_out(db: Database) -> None:
     run_sql(db, "INSERT INTO memories (content, tags) VALUES ('odd herring', '{\"a\": 1}')")
     run_sql(db, "INSERT INTO memories (content) VALUES ('herring without')")
