@@ -10,6 +10,7 @@ from core import chat_history_cache, conversations
 from core.config import Settings
 from core.privacy import link_participants, set_conversation_local_only, set_privacy
 from tests.spec.stage import Stage
+from tests.store.search_world import viewer_of
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -134,6 +135,16 @@ def test_server_in_direct_is_for_the_person_of_the_direct_message(stage: Stage) 
     flags = {"SERVER_IN_DIRECT": 1, "CONTEXT_VERBOSITY": 30}
     asked = stage.context("zebra", path="discord/ann", who="Bob", is_private=True, **flags)
     assert "bob third" not in str(asked), "somebody else speaks in Ann's direct message"
+
+
+def test_f1_server_in_direct_sees_no_audience_of_another_persona(stage: Stage) -> None:
+    other, seen = Stage(stage.db), []
+    for each in (stage, other):
+        each.say("zebra ann public line", "discord/c1", server="s1")
+        asking = each.scope("discord/ann", participant="discord/ann", privacy="direct")
+        assert stage.db is not None
+        seen.append(set(viewer_of(stage.db, asking, Settings(server_in_direct=True)).audiences))
+    assert all(seen) and not seen[0] & seen[1]
 
 
 def test_server_in_direct_looks_at_few_servers_the_newest_first(stage: Stage) -> None:

@@ -201,7 +201,7 @@ def reads(db: Database) -> dict[str, tuple[Callable[[], Any], dict[str, set[str]
             lambda: load_snapshot(
                 db, DIRECT, Request(), destination="remote", settings=replace(DEFAULTS, server_in_direct=True)
             ),
-            {chat: {"ix_chat_participant"}, "conversations": {"uq_conversations_key"}, "audiences": {"PRIMARY"}},
+            {chat: {"ix_chat_participant"}, "conversations": {"uq_conversations_key"}},
         ),
         "recent diary": (lambda: ai_diary.get_recent_entries(700, 3000, **own), {diary: {"ix_diary_audience"}}),
         "diary by tags": (lambda: ai_diary.get_entries_by_tags(["t5"], **own), {diary: {"ix_diary_audience"}}),
