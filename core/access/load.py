@@ -59,7 +59,6 @@ from .rules import (
 )
 from .view import AccessSnapshot, ConversationFacts, Recent, Request, Viewer
 
-LIVE_KEYS = 400
 NEWEST_LINES, MOST_SERVERS = 1000, 10
 """SERVER_IN_DIRECT looks at a person's newest lines, and at most at so many servers they were said on."""
 WAITING = "Some rows that were inserted by SQL are not indexed yet. Run `prompt-engine db reindex`."
@@ -100,7 +99,7 @@ def _values(scope: Scope, request: Request, destination: str, settings: Settings
     parent = parent_key(scope.conversation) if scope.conversation else None
     has_threads = bool(scope.conversation) and parent is None
     room = plain_key(scope.conversation or "")
-    keys = [k for k in (scope.conversation, parent, *request.live_keys[:LIVE_KEYS]) if k]
+    keys = [k for k in (scope.conversation, parent, *request.live_keys) if k]
     return {
         "persona": scope.persona,
         "conversation": scope.conversation or "",
@@ -151,14 +150,11 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
     seen = seen_audiences(privacy, server, scope.conversation, person)
     if privacy == "restricted" and scope.conversation:
         seen += choose_threads(audience_ids, server, scope.conversation)
-    if settings.private_stays_private:
-        ids = [audience_ids[key] for key in seen if key in audience_ids]
-    else:
-        wide = {i for key, i in audience_ids.items() if key.kind == "persona" or key.server == server}
-        ids = sorted(wide | {audience_ids[key] for key in seen if key in audience_ids})
+    ids = [audience_ids[key] for key in seen if key in audience_ids]
+    if not settings.private_stays_private:
+        ids += [each for key, each in audience_ids.items() if key.kind == "persona" or key.server == server]
     if privacy == "direct" and people.get(scope.participant or "", scope.participant) == person:
         ids += [row[1] for row in by_part.get(SPOKEN_IN, ())]
-    visible = set(ids)
     viewer = Viewer(
         scope=scope,
         destination=destination,
@@ -172,7 +168,7 @@ def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str,
     changed = request.vocabulary_version is not None and version != request.vocabulary_version
     return AccessSnapshot(
         viewer,
-        _recent(by_part.get(RECENT, ()), visible),
+        _recent(by_part.get(RECENT, ()), set(ids)),
         version,
         _build_vocabulary(by_part) if changed else None,
     )
@@ -240,10 +236,6 @@ def _as_text(moment: Any, family: str) -> Any:
     return cast(moment, String(32)) if family == "mysql" else type_coerce(moment, NullType())
 
 
-def _many(name: str, length: int) -> Any:
-    return bindparam(name, expanding=True, type_=Key(length))
-
-
 _P, _KEY, _WHO, _SERVER = (
     bindparam("persona", type_=Key(64)),
     bindparam("conversation", type_=Key(512)),
@@ -305,11 +297,12 @@ def _select_always(family: str) -> tuple[Part, ...]:
         n=[c.audience_id, c.is_private, c.local_only, c.id],
         k=[_raw(k) for k in (c.conversation_key, c.direct_person_key, c.server_id)],
     )
+    keys_asked = bindparam("keys", expanding=True, type_=Key(512))
     person = _row(PARTICIPANT, k=[_raw(p.participant_key), _raw(p.person_key)])
     keys = [_raw(k) for k in (_SEEN.c.kind, _SEEN.c.server_id, _SEEN.c.ref)]
     audience = select(*_row(AUDIENCE, n=[_SEEN.c.audience_id], k=keys))
     parts = [
-        select(*facts).where(c.persona_id == _P, c.conversation_key.in_(_many("keys", 512))),
+        select(*facts).where(c.persona_id == _P, c.conversation_key.in_(keys_asked)),
         select(*person).where(p.persona_id == _P, p.participant_key == _WHO),
         audience,
     ]

@@ -65,7 +65,7 @@ class Request:
     """What `load_snapshot` reads beside what the scope sees."""
 
     live_keys: tuple[str, ...] = ()
-    """Conversation keys of the host's live messages, at most LIVE_KEYS are looked up."""
+    """Conversation keys of the host's live messages."""
     vocabulary_version: int | None = None
     """Version of the tag vocabulary the caller holds; the vocabulary is read too when the stored one differs."""
     recent: int = 0

@@ -59,10 +59,9 @@ def find_key(call: Call, conversation: object, field: str = "interface_path") ->
     return resolve_key(reader_for(call.db, "conversations"), call.scope, key)
 
 
-def load_access(call: Call, request: Request | None = None) -> AccessSnapshot:
+def load_access(call: Call, request: Request = Request()) -> AccessSnapshot:  # noqa: B008 - it is frozen
     """Return what the scope of a call sees, and what else was asked for, in one statement."""
-    asked = request or Request()
-    return load_snapshot(call.db, call.scope, asked, destination=call.destination, settings=call.settings)
+    return load_snapshot(call.db, call.scope, request, destination=call.destination, settings=call.settings)
 
 
 def with_viewer(call: Call) -> Call:

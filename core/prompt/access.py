@@ -10,7 +10,6 @@ from typing import Any
 
 from .. import hooks
 from ..access import table_conversations as conversations_table
-from ..access.load import LIVE_KEYS
 from ..access.rules import parent_key, split_key
 from ..access.view import AccessSnapshot, Request
 from ..calls.call import load_access
@@ -25,6 +24,8 @@ from ..tags import rules as tag_rules
 from ..tags import table as tags_table
 from .call import PromptCall, VisibleContext
 
+LIVE_KEYS = 400
+"""Most conversations of live messages whose privacy is looked up."""
 MOST_CHATS = 50
 """Most other conversations read at once."""
 
