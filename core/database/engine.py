@@ -385,7 +385,7 @@ class Database:
 
     @contextlib.contextmanager
     def traced(self) -> Iterator[list[str]]:
-        """Yield a list that gets the text of every reading statement run meanwhile: one entry, one round trip."""
+        """Yield a list to which each statement that reads is added while the block runs: one entry for a round trip."""
         statements: list[str] = []
 
         def note(sql: str, _values: Sequence[Any] | None) -> None:

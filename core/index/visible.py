@@ -197,7 +197,7 @@ class Postings(NamedTuple):
         return (self.starts[1:] - self.starts[:-1]).tolist()  # type: ignore[no-any-return]
 
     def held_by(self, rows: Sequence[int], count: int) -> dict[int, dict[int, int]]:
-        """Return for each of some rows the numbers of what it holds, with how often."""
+        """Return the words and tags of each row, by number, and how often it holds them."""
         wanted = np.zeros(count, bool)
         wanted[rows] = True
         mine = wanted[self.index].nonzero()[0]

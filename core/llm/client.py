@@ -110,7 +110,7 @@ def _post(url: str, body: bytes, api_key: str, timeout_seconds: float) -> tuple[
 
 
 def read_endpoint(base_url: str, endpoint: str = _ENDPOINT, flag: str = "LLM_BASE_URL", without: str = "") -> str:
-    """Return the address to post to, where there is what asks it."""
+    """Return the address to post to, if the extra `llm` is installed."""
     base, otherwise = base_url.strip(), without or "remove it to work without a model"
     parts, usable = urlsplit(""), False
     with suppress(ValueError):

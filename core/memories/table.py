@@ -162,7 +162,7 @@ def find_equal(
     *,
     instructions: bool = True,
 ) -> dict[bytes, int]:
-    """Return, for each text of an audience and participant that an item in force has, its id, the newest of several."""
+    """Return the id of the newest active item with each of these texts, in one audience and of one participant."""
     where = [
         _C.persona_id == scope.persona,
         _C.audience_id == audience_id,

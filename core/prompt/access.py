@@ -125,7 +125,7 @@ def _texts(given: Any) -> list[str]:
 
 
 def live_keys(live: LiveHistory) -> tuple[str, ...]:
-    """Return the conversations of the live messages whose privacy is asked for, and those they are threads of."""
+    """Return the keys of the conversations of the live messages, and of their parents, to look up their privacy."""
     names = (name for key in live.chats for name in (key, parent_key(key)) if name and _is_key(name))
     return tuple(dict.fromkeys(names))[:LIVE_KEYS]
 

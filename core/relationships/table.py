@@ -104,7 +104,7 @@ def read_recent(db: Database, persona: str, most: int) -> list[Row]:
 
 
 class StoredRelationship(NamedTuple):
-    """A relationship of the person a prompt answers."""
+    """The relationship to the person whom a prompt answers."""
 
     id: int
     """How many interactions there were."""

@@ -319,7 +319,7 @@ def list_repeated(read: Iterable[tuple[FoundRow, float, str]]) -> list[Repeated]
 
 
 def find_copies(db: Database, persona: str, repeated: Sequence[Repeated]) -> list[Place]:
-    """Return source and id of the messages that others stand for; the newest of a text stays as well."""
+    """Return source and id of repeated messages that a search leaves out: neither the newest nor among `stay`."""
     made: list[Place] = []
     for one in repeated:
         asked = {"persona": persona, "conversation": one.conversation, "digest": one.digest}

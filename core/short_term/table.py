@@ -156,7 +156,7 @@ _HOLD_ENTRY = (
 def hold_place(
     connection: Connection, db: Database, new: NewEntry, people: Collection[str], default: str
 ) -> tuple[Scope, table_conversations.Place, set[str]]:
-    """Hold conversation and people until the transaction ends; return scope, place, and who wants nothing kept."""
+    """Lock a conversation and people until the transaction ends; return scope, place, and people of level full."""
     scope = _inherit_privacy(connection, new)
     home = table_conversations.ensure(
         connection, db, scope, sender=scope.participant, title=new.channel_name, server_name=new.server_name

@@ -134,7 +134,7 @@ _LEFT_OUT = "591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 640 64b-65f 670 6d6-6dc 6df
 
 @lru_cache(maxsize=1)
 def _variants() -> dict[int, str | None]:
-    """Return each letter that has another spelling with that one: without accents, digits as in ASCII."""
+    """Return a map from letters to their plain form: without accents, digits as in ASCII."""
     made: dict[int, str | None] = {}
     for first, last in ((0xDF, 0x24F), (0x370, 0x3FF), (0x1E00, 0x1FFF)):
         for code in range(first, last + 1):

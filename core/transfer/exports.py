@@ -190,7 +190,7 @@ def _indexes(call: StoryCall) -> list[int]:
 
 
 def _new_header(call: StoryCall) -> dict[str, Any]:
-    """Return the first line of a conversation that came from no such file; another character is not the user."""
+    """Return the first line of the file, for a conversation that was not imported from SillyTavern."""
     read = call.reader("chat_history_cache")
     created, names = "", dict[str, str]()
     for row in chain.from_iterable(table_lines.read_pages(read, call.persona, call.conversation, call.audiences)):

@@ -177,7 +177,7 @@ class Plan:
         return self.conversation or key or f"{self.interface_of(program)}/{room_id}"
 
     def id_of(self, line: Line, message_id: str) -> str:
-        """Return the id of a message; where several chats become one they are told apart."""
+        """Return the id of a message; if several chats become one, with the id of its chat in front."""
         is_one = self.conversation is not None and len(self.survey.rooms) > 1 and not (line.row and line.id)
         return f"{line.room.id}:{message_id}" if is_one else message_id
 

@@ -64,7 +64,7 @@ SETTINGS: Mapping[str, tuple[tuple[str, ...], Finding]] = {
 
 
 def check_server(db: Database) -> list[Finding]:
-    """Return everything that is wrong or worth knowing, errors first; an empty list is an empty database in order."""
+    """Return what is wrong or worth knowing, errors first. Empty: nothing is wrong, and no memory is stored."""
     if db.target.is_missing:
         return [NO_TABLES]
     facts = inspection.read_facts(db)
