@@ -49,8 +49,8 @@ _handlers: dict[str, str | Handler] = {
     "SCENE_RECAP": f"{_PACKAGE}.stories.handlers:scene_recap",
     "RUNNING_SCENE_RECAP": f"{_PACKAGE}.stories.handlers:running_scene_recap",
     "CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.recent:summary",
-    "CONSOLIDATION": f"{_PACKAGE}.lifelong.handlers:consolidate",
-    "DEEP_CONSOLIDATION": f"{_PACKAGE}.lifelong.handlers:deepen",
+    "CONSOLIDATION": f"{_PACKAGE}.lifelong.cycles:handle_consolidation",
+    "DEEP_CONSOLIDATION": f"{_PACKAGE}.lifelong.cycles:handle_deep_consolidation",
     EMBED: f"{_PACKAGE}.semantic.handlers:embed",
 }
 _after = {"CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.recent:follow_summary"}

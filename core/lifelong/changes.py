@@ -61,8 +61,6 @@ def edit_item(
     """
     call = open_persona_call(db, settings, scope, conf_uid)
     row_id = read_id(id)
-    if not isinstance(new_content, str):
-        raise MessageError.of_type("new_content", new_content, "a text")
     text = read_text(new_content, "new_content")
     if not text.strip():
         raise MessageError(

@@ -1,4 +1,4 @@
-"""One cycle after another: consolidation, clean-up, deep consolidation, under the lease of a persona."""
+"""Cycles of consolidation, clean-up and deep consolidation: in a call under the lease of a persona, or by a worker."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from ..database.engine import Connection, Database
 from ..database.ids import retry_duplicates
 from ..errors import MessageError, StoreError
 from ..jobs import table as jobs_table
+from ..jobs.handlers import Effect, Tools, operation_call
 from ..jobs.worker import LEASE_SECONDS
 from ..memories.shapes import Added, CycleResult
 from ..scope import Scope
+from ..shapes import Operation
 from ..upkeep import leases
 from . import consolidation, table_pruning, table_runs, table_windows
 from . import rules_consolidation as rules
@@ -325,3 +327,40 @@ def _enqueue(connection: Connection, call: Call, payload: dict[str, str]) -> lis
         connection, call.db, call.persona, OPERATION, conversation=key, payload=payload, once=True
     )
     return [] if job_id is None else [job_id]
+
+
+# What a worker does. It stores as it goes: the mark of the conversation, and items that join those that say the same,
+# make a repeated operation harmless.
+
+
+def handle_consolidation(operation: Operation, tools: Tools) -> Effect | None:
+    """Consolidate a conversation, and return what records it; for a persona what queues one for each conversation."""
+    call, payload = operation_call(operation, tools), {"reason": _read_reason(operation)}
+    if call.scope.conversation is not None:
+        outcome = consolidation.consolidate(call, tools.model, call.settings.consolidation_window, retries=True)
+        return _record(operation, call, "consolidation", outcome)
+    _archive_expired(call)
+    keys = table_windows.read_waiting(call.db, call.persona) if call.settings.enable_memories else []
+
+    def enqueue_each(connection: Connection) -> None:
+        for key in keys:
+            _enqueue(connection, replace(call, scope=Scope(call.persona, key)), payload)
+
+    return enqueue_each
+
+
+def handle_deep_consolidation(operation: Operation, tools: Tools) -> Effect:
+    """Prune where PRUNE_BY_ITSELF says so, store the facts of the newest messages, and return what records it."""
+    call = operation_call(operation, tools)
+    outcome = _prune(call) if call.settings.prune_by_itself else Outcome()
+    outcome += consolidation.deepen(call, tools.model, retries=True)
+    return _record(operation, call, "deep", outcome)
+
+
+def _read_reason(operation: Operation) -> str:
+    return str(operation.payload.get("reason") or "queued")
+
+
+def _record(operation: Operation, call: Call, kind: str, outcome: Outcome) -> Effect:
+    key, reason = call.scope.conversation, _read_reason(operation)
+    return lambda connection: table_runs.insert_run(connection, call.db, call.persona, kind, reason, key, outcome)

@@ -28,7 +28,6 @@ from ..text.folding import fold
 from ..text.hits import content_digest, stored_tags
 
 _C = memories.c
-EDITED = "edited"
 
 
 def _is_archived(row: Any) -> bool:
@@ -59,7 +58,7 @@ def edit(
             note = f"it has {len(text)} characters; {SAVED_MEMORY_CHARS} are allowed"
             return WriteResult(False, row_id, "too_long", notes=(note,))
         old = indexed.lock(connection, MEMORIES, seen.persona, [row_id])
-        table_sources.insert_text(connection, db, seen.persona, row_id, row.content, reason=EDITED, changed_by=editor)
+        table_sources.insert_text(connection, db, seen.persona, row_id, row.content, changed_by=editor)
         values = {"content": text, "text_folded": folded, "content_hash": digest, "updated_at": db.clock()}
         if quarantined:
             values["quarantined"] = 1

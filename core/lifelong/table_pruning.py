@@ -46,20 +46,6 @@ def _holds(persona: str) -> tuple[Any, ...]:
 # Session items
 
 
-def expired(persona: str, now: datetime, ttl_seconds: int, *, given: bool, active: str | None) -> Any:
-    """Return the condition of session items that have expired."""
-    by_age = _C.timestamp <= bindparam("aged", now - timedelta(seconds=ttl_seconds), type_=Time())
-    by_expiry = _C.expires_at <= bindparam("now", now, type_=Time())
-    when = or_(by_expiry, by_age if given else and_(_C.expires_at.is_(None), by_age))
-    elsewhere = [] if active is None else [or_(_C.conversation_key.is_(None), _C.conversation_key != active)]
-    spoken = select(_T.id).where(
-        _T.persona_id == persona,
-        _T.conversation_key == _C.conversation_key,
-        _T.last_message_at > bindparam("spoken", now - timedelta(minutes=ACTIVE_MINUTES), type_=Time()),
-    )
-    return and_(*_holds(persona), _C.tier == "session", when, *elsewhere, ~spoken.exists())
-
-
 def archive_expired(
     db: Database,
     persona: str,
@@ -69,7 +55,17 @@ def archive_expired(
     active: str | None = None,
 ) -> list[Found]:
     """Archive the session items of a persona that have expired, and return them."""
-    where = expired(persona, db.clock(), ttl_seconds, given=given, active=active)
+    now = db.clock()
+    by_age = _C.timestamp <= bindparam("aged", now - timedelta(seconds=ttl_seconds), type_=Time())
+    by_expiry = _C.expires_at <= bindparam("now", now, type_=Time())
+    when = or_(by_expiry, by_age if given else and_(_C.expires_at.is_(None), by_age))
+    elsewhere = [] if active is None else [or_(_C.conversation_key.is_(None), _C.conversation_key != active)]
+    spoken = select(_T.id).where(
+        _T.persona_id == persona,
+        _T.conversation_key == _C.conversation_key,
+        _T.last_message_at > bindparam("spoken", now - timedelta(minutes=ACTIVE_MINUTES), type_=Time()),
+    )
+    where = and_(*_holds(persona), _C.tier == "session", when, *elsewhere, ~spoken.exists())
     return [(each.id, ("expired",)) for part in _archived(db, persona, where) for each in part]
 
 

@@ -34,7 +34,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
     """Return the newest instructions that hold, oldest first."""
-    items = table_instructions.read_shown(table_instructions.SHOWN.rows_in(rows))
+    items = sorted(table_instructions.SHOWN.rows_in(rows), key=lambda item: (item.at is not None, item.at, item.id))
     topics = [item.topics for item in items]
     holding = set(choose_holding(topics, len(items)))
     chosen = choose_holding(topics, INSTRUCTIONS_IN_PROMPT)

@@ -252,14 +252,11 @@ def describe_person(viewer: Viewer) -> tuple[bool, dict[str, Any]]:
 # For a prompt, with its last statement
 
 
-class StoredInstruction(NamedTuple):
-    id: int
-    content: str | None
-    metadata: dict[str, Any] | None
-    at: datetime | None
+def _read_shown(row_id: int, content: str | None, metadata: Any, at: datetime | None) -> KeptItem:
+    return KeptItem(row_id, content or "", _read_topics(metadata), at, "", None)
 
 
-SHOWN = Shape(FIRST + 24, StoredInstruction, content=TEXT, metadata=OBJECT, at=TIME)
+SHOWN = Shape(FIRST + 24, _read_shown, content=TEXT, metadata=OBJECT, at=TIME)
 
 
 @lru_cache(maxsize=4)
@@ -278,9 +275,3 @@ def section_part(viewer: Viewer) -> Branch:
     """Return what reads the newest MOST_READ instructions of who is asking, with the last statement of a prompt."""
     known, values = describe_person(viewer)
     return Branch(SHOWN, partial(_part, known), values, memories.name)
-
-
-def read_shown(stored: Sequence[StoredInstruction]) -> list[KeptItem]:
-    """Return the instructions that `section_part` brought, oldest first."""
-    items = [KeptItem(row.id, row.content or "", _read_topics(row.metadata), row.at, "", None) for row in stored]
-    return sorted(items, key=lambda item: (item.at is not None, item.at, item.id))

@@ -79,15 +79,15 @@ def close_sources(connection: Connection, persona: str, item_ids: Iterable[int])
 
 
 def insert_text(
-    connection: Connection, db: Database, persona: str, item_id: int, text: str, *, reason: str, changed_by: str
+    connection: Connection, db: Database, persona: str, item_id: int, text: str, *, changed_by: str
 ) -> None:
-    """Keep what an item said before a change, within the transaction that makes it."""
+    """Keep what an item said before it was edited, within the transaction that edits it."""
     entry = {
         "id": db.ids.one(),
         "persona_id": persona,
         "item_id": item_id,
         "old_text": text,
-        "reason": reason[:NAME_CHARS],
+        "reason": "edited",
         "changed_by": changed_by[:NAME_CHARS],
         "changed_at": db.clock(),
     }
