@@ -6,31 +6,9 @@ another persona than the scope's, `history_uid` another conversation.
 """
 
 from ..memories.rules import KINDS as KINDS
-from ..memories.shapes import (
-    Added,
-    BulkResult,
-    CycleResult,
-    Item,
-    ItemPage,
-    ItemVersion,
-    Pruned,
-)
-from .changes import (
-    classify_items,
-    delete_items,
-    edit_item,
-    pin_items,
-    purge_items,
-    restore_items,
-    retag_items,
-)
-from .cycles import (
-    consolidate_history,
-    deep_consolidation,
-    on_stream_end,
-    run_cycle,
-    trigger_memory_consolidation,
-)
+from ..memories.shapes import Added, BulkResult, CycleResult, Item, ItemPage, ItemVersion, Pruned
+from .changes import classify_items, delete_items, edit_item, pin_items, purge_items, restore_items, retag_items
+from .cycles import consolidate_history, deep_consolidation, on_stream_end, run_cycle, trigger_memory_consolidation
 from .items import add_facts_with_meta, get_item, get_item_history, search_items
 from .pruning import prune_ltm, prune_session_by_ttl
 from .schedule import Scheduler

@@ -230,11 +230,13 @@ def search_items(
     call = open_persona_call(db, settings, scope, conf_uid)
     most = rules.read_number(limit, "limit", 1, MOST_PAGE, 50)
     skip = rules.read_number(offset, "offset", 0, 2**31 - 1, 0)
+    if q is not None and not isinstance(q, str):
+        raise MessageError.of_type("q", q, "a text of words")
     if tier is not None:
         rules.check_choice(tier, "tier", Tier)
     people = [participant] if isinstance(participant, str) else () if participant is None else participant
     wanted = ItemFilter(
-        words=_read_words(q),
+        words=_list_wanted(fold(clean(q or "")).split(), "q", "words"),
         kinds=_read_kinds(kinds),
         tier=tier or "",
         conversation=None if conversation is None else Scope(call.persona, conversation).conversation,
@@ -248,12 +250,6 @@ def search_items(
     )
     seen = find_seen(call, operator)
     return items.search(call.db, seen, wanted, ttl_seconds=call.settings.session_ttl_sec, limit=most, offset=skip)
-
-
-def _read_words(q: object) -> tuple[str, ...]:
-    if q is not None and not isinstance(q, str):
-        raise MessageError.of_type("q", q, "a text of words")
-    return _list_wanted(fold(clean(q or "")).split(), "q", "words")
 
 
 def _list_wanted(values: Iterable[str], name: str, what: str = "entries") -> tuple[str, ...]:

@@ -90,25 +90,16 @@ def _fact(key: str, given: object, patterns: Sequence[str], missing: float) -> F
     text = " ".join(clean(text).split())[:TEXT_CHARS].strip()
     if not text or judge_refusal(text, "", patterns=patterns):
         return None
-    tags = entry.get("tags")
-    held = tuple(tag for tag in tags if isinstance(tag, str) and tag.strip()) if isinstance(tags, list) else ()
+    tags = tuple(tag for tag in _entries(entry.get("tags")) if isinstance(tag, str) and tag.strip())
     if key == "emotions":
-        return Fact(text, LISTS[key], emotion_importance(entry.get("score")), "session", held)
+        score = entry.get("score")
+        if isinstance(score, bool) or not isinstance(score, (int, float)) or score != score:
+            score = 0.0
+        importance = round(min(0.4 + abs(score) / 2, 1.0), 6)
+        return Fact(text, LISTS[key], importance, "session", tags)
     temporary = key == "objectives" and entry.get("temporary") is True
-    return Fact(
-        text,
-        LISTS[key],
-        importance_of(entry.get("importance"), missing),
-        "session" if temporary else "long_term",
-        held,
-    )
-
-
-def emotion_importance(score: object) -> float:
-    """Return how important an emotion is by its score, which may be negative."""
-    if isinstance(score, bool) or not isinstance(score, (int, float)) or score != score:
-        score = 0.0
-    return round(min(max(0.4 + abs(score) / 2, 0.0), 1.0), 6)
+    importance = importance_of(entry.get("importance"), missing)
+    return Fact(text, LISTS[key], importance, "session" if temporary else "long_term", tags)
 
 
 # Without one

@@ -67,9 +67,17 @@ def _in_order(rows: Sequence[Any]) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-_NEWEST = select(*LINE_COLUMNS, _C.interface_path).where(_SAID).limit(bindparam("most", type_=Integer()))
-_NEWEST_OF_ALL = _NEWEST.where(_C.persona_id == bindparam("persona")).order_by(_C.id.desc())
-_NEWEST_HERE = _NEWEST.where(_HERE).order_by(_C.timestamp.desc(), _C.id.desc())
+_NEWEST_OF_ALL = (
+    select(*LINE_COLUMNS, _C.interface_path)
+    .where(_C.persona_id == bindparam("persona"), _SAID)
+    .order_by(_C.id.desc())
+    .limit(bindparam("most", type_=Integer()))
+)
+_NEWEST_HERE = (
+    _NEWEST_OF_ALL.where(_C.interface_path == bindparam("conversation"))
+    .order_by(None)
+    .order_by(_C.timestamp.desc(), _C.id.desc())
+)
 
 
 def read_newest(db: Database, persona: str, conversation: str | None, most: int) -> list[Window]:

@@ -153,6 +153,17 @@ def _row(scope: Scope, row_id: int, memory: NewMemory, place: conversations.Plac
 # Items that say the same
 
 
+def match_own(scope: Scope, audience_id: int) -> tuple[Any, ...]:
+    """Return the condition of items of an audience and the scope's participant that hold."""
+    return (
+        _C.persona_id == scope.persona,
+        _C.audience_id == audience_id,
+        _C.participant_key == scope.participant if scope.participant else _C.participant_key.is_(None),
+        _C.archived_at.is_(None),
+        _C.superseded_by.is_(None),
+    )
+
+
 def find_equal(
     connection: Connection,
     db: Database,
@@ -164,11 +175,7 @@ def find_equal(
 ) -> dict[bytes, int]:
     """Return the id of the newest active item with each of these texts, in one audience and of one participant."""
     where = [
-        _C.persona_id == scope.persona,
-        _C.audience_id == audience_id,
-        _C.participant_key == scope.participant if scope.participant else _C.participant_key.is_(None),
-        _C.archived_at.is_(None),
-        _C.superseded_by.is_(None),
+        *match_own(scope, audience_id),
         _C.quarantined == 0,
         or_(_C.expires_at.is_(None), _C.expires_at > bindparam("now", db.clock(), type_=Time())),
     ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, bindparam, case, func, or_, select
@@ -164,11 +163,9 @@ def expiry_values(db: Database, ttl_seconds: int, here: str | None) -> dict[str,
     return {"now": now, "since_ttl": now - timedelta(seconds=ttl_seconds), "here": here}
 
 
-@lru_cache(maxsize=1)
-def _by_id() -> Any:
-    return select(*COLUMNS, _C.audience_id, _C.quarantined).where(
-        _C.persona_id == bindparam("persona", type_=Key(64)), _C.id.in_(bindparam("ids", expanding=True, type_=ID))
-    )
+_BY_ID = select(*COLUMNS, _C.audience_id, _C.quarantined).where(
+    _C.persona_id == bindparam("persona", type_=Key(64)), _C.id.in_(bindparam("ids", expanding=True, type_=ID))
+)
 
 
 def is_seen(seen: ReadScope, row: Any) -> bool:
@@ -178,7 +175,7 @@ def is_seen(seen: ReadScope, row: Any) -> bool:
 
 def find(db: Database, seen: ReadScope, row_id: int) -> Item | None:
     """Return an item, archived or not; None where there is none that is seen."""
-    rows = db.read(_by_id(), {"persona": seen.persona, "ids": [row_id]}, source="memories")
+    rows = db.read(_BY_ID, {"persona": seen.persona, "ids": [row_id]}, source="memories")
     return next((item_of(row) for row in rows if is_seen(seen, row)), None)
 
 
@@ -186,7 +183,7 @@ def lock_items(connection: Connection, seen: ReadScope, ids: Sequence[int]) -> l
     """Return the rows of these ids that are seen, by id, held until the transaction ends."""
     locked: list[Any] = []
     for part in chunks(sorted(set(ids)), 500):
-        chosen = _by_id().order_by(_C.id).with_for_update()
+        chosen = _BY_ID.order_by(_C.id).with_for_update()
         rows = connection.execute(chosen, {"persona": seen.persona, "ids": part})
         locked += [row for row in rows if is_seen(seen, row)]
     return locked

@@ -93,17 +93,11 @@ class Done(NamedTuple):
     """Indexes of items that the privacy level of whom they are about forbids."""
 
 
-class Known:
-    """Which time each item of a file says the same as before it, so that equal ones are told apart by their number."""
-
-    def __init__(self) -> None:
-        self._seen: Counter[bytes] = Counter()
-
-    def number(self, memory: NewMemory) -> int:
-        """Return 1 for an item that was not seen yet, 2 for the second that says the same, and so on."""
-        key = memory.digest[:16] + f"{memory.kind} {memory.tier}".encode()  # held for every item of a file
-        self._seen[key] += 1
-        return self._seen[key]
+def number_item(memory: NewMemory, seen: Counter[bytes]) -> int:
+    """Return which of the items of a file that say the same this one is, from 1, and count it in `seen`."""
+    key = memory.digest[:16] + f"{memory.kind} {memory.tier}".encode()  # held for every item of a file
+    seen[key] += 1
+    return seen[key]
 
 
 @retry_duplicates
@@ -150,13 +144,7 @@ def _count_stored(
     """Return how many items are stored of each text, kind and tier, those that are archived left out."""
     counts: Counter[tuple[bytes, str, str]] = Counter()
     same = (_C.content_hash, _C.kind, _C.tier)
-    stored = select(*same, func.count()).where(
-        _C.persona_id == scope.persona,
-        _C.audience_id == audience_id,
-        _C.participant_key == scope.participant if scope.participant else _C.participant_key.is_(None),
-        _C.archived_at.is_(None),
-        _C.superseded_by.is_(None),
-    )
+    stored = select(*same, func.count()).where(*memories.match_own(scope, audience_id))
     for part in chunks(sorted(digests), _AT_ONCE):
         for row in connection.execute(stored.where(_C.content_hash.in_(part)).group_by(*same)):
             counts[bytes(row[0]), row[1], row[2]] += row[3]

@@ -16,7 +16,7 @@ from ...errors import MessageError, StoreError, TransferError
 from ...memories import new_item, table_transfer
 from ...memories.new_item import NewMemory
 from ...memories.rules import SAVED, expires_at, kind_of, read_entry
-from ...memories.table_transfer import Known
+from ...memories.table_transfer import number_item
 from ...scope import Scope
 from ...text.hits import name_persona
 from ..fields import RefusedError, said_type
@@ -112,7 +112,7 @@ class ItemWriter:
             yield batch
 
     def _read_rows(self, rows: Iterable[Row]) -> Iterator[_ReadyItem]:
-        known = Known()
+        seen: Counter[bytes] = Counter()
         for self.rows_done, row in enumerate(rows, 1):
             try:
                 if row.reason:
@@ -124,7 +124,7 @@ class ItemWriter:
             if memory is None:
                 self._counts["blank"] += 1
             else:
-                yield _ReadyItem(row, known.number(memory), memory)
+                yield _ReadyItem(row, number_item(memory, seen), memory)
 
     def _with_names(self, row: Row) -> Any:
         """Return the value of a row; of an entry of a book with names in place of {{char}} and {{user}}."""
