@@ -12,7 +12,6 @@ from tests.servers.base import ServerError
 
 
 def main() -> int:
-    """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.browser", description=__doc__)
     parser.add_argument("command", choices=["install"])
     parser.add_argument("--refresh", action="store_true", help="download again")

@@ -40,14 +40,11 @@ FONTS = """<?xml version="1.0"?>
 
 @dataclass(frozen=True)
 class Chromium:
-    """A browser that can be started."""
-
     program: str
     environment: dict[str, str] = field(default_factory=dict)
     """Variables it needs beside those of the caller."""
 
     def version(self) -> str:
-        """Return what it says of itself."""
         words = [self.program, "--version"]
         done = subprocess.run(
             words, env=os.environ | self.environment, capture_output=True, text=True, timeout=30, check=False

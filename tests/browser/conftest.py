@@ -38,8 +38,6 @@ def browser() -> Iterator[Any]:
 
 
 class Site:
-    """The running page with its data."""
-
     def __init__(self, address: str, db: Any, ids: dict[str, Any]) -> None:
         self.address = address
         self.db = db
@@ -47,13 +45,11 @@ class Site:
         self.cookies: list[Any] = []
 
     def at(self, path: str) -> str:
-        """Return the address of a screen."""
         return f"{self.address}/admin/page/{path}"
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Serve the page over a database that looks used."""
     pytest.importorskip("uvicorn", reason="the extra admin is not installed")
     from core.web import create_app
     from tests.spec.proxy_world import serving

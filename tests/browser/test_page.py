@@ -39,7 +39,6 @@ SCREENS = {
 
 
 def search(page: Any, site: Site, q: str, **more: str) -> None:
-    """Open the list of what holds these words."""
     query = "&".join([IRIS, f"q={q}", *(f"{name}={value}" for name, value in more.items())])
     page.goto(site.at(f"memory?{query}"))
 
@@ -218,7 +217,6 @@ def test_by_keyboard_alone_sign_in_search_edit_delete_undo(window: Window, site:
 
 
 def test_without_script_search_edit_delete_undo_and_sign_out(window: Window, site: Site) -> None:
-    """Everything essential is forms and links."""
     page = window(is_signed_in=False, java_script_enabled=False)
     page.goto(f"{site.address}/admin/login")
     page.fill("#token", stage.SETTINGS["ADMIN_TOKEN"])
@@ -265,7 +263,6 @@ def test_chosen_rows_are_retagged_pinned_deleted_and_brought_back(window: Window
 
 
 def test_filters_pages_and_the_total_agree_with_the_door(window: Window, site: Site) -> None:
-    """Next page, filters by kind and day, and the archive."""
     page = window()
     page.goto(site.at(f"memory?{IRIS}&limit=25"))
     total = lifelong.search_items(operator=True, limit=1, **asking(site))["total"]
@@ -287,7 +284,6 @@ def test_filters_pages_and_the_total_agree_with_the_door(window: Window, site: S
 
 
 def test_l6_an_item_shows_everything_known_of_it_and_its_former_texts(window: Window, site: Site) -> None:
-    """Long texts are folded in the list and whole on their own screen."""
     page = window()
     search(page, site, "hut rain")
     folded = page.locator(".item details.long").first
@@ -361,7 +357,6 @@ def test_why_shows_the_prompt_what_was_chosen_and_why_and_what_was_cut(window: W
 
 
 def test_bad_values_are_told_in_words_and_lead_back(window: Window, site: Site) -> None:
-    """Value, what is allowed; never a trace."""
     page = window()
     for path, word in (
         (f"memory?{IRIS}&min_importance=x", "number"),

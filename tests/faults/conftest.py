@@ -15,7 +15,6 @@ from tests.store.world import open_db
 
 @pytest.fixture
 def db(fresh_migrated_url: str) -> Iterator[Database]:
-    """A database of the test's own, whose clock stands at NOW."""
     made = open_db(fresh_migrated_url)
     yield made
     made.close()
@@ -46,7 +45,6 @@ def own(shared: Database) -> Stage:
 
 
 def fill(stage: Stage) -> None:
-    """Store something for every section."""
     for n in range(4):
         stage.say(f"canary tofu here {n}", minutes=20 - n)
         stage.say(f"canary tofu there {n}", "tg/43", "Bob", minutes=30 - n)
@@ -66,6 +64,5 @@ def nothing_leaks(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 @pytest.fixture
 def live() -> dict[str, list[dict[str, str]]]:
-    """Live lines of this conversation and another."""
     line = {"sender_name": "Ann", "sender_id": "ann", "timestamp": "2026-03-10T11:59:00Z"}
     return {"tg/42": [{**line, "text": "canary live here"}], "tg/43": [{**line, "text": "canary live there"}]}

@@ -75,7 +75,6 @@ class Host:
             self.told.append(Told(**json.loads(line)))
 
     def stored(self) -> int:
-        """Return how many writes were acknowledged up to now."""
         return sum(each.state == "stored" and each.kind != "prompt" for each in tuple(self.told))
 
     def check(self) -> None:
@@ -102,8 +101,6 @@ class Host:
 
 
 class _Program:
-    """That process."""
-
     def __init__(self, url: str, persona: str, name: str, timeout_seconds: float) -> None:
         self.db = Database(url, timeout_seconds=timeout_seconds)
         self.name, self.persona = name, persona
@@ -114,7 +111,6 @@ class _Program:
         self.folder = Path(tempfile.mkdtemp(prefix="test-host-"))
 
     def run(self, stopped: threading.Event) -> None:
-        """Do one thing after the other."""
         kinds = list(KINDS)
         chosen = random.Random(self.name)
         while not stopped.is_set():
@@ -231,7 +227,6 @@ UNTOLD = ("import", "break", "cycle")
 
 
 def main(url: str, persona: str, name: str, timeout_seconds: str) -> None:
-    """Be a host until the input ends."""
     stopped = threading.Event()
 
     def wait() -> None:

@@ -223,7 +223,6 @@ def _plain(row: Any, persona: str) -> str:
 
 
 def differing(one: dict[str, Counter[str]], other: dict[str, Counter[str]]) -> list[str]:
-    """Return where two of them differ."""
     return [
         f"{table}: missing {sorted((one[table] - other[table]).elements())[:3]}, "
         f"too many {sorted((other[table] - one[table]).elements())[:3]}"
@@ -242,7 +241,6 @@ def dying(stage: Story, after: int | None) -> Iterator[Dying]:
 
 
 def main(url: str, persona: str, name: str, step: str) -> None:
-    """Be a worker that dies."""
     stage = stage_of(url, persona)
     assert stage.db is not None
     with Dying(stage.db, int(step), kill=True):

@@ -146,7 +146,6 @@ def test_f55_the_primary_killed_under_load(cluster: Cluster) -> None:
 
 
 def test_l19_two_nodes_written_at_once(cluster: Cluster) -> None:
-    """One persona through two nodes: counters, relationships and items add up, certification failures are retried."""
     if cluster.NAME != "galera":
         pytest.skip("one node alone takes writes")
     name = "both"

@@ -75,7 +75,6 @@ def tables_read(stage: Stage) -> list[str]:
 
 @pytest.fixture(scope="module")
 def whole(migrated_url: str) -> Iterator[Stage]:
-    """A persona with something in every section."""
     db = open_db(migrated_url)
     stage = Stage(db)
     fill_all(stage)

@@ -33,8 +33,6 @@ MUCH = pytest.mark.skipif(ROUNDS == 1, reason="runs in `make test-faults`, or wi
 
 
 class Place:
-    """A server with a wire to it and a database."""
-
     def __init__(self, server: Server, wire: Wire) -> None:
         self.server, self.wire = server, wire
         self._number = 0
@@ -70,8 +68,6 @@ class Place:
 
 
 class _Run:
-    """Hosts at work."""
-
     def __init__(self, place: Place, name: str, url: str, persona: str, number: int) -> None:
         self.place, self.name, self.url, self.persona = place, name, url, persona
         self.hosts = [Host(url, persona, f"h{n}", timeout_seconds=TIMEOUT) for n in range(number)]
@@ -81,7 +77,6 @@ class _Run:
 
     @property
     def stored(self) -> int:
-        """How many writes were acknowledged up to now."""
         return sum(host.stored() for host in self.hosts)
 
     def write_on(self, more: int = 20, seconds: float = 60.0) -> None:
@@ -92,7 +87,6 @@ class _Run:
             time.sleep(0.02)
 
     def prompt(self) -> tuple[float, list[str]]:
-        """Build a prompt in this process and return its seconds and the sources that failed."""
         stage = Stage(self.db, self.persona)
         began = time.monotonic()
         prompt, report = stage.explain(ASKED, {}, path="tg/h00")
@@ -112,7 +106,6 @@ def numbers(told: list[Told]) -> set[str]:
 
 
 def in_time(told: list[Told], seconds: float) -> bool:
-    """Return whether no prompt cost its time twice, but for the first of each host, which loads what it needs."""
     prompts = sorted((each for each in told if each.kind == "prompt"), key=lambda each: each.at)
     return all(each.seconds < 2 * seconds for each in prompts[2 * HOSTS :])
 
@@ -170,7 +163,6 @@ def test_f52_connections_cut_anywhere_lose_nothing(place: Place) -> None:
 @pytest.mark.slow
 @MUCH
 def test_f51_a_wire_that_goes_silent_costs_the_time_and_nothing_else(place: Place) -> None:
-    """Half-open connections: nothing is cut, nothing comes."""
     chosen = random.Random(7)
     with place.hosts() as run:
         for _ in range(max(1, ROUNDS // 2)):
@@ -192,7 +184,6 @@ def test_f51_a_wire_that_goes_silent_costs_the_time_and_nothing_else(place: Plac
 @pytest.mark.slow
 @MUCH
 def test_f51_a_slow_server_is_waited_for(place: Place) -> None:
-    """40 ms each way: all is slow, nothing fails."""
     with place.hosts() as run:
         place.wire.delay_seconds = 0.02
         run.write_on(10 * HOSTS, seconds=120)

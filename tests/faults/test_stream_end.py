@@ -63,7 +63,6 @@ def test_l20_an_end_that_can_be_neither_run_nor_queued_says_so(stage: Stage) -> 
 
 @pytest.mark.engines("sqlite")
 def test_l12_a_cycle_that_cannot_be_recorded_tells_what_it_stored(stage: Stage) -> None:
-    """It has no row of consolidation_runs; what it stored is there, and told."""
     assert stage.db is not None
     stage.say("I love tofu, my cat is called Miso.", minutes=5)
     refuse = "CREATE TRIGGER refused BEFORE INSERT ON consolidation_runs BEGIN SELECT RAISE(ABORT, 'refused'); END"

@@ -40,7 +40,6 @@ class Wire:
 
     @property
     def url(self) -> str:
-        """The server's URL by way of the wire."""
         return self._url.set(host="127.0.0.1", port=self.port).render_as_string(hide_password=False)
 
     def __enter__(self) -> Self:
@@ -59,11 +58,9 @@ class Wire:
         self.cut_all()
 
     def cut_all(self) -> None:
-        """Cut every connection that is open now."""
         self._loop.call_soon_threadsafe(self._cut_all)
 
     def heal(self) -> None:
-        """Be a good wire from now on."""
         self.delay_seconds, self.half_open, self.silent = 0.0, False, False
         self.budget = lambda: None
         self.cut_all()

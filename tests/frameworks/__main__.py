@@ -42,8 +42,6 @@ TOOLS = (
 
 
 class Suite(NamedTuple):
-    """Tests of one framework."""
-
     package: str
     standin: str
     tests: tuple[str, ...]
@@ -139,7 +137,6 @@ def run(names: list[str], python: str, sources: Path, url: str, options: list[st
 
 
 def main() -> int:
-    """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.frameworks", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("install", help="make .venv-frameworks and obtain their sources")

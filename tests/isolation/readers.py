@@ -46,8 +46,6 @@ Caller = Callable[[World, Asking, Place], Any]
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """One way to read."""
-
     call: Caller
     level: Level = "scope"
     about: bool = False
@@ -69,7 +67,6 @@ def _reads(name: str, call: Callable[..., Any], level: Level = "scope", *, about
 
 
 def message(asking: Asking) -> dict[str, Any]:
-    """Return a message of a scope, as its host hands it in."""
     scope = asking.scope
     interface, _, own = (scope.participant or "web/7").partition("/")
     made: dict[str, Any] = {

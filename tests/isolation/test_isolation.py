@@ -125,7 +125,6 @@ def foreign(world: World, asking: Asking, name: str, place: Place, seen: Counter
 
 
 def test_every_public_name_is_listed() -> None:
-    """A new function of a door is put into the registry of those that read, or of those that do not."""
     there, known = set(public_names()), listed()
     assert there - set(known) == set(), "not listed in tests/isolation/readers.py"
     assert set(known) - there == set(), "listed, and no longer there"
@@ -134,7 +133,6 @@ def test_every_public_name_is_listed() -> None:
 
 
 def test_every_awaitable_is_a_name_of_a_door() -> None:
-    """What `core.aio` offers is walked by the name of its door."""
     names = {name.rsplit(".", 1)[1] for name in listed()} | {"build_context"}
     assert aio_names() - names == set()
 

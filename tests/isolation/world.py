@@ -78,7 +78,6 @@ class Place:
 
     @property
     def scope(self) -> Scope:
-        """Who speaks there."""
         kind = self.origin.kind
         kept: Any = kind if kind in ("public", "direct", "restricted") else None
         return Scope(self.origin.persona, self.conversation, self.participant, self.server, "local", kept)
@@ -118,7 +117,6 @@ class World:
             self.by_persona.setdefault(place.origin.persona, []).append(place)
 
     def canary(self, table: str, origin: Origin) -> str:
-        """Return a new canary that was said there."""
         made = f"zq{next(self._numbers):07d}x"
         self.origins[made], self.names[made] = origin, table
         return made

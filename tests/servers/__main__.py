@@ -24,7 +24,6 @@ def install(names: list[str], *, refresh: bool) -> None:
 
 
 def show() -> None:
-    """Print each server and its version."""
     for name, kind in SERVERS.items():
         print(f"{name:8} {kind.program_version() if kind.available() else 'not installed'}")
 
@@ -44,7 +43,6 @@ def start(name: str, *, durable: bool, data_dir: Path | None, options: list[str]
 
 
 def main() -> int:
-    """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.servers", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("install", help="download what is missing into .servers/ and prepare its data folder")

@@ -62,7 +62,6 @@ class Reachable:
         return self._version or self.scalar("SELECT VERSION()")
 
     def url_for(self, database: str) -> str:
-        """Return the URL of a database on this server."""
         return self._url.set(database=database).render_as_string(hide_password=False)
 
     def connect(self, database: str | None = None, **options: Any) -> pymysql.Connection[Any]:
@@ -81,7 +80,6 @@ class Reachable:
             return tuple(cursor.fetchall())
 
     def scalar(self, statement: str) -> str:
-        """Return the first column of the first row as text."""
         return str(self.execute(statement)[0][0])
 
     def create_database(self, name: str) -> str:
@@ -139,7 +137,6 @@ class Server(Reachable):
         raise NotImplementedError
 
     def _command(self) -> Sequence[str]:
-        """Return the command line; `_address` has been called for this start."""
         raise NotImplementedError
 
     def _address(self) -> URL:
@@ -153,7 +150,6 @@ class Server(Reachable):
 
     @property
     def folder(self) -> Path:
-        """The data, socket and log of this server."""
         if self._folder is None:
             if self._given_dir is not None:
                 self._given_dir.mkdir(parents=True, exist_ok=True)
@@ -162,23 +158,19 @@ class Server(Reachable):
 
     @property
     def log_path(self) -> Path:
-        """The file that takes the server's standard output and errors."""
         return self.folder / "server.log"
 
     @property
     def pid(self) -> int:
-        """Process id of the running server."""
         if self._process is None or self._process.poll() is not None:
             raise ServerError(f"{self.NAME} is not running")
         return self._process.pid
 
     @property
     def running(self) -> bool:
-        """Whether the server process lives."""
         return self._process is not None and self._process.poll() is None
 
     def log_tail(self, lines: int = 30) -> str:
-        """Return the last lines the server wrote."""
         if self._folder is None or not self.log_path.exists():
             return ""
         return "\n".join(self.log_path.read_text(errors="replace").splitlines()[-lines:])
@@ -227,7 +219,6 @@ class Server(Reachable):
         self.kill()
 
     def restart(self) -> Self:
-        """Start again on the same data, after a clean shutdown if it still ran."""
         self.shut_down()
         return self.start()
 

@@ -21,8 +21,6 @@ JOIN_SECONDS = 90.0
 
 
 class Node(Protocol):
-    """One server of a cluster."""
-
     port: int
 
     @property
@@ -39,18 +37,12 @@ class Node(Protocol):
         """Start if need be, and become a member; the first one makes the cluster."""
         ...
 
-    def is_member(self) -> bool:
-        """Tell whether it reads and takes part."""
-        ...
+    def is_member(self) -> bool: ...
 
-    def is_primary(self) -> bool:
-        """Tell whether writes may go to it."""
-        ...
+    def is_primary(self) -> bool: ...
 
 
 class Cluster:
-    """Three nodes, as a context manager."""
-
     NAME: ClassVar[str]
     nodes: Sequence[Node]
 

@@ -132,7 +132,6 @@ class GaleraNode(MariaDB):
         self._first = False
 
     def status(self, name: str) -> str:
-        """Return a status value of the replication."""
         rows = self.execute(f"SHOW STATUS LIKE 'wsrep_{name}'")
         return str(rows[0][1]) if rows else ""
 

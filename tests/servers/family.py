@@ -78,7 +78,6 @@ class Daemon(Server):
 
     @classmethod
     def base_dir(cls) -> Path:
-        """Return the folder that holds `share/mysql` and `lib/mysql` of the program."""
         return Path(cls.program()[-1]).resolve().parent.parent
 
     @classmethod

@@ -16,8 +16,6 @@ SCRIPTS = ("system_tables.sql", "performance_tables.sql", "system_tables_data.sq
 
 
 class MariaDB(Daemon):
-    """A MariaDB server."""
-
     NAME: ClassVar[str] = "mariadb"
     PROGRAM: ClassVar[str] = "mariadbd"
     PACKAGE: ClassVar[str] = "mariadb-server-core"

@@ -12,8 +12,6 @@ from tests.servers.family import Daemon
 
 
 class MySQL(Daemon):
-    """A MySQL server."""
-
     NAME: ClassVar[str] = "mysql"
     PROGRAM: ClassVar[str] = "mysqld"
     PACKAGE: ClassVar[str] = "mysql-server-core"

@@ -47,7 +47,6 @@ class Tree:
 
 
 def os_release() -> dict[str, str]:
-    """Return the fields of /etc/os-release, empty where there is none."""
     path = Path("/etc/os-release")
     lines = path.read_text().splitlines() if path.exists() else []
     pairs = (line.split("=", 1) for line in lines if "=" in line)

@@ -49,7 +49,6 @@ class SeekDB(Server):
 
     @classmethod
     def program(cls) -> Path:
-        """Return the path of the server program."""
         if path := _program():
             return path
         raise ServerError("seekdb is not here; install the package pylibseekdb (it is in the extra `test`)")

@@ -137,7 +137,6 @@ class Session:
         return SERVERS[name].program_version() if SERVERS[name].available() else "(missing)"
 
     def stop(self) -> None:
-        """Stop every server this session started."""
         for future in self._starting.values():
             with contextlib.suppress(Exception):
                 future.result().stop()

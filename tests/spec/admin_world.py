@@ -28,21 +28,17 @@ class Operator:
         self.prefix = prefix
 
     def ask(self, method: str, path: str, **given: Any) -> Any:
-        """Return the answer to one request; `params` are added to the persona."""
         params = {"conf_uid": self.persona, **given.pop("params", {})}
         headers = {**BEARER, **given.pop("headers", {})}
         return self.client.request(method, self.prefix + path, params=params, headers=headers, **given)
 
     def get(self, path: str, status: int = 200, **params: Any) -> Any:
-        """Return what a GET answers."""
         return _json(self.ask("GET", path, params=params), status)
 
     def post(self, path: str, body: Any = None, status: int = 200, **params: Any) -> Any:
-        """Return what a POST answers."""
         return _json(self.ask("POST", path, params=params, **({} if body is None else {"json": body})), status)
 
     def delete(self, path: str, status: int = 200) -> Any:
-        """Return what a DELETE answers."""
         return _json(self.ask("DELETE", path), status)
 
     def send(self, content: bytes, status: int = 200, **params: Any) -> Any:
@@ -57,14 +53,12 @@ def _json(answer: Any, status: int) -> Any:
 
 
 def made(db: Database | None, settings: Settings | None = None, **more: Any) -> FastAPI:
-    """Return the application with the token of the tests."""
     known = settings or Settings()
     return create_app(db=db, settings=known.replace(admin_token=TOKEN), **more)
 
 
 @contextmanager
 def client_of(app: Any, host: str = HOST) -> Iterator[TestClient]:
-    """Yield a client of an application; what fails there is an answer, as a server would give it."""
     with TestClient(app, base_url=host, raise_server_exceptions=False, follow_redirects=False) as client:
         yield client
 

@@ -12,37 +12,29 @@ from core.scope import Scope
 
 
 def bearer(text: str) -> dict[str, str]:
-    """Return the header that shows a token."""
     return {"Authorization": f"Bearer {text}"}
 
 
 class Visitor:
-    """Somebody who shows a token at every request."""
-
     def __init__(self, client: TestClient, token: str) -> None:
         self.client = client
         self.token = token
 
     def ask(self, method: str, path: str, status: int | None = 200, **given: Any) -> Any:
-        """Return what a request answers, as JSON."""
         headers = {**bearer(self.token), **given.pop("headers", {})}
         answer = self.client.request(method, path, headers=headers, **given)
         assert status is None or answer.status_code == status, (answer.status_code, answer.text[:500])
         return answer.json()
 
     def post(self, path: str, body: Any, status: int | None = 200) -> Any:
-        """Return what a POST answers."""
         return self.ask("POST", path, status, json=body)
 
 
 class World:
-    """A server, and a token of each kind for a persona."""
-
     def __init__(self, db: Database, client: TestClient, persona: str) -> None:
         self.db, self.client, self.persona = db, client, persona
 
     def visitor(self, kind: Any = "host", participant: str | None = None, **more: Any) -> Visitor:
-        """Return somebody with a new token."""
         scope = Scope(more.pop("persona", self.persona), participant=participant, **more)
         return Visitor(self.client, tokens.add_token(kind, db=self.db, scope=scope)["token"])
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def db(migrated_url: str) -> Iterator[Database]:
-    """A database whose clock stands at NOW."""
     made = open_db(migrated_url)
     yield made
     made.close()
@@ -31,13 +30,11 @@ def db(migrated_url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def stage(db: Database) -> Stage:
-    """A persona of its own."""
     return Stage(db)
 
 
 @pytest.fixture
 def story(db: Database) -> Story:
-    """A conversation of a persona of its own."""
     return Story(db)
 
 
@@ -46,7 +43,6 @@ def story(db: Database) -> Story:
 
 @pytest.fixture(scope="module")
 def app(db: Database) -> FastAPI:
-    """The admin application."""
     from tests.spec.admin_world import made
 
     return made(db)
@@ -54,13 +50,11 @@ def app(db: Database) -> FastAPI:
 
 @pytest.fixture
 def life(stage: Stage) -> Life:
-    """The doors in a persona of its own."""
     return Life(stage)
 
 
 @pytest.fixture
 def operator(app: FastAPI, life: Life) -> Iterator[Operator]:
-    """Somebody with the token, for that persona."""
     from tests.spec.admin_world import Operator, client_of
 
     with client_of(app) as client:
@@ -69,13 +63,11 @@ def operator(app: FastAPI, life: Life) -> Iterator[Operator]:
 
 @pytest.fixture
 def other(operator: Operator, db: Database) -> Operator:
-    """The same operator, for another persona."""
     return type(operator)(operator.client, Stage(db).persona)
 
 
 @pytest.fixture(autouse=True)
 def no_hooks() -> Iterator[None]:
-    """Take away what a test has registered."""
     yield
     hooks.clear_hooks()
 
@@ -85,7 +77,6 @@ def no_hooks() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[ModelServer]:
-    """One model server for the module."""
     from tests.spec.proxy_world import ModelServer, serving
 
     made = ModelServer()
@@ -96,7 +87,6 @@ def model() -> Iterator[ModelServer]:
 
 @pytest.fixture(scope="module")
 def address(db: Database, model: ModelServer) -> Iterator[str]:
-    """One proxy for the module."""
     from tests.spec.proxy_world import proxy_of
 
     with proxy_of(db, model.url) as url:  # type: ignore[attr-defined]
@@ -105,7 +95,6 @@ def address(db: Database, model: ModelServer) -> Iterator[str]:
 
 @pytest.fixture
 def proxy(stage: Stage, model: ModelServer, address: str) -> Iterator[ProxyWorld]:
-    """A persona of its own behind the proxy."""
     from tests.spec.proxy_world import ProxyWorld
 
     model.requests.clear()

@@ -47,7 +47,6 @@ def read_stage(number: int) -> dict[str, list[str]]:
 
 
 def read_compose(name: str) -> dict[str, Any]:
-    """Return a compose file."""
     made: dict[str, Any] = yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
     return made
 
@@ -100,12 +99,10 @@ class Container:
 
     @property
     def data(self) -> Path:
-        """The working folder."""
         return self.folder / "data"
 
     @property
     def log(self) -> Path:
-        """What the server prints."""
         return self.folder / "log"
 
     def variables(self) -> dict[str, str]:
@@ -132,7 +129,6 @@ class Container:
         return re.sub(r"\$\{(\w+)(:-|:\?)([^}]*)\}", put, text)
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run a command as `docker compose exec engine` does."""
         return subprocess.run(
             self._found(words), cwd=self.data, env=self.variables(), capture_output=True, text=True, check=False,
             timeout=GENEROUS_SECONDS,
@@ -167,7 +163,6 @@ class Container:
 
 
 def list_files(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return every file below a folder with its size and the time of its last change."""
     return {
         str(path.relative_to(folder)): (path.stat().st_size, path.stat().st_mtime_ns)
         for path in sorted(folder.rglob("*"))
@@ -176,7 +171,6 @@ def list_files(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 async def ask_mcp(port: int, token: str, tool: str, **arguments: Any) -> str:
-    """Return what a tool answers to a stock client of MCP."""
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
 

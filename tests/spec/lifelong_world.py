@@ -22,21 +22,17 @@ ANN, BOB = "tg/ann", "tg/bob"
 
 
 class Life:
-    """The doors of `core.lifelong` for one persona."""
-
     def __init__(self, stage: Stage, **flags: Any) -> None:
         self.stage = stage
         self.flags = flags
 
     @property
     def db(self) -> Database:
-        """The database."""
         assert self.stage.db is not None
         return self.stage.db
 
     @property
     def persona(self) -> str:
-        """Key of the persona."""
         return self.stage.persona
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -53,7 +49,6 @@ class Life:
         return call
 
     def item(self, text: str, *, days: float = 0, path: str | None = None, **fields: Any) -> int:
-        """Store one item of some days ago and return its id."""
         where = {key: fields.pop(key) for key in ("participant", "privacy", "server") if key in fields}
         entry = {"text": text, "timestamp": NOW - days * DAY, **fields}
         done = self.add_facts_with_meta([entry], path=path, **where)
@@ -70,15 +65,12 @@ class Life:
         return rows_of(self.db, MEMORIES, self.persona, *asked)
 
     def holding(self) -> list[Any]:
-        """Return the items that hold."""
         return self.rows(MEMORIES.c.archived_at.is_(None), MEMORIES.c.superseded_by.is_(None))
 
     def texts(self) -> list[str]:
-        """Return the texts of the items that hold, in the order of their ids."""
         return [row.content for row in self.holding()]
 
     def runs(self) -> list[Any]:
-        """Return the runs, oldest first."""
         return rows_of(self.db, RUNS, self.persona)
 
     def mark(self, path: str = HERE) -> int | None:
@@ -95,7 +87,6 @@ class Model:
         self.asked: list[str] = []
 
     def __call__(self, messages: list[dict[str, str]]) -> Any:
-        """Answer."""
         self.asked.append(messages[-1]["content"])
         assert all(each["role"] == "user" for each in messages)  # F31: what was said stands in no instruction
         if isinstance(self.answer, Exception):
@@ -104,11 +95,9 @@ class Model:
 
 
 def said_in(prompt: str) -> list[str]:
-    """Return the texts of the messages, or items, that a prompt shows."""
     found = [json.loads(line) for line in prompt.splitlines() if line.startswith(('{"from"', '{"id"'))]
     return [each["text"] for each in found]
 
 
 def at(days: float) -> datetime:
-    """Return the time some days ago."""
     return NOW - days * DAY

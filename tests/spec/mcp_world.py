@@ -43,12 +43,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def command(persona: str, *words: str) -> list[str]:
-    """Return the command line of the server for one person."""
     return [sys.executable, "-m", str(core.cli.__name__), "mcp", "--persona-id", persona, *words]
 
 
 def environment(url: str, **more: str) -> dict[str, str]:
-    """Return the environment of a child process that works on a database."""
     own = {"PYTHONPATH": str(ROOT)} if core.cli.__name__.startswith("core") else {}
     known = {name: value for name, value in os.environ.items() if not name.startswith(("MCP_", "PERSONA"))}
     return {**known, **own, "DATABASE_URL": url, **more}
@@ -63,11 +61,9 @@ class HttpServer:
 
     @property
     def url(self) -> str:
-        """Where it is."""
         return f"http://127.0.0.1:{self.port}/mcp"
 
     def headers(self, who: str) -> dict[str, str]:
-        """Return what a person's program sends with each request."""
         return {"Authorization": f"Bearer {self.tokens[who]}"}
 
 
@@ -83,8 +79,6 @@ def serving(db: Database, persona: str, people: Collection[str] = (ANN, BOB), **
 
 @dataclass(frozen=True)
 class World:
-    """A database, its persona, and a server with a token for Ann and for Bob."""
-
     db: Database
     url: str
     persona: str
@@ -92,7 +86,6 @@ class World:
 
     @asynccontextmanager
     async def connect(self, transport: Transport = "http", era: str = "auto", who: str = ANN) -> AsyncIterator[Client]:
-        """Yield the SDK's client, connected as a person."""
         if transport == "stdio":
             words = command(self.persona, "--participant", who)
             child = StdioServerParameters(command=words[0], args=words[1:], env=environment(self.url))
@@ -112,8 +105,6 @@ class World:
         era: str = "auto",
         who: str = ANN,
     ) -> Any:
-        """Run what a client does, and return what it returns."""
-
         async def connected() -> Any:
             async with self.connect(transport, era, who) as client:
                 return await scenario(client)
@@ -124,7 +115,6 @@ class World:
             raise _first_of(group) from None
 
     def speaker(self, who: str = ANN) -> Speaker:
-        """Return who a person is to the server."""
         return speaker_of(self.db, self.persona, who)
 
 
@@ -137,7 +127,6 @@ def _first_of(error: BaseException) -> BaseException:
 
 
 def speaker_of(db: Database, persona: str, who: str, **more: Any) -> Speaker:
-    """Return a speaker of a persona."""
     return Speaker(build_scope(persona, who, **more), db=db)
 
 

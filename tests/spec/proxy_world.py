@@ -32,7 +32,6 @@ PATIENCE_SECONDS = 120
 
 @contextmanager
 def serving(app: Any, port: int = 0) -> Iterator[str]:
-    """Yield the address of an application on a socket of its own."""
     with socket.create_server(("127.0.0.1", port)) as listening:
         config = uvicorn.Config(
             app, log_config=None, access_log=False, lifespan="on", ws="none", timeout_keep_alive=PATIENCE_SECONDS
@@ -49,19 +48,15 @@ def serving(app: Any, port: int = 0) -> Iterator[str]:
 
 
 class Recorded:
-    """A request as it arrived."""
-
     def __init__(self, path: str, headers: dict[str, str], content: bytes) -> None:
         self.path, self.headers, self.content = path, headers, content
 
     @property
     def body(self) -> Any:
-        """The body, as JSON."""
         return json.loads(self.content)
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The messages that arrived."""
         found: list[dict[str, Any]] = self.body["messages"]
         return found
 
@@ -88,7 +83,6 @@ class ModelServer:
 
     @property
     def last(self) -> Recorded:
-        """The newest request."""
         return self.requests[-1]
 
     async def _list(self, request: Request) -> Response:
@@ -129,14 +123,12 @@ class ModelServer:
 
 
 def event(choice: dict[str, Any]) -> bytes:
-    """Return one event of a stream."""
     made = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "tiny",
             "choices": [{"index": 0, "finish_reason": None, **choice}]}  # fmt: skip
     return b"data: " + json.dumps(made).encode() + b"\n\n"
 
 
 def whole(text: str | None, **more: Any) -> dict[str, Any]:
-    """Return an answer."""
     message = {"role": "assistant", "content": text, **more}
     return {"id": "c1", "object": "chat.completion", "created": 1, "model": "tiny",
             "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
@@ -144,21 +136,17 @@ def whole(text: str | None, **more: Any) -> dict[str, Any]:
 
 
 class ProxyWorld:
-    """The proxy before a model server, and what is stored behind it."""
-
     def __init__(self, db: Database, persona: str, url: str, model: ModelServer) -> None:
         self.db, self.persona, self.url, self.model = db, persona, url, model
         self.host = self.token()
         self._clients: list[OpenAI] = []
 
     def token(self, kind: Any = "host", participant: str | None = None, **more: Any) -> str:
-        """Return a new token."""
         personas = more.pop("personas", "")
         scope = Scope(self.persona, participant=participant, **more)
         return tokens.add_token(kind, personas=personas, db=self.db, scope=scope)["token"]
 
     def of(self, persona: str) -> ProxyWorld:
-        """Return the same for another persona."""
         made = copy.copy(self)
         made.persona = persona
         return made
@@ -177,7 +165,6 @@ class ProxyWorld:
         return made
 
     def close(self) -> None:
-        """End the connections of every client."""
         for each in self._clients:
             each.close()
 
@@ -187,7 +174,6 @@ class ProxyWorld:
         return answer.choices[0].message.content or ""
 
     def lines(self, conversation: str, participant: str | None = None, **more: Any) -> list[tuple[str, str]]:
-        """Return what is stored of a conversation."""
         who = participant or "/".join(conversation.split("/")[:2])
         scope = Scope(self.persona, conversation, who, **{"privacy": "direct", **more})
         lines = chat_history_cache.load_chat_history(conversation, 1000, db=self.db, scope=scope)
@@ -206,12 +192,10 @@ def chat(*texts: str) -> list[Any]:
 
 
 def post(url: str, **given: Any) -> httpx2.Response:
-    """Return the answer to a request for a chat."""
     return httpx2.post(f"{url}/v1/chat/completions", timeout=PATIENCE_SECONDS, **given)
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> bool:
-    """Return whether something holds, as soon as it does."""
     end = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > end:
@@ -222,7 +206,6 @@ def wait_until(holds: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> 
 
 @contextmanager
 def proxy_of(db: Database, model_url: str, **flags: Any) -> Iterator[str]:
-    """Yield the address of a proxy before a model server."""
     flags = {"proxy_memory_seconds": PATIENCE_SECONDS, **flags}
     settings = Settings(llm_base_url=f"{model_url}/v1", llm_api_key="upstream-key", **flags)
     with serving(create_app(db=db, settings=settings, admin=False, proxy=True)) as url:

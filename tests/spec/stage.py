@@ -30,7 +30,6 @@ class Stage:
         self.persona = persona or f"stage{next(_personas)}"
 
     def scope(self, conversation: str | None = None, **fields: Any) -> Scope:
-        """Return a scope of this persona."""
         return Scope(persona=self.persona, conversation=conversation, **fields)
 
     def say(
@@ -63,7 +62,6 @@ class Stage:
         return result.id
 
     def remember(self, text: str, tags: Any = (), minutes: float = 60, path: str | None = None, **more: Any) -> int:
-        """Store a memory item of some minutes ago."""
         names = ("participant", "server", "privacy")
         scope = self.scope(path, **{k: more.pop(k) for k in names if k in more})
         moment = NOW - minutes * MINUTE
@@ -72,7 +70,6 @@ class Stage:
         )
 
     def diary(self, content: str, minutes: float = 60, path: str | None = None, **parts: Any) -> int:
-        """Store a diary entry of some minutes ago."""
         result = ai_diary.add_diary_entry(
             content, timestamp=NOW - minutes * MINUTE, db=self.db, settings=Settings(), scope=self.scope(path), **parts
         )
@@ -93,11 +90,9 @@ class Stage:
         )
 
     def prompt(self, text: Any = "hello", context_memory: Any = None, *arguments: Any, **more: Any) -> dict[str, Any]:
-        """Return the prompt for a message."""
         return self.explain(text, context_memory, *arguments, **more)[0]
 
     def context(self, text: Any = "hello", context_memory: Any = None, *arguments: Any, **more: Any) -> dict[str, Any]:
-        """Return the context of the prompt for a message."""
         context: dict[str, Any] = self.explain(text, context_memory, *arguments, **more)[0]["context"]
         return context
 
@@ -127,7 +122,6 @@ def said(lines: list[str]) -> list[str]:
 
 
 def snippets(context: Mapping[str, Any]) -> list[str]:
-    """Return the texts of the memories."""
     return [hit["snippet"] for hit in context["memories"]]
 
 
@@ -151,5 +145,4 @@ def shape(value: Any) -> Any:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Return whether two JSON values are equal byte for byte."""
     return json.dumps(a, ensure_ascii=False) == json.dumps(b, ensure_ascii=False)

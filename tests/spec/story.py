@@ -21,7 +21,6 @@ FLAGS: dict[str, Any] = {"message_recap_context_type": "absolute", "message_reca
 
 
 def by_words(text: str) -> int:
-    """Count the words of a text."""
     return len(text.split())
 
 
@@ -37,20 +36,16 @@ class Story(Stage):
         self.messages: list[int] = []
 
     def settings(self, **flags: Any) -> Settings:
-        """Return the settings of the story with some changed."""
         return Settings(**{**self.flags, **{name.lower(): value for name, value in flags.items()}})
 
     def with_flags(self, **flags: Any) -> dict[str, Any]:
-        """Return what every door gets, with some settings changed."""
         return {"db": self.db, "settings": self.settings(**flags), "scope": self.scope()}
 
     @property
     def given(self) -> dict[str, Any]:
-        """What every door gets."""
         return self.with_flags()
 
     def time(self, index: int) -> datetime:
-        """Return when the message of an index was said."""
         return NOW - timedelta(days=10) + index * MINUTE
 
     # Messages
@@ -95,12 +90,10 @@ class Story(Stage):
     # The doors
 
     def call(self, function: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
-        """Call a door in the conversation; flags in upper case are settings, the rest as the door takes it."""
         flags = {name: more.pop(name) for name in list(more) if name.isupper()}
         return function(*arguments, **{**self.with_flags(**flags), "scope": self.scope(self.path), **more})
 
     def set(self, message: int, key: str, value: Any, **more: Any) -> Any:
-        """Keep a value beside a message."""
         return self.call(stories.set_data, message, key, value, **more)
 
     def end_scene(self, message: int) -> None:
@@ -108,11 +101,9 @@ class Story(Stage):
         assert self.call(stories.add_scene_break, message, recap=False, AUTO_HIDE_SCENE_COUNT=-1).stored
 
     def get(self, message: int, key: str | None = None) -> Any:
-        """Return what is kept beside a message."""
         return self.call(stories.get_data, message, key)
 
     def memory(self, message: int) -> Any:
-        """Return the recap of a message."""
         return self.call(stories.get_memory, message)
 
     def recap(self, *memories: str | None) -> list[int]:
@@ -124,7 +115,6 @@ class Story(Stage):
         return made
 
     def refresh(self, **more: Any) -> Any:
-        """Refresh the conversation, words counted as tokens."""
         return self.call(stories.refresh_memory, self.path, **{"counter": by_words, **more})
 
     def included(self, **more: Any) -> list[int]:
@@ -132,11 +122,9 @@ class Story(Stage):
         return [self.messages.index(row) for row in self.refresh(**more)["included"]]
 
     def storage(self, path: str = HERE) -> stories.RunningRecapStorage:
-        """Return the running recap of a conversation."""
         return stories.get_running_recap_storage(path, **self.given)
 
     def add(self, content: str, *numbers: int, path: str = HERE, **more: Any) -> int | None:
-        """Add a version of the running recap."""
         return stories.add_running_recap_version(content, *numbers, conversation=path, **{**self.given, **more})
 
     # Operations
@@ -146,12 +134,10 @@ class Story(Stage):
         return jobs.run_pending(model=model, **self.with_flags(**flags))
 
     def operations(self) -> list[tuple[str, str, int | None]]:
-        """Return type, state and message of every operation of the persona, oldest first."""
         found = rows_of(self.db, memory_jobs, self.persona)
         return [(r.type, r.status, (read_object(r.payload) or {}).get("message_id")) for r in found]
 
     def states(self) -> list[tuple[str, str]]:
-        """Return type and state of every operation, oldest first."""
         return [(kind, state) for kind, state, _ in self.operations()]
 
 

@@ -33,7 +33,6 @@ def app(db: Database) -> FastAPI:
 
 @pytest.fixture
 def clock(db: Database) -> Iterator[Clock]:
-    """The clock of the database, put back after the test."""
     known: Any = db.clock
     known.now = NOW + timedelta(days=next(_days))
     yield known
@@ -55,7 +54,6 @@ def test_l34_without_a_long_token_the_application_is_not_made(token: str, said: 
 
 
 def test_l34_every_route_without_token_is_401(app: FastAPI, client: TestClient) -> None:
-    """Walks what is there, so that a new route cannot be forgotten."""
     routes = [route for route in routes_of(app) if route[1].startswith(("/admin", "/v1"))]
     assert ("GET", "/admin/memory/search") in routes and len(routes) > 35
     guarded = [r for r in routes if not guard.is_public(r[1].removeprefix("/admin"), r[0])]

@@ -44,7 +44,6 @@ def texts(page: Any) -> list[str]:
 
 
 def test_l32_search_takes_what_l5_takes(operator: Operator, life: Life) -> None:
-    """Each parameter reaches the search; what it means is tested with L5."""
     life.item("Ada moved to Rome", days=3, kind="FactsAboutUser", importance=0.9, tags=["rome", "ada"])
     life.item("Ada likes Rome", days=2, kind="KeyFacts", importance=0.2, tags=["rome"], path=HERE)
     life.item("A mood", days=1, kind="Mood", tier="session")
@@ -341,7 +340,6 @@ def test_l32_an_export_is_sent_while_it_is_read(
 
 
 def test_l33_a_file_that_is_too_large_is_413(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its bytes as they come, and as a file."""
     monkeypatch.setattr(guard, "UPLOAD_BYTES", 30_000)
     monkeypatch.setattr(transfer, "MAX_BYTES", 20_000)
     assert "30000 bytes" in operator.send(b" " * 40_000, 413)["message"]

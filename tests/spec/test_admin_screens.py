@@ -58,7 +58,6 @@ def test_l23_deep_consolidation_shows_first_what_it_would_archive(db: Database, 
 
 
 def test_l35_the_page_opens_on_the_persona_there_is(db: Database, stage: Stage) -> None:
-    """That which is set where it has anything, else that spoken to last; a name with nothing leads to the others."""
     stage.say("Good morning", minutes=-60)
     with client_of(made(db, Settings(persona_id=stage.persona))) as client:
         there = client.get("/admin/", headers=BEARER).headers["location"]
@@ -70,7 +69,6 @@ def test_l35_the_page_opens_on_the_persona_there_is(db: Database, stage: Stage) 
 
 
 def test_l35_a_page_that_is_not_there_is_a_page(operator: Operator) -> None:
-    """In the look of the page; nothing for who is not signed in."""
     browser = {"Accept": "text/html"}
     answer = operator.ask("GET", "/page/nothing/here", headers=browser)
     assert (
@@ -123,7 +121,6 @@ def test_r41_two_channels_of_one_name_are_told_apart_by_their_servers(operator: 
 
 
 def test_r41_what_the_worker_asked_of_a_model_is_on_the_page(operator: Operator, stage: Stage) -> None:
-    """Who pays for it wants to know."""
     assert "Nothing in the last week" in operator.ask("GET", "/page/upkeep").text
     model: Any = llm.resolve(lambda messages: "Done.", Settings(), stage.db)
     llm.ask(model, [{"role": "user", "content": "x" * 995}], Settings())
@@ -158,7 +155,6 @@ def test_l35_conversations_are_listed_by_title_with_their_log_recaps_scenes_and_
 def test_l35_a_person_is_shown_with_what_is_remembered_and_forgotten_after_a_question(
     operator: Operator, stage: Stage
 ) -> None:
-    """The first press counts what would go and changes nothing; the second one forgets."""
     life = Life(stage)
     stage.say("Good morning", path="tg/ann", privacy="direct")
     life.item("Ann likes green tea", path="tg/ann", participant="tg/ann", privacy="direct")

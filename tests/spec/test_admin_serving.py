@@ -24,14 +24,11 @@ def port() -> int:
 
 @pytest.fixture
 def listened() -> list[Any]:
-    """What the server was told to listen on."""
     return []
 
 
 @pytest.fixture
 def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listened: list[Any]) -> Iterator[Serve]:
-    """The command with a database of its own and a server that ends at once."""
-
     def end(app: object, listening: socket.socket) -> None:
         listened.append(listening.getsockname()[:2])
         raise KeyboardInterrupt

@@ -36,13 +36,11 @@ ROUTES: list[tuple[str, str, Any]] = [
 
 @pytest.fixture
 def world(db: Database, stage: Any) -> Iterator[World]:
-    """A server with every face, and a persona of its own."""
     with client_of(made(db)) as client:
         yield World(db, client, stage.persona)
 
 
 def test_r12_the_routes_here_are_all_there_are(world: World) -> None:
-    """Walks the document, so that a new route cannot be forgotten above."""
     document = world.client.get("/openapi.json").json()
     paths = {path: each for path, each in document["paths"].items() if path.startswith("/v1/")}
     assert sum(len(each) for each in paths.values()) == len(ROUTES)
@@ -80,7 +78,6 @@ def test_r12_admin_routes_take_admin_tokens_alone(world: World) -> None:
 
 
 def test_r12_a_scope_token_reads_and_changes_nothing_of_others(world: World) -> None:
-    """Whatever it names in any field, there or not."""
     host, bob = world.visitor(), world.visitor("scope", "web/bob")
     host.post("/v1/turns", {"message": said("my pin is 7321", message_id="1"), "reply": {"text": "Noted"}})
     host.post("/v1/memories", {"text": "the pin is 7321", "conversation": "web/ann", "participant": "web/ann",

@@ -33,13 +33,11 @@ CHECKED = [
 
 @pytest.fixture
 def world(db: Any, stage: Any) -> Iterator[World]:
-    """A server with every face, and a persona of its own."""
     with client_of(made(db)) as client:
         yield World(db, client, stage.persona)
 
 
 def test_r11_a_turn_is_stored_found_and_in_the_next_prompt(world: World) -> None:
-    """The whole way of a host, by its token."""
     host = world.visitor()
     stored = host.post("/v1/turns", {"message": said("My cat is called Tofu.", message_id="m1", date=1_773_000_000),
                                      "reply": {"text": "A fine name.", "message_id": "m2"}})  # fmt: skip

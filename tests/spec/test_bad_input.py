@@ -36,7 +36,6 @@ def _call(stage: Stage, function: Callable[..., Any], *arguments: Any, **more: A
 
 @pytest.mark.parametrize("bad", [0, -1, "x", True, math.nan, math.inf, None])
 def test_f65_a_limit_that_cannot_be_is_refused_by_every_door(stage: Stage, bad: Any) -> None:
-    """Both units; None is no limit."""
     whole = _call(stage, build_json_prompt, MESSAGE, {})
     calls: list[Callable[[], Any]] = [
         lambda: _call(stage, build_json_prompt, MESSAGE, {}, limit_tokens=bad),
@@ -56,7 +55,6 @@ def test_f65_a_limit_that_cannot_be_is_refused_by_every_door(stage: Stage, bad: 
     "value", ["k" * 600, "a\x00b", "\ud800", True, 1.5, [], pytest.param(10**5000, id="digits"), b"tg/1"]
 )
 def test_f70_an_id_that_cannot_be_one_is_refused_by_name(stage: Stage, value: Any) -> None:
-    """Field, bytes and what is allowed are named; nothing is stored."""
     for call, field in (
         (lambda: _call(stage, save_chat_message, value, "hi"), "interface_path"),
         (lambda: _call(stage, save_chat_message, "tg/1", "hi", sender_id=value), "sender_id"),
@@ -88,7 +86,6 @@ CONNECTIONS = {
 
 @pytest.mark.parametrize(("url", "said"), CONNECTIONS.items())
 def test_f73_a_connection_string_names_its_fault_and_never_the_password(url: str, said: str) -> None:
-    """The part that is wrong and the remedy; no host, for web faces answer with the text to callers without a token."""
     with pytest.raises((ConfigError, StoreError)) as raised:
         open_database(url, settings={"DB_TIMEOUT_SECONDS": 1})
     assert said in str(raised.value)
@@ -98,7 +95,6 @@ def test_f73_a_connection_string_names_its_fault_and_never_the_password(url: str
 
 @pytest.mark.engines("mariadb", "mysql")
 def test_f73_a_wrong_password_and_a_missing_database_on_a_server(db: Database) -> None:
-    """What to check is named; the password is not."""
     url = db.target.url
     for changed, said in (
         (url.set(username="nobody_here", password="canary-pw"), "user and the password"),
@@ -138,7 +134,6 @@ def test_g24_a_connection_string_is_no_error_from_the_depths_of_any_door(
 
 
 def _anything(parameter: inspect.Parameter) -> object:
-    """Return an argument of the kind that the parameter is for."""
     kind = str(parameter.annotation)
     if kind.startswith(("int", "float")):
         return 5

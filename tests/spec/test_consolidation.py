@@ -37,14 +37,12 @@ JOBS = schema.memory_jobs
 
 @pytest.fixture
 def still(life: Life) -> Iterator[Any]:
-    """The clock of the database, put back afterwards."""
     clock: Any = life.db.clock
     yield clock
     clock.now = NOW
 
 
 def talk(life: Life, number: int, path: str = HERE, start: int = 0, **more: Any) -> list[int]:
-    """Say as many things, one a second, and return their rows."""
     return [
         life.stage.say(f"word{n} was said", path, minutes=(10_000 - n) / 60, message_id=f"m{n}", **more)
         for n in range(start, start + number)
@@ -334,7 +332,6 @@ def test_l13_every_thirtieth_message_runs_a_cycle(life: Life, still: Any) -> Non
 
 
 def test_l13_a_window_that_fails_waits_for_more(life: Life) -> None:
-    """A model that answers nonsense is not asked again at every look."""
     model = Model("sorry")
     scheduler = Scheduler(
         life.db, personas=[life.persona], settings=Settings(consolidate_every_n_messages=5), model=model

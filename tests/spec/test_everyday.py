@@ -30,8 +30,6 @@ BESIDE = (
 
 
 class Pair(NamedTuple):
-    """A sentence somebody said, and a question asked much later."""
-
     language: str
     kind: str
     speaker: str
@@ -50,7 +48,6 @@ PAIRS = _pairs()
 
 
 def message(text: str, who: str, at: datetime, number: str, place: str, **more: Any) -> dict[str, Any]:
-    """Return a message of the chat of a language."""
     person = {"id": who, "full_name": who.title(), "username": who}
     return {"text": text, "interface_path": place, "message_id": number, "date": at.isoformat(), "from_user": person,
             **more}  # fmt: skip

@@ -33,7 +33,6 @@ PATHS = ("/v1/search", "/v1/chat/completions", "/mcp")
 
 @pytest.fixture
 def faces(db: Database, stage: Any) -> Iterator[ProxyWorld]:
-    """A persona behind the API, the proxy and MCP on one socket."""
     model = ModelServer()
     with serving(model.app) as model_url:
         settings = Settings(llm_base_url=f"{model_url}/v1", llm_api_key="k")

@@ -142,7 +142,6 @@ def _prune_max_importance(stage: Stage, value: Any) -> object:
 
 
 def _turn(stage: Stage, channel: str, hours: float = 0, lines: int = 1, **flags: Any) -> Any:
-    """Hold a turn of Ann some hours ago."""
     messages = [{"content": str(n), "sender_id": "ann"} for n in range(lines)]
     at = {"user": "tg/ann", "channel": channel, "server": "s1", "at": NOW - timedelta(hours=hours)}
     given: dict[str, Any] = {"db": stage.db, "settings": Settings(**flags), "scope": stage.scope()}

@@ -69,7 +69,6 @@ def everything(db: Database) -> dict[str, Counter[tuple[Any, ...]]]:
 
 
 def differences(before: dict[str, Counter[Any]], after: dict[str, Counter[Any]]) -> dict[str, int]:
-    """Return how many rows of each table are not there as they were."""
     return {name: sum((before[name] - after[name]).values()) for name in before}
 
 
@@ -106,12 +105,10 @@ def checked(stage: Stage, **what: Any) -> Forgotten:
 
 
 def direct(stage: Stage, text: str, who: str = "Ann", **more: Any) -> int:
-    """Store a line of Ann's direct message."""
     return stage.say(text, DIRECT, who, participant=ANN, privacy="direct", **more)
 
 
 def short(stage: Stage, channel: str, *lines: tuple[str, str], owner: str = "Ann", server: str = "s1") -> int:
-    """Keep what was said a moment ago: `(who, text)`."""
     said = [
         {"role": "model", "content": text, "speaker": "Iris"}
         if who == "self"
@@ -127,7 +124,6 @@ def short(stage: Stage, channel: str, *lines: tuple[str, str], owner: str = "Ann
 
 
 def texts(stage: Stage, table: Any, column: str) -> list[Any]:
-    """Return a column of the persona's rows."""
     assert stage.db is not None
     return [getattr(row, column) for row in rows_of(stage.db, table, stage.persona)]
 
@@ -165,7 +161,6 @@ def test_f40_another_persona_keeps_everything(stage: Stage) -> None:
 
 @SERVER_TOO
 def test_f41_a_participant(stage: Stage) -> None:
-    """40 messages, 3 items, 2 entries, one direct conversation of 10 lines."""
     for n in range(40):
         stage.say(f"line {n} of Ann", GROUP, minutes=100 - n)
     for n in range(5):
@@ -311,7 +306,6 @@ def test_f43_what_was_made_of_their_lines(stage: Stage) -> None:
 
 @SERVER_TOO
 def test_f43_items_made_of_their_messages(stage: Stage) -> None:
-    """What was made of it goes with its former versions, others' messages are consolidated anew."""
     given = {"db": stage.db, "settings": DEFAULTS, "scope": stage.scope()}
     ann, bob = stage.say("I moved to Rome", GROUP), stage.say("So did I", GROUP, "Bob")
     mixed = stage.remember("both moved", ["move"], path=GROUP, source_message_ids=[ann, bob], provenance="model")
@@ -327,7 +321,6 @@ def test_f43_items_made_of_their_messages(stage: Stage) -> None:
 
 
 def test_f43_summaries_of_conversations_they_wrote_in(stage: Stage) -> None:
-    """It goes, and is queued to be made anew from what others said."""
     from core.conversations import close_conversation
 
     def ended() -> int:
@@ -371,7 +364,6 @@ def test_f40_a_memory_with_its_former_versions(stage: Stage) -> None:
 
 
 def test_f44_a_conversation(stage: Stage) -> None:
-    """Everything of it goes; other conversations of the same people keep every row."""
     story(stage)
     story(stage, OTHER)
     for path in (GROUP, OTHER):
@@ -393,7 +385,6 @@ def test_f44_a_conversation(stage: Stage) -> None:
 
 
 def test_f44_a_server_and_no_other(stage: Stage) -> None:
-    """Its conversations go with everything of them; another server's room of the same name keeps every row."""
     for server in ("s1", "s2"):
         stage.say("hello", GROUP, server=server)
         stage.remember(f"said in {server}", ["place"], path=GROUP, server=server)
@@ -464,7 +455,6 @@ def test_f45_the_markdown_files_are_written_anew(stage: Stage, tmp_path: Path) -
 
 
 def test_f48_three_deleted_and_two_changed_of_ten(stage: Stage) -> None:
-    """3 deleted and 2 changed rows in a table of 10: count 5, 7 rows left."""
     for n in range(3):
         stage.diary(f"of Ann {n}", involved_users=[ANN])
     for n in range(2):

@@ -67,7 +67,6 @@ class Planting:
         self.given = {"db": stage.db, "settings": SETTINGS, "scope": stage.scope()}
 
     def word(self, where: str) -> str:
-        """Return a canary word of its own."""
         return f"{CANARY}{where.replace('_', '')}"
 
     def put(self, table: str, where: Mapping[str, Any], *columns: str) -> None:
@@ -105,13 +104,11 @@ class Planting:
     # What there is
 
     def lines(self, path: str, who: str, **more: Any) -> tuple[int, int]:
-        """Say something in a conversation, as who is to be forgotten and as Bob."""
         word = self.word("chat")
         row = self.stage.say(f"the {word} sings", path, who, message_id=f"{CANARY}1", metadata={"a": word}, **more)
         return row, self.stage.say("Bob listens quietly", path, BOB, minutes=30)
 
     def story(self, path: str, row: int, bob: int) -> None:
-        """Make a story of a conversation with these lines."""
         assert stories.add_scene_break(bob, self.word("scenename"), recap=False, **self.given).stored
         assert stories.set_scene_recap(bob, f"a {self.word('scene')}", **self.given).stored
         scene = next(r for r in self.rows("scenes") if r.break_row == bob)
@@ -124,7 +121,6 @@ class Planting:
         self.add("message_alternatives", message_row=row, alternative=0)
 
     def item(self, path: str | None, participant: str | None, **more: Any) -> int:
-        """Store an item with everything about it."""
         tag = self.word("tag")
         row = self.stage.remember(
             f"a {self.word('content')}", [tag, "shared"], path=path, participant=participant, emotion=self.word("em"),
@@ -139,7 +135,6 @@ class Planting:
         return row
 
     def diary(self, path: str | None, involved: list[str]) -> None:
-        """Write a diary entry with every text."""
         w = self.word
         self.stage.diary(
             w("entry"), path=path, personal_thought=w("thought"), emotions=[w("feels")], user_message=w("message"),
@@ -155,7 +150,6 @@ class Planting:
 
 
 def plant_participant(p: Planting) -> dict[str, Any]:
-    """Plant what belongs to one person, in a group and in their direct conversation; what of Bob's stays beside."""
     stage, w = p.stage, p.word
     row, bob = p.lines(OTHER, WHO, minutes=60)
     p.story(OTHER, row, bob)
@@ -198,7 +192,6 @@ def plant_participant(p: Planting) -> dict[str, Any]:
 
 
 def plant_conversation(p: Planting) -> dict[str, Any]:
-    """Plant what belongs to one conversation of two people, who are in another one too."""
     stage, w = p.stage, p.word
     stage.say("quite other things", OTHER, "carol")
     row, bob = p.lines(ROOM, "carol", minutes=60, title=w("title"), server="s1")
@@ -228,7 +221,6 @@ def plant_conversation(p: Planting) -> dict[str, Any]:
 
 
 def plant_memory(p: Planting) -> dict[str, Any]:
-    """Plant what belongs to one item: its texts now and before, and what was made of it."""
     p.stage.say("quite other things", OTHER, BOB)
     item = p.item(None, None)
     former = p.stage.remember(f"a {p.word('former')}")
@@ -247,7 +239,6 @@ CASES: dict[str, tuple[Callable[[Planting], dict[str, Any]], Callable[[str], boo
 
 
 def asked(stage: Stage, *paths: str) -> str:
-    """Return prompts and reports of conversations, as text."""
     shown = []
     for path in paths:
         for text in ("what sings in the choir? shared tag", "what did we do on that walk, and who is Bob?"):
@@ -353,7 +344,6 @@ def test_f46_a_canary_in_every_text_column_is_nowhere_afterwards(
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_f46_at_each_level_everything_of_a_person_is_found(level: str, db: Database) -> None:
-    """What every writer stores of Ann at this level is gone afterwards, whatever it leaves out of its row."""
     cell = Cell(Stage(db), level)
     for write in dict.fromkeys(write for _, write, _ in WRITERS.values()):
         write(cell)

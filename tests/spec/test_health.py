@@ -28,7 +28,6 @@ pytestmark = pytest.mark.engines("sqlite")
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[Database]:
-    """A database of its own, whose tables are taken away."""
     db = open_database(f"sqlite:///{tmp_path / 'own.sqlite3'}")
     yield db
     db.close()
@@ -40,7 +39,6 @@ def _asked_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def lose_version(db: Database) -> None:
-    """Let the database be older than the program."""
     db.transaction(lambda c: c.execute(delete(schema_version)), source="test")
 
 
@@ -59,7 +57,6 @@ def test_r34_ready_is_told_from_alive(own: Database) -> None:
 
 
 def test_r34_a_database_that_does_not_answer_is_not_ready(tmp_path: Path) -> None:
-    """And nothing is told about where it is."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     away = Database(f"mysql://ann:pw7321@127.0.0.1:{port}/none", timeout_seconds=1)
@@ -81,7 +78,6 @@ def test_r34_asking_often_costs_the_database_nothing(own: Database, monkeypatch:
 
 
 def test_r34_the_command_asks_a_running_server(own: Database, capsys: pytest.CaptureFixture[str]) -> None:
-    """What the image's health check runs: its exit code is the answer."""
     with serving(create_app(db=own, admin=False)) as url:
         port = url.rpartition(":")[2]
         assert command.run_command(["health", "--port", port, "--text"]) == 0

@@ -42,7 +42,6 @@ SERVICES = [(name, service) for name in COMPOSE for service in read_compose(name
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package as the image has it."""
     folder = tmp_path_factory.mktemp("image")
     build_environment(folder)
     return folder / "installed"
@@ -194,7 +193,6 @@ def _add_token(made: Container, *words: str) -> str:
 def test_r34_without_a_secret_it_does_not_start(
     lacking: str, sentence: str, installed: Path, secrets: dict[str, str], tmp_path: Path
 ) -> None:
-    """And says which one; nothing takes its place."""
     given = {name: "" if name == lacking else value for name, value in (secrets | {"llm_api_key": KEY}).items()}
     made = Container(tmp_path / "c", installed, "compose.yaml", given, {"LLM_BASE_URL": "http://127.0.0.1:9/v1"})
     ran = made.run(*image_command("CMD", made.service["command"]))

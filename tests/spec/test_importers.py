@@ -64,7 +64,6 @@ def _zip(folder: Path, name: str, source: Path) -> Path:
 
 
 def _changed(folder: Path, name: str, change: Callable[[Any], None]) -> Path:
-    """Return a copy of a JSON sample with a change in it."""
     value = json.loads((SAMPLES / name).read_text(encoding="utf-8"))
     change(value)
     path = folder / Path(name).name
@@ -121,7 +120,6 @@ SPEAKERS = {
 @pytest.mark.parametrize("form", ["folder", "zip"])
 @pytest.mark.parametrize("name", EXPECTED)
 def test_r21_every_format_is_found_by_itself(db: Database, tmp_path: Path, name: str, form: str) -> None:
-    """Who comes has what a program gave them, as they downloaded it or unpacked."""
     scope, path = own_scope(), SAMPLES / name
     path = _zip(tmp_path, "anything.zip", path) if form == "zip" else path
     messages, service, items, keys = EXPECTED[name]
@@ -139,7 +137,6 @@ def test_r21_every_format_is_found_by_itself(db: Database, tmp_path: Path, name:
 
 
 def _counts(db: Database, name: str, **options: Any) -> tuple[dict[str, int], list[Any], ImportResult]:
-    """Return who speaks how often in a sample, its rows and the result."""
     scope = own_scope()
     done = _import(db, scope, SAMPLES / name, **options)
     return done.speakers, _rows(db, scope), done
@@ -257,7 +254,6 @@ def test_r21_memories_of_claude_belong_to_the_account(db: Database) -> None:
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_r22_the_same_export_again_adds_nothing(db: Database, name: str) -> None:
-    """Nobody knows any more what they imported last year."""
     scope = own_scope()
     _import(db, scope, SAMPLES / name)
     before = [(row.id, row.message_text, row.edited_at) for row in _rows(db, scope)]
@@ -328,7 +324,6 @@ def test_r22_a_later_export_without_ids_adds(db: Database, tmp_path: Path) -> No
 
 
 def test_r22_lines_that_two_exports_of_one_zip_share_come_in_once(db: Database, tmp_path: Path) -> None:
-    """A chat that was exported twice lies there as two files; equal lines of one file are as many as it has."""
     head, path = "13/03/2026, 12:0", tmp_path / "both.zip"
     first = [f"{head}0 - Ann: ha", f"{head}0 - Ann: ha", f"{head}1 - Bob: yes"]
     with zipfile.ZipFile(path, "w") as archive:
@@ -377,7 +372,6 @@ def test_r22_an_answer_regenerated_later_takes_the_place_of_the_first(db: Databa
 
 
 def test_r23_a_bad_message_is_listed_and_the_others_are_taken(db: Database, tmp_path: Path) -> None:
-    """Years of talk are not lost over one line."""
     text = (SAMPLES / "telegram" / "result.json").read_text(encoding="utf-8")
     text = text.replace('"text": "Hi Bob",', '"text": "Hi Bob", "date": "soon", "date_unixtime": [],')
     path = tmp_path / "result.json"
@@ -392,7 +386,6 @@ def test_r23_a_bad_message_is_listed_and_the_others_are_taken(db: Database, tmp_
 
 
 def test_r23_a_broken_member_leaves_the_others(db: Database, tmp_path: Path) -> None:
-    """Of an archive one file is damaged."""
     path = _zip(tmp_path, "discord.zip", SAMPLES / "discord")
     with zipfile.ZipFile(path) as archive:
         entry = archive.getinfo("Direct - Ann [601].json")
@@ -429,7 +422,6 @@ def test_r23_nothing_of_an_archive_leaves_it(db: Database, tmp_path: Path) -> No
 
 
 def test_r23_an_archive_that_holds_no_chat_is_refused_by_name(db: Database, tmp_path: Path) -> None:
-    """What it is not is said, and what would do."""
     path = tmp_path / "photos.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.jpg", b"x")
@@ -441,7 +433,6 @@ def test_r23_an_archive_that_holds_no_chat_is_refused_by_name(db: Database, tmp_
 
 
 def test_r24_the_shown_branch_is_taken_and_others_are_versions(db: Database) -> None:
-    """What stood on the screen, in its order; what was regenerated lies beside it."""
     scope = own_scope()
     done = _import(db, scope, SAMPLES / "chatgpt")
     rows = _rows(db, scope, "chatgpt/conv-1")
@@ -468,8 +459,6 @@ def test_r24_the_shown_branch_is_taken_and_others_are_versions(db: Database) -> 
     ],
 )
 def test_r24_each_sign_alone_hides_a_message(db: Database, tmp_path: Path, where: str, value: Any) -> None:
-    """Programs have marked what is hidden in many ways."""
-
     def change(sample: Any) -> None:
         sample[0]["mapping"]["a1b"]["message"][where] = value
 
@@ -498,7 +487,6 @@ def test_r25_direct_messages_are_private_and_channels_belong_to_their_server(db:
 
 
 def test_r25_private_and_server_are_the_importers_choice(db: Database) -> None:
-    """`--private` makes nothing public; `--server` names another community."""
     closed, moved = own_scope(), own_scope(server="s9")
     _import(db, closed, SAMPLES / "discord", private=True)
     assert {_audience(db, closed, key)[0] for key in ("discord/701", "discord/701/801")} == {"conversation"}
@@ -507,7 +495,6 @@ def test_r25_private_and_server_are_the_importers_choice(db: Database) -> None:
 
 
 def test_r25_bots_and_service_lines_are_marked(db: Database) -> None:
-    """What a program wrote is not taken for a person's words."""
     scope = own_scope()
     _import(db, scope, SAMPLES / "discord")
     rows = {row.message_text: row for row in _rows(db, scope, "discord/701")}
@@ -532,7 +519,6 @@ def test_r25_service_lines_stay_out_of_the_history_when_hiding_is_worked_out_ane
 
 
 def test_r25_replies_reactions_mentions_and_edits_come_along(db: Database) -> None:
-    """What the format has is not lost."""
     scope = own_scope()
     _import(db, scope, SAMPLES / "discord")
     rows = {row.message_text: row for row in _rows(db, scope, "discord/701")}
@@ -621,7 +607,6 @@ def test_r21_a_zip_of_any_system_gives_the_same_conversations(
 
 @pytest.mark.parametrize("form", ["chatgpt", "openai", "sillytavern"])
 def test_r24_thoughts_are_left_out_in_every_format(db: Database, tmp_path: Path, form: str) -> None:
-    """One function decides what a thought is."""
     said, path = "<think>she is sad</think>Hello Ann", tmp_path / "chat.jsonl"
     if form == "chatgpt":
         node = {"id": "m", "author": {"role": "assistant"}, "content": {"content_type": "text", "parts": [said]}}
@@ -671,7 +656,6 @@ def test_r25_in_a_group_of_sillytavern_one_character_is_the_persona(db: Database
 
 
 def test_r25_a_chat_of_sillytavern_is_private_unless_told_otherwise(db: Database, tmp_path: Path) -> None:
-    """One person's story is nobody else's, as with ChatGPT and WhatsApp."""
     header = {"user_name": "Ann", "character_name": "Iris", "chat_metadata": {}}
     path = _tavern(tmp_path, header, ["Ann", "Iris"])
     scope, other = own_scope(), own_scope()

@@ -59,7 +59,6 @@ def plant(stage: Stage, text: str) -> None:
 
 
 def built(stage: Stage, text: str, **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return prompt and report for a message that says a text in each of its fields."""
     short = text[:150]
     live = {
         HERE: [

@@ -147,7 +147,6 @@ def test_f30_every_argument_of_every_door(db: Any, tmp_path: Path, capsys: pytes
 
 
 def counts(db: Any, persona: str) -> dict[str, int]:
-    """Return how many rows of a persona each table holds."""
     found = {}
     for entry in REGISTRY:
         if entry.scoped == "persona":
@@ -159,7 +158,6 @@ def counts(db: Any, persona: str) -> dict[str, int]:
 
 @pytest.mark.slow
 def test_f30_every_field_of_a_message(db: Any) -> None:
-    """What a host hands in as the message, its chat, sender, reply and attachments."""
     stage = Stage(db)
     plant(stage, "quiet words")
     plain = message("tofu")

@@ -73,7 +73,6 @@ def test_a_newer_wish_takes_the_place_of_an_older_one_about_the_same(stage: Stag
     ],
 )
 def test_c12_a_wish_that_is_taken_back_ends(stage: Stage, wish: str, ending: str) -> None:
-    """It stood in every prompt for good."""
     stage.say(wish, minutes=90)
     stage.say("I have an allergy to latex", minutes=80)
     assert shown(stage) == [wish, "I have an allergy to latex"]
@@ -121,7 +120,6 @@ def test_the_newest_word_counts_where_private_and_public_differ(stage: Stage) ->
 
 
 def test_nobody_elses_wishes_are_shown(stage: Stage) -> None:
-    """In a group everybody wishes; the answer is for one of them."""
     stage.say("Call me Jo", who="Ann")
     stage.say("Call me Bobby", who="Bob")
     assert shown(stage) == ["Call me Jo"]
@@ -174,7 +172,6 @@ def test_c12_each_switch_neither_stores_nor_shows_wishes(stage: Stage, switch: s
 
 
 def test_instructions_are_listed_added_deleted_and_restored(stage: Stage) -> None:
-    """What is kept about somebody can be seen and put right."""
     made = conversations.add_saved_memory("  Call me\nJo ", kind="instruction", **call(stage))
     assert made.stored
     again = conversations.add_saved_memory("call me jo", kind="instruction", **call(stage))

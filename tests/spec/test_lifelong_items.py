@@ -99,7 +99,6 @@ def test_l5_a_page_and_the_total(life: Life) -> None:
 
 
 def test_l5_more_than_are_counted_is_said(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A total that is none says so, and pages behind it are still there."""
     life.add_facts_with_meta([f"fact {n}" for n in range(15)])
     assert "at_least" not in life.search_items()
     monkeypatch.setattr(table_reading, "MOST_COUNTED", 10)

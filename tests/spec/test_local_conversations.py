@@ -35,15 +35,12 @@ class InOnePlace(Stage):
 
     def say(self, text: str, path: str = HERE, who: str = "Ann", minutes: float = 60, message_id: str | None = None,
             **scope: Any) -> int:  # fmt: skip
-        """Store a line, each a message of its own."""
         return super().say(text, path, who, minutes, message_id and f"{message_id}{text}", **scope)
 
     def remember(self, text: str, tags: Any = (), minutes: float = 60, path: str | None = HERE, **more: Any) -> int:
-        """Store a memory item of the conversation."""
         return super().remember(text, tags, minutes, path, **more)
 
     def diary(self, content: str, minutes: float = 60, path: str | None = HERE, **parts: Any) -> int:
-        """Store a diary entry of the conversation."""
         return super().diary(content, minutes, path, **parts)
 
 
@@ -54,7 +51,6 @@ def marks(stage: Stage, conversation: str, local: bool = True, **more: Any) -> d
 
 
 def stored(stage: Stage, table: str, where: str | None = None) -> list[int]:
-    """Return the marks of the rows of a table."""
     t = metadata.tables[table]
     chosen = select(t.c.local_only).where(t.c.persona_id == stage.persona).order_by(t.c.id)
     if where is not None:

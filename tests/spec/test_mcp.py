@@ -32,7 +32,6 @@ SECRET = "zqsecret"
 
 @pytest.fixture
 def world(db: Database, migrated_url: str) -> Iterator[World]:
-    """A persona of its own, with a server that knows Ann and Bob."""
     persona = own_scope().persona
     with serving(db, persona) as http:
         yield World(db, migrated_url, persona, http)
@@ -79,8 +78,6 @@ WRONG: tuple[tuple[str, str, Any], ...] = (
 @pytest.mark.slow
 @pytest.mark.parametrize(("transport", "era"), LINKS)
 def test_r6_the_official_client_lists_calls_and_reads(world: World, transport: Transport, era: str) -> None:
-    """Everything there is, over each transport, in each era."""
-
     async def scenario(client: Client) -> None:
         assert client.protocol_version == ERAS[era]
         assert client.server_info is not None and client.server_info.name == "prompt-engine"
@@ -214,7 +211,6 @@ def bobs(world: World) -> list[int]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("transport", "era"), (LINKS[0], LINKS[3]))
 def test_r7_no_field_reads_or_changes_what_is_another_persons(world: World, transport: Transport, era: str) -> None:
-    """Names, keys and ids of Bob in every field of every tool, by Ann."""
     ids = bobs(world)
     names = [
         BOB, "bob", "Bob", f"participant:{BOB}", f'{{"participant": "{BOB}"}}', "%", "_", "web/%", f"{ANN}' OR 1=1",
@@ -259,7 +255,6 @@ def test_r7_no_field_reads_or_changes_what_is_another_persons(world: World, tran
 
 
 def add_one_of_each(world: World) -> None:
-    """Store a memory, a diary entry and lines of the chat that say `zqword`."""
     lifelong.add_facts_with_meta(["zqword is a memory"], **world.speaker().asking)
     ai_diary.add_diary_entry("zqword is a day", "zqword was fun", **world.speaker().asking)
     save_chat_message(ANN, "zqword is a line", "Ann", message_id="z1", **world.speaker().asking)
@@ -293,7 +288,6 @@ def test_r38_tools_act_on_everything_a_search_shows(world: World) -> None:
 
 
 def test_r38_numbers_and_lists_sent_as_text_are_taken(world: World) -> None:
-    """Clients that fill in arguments as text would have every call refused."""
     lifelong.add_facts_with_meta([{"text": "Tags of its own", "tags": ["zqtag"]}], **world.speaker().asking)
 
     async def scenario(client: Client) -> None:
@@ -410,7 +404,6 @@ def test_r10_what_is_recalled_is_data(world: World) -> None:
 
 
 def test_a_slow_call_holds_up_no_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search waits until a list that came later has been answered."""
     from core.web.mcp import tools
 
     listed = threading.Event()

@@ -51,8 +51,6 @@ NAMED = {"redirect_uris": [BACK], "client_name": "Claude <b>"}
 
 @dataclass
 class Storage:
-    """What a program keeps between its starts."""
-
     tokens: Any = None
     client: Any = None
 
@@ -103,8 +101,6 @@ class Site:
         return AuthorizationCodeResult(code=query.get("code", ""), state=query.get("state"), iss=query.get("iss"))
 
     def call(self, tool: str, **arguments: Any) -> Any:
-        """Call a tool as the program, which connects where it is not connected."""
-
         async def connected() -> Any:
             asked = {"redirect_uris": [BACK], "client_name": "Claude <b>", "token_endpoint_auth_method": self.method}
             metadata = OAuthClientMetadata.model_validate(asked)
@@ -118,12 +114,10 @@ class Site:
         return asyncio.run(connected())
 
     def post(self, path: str, **data: str) -> Any:
-        """Post a form as a program does."""
         return httpx2.post(f"{self.url}{path}", data=data)
 
 
 def _refresh(answer: Any, root: str) -> str:
-    """Return where a page leads a browser."""
     place = html.unescape(re.search(r'content="0; url=([^"]*)"', answer.text)[1])  # type: ignore[index]
     return place if "://" in place else f"{root}{place}"
 
@@ -139,7 +133,6 @@ def site(db: Database) -> Iterator[Site]:
 
 @pytest.mark.parametrize("method", ["none", "client_secret_post", "client_secret_basic"])
 def test_d9_a_remote_program_gets_one_person_after_the_operator_consents(site: Site, method: str) -> None:
-    """Metadata, registration, PKCE, consent behind the log-in, token, call: all by the official client."""
     site.method = method
     told(site.call("memory_save", text="Ann likes plums"))
     listed = list_saved_memories(db=site.db, scope=Scope(site.persona, PERSON, PERSON, privacy="direct"))
@@ -199,7 +192,6 @@ def test_d9_without_consent_there_is_no_token(site: Site) -> None:
 
 
 def test_d9_a_code_is_used_once_and_by_its_own_program(site: Site) -> None:
-    """Another program that saw it gets nothing, nor does who shows it a second time."""
     own = httpx2.post(f"{site.url}/register", json=NAMED).json()
     other = httpx2.post(f"{site.url}/register", json={"redirect_uris": [BACK], "client_name": "Other"}).json()
     verifier = "a" * 43
@@ -240,7 +232,6 @@ def test_d9_no_browser_is_sent_to_a_script_or_in_the_clear(site: Site, address: 
 
 
 def test_d9_what_was_not_signed_here_is_refused(site: Site) -> None:
-    """A changed registration, a request for consent of another hand, another server's resource."""
     client = httpx2.post(f"{site.url}/register", json={"redirect_uris": [BACK]}).json()
     query = {
         "client_id": client["client_id"], "redirect_uri": BACK, "response_type": "code", "code_challenge": "a" * 43,
@@ -293,7 +284,6 @@ def _ask(site: Site, query: dict[str, str], state_chars: int) -> str:
 
 
 def test_d9_a_used_code_does_not_come_back_while_another_is_made(db: Database) -> None:
-    """The operator's answer runs in a thread, beside the exchange."""
     app = create_app(db=db, settings=Settings(admin_token=SECRET), mcp=True, public_url="http://127.0.0.1:9")
     provider = app.state.context.oauth
     client = OAuthClientInformationFull.model_validate({"client_id": "x", "redirect_uris": [BACK]})

@@ -47,7 +47,6 @@ def persona() -> str:
 
 @pytest.fixture
 def http(db: Database, persona: str) -> Iterator[HttpServer]:
-    """A server with tokens for Ann and Bob."""
     with serving(db, persona) as made:
         yield made
 
@@ -107,7 +106,6 @@ def test_r41_the_name_given_at_the_start_stands_from_the_first_line_on(db: Datab
 
 
 def test_r41_over_http_a_header_says_what_the_person_is_called(db: Database, persona: str, http: HttpServer) -> None:
-    """Else a model reads `1234` where it should read Zoë."""
     for value in ("Zoë".encode(), b"Zo%C3%AB"):
         headers = {**http.headers(ANN), "X-User-Name": value}
         turn = {"name": "turn_save", "arguments": {"user_text": "The tea is green.", "assistant_text": "Fine."}}
@@ -140,7 +138,6 @@ def test_r6_a_token_of_a_conversation_speaks_there(db: Database, persona: str, h
 
 
 def test_requests_that_are_none_are_refused_and_the_server_goes_on(http: HttpServer) -> None:
-    """Hostile bodies: test_faces_apart."""
     headers = http.headers(ANN)
     for method in ("GET", "DELETE", "PUT"):
         assert httpx2.request(method, http.url, headers={**headers, **ACCEPT}, timeout=120).status_code == 405
@@ -196,7 +193,6 @@ def test_r38_a_program_that_goes_away_leaves_no_traceback(migrated_url: str, per
 
 @pytest.mark.slow
 def test_r7_options_and_environment_say_who_speaks(migrated_url: str, db: Database, persona: str) -> None:
-    """Options go before variables; nobody named is one person of their own, in direct messages."""
     from mcp import Client, StdioServerParameters
 
     async def save(text: str, words: list[str], **variables: str) -> None:
@@ -230,7 +226,6 @@ def test_r7_options_and_environment_say_who_speaks(migrated_url: str, db: Databa
 
 @pytest.mark.checkout
 def test_r6_the_first_answer_waits_for_no_database() -> None:
-    """What the command loads before it: neither the doors nor what they need."""
     heavy = ("sqlalchemy", "alembic", "numpy", "jinja2", "core.database.engine", "core.search",
              "rich", "sqlite3")  # fmt: skip
     code = f"import sys, core.cli.app, core.web.mcp.server; print([m for m in {heavy!r} if m in sys.modules])"
@@ -241,7 +236,6 @@ def test_r6_the_first_answer_waits_for_no_database() -> None:
 
 @pytest.mark.slow
 def test_r6_a_database_out_of_reach_is_each_calls_answer(persona: str) -> None:
-    """The server over standard input goes on: the database may come back."""
     from mcp import Client, StdioServerParameters
 
     words = command(persona)

@@ -66,7 +66,6 @@ class Mirror:
         return (self.folder / name).read_bytes().decode()
 
     def put(self, name: str, text: str) -> None:
-        """Save a file as a person does."""
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / name).write_bytes(text.encode())
 

@@ -45,7 +45,6 @@ def memory(stage: Stage, **flags: Any) -> str | None:
 
 
 def parts(made: str | None) -> list[str]:
-    """Return which parts are there, in order."""
     return re.findall(r"^<(\w+)>$", made or "", re.MULTILINE)
 
 

@@ -32,7 +32,6 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
 
 
 def rows(db: Database, name: str, persona: str | None = None) -> list[Any]:
-    """Return rows of a table, of one persona where it has them."""
     table = TABLES[name]
     chosen = select(table)
     return list(db.read(chosen if persona is None else chosen.where(table.c.persona_id == persona), source=name))

@@ -43,7 +43,6 @@ def test_l35_personas_conversations_and_people_are_listed_counted_and_found(db: 
 
 
 def test_l35_a_log_is_read_page_by_page_without_a_gap(db: Database) -> None:
-    """Of lines of one moment too."""
     stage = Stage(db, "a-log")
     rows = [stage.say(f"line {n}", path="tg/42", minutes=10 - n // 3) for n in range(9)]
     pages, before = [], None

@@ -51,7 +51,6 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Environment:
-    """An environment in which nothing is installed."""
     return Environment(tmp_path / "env")
 
 
@@ -63,20 +62,17 @@ def run_ten_lines(environment: Environment, folder: Path) -> str:
 
 
 def names_in(wheel: Path) -> set[str]:
-    """Return the top-level names of a wheel."""
     with zipfile.ZipFile(wheel) as archive:
         return {name.split("/")[0] for name in archive.namelist()}
 
 
 def test_r1_the_wheel_holds_one_name(wheel: Path) -> None:
-    """Whatever else is installed, nothing of it is overwritten."""
     assert {re.sub(r"-.*\.dist-info$", ".dist-info", name) for name in names_in(wheel)} == {
         "prompt_engine", "prompt_engine.dist-info",
     }  # fmt: skip
 
 
 def test_r1_the_sdist_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
-    """Who builds from the source distribution gets the one name too."""
     code = "import sys, hatchling.build; hatchling.build.build_sdist(sys.argv[1])"
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
     [sdist] = tmp_path.glob("*.tar.gz")
@@ -160,14 +156,12 @@ def test_r3_the_seeds_calls_run_from_a_wheel(
 
 
 def test_r4_the_suite_runs_against_the_wheel() -> None:
-    """`make test`, which is the check, runs it."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert re.search(r"^test:.*\n\t.*pytest.*\n\t.*tests\.wheel", makefile, re.MULTILINE)
     assert re.search(r"^test-wheel:.*\n\t.*tests\.wheel", makefile, re.MULTILINE)
 
 
 def test_an_editable_install_has_both_names() -> None:
-    """The same module objects, whichever is imported first."""
     for first, second in (("core", "prompt_engine"), ("prompt_engine", "core")):
         code = (
             f"import {first}.scope, {second}.scope, {second}.stories; import {first}.stories; "
@@ -180,7 +174,6 @@ def test_an_editable_install_has_both_names() -> None:
 
 
 def test_r5_what_the_wheel_says_of_itself(wheel: Path) -> None:
-    """Licence, versions and what is needed stand in the metadata."""
     with zipfile.ZipFile(wheel) as archive:
         [name] = [each for each in archive.namelist() if each.endswith(".dist-info/METADATA")]
         told = archive.read(name).decode()

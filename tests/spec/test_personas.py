@@ -104,7 +104,6 @@ def test_c7_the_folder_is_next_to_the_configuration(tmp_path: Path, monkeypatch:
 
 
 def test_c7_a_file_that_changes_counts_at_the_next_call(tmp_path: Path) -> None:
-    """People edit it while the program runs."""
     settings = folder_of(tmp_path)
     file = set_persona_text("One.", settings=settings, scope=IRIS)
     assert get_persona_text(settings=settings, scope=IRIS) == "One."

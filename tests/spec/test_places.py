@@ -66,7 +66,6 @@ def test_f13_live_lines_of_a_thread_are_seen_in_the_staff_channel_too(stage: Sta
 
 
 def town(stage: Stage) -> None:
-    """Ann and Bob on two servers, in a staff channel and in their direct messages."""
     for who in ("Ann", "Bob"):
         low = who.lower()
         for place, path, more in (

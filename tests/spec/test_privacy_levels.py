@@ -55,14 +55,12 @@ class Cell:
         return json.dumps({**dict.fromkeys(keys, said), "developments": [said], "key_facts": [said]})
 
     def count(self, table: str) -> int:
-        """Return how many rows of the persona there are."""
         t = TABLES[table]
         chosen = select(func.count()).select_from(t).where(t.c.persona_id == self.stage.persona)
         assert self.stage.db is not None
         return int(self.stage.db.read(chosen, source=table)[0][0])
 
     def texts(self, table: str) -> str:
-        """Return all the persona's rows of a table as text."""
         t = TABLES[table]
         assert self.stage.db is not None
         return repr(self.stage.db.read(select(t).where(t.c.persona_id == self.stage.persona), source=table))

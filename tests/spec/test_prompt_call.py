@@ -18,7 +18,6 @@ pytestmark = pytest.mark.engines("sqlite")
 
 
 def fill(stage: Stage) -> None:
-    """Give a persona something for every section."""
     for n in range(4):
         stage.say(f"we talked about tofu number {n}", minutes=20 + n)
         stage.say(f"over there number {n}", ELSEWHERE, "Bob", minutes=30 + n)

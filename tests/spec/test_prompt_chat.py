@@ -178,7 +178,6 @@ def test_p72_the_personas_lines_carry_its_name(stage: Stage) -> None:
 
 
 def test_p72_what_one_list_shows_stands_in_no_other(stage: Stage) -> None:
-    """A diary entry and a saved memory are shown once."""
     stage.diary("Ann told me of her tofu recipe.", minutes=30)
     add_saved_memory("My tofu is grey", db=stage.db, scope=stage.scope(HERE, participant="tg/ann"))
     stage.say("My tofu is grey", HERE, minutes=3000)

@@ -11,7 +11,6 @@ from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, reasons, said
 
 
 def live(text: str, minutes: float = 0, who: str = "Ann", **more: Any) -> dict[str, Any]:
-    """Return a live message as a host keeps it."""
     moment = (NOW - timedelta(minutes=minutes)).isoformat()
     return {
         "sender_name": who,

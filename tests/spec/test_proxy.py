@@ -32,12 +32,10 @@ SHARED = {"X_Conversation_Privacy": "direct"}
 
 
 def blocks(model: ModelServer) -> list[str]:
-    """Return what was put into the newest request."""
     return [text.partition("\n\n")[0] for text in texts_of(model.last.messages) if text.startswith(HEAD)]
 
 
 def texts_of(messages: list[Any]) -> list[str]:
-    """Return the texts of messages, of parts each its own."""
     contents = [
         each["content"] if isinstance(each["content"], list) else [{"text": each["content"]}] for each in messages
     ]
@@ -161,7 +159,6 @@ def test_r15_the_first_piece_of_a_stream_does_not_wait_for_the_second(proxy: Pro
 
 
 def test_r15_a_stream_that_the_client_cuts_stores_nothing_half(proxy: ProxyWorld) -> None:
-    """And the model server is told to stop."""
     proxy.model.paused.set()
     proxy.model.answers = ["one two three"]
     stream = proxy.client(X_User_Id="ann").chat.completions.create(model="t", messages=chat("count"), stream=True)
@@ -314,7 +311,6 @@ def test_r40_each_character_remembers_its_own(proxy: ProxyWorld, way: str) -> No
 
 
 def test_r40_a_persona_that_a_token_is_not_for_is_refused(proxy: ProxyWorld) -> None:
-    """In a header, a model name and a system message; the refusal names the command that helps."""
     with pytest.raises(openai.PermissionDeniedError, match="--personas 'mira'"):
         proxy.client(X_User_Id="ann").chat.completions.create(model="llama3@mira", messages=chat("hello"))
     own = proxy.client(X_User_Id="ann", X_Persona_Id=proxy.persona)
@@ -373,7 +369,6 @@ def test_r16_without_any_name_it_is_one_conversation_of_the_token(proxy: ProxyWo
 
 
 def test_r16_two_users_of_one_token_see_nothing_of_each_other(proxy: ProxyWorld) -> None:
-    """The same conversation id, the same question."""
     for round_ in range(2):
         for who, pin in (("ann", "7321"), ("bob", "9944")):
             client = proxy.client(X_User_Id=who, X_Conversation_Id="room", **SHARED)
@@ -484,7 +479,6 @@ def test_r17_ten_regenerations_are_one_line_with_ten_alternatives(proxy: ProxyWo
 
 
 def test_r17_the_same_request_three_times_is_one_turn(proxy: ProxyWorld) -> None:
-    """Also all at once, as a client sends it that does not wait."""
     client = proxy.client(X_User_Id="ann")
     proxy.model.answers = ["the answer"] * 6
     for _ in range(3):
@@ -501,7 +495,6 @@ TALE = ("The harbour is quiet.", "Answer one.", "Which ship is mine?")
 
 @pytest.mark.parametrize("texts", [TALE, TALE[-1:]])
 def test_r17_an_answer_that_is_made_again_is_not_shown_to_the_model(proxy: ProxyWorld, texts: tuple[str, ...]) -> None:
-    """Whoever asks for another answer rejected the first."""
     client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
     proxy.model.answers = ["Answer one.", "Your ship is the grey Swan."]
     for at in range(1, len(texts) + 1, 2):
@@ -535,7 +528,6 @@ def test_r17_an_edited_line_is_shown_as_it_is_now(proxy: ProxyWorld) -> None:
 
 
 def test_r19_standing_instructions_name_who_asked(proxy: ProxyWorld) -> None:
-    """A model that reads `Unknown` may call a person so."""
     for user, name, title in (
         ("ann", {"X_User_Name": "Ann Lee"}, "What Ann Lee asked of you once and for all:"),
         ("bob", {}, "Asked once and for all:"),
@@ -550,7 +542,6 @@ def test_r19_standing_instructions_name_who_asked(proxy: ProxyWorld) -> None:
 
 @pytest.mark.parametrize("is_parts", [False, True])
 def test_r40_a_system_message_with_nothing_but_the_persona_is_taken_out(proxy: ProxyWorld, is_parts: bool) -> None:
-    """Some model servers refuse an empty message."""
     line = f"X-Persona-Id: {proxy.persona}"
     content: Any = [{"type": "text", "text": line}] if is_parts else line
     empty = {"role": "system", "content": content}
@@ -591,7 +582,6 @@ def test_c7_a_request_without_a_system_message_gets_the_personas_text(
 
 
 def test_r19_an_entry_of_a_book_stands_under_a_heading_that_is_true_of_it(proxy: ProxyWorld) -> None:
-    """Nobody asked to remember it: its author wrote it down."""
     book = {"entries": {"0": {"uid": 0, "key": ["moon"], "content": "The moon is green.", "constant": True}}}
     import_items(json.dumps(book).encode(), db=proxy.db, scope=Scope(proxy.persona))
     proxy.ask(proxy.client(X_User_Id="ann"), "hello")

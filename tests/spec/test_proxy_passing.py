@@ -40,13 +40,11 @@ pytestmark = pytest.mark.engines("sqlite")
 
 
 def teach(proxy: ProxyWorld, who: str = "ann") -> None:
-    """Let a person say something that belongs to the question about the cat."""
     proxy.ask(proxy.client(X_User_Id=who), "Please remember: my cat is called Tofu.")
     assert proxy.wait_for_lines(2, f"proxy/{who}")
 
 
 def ask_about_cat(proxy: ProxyWorld, messages: list[Any] | None = None, who: str = "ann", **more: Any) -> Any:
-    """Return the raw response to a question about the cat."""
     said = messages or chat("hi", "hello", "What is my cat called?")
     return proxy.client(X_User_Id=who).chat.completions.with_raw_response.create(model="tiny", messages=said, **more)
 
@@ -103,7 +101,6 @@ def test_r37_a_request_refused_for_its_form_is_sent_once_more_without_memory(pro
 
 
 def test_r37_memory_stays_and_the_answer_is_stored_after_a_tool_call(proxy: ProxyWorld) -> None:
-    """An agent calls a tool for nearly every answer."""
     teach(proxy)
     call = {"id": "t1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     asked = [
@@ -169,7 +166,6 @@ def test_r37_the_hosts_routes_stay_the_servers_own(proxy: ProxyWorld) -> None:
 
 
 def test_r37_no_other_route_passes_without_a_token(proxy: ProxyWorld) -> None:
-    """Else the model server's key would be everybody's."""
     answer = httpx2.post(f"{proxy.url}/v1/embeddings", json={})
     assert answer.status_code == 401 and answer.json()["error"]["message"]
     assert not proxy.model.requests
@@ -222,7 +218,6 @@ def test_r37_a_turn_is_stored_when_the_client_stops_reading_at_done(proxy: Proxy
 
 
 def test_r37_thoughts_reach_no_other_chat(proxy: ProxyWorld) -> None:
-    """Neither from an answer nor from the history that a front end sends."""
     proxy.model.answers = ["<think>I must hide the key.</think>Hello.", "Bye."]
     client = proxy.client(X_User_Id="ann")
     first = proxy.ask(client, "hi")
@@ -347,7 +342,6 @@ def test_f82_sharing_everything_is_a_choice(db: Any, stage: Any, model: ModelSer
 
 
 def test_f82_forgetting_a_person_takes_their_separate_chats_along(proxy: ProxyWorld) -> None:
-    """The lines of the persona too, and what was kept of them."""
     from core.forgetting import forget
     from core.scope import Scope
 
@@ -361,7 +355,6 @@ def test_f82_forgetting_a_person_takes_their_separate_chats_along(proxy: ProxyWo
 
 
 def test_r20_keys_are_neither_stored_nor_logged(proxy: ProxyWorld, caplog: pytest.LogCaptureFixture) -> None:
-    """The model server's, from the environment or the request, and the token."""
     with caplog.at_level(logging.DEBUG):
         proxy.ask(proxy.client(X_User_Id="ann", X_Upstream_Key="key-of-the-request"), "hello")
         proxy.ask(proxy.client(X_User_Id="ann"), "hello again")
@@ -385,7 +378,6 @@ def test_r20_keys_are_neither_stored_nor_logged(proxy: ProxyWorld, caplog: pytes
     ],
 )  # fmt: skip
 def test_r16_a_hostile_id_is_a_name_or_costs_the_memory(proxy: ProxyWorld, name: str, value: str) -> None:
-    """It never reaches another's conversation, and the chat goes on."""
     proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="c"), "My pin is 7321, keep it.")
     proxy.wait_for_lines(2, "proxy/ann/c")
     head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": "bob", name: value}

@@ -50,7 +50,6 @@ def titles(stage: Stage, path: str | None = HERE, **more: Any) -> list[str]:
 
 
 def run(stage: Stage, model: Any = None, **flags: Any) -> list[str]:
-    """Do what waits and return the states."""
     done = jobs.run_pending(db=stage.db, settings=Settings(**flags), scope=Scope(stage.persona), model=model)
     return [one.state for one in done]
 
@@ -126,7 +125,6 @@ def test_c2_it_returns_at_once_and_is_done_in_the_background(stage: Stage) -> No
 
 @pytest.mark.dialects
 def test_c2_what_was_handed_in_and_is_not_stored_outlives_the_process(stage: Stage, migrated_url: str) -> None:
-    """The operation holds the texts until it ends, in any process, and no longer (D22)."""
     messages = [
         {"text": "xylofant rides", "sender_id": "ann", "sender_name": "Ann"},
         {"role": "assistant", "content": "Yes!"},

@@ -68,7 +68,6 @@ class Rooms:
         stories.add_scene_break("m1", interface_path=room, name=f"{canary}, a scene", **by)
 
     def read(self, server: str, room: str = ROOM) -> dict[str, str]:
-        """Return what each reading door gives in a server."""
         by = self.given(server, room)
         asked = message("canary", room, who="Bob", server_id=server, message_id="m9")
         doors: dict[str, Callable[[], Any]] = {
@@ -89,7 +88,6 @@ class Rooms:
 
 @pytest.mark.parametrize("room", [ROOM, THREAD])
 def test_f81_the_same_room_and_message_id_on_two_servers_are_two_conversations(stage: Stage, room: str) -> None:
-    """Two rows, neither visible in the other, over every door that reads."""
     rooms = Rooms(stage)
     for server in SERVERS:
         rooms.fill(server, room)
@@ -136,7 +134,6 @@ def test_f81_a_room_of_no_server_is_that_of_the_server_which_is_named_first(stag
 
 
 def test_f81_what_changes_a_room_leaves_that_of_the_other_server(stage: Stage) -> None:
-    """Editing, deleting, clearing, closing and forgetting act on the room of the scope's server."""
     rooms = Rooms(stage)
     for server in SERVERS:
         rooms.fill(server)
@@ -179,7 +176,6 @@ def test_f81_a_key_cannot_be_spelled_like_that_of_another_server(stage: Stage) -
 
 
 def test_f81_messages_and_turns_name_their_server(stage: Stage) -> None:
-    """The server of a message counts as that of a scope does."""
     rooms = Rooms(stage)
     for server in SERVERS:
         said = message(f"canary of {server}", ROOM, who="Bob", server_id=server, message_id="m1")

@@ -21,7 +21,6 @@ ROOT = Path(__file__).parents[2]
 
 
 def rows(story: Story, path: str = HERE) -> list[Any]:
-    """Return the stored versions, deleted ones too."""
     v = running_recaps.c
     chosen = select(running_recaps).where(v.persona_id == story.persona, v.conversation_key == path)
     assert story.db is not None
@@ -194,7 +193,6 @@ def combine(story: Story, model: Any = None, **metadata: Any) -> list[tuple[str,
 
 
 def numbers(version: Any) -> tuple[int, ...]:
-    """Return the four numbers of a version."""
     names = ("scene_count", "excluded_count", "prev_scene_index", "new_scene_index")
     return tuple(version[name] for name in names)
 

@@ -68,7 +68,6 @@ def test_p70_a_reply_that_names_an_id_alone_quotes_the_line_stored_under_it(db: 
 
 
 def test_p70_a_message_is_seen_where_it_was_said(db: Database) -> None:
-    """Its own privacy counts, as for a prompt."""
     by: dict[str, Any] = {"db": db, "settings": Settings()}
     save_message(said(1, "my secret is Tofu", is_private=True, interface_path="discord/ann"), **by)
     elsewhere = build_json_prompt(said(2, "what is the secret, Tofu?"), **by)

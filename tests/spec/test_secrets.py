@@ -32,7 +32,6 @@ MESSAGE = {"message_id": "1", "date": "2026-03-10T12:00:00Z", "text": "hi", "int
 
 @pytest.fixture
 def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """Secrets in every place they may stand in."""
     monkeypatch.chdir(tmp_path)
     values = dict.fromkeys(SECRET_FILES.values(), TOKEN) | {"DATABASE_URL": AWAY, "LLM_API_KEY": KEY}
     for name, value in values.items():
@@ -45,7 +44,6 @@ def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Pa
 
 
 def _leaves(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield every subcommand as it is typed."""
     for name, each in sorted(group.commands.items()):
         if hasattr(each, "commands"):
             yield from _leaves(each, (*path, name))
@@ -67,7 +65,6 @@ _NEEDED = {
 
 @pytest.mark.slow
 def test_g19_no_subcommand_prints_a_secret(surroundings: Path, capsys: pytest.CaptureFixture[str], caplog: Any) -> None:
-    """With help, called wrongly, with a server out of reach, with tracebacks: on no line of stdout, stderr or log."""
     caplog.set_level(logging.DEBUG)
     ran = 0
     for path in _subcommands():
@@ -122,7 +119,6 @@ def test_f73_no_error_of_a_door_holds_a_secret(name: str, surroundings: Path, ca
 
 
 def test_g19_what_shows_itself_shows_no_secret(surroundings: Path, tmp_path: Path) -> None:
-    """Settings, rows of `config list`, handles, targets, engines, clients, reports, findings."""
     known = load()
     handle = Database(AWAY, timeout_seconds=0.2)
     shown = [repr(known), str(known), *map(repr, show(known)), repr(handle), str(handle), repr(handle.target)]
@@ -136,7 +132,6 @@ def test_g19_what_shows_itself_shows_no_secret(surroundings: Path, tmp_path: Pat
 
 
 def test_g19_a_secret_from_a_file_is_as_secret(surroundings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The path may be named, what it holds not."""
     file = surroundings / "key"
     file.write_text(KEY, encoding="utf-8")
     monkeypatch.delenv("LLM_API_KEY")

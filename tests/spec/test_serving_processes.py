@@ -31,7 +31,6 @@ REQUESTS = 24
 
 @contextmanager
 def serving(url: str, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the command until the block ends."""
     words = ["serve", "--mcp", "--no-admin", "--no-worker", "--share-port", "--port", str(port)]
     child = subprocess.Popen([sys.executable, "-m", str(core.cli.__name__), *words], env=environment(url), cwd=ROOT)
     try:
@@ -49,7 +48,6 @@ def is_live(url: str) -> bool:
 
 
 def call(url: str, token: str, name: str, arguments: dict[str, Any]) -> Any:
-    """Call a tool over a connection of its own, and return its result."""
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
     headers = {"Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"}
     return httpx2.post(f"{url}/mcp", json=body, headers=headers, timeout=120).json()["result"]

@@ -43,7 +43,6 @@ def house(db: Database) -> Stage:
 
 
 def best(stage: Stage, question: str, **flags: Any) -> str:
-    """Return what matches best by a word, "" where nothing does."""
     settings = Settings(**flags)
     hits, report = explain_search(query=question, limit=5, db=stage.db, settings=settings, scope=stage.scope(HERE))
     shown = {hit["id"]: hit["snippet"] for hit in hits}
@@ -64,7 +63,6 @@ def test_a_misspelt_word_finds_what_is_meant(house: Stage, question: str, fact: 
 
 @pytest.mark.parametrize("question", ["zebra", "unicycles", "receipts", "Lisa", "caramels", "eggy", "weird"])
 def test_a_word_that_is_only_somewhat_like_a_known_one_finds_nothing(house: Stage, question: str) -> None:
-    """Where nothing matches, nothing is invented."""
     assert best(house, question) == ""
 
 
@@ -97,7 +95,6 @@ def test_a_slip_that_the_host_has_stored_with_the_message_still_finds_it(house: 
 
 
 def test_words_of_others_are_nobodys_spelling(db: Database, house: Stage) -> None:
-    """What may not be seen is not what is meant."""
     assert house.persona == "spelling"
     other = Stage(db)
     other.say("nothing of the kind")

@@ -49,7 +49,6 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """Return the blocks of a language on a page."""
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
@@ -106,7 +105,6 @@ def test_r35_the_bot_answers_after_ten_lines(own_folder: Path, capsys: pytest.Ca
 
 @pytest.mark.slow
 def test_r35_the_bot_s_page_explains_by_the_command(own_folder: Path) -> None:
-    """The line that tells why runs as it stands."""
     run_blocks("start/bot", blocks("start/bot", "python")[:1], {})
     (line,) = [each for each in "".join(blocks("start/bot", "sh")).splitlines() if " explain " in each]
     given: dict[str, Any] = {"cwd": own_folder, "env": environment(), "capture_output": True, "text": True}
@@ -119,7 +117,6 @@ def test_r35_the_bot_s_page_explains_by_the_command(own_folder: Path) -> None:
 
 
 def count_lines(folder: Path) -> int:
-    """Return how many lines of chat the database in a folder holds."""
     file = folder / "prompt-engine.sqlite3"
     if not file.exists():
         return 0

@@ -110,7 +110,6 @@ def test_s16_what_stands_in_the_history_is_not_told_again(story: Story) -> None:
 
 
 def hidden_of(story: Story) -> list[int]:
-    """Return the indexes of hidden messages as stored."""
     rows = {r.id: r.hidden for r in rows_of(story.db, chat_table, story.persona)}
     return [at for at, row in enumerate(story.messages) if rows[row]]
 
