@@ -187,7 +187,6 @@ def finish(url: str, persona: str, name: str) -> None:
     """Be the worker that comes after: later than every lease, until there is nothing to do."""
     for hours in (1, 2, 3):
         stage = stage_of(url, persona, seconds=hours * 3600)
-        assert stage.db is not None
         STORIES[name].work(stage)
         stage.db.close()
 
@@ -234,7 +233,6 @@ def differing(one: dict[str, Counter[str]], other: dict[str, Counter[str]]) -> l
 @contextmanager
 def dying(stage: Story, after: int | None) -> Iterator[Dying]:
     """Let the worker of a stage die after so many steps."""
-    assert stage.db is not None
     stage.db.engines()
     with Dying(stage.db, after) as dying, suppress(DiedError):
         yield dying
@@ -242,7 +240,6 @@ def dying(stage: Story, after: int | None) -> Iterator[Dying]:
 
 def main(url: str, persona: str, name: str, step: str) -> None:
     stage = stage_of(url, persona)
-    assert stage.db is not None
     with Dying(stage.db, int(step), kill=True):
         STORIES[name].work(stage)
     print("survived")

@@ -64,7 +64,6 @@ def fill_all(stage: Stage) -> None:
 
 def tables_read(stage: Stage) -> list[str]:
     """Return the tables whose rows a prompt asks for, from the statements it sends."""
-    assert stage.db is not None
     with stage.db.traced() as statements:
         prompt, report = stage.explain(ASKED)
     assert failed(report) == []
@@ -84,7 +83,6 @@ def whole(migrated_url: str) -> Iterator[Stage]:
 
 def _stands(stage: Stage, table: str, undisturbed: dict[str, Any]) -> None:
     """Look at the prompt while something is wrong with a table."""
-    assert stage.db is not None
     stage.db.caches.clear()
     prompt, report = stage.explain(ASKED)
     assert list(prompt) == KEYS and prompt["input"] == undisturbed["input"], table
@@ -101,7 +99,6 @@ def _stands(stage: Stage, table: str, undisturbed: dict[str, Any]) -> None:
 @pytest.mark.engines(*(("sqlite", "mariadb") if ROUNDS == 1 else ("sqlite", "mariadb", "mysql")))
 @pytest.mark.slow
 def test_f50_every_table_that_a_prompt_reads_may_be_missing(whole: Stage) -> None:
-    assert whole.db is not None
     undisturbed = whole.prompt(ASKED)
     tables = tables_read(whole)
     assert len(tables) >= 15
@@ -139,7 +136,6 @@ def _broken_values(column: Any) -> tuple[Any, ...]:
 def test_f58_every_column_that_a_prompt_reads_may_be_broken(whole: Stage, tmp_path: Path) -> None:
     """In every row at once, one in eight cases unless FAULT_ROUNDS asks for all; a server refuses what is no JSON and
     no time by itself."""
-    assert whole.db is not None
     undisturbed = whole.prompt(ASKED)
     source = Path(str(whole.db.target.url.database))
     cases = [

@@ -40,7 +40,6 @@ def no_canary(error: BaseException) -> None:
 
 @pytest.mark.parametrize("table", ["chat_history_cache", "conversations"])
 def test_f50_reading_by_itself_names_the_table_and_the_remedy(stage: Stage, table: str) -> None:
-    assert stage.db is not None
     run(stage.db, f"DROP TABLE {table}")
     with pytest.raises(StoreReadError, match="migrate") as caught:
         chat_history_cache.load_chat_history("tg/42", db=stage.db, scope=stage.scope())
@@ -51,7 +50,6 @@ def test_f50_reading_by_itself_names_the_table_and_the_remedy(stage: Stage, tabl
 def test_f50_every_table_missing_leaves_the_keys_the_input_and_the_live_lines(
     stage: Stage, live: dict[str, Any]
 ) -> None:
-    assert stage.db is not None
     for table in ddl.list_tables():
         run(stage.db, f"DROP TABLE {table}")
     prompt, report = stage.explain(ASKED, live)
@@ -104,7 +102,6 @@ def test_f51_f73_a_database_out_of_reach_leaves_the_live_prompt(
 
 
 def test_f51_private_live_lines_stay_private_while_the_database_is_gone(stage: Stage, live: dict[str, Any]) -> None:
-    assert stage.db is not None
     stage.say("canary secret", "tg/secret", "Bob", minutes=9, privacy="direct")
     live["tg/secret"] = [{"text": "canary live secret", "sender_name": "Bob"}]
     assert "secret" not in str(stage.context(ASKED, live))

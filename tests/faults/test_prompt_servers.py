@@ -88,7 +88,6 @@ def test_f51_a_server_that_stops_in_between_costs_the_timeout_once(
 @pytest.mark.engines("mariadb", "mysql", "seekdb")
 def test_f52_a_connection_killed_between_statements_is_not_noticed(own: Stage) -> None:
     db = own.db
-    assert db is not None
     undisturbed = own.prompt(ASKED)
     done: list[int] = []
 
@@ -111,7 +110,6 @@ def test_f52_a_connection_killed_between_statements_is_not_noticed(own: Stage) -
 @pytest.mark.engines("mariadb", "mysql", "seekdb")
 def test_f52_a_connection_killed_while_a_hook_runs_is_not_noticed(own: Stage) -> None:
     db = own.db
-    assert db is not None
 
     def kill_all() -> dict[str, Any]:
         with db.engines()[1].connect() as other:
@@ -158,7 +156,6 @@ def test_f54_a_read_only_server_gives_the_prompt_and_refuses_the_write(
 @pytest.mark.engines(*FEW)
 @pytest.mark.parametrize("kind", ["wrong password", "missing database", "no rights"])
 def test_f51_f73_a_login_that_fails_leaves_the_live_prompt(own: Stage, kind: str, live: dict[str, Any]) -> None:
-    assert own.db is not None
     base = own.db.target.url
     url = {
         "wrong password": base.set(username="nobody", password="canarypassword"),

@@ -24,13 +24,11 @@ def _end(stage: Stage) -> CycleResult:
 
 
 def _counted(stage: Stage) -> int:
-    assert stage.db is not None
     asked = select(counters.c.value).where(counters.c.persona_id == stage.persona, counters.c.name == "stream_end")
     return int(stage.db.read(asked, source="counters")[0][0])
 
 
 def _queued(stage: Stage) -> list[str]:
-    assert stage.db is not None
     return [r[0] for r in stage.db.read(select(JOBS.c.type).order_by(JOBS.c.id), source="memory_jobs")]
 
 
@@ -38,7 +36,6 @@ def _queued(stage: Stage) -> list[str]:
 def test_l20_an_end_whose_cycle_cannot_begin_is_queued_and_counted_once(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert stage.db is not None
 
     def refused(*_: object) -> bool:
         raise StoreWriteError("injected", source="counters")
@@ -55,7 +52,6 @@ def test_l20_an_end_whose_cycle_cannot_begin_is_queued_and_counted_once(
 
 @pytest.mark.engines("sqlite")
 def test_l20_an_end_that_can_be_neither_run_nor_queued_says_so(stage: Stage) -> None:
-    assert stage.db is not None
     run(stage.db, *(f"ALTER TABLE {table} RENAME TO gone_{table}" for table in ("consolidation_runs", "memory_jobs")))
     done = _end(stage)
     assert (done.reason, done.queued, _counted(stage)) == ("StoreWriteError", (), 1)
@@ -63,7 +59,6 @@ def test_l20_an_end_that_can_be_neither_run_nor_queued_says_so(stage: Stage) -> 
 
 @pytest.mark.engines("sqlite")
 def test_l12_a_cycle_that_cannot_be_recorded_tells_what_it_stored(stage: Stage) -> None:
-    assert stage.db is not None
     stage.say("I love tofu, my cat is called Miso.", minutes=5)
     refuse = "CREATE TRIGGER refused BEFORE INSERT ON consolidation_runs BEGIN SELECT RAISE(ABORT, 'refused'); END"
     run(stage.db, refuse)
@@ -73,7 +68,6 @@ def test_l12_a_cycle_that_cannot_be_recorded_tells_what_it_stored(stage: Stage) 
 
 @pytest.mark.engines("sqlite")
 def test_l20_an_end_that_is_not_counted_raises(stage: Stage) -> None:
-    assert stage.db is not None
     run(stage.db, "ALTER TABLE counters RENAME TO gone")
     with pytest.raises(StoreError):
         _end(stage)

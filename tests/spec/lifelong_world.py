@@ -28,7 +28,6 @@ class Life:
 
     @property
     def db(self) -> Database:
-        assert self.stage.db is not None
         return self.stage.db
 
     @property

@@ -6,9 +6,8 @@ import contextlib
 import itertools
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,7 +30,6 @@ from tests.spec.lifelong_world import ANN, BOB, DAY, MEMORIES, SEED, Life, Model
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
 from tests.store.world import index_differences, rows_of
 
-ROOT = Path(__file__).resolve().parents[2]
 JOBS = schema.memory_jobs
 
 
@@ -51,6 +49,23 @@ def talk(life: Life, number: int, path: str = HERE, start: int = 0, **more: Any)
 
 def facts(*texts: str, **lists: Any) -> Model:
     return Model(key_facts=list(texts), **lists)
+
+
+def meanwhile(change: Callable[[], object]) -> Model:
+    """Return a model during whose first answer something changes; it answers with what it was shown."""
+    first = iter([True])
+
+    def answer(prompt: str) -> str:
+        if next(first, False):
+            change()
+        return json.dumps({"key_facts": ["; ".join(said_in(prompt))]})
+
+    return Model(answer)
+
+
+def scheduler_of(life: Life, model: Model, **more: Any) -> Scheduler:
+    settings = Settings(consolidate_every_n_messages=more.pop("every", 30))
+    return Scheduler(life.db, personas=[life.persona], settings=settings, model=model, **more)
 
 
 # What is read
@@ -156,7 +171,7 @@ def test_f18_what_may_not_leave_the_machine_is_kept_as_an_extract(life: Life) ->
 # When nothing comes of it
 
 
-def test_l16_no_usable_reply_is_tried_again(life: Life) -> None:
+def test_l16_no_usable_reply_is_tried_again_and_nothing_found_is_no_failure(life: Life) -> None:
     talk(life, 3)
     for answer, why in (("sorry", "unreadable"), (ModelError("timeout"), "model_timeout"), ("", "model_empty")):
         done = life.consolidate_history(HERE, model=Model(answer))
@@ -168,10 +183,7 @@ def test_l16_no_usable_reply_is_tried_again(life: Life) -> None:
     assert (done, done.reason, life.runs()[-1].error) == (0, "no_messages", "no_messages")
     assert life.consolidate_history("tg/unknown", model=facts("a")).reason == "no_messages"
     assert [run.window_size for run in life.runs()] == [3, 0, 0, 0, 3, 0, 0]
-
-
-def test_l16_nothing_found_is_no_failure(life: Life) -> None:
-    (last,) = talk(life, 1)
+    (last,) = talk(life, 1, start=3)
     done = life.consolidate_history(HERE, model=facts())
     assert (done, done.reason, life.mark()) == (0, "", last)
 
@@ -179,14 +191,15 @@ def test_l16_nothing_found_is_no_failure(life: Life) -> None:
 # Exactly once
 
 
-def test_l17_a_second_run_asks_nobody(life: Life) -> None:
+def test_l4_l17_a_second_run_asks_nobody_and_overwrites_nothing(life: Life) -> None:
     last = talk(life, 3)[-1]
     model = facts("a", "b")
     assert life.consolidate_history(HERE, model=model) == 2 and life.mark() == last
     assert life.consolidate_history(HERE, model=model) == 0 and life.run_cycle(model=model).stored == 0
     assert len(model.asked) == 1
     talk(life, 1, start=3)
-    assert life.consolidate_history(HERE, model=facts("c")) == 1 and len(life.rows()) == 3
+    assert life.consolidate_history(HERE, model=facts("c")) == 1
+    assert life.texts() == ["a", "b", "c"] and len({row.id for row in life.rows()}) == 3
 
 
 @pytest.mark.parametrize("step", ["move_mark", "insert_each_once", "ensure", "raise_uses"])
@@ -212,31 +225,18 @@ def test_l17_l22_a_failure_between_stores_and_marks_nothing(
 
 def test_l17_what_is_said_meanwhile_is_read_anew(life: Life) -> None:
     talk(life, 2)
-    once = iter([True])
-
-    def answer(prompt: str) -> str:
-        if next(once, False):
-            life.stage.say("one more thing", message_id="late", minutes=1)
-        return json.dumps({"key_facts": [f"{len(said_in(prompt))} lines"]})
-
-    model = Model(answer)
+    model = meanwhile(lambda: life.stage.say("one more thing", message_id="late", minutes=1))
     done = life.consolidate_history(HERE, model=model)
     # the message that came meanwhile has a later row: it waits for the next time
-    assert done == 1 and life.texts() == ["2 lines"]
-    assert life.consolidate_history(HERE, model=model) == 1 and life.texts()[-1] == "1 lines"
+    assert done == 1 and life.texts() == ["word0 was said; word1 was said"]
+    assert life.consolidate_history(HERE, model=model) == 1 and life.texts()[-1] == "one more thing"
 
 
 def test_f21_a_level_set_meanwhile_counts(life: Life, stage: Stage) -> None:
     life.stage.say("I have a secret", who="Bob", message_id="b", minutes=3)
     life.stage.say("I have none", who="Ann", message_id="a", minutes=2)
-    once = iter([True])
-
-    def answer(prompt: str) -> str:
-        if next(once, False):
-            privacy.set_privacy(BOB, "full", db=stage.db, settings=Settings(), scope=stage.scope())
-        return json.dumps({"key_facts": ["; ".join(said_in(prompt))]})
-
-    assert life.consolidate_history(HERE, model=Model(answer)) == 1
+    given = {"db": stage.db, "settings": Settings(), "scope": stage.scope()}
+    assert life.consolidate_history(HERE, model=meanwhile(lambda: privacy.set_privacy(BOB, "full", **given))) == 1
     assert life.texts() == ["I have none"] and life.rows()[0].participant_key == ANN
 
 
@@ -275,14 +275,6 @@ def test_l17_two_at_once_store_one_time(life: Life) -> None:
     assert sorted(done) == [0, 2] and len(life.rows()) == 2
 
 
-def test_l4_two_runs_never_overwrite_each_other(life: Life) -> None:
-    talk(life, 1)
-    life.consolidate_history(HERE, model=facts("a", "b", "c"))
-    talk(life, 1, start=1)
-    life.consolidate_history(HERE, model=facts("d", "e", "f"))
-    assert life.texts() == ["a", "b", "c", "d", "e", "f"] and len({row.id for row in life.rows()}) == 6
-
-
 # Without a model
 
 
@@ -303,7 +295,7 @@ def test_l18_without_a_model_sentences_are_kept_as_said(life: Life) -> None:
 
 def test_l13_an_interval_runs_once_when_it_is_over(life: Life, still: Any) -> None:
     talk(life, 3)
-    scheduler = Scheduler(life.db, personas=[life.persona], settings=Settings(), model=facts("a"))
+    scheduler = scheduler_of(life, facts("a"))
     runs = []
     for second in (0, 1799, 1800, 1801):
         still.now = NOW + timedelta(seconds=second)
@@ -313,29 +305,22 @@ def test_l13_an_interval_runs_once_when_it_is_over(life: Life, still: Any) -> No
 
 def test_l13_every_thirtieth_message_runs_a_cycle(life: Life, still: Any) -> None:
     told: list[str] = []
-    scheduler = Scheduler(
-        life.db,
-        personas=[life.persona],
-        settings=Settings(),
-        model=Model(lambda prompt: json.dumps({"key_facts": [f"{len(said_in(prompt))} lines"]})),
-        on_done=lambda persona, done: told.append(f"{persona} {done.stored}"),
-    )
+    model = Model(lambda prompt: json.dumps({"key_facts": [f"{len(said_in(prompt))} lines"]}))
+    scheduler = scheduler_of(life, model, on_done=lambda persona, done: told.append(f"{persona} {done.stored}"))
     runs = []
     for n in range(60):
         talk(life, 1, start=n)
         runs += [n + 1 for _ in scheduler.tick()]
     assert runs == [30, 60] and [run.window_size for run in life.runs()] == [30, 30]
     assert told == [f"{life.persona} 1", f"{life.persona} 0"]
-    off = Scheduler(life.db, personas=[life.persona], settings={"CONSOLIDATE_EVERY_N_MESSAGES": 0}, model=facts())
+    off = scheduler_of(life, facts(), every=0)
     talk(life, 30, start=60)
     assert off.tick() == []
 
 
 def test_l13_a_window_that_fails_waits_for_more(life: Life) -> None:
     model = Model("sorry")
-    scheduler = Scheduler(
-        life.db, personas=[life.persona], settings=Settings(consolidate_every_n_messages=5), model=model
-    )
+    scheduler = scheduler_of(life, model, every=5)
     runs = []
     for n in range(12):
         talk(life, 1, start=n)
@@ -349,13 +334,7 @@ def test_l13_a_window_that_fails_waits_for_more(life: Life) -> None:
 def test_l13_a_scheduler_runs_in_a_thread_and_stops(life: Life) -> None:
     talk(life, 5)
     done = threading.Event()
-    scheduler = Scheduler(
-        life.db,
-        personas=[life.persona],
-        settings=Settings(consolidate_every_n_messages=5),
-        model=facts("a"),
-        on_done=lambda *_: done.set(),
-    )
+    scheduler = scheduler_of(life, facts("a"), every=5, on_done=lambda *_: done.set())
     with scheduler:
         assert done.wait(10)
     assert life.texts() == ["a"] and scheduler._thread is None
@@ -456,12 +435,8 @@ def test_f47_what_is_deleted_meanwhile_is_not_extracted_anew(life: Life) -> None
     """Its messages are consolidated already, so no mark tells that they changed."""
     row = life.stage.say("I live in Rome", message_id="m0", minutes=60)
     life.consolidate_history(HERE, model=facts())
-
-    def answer(prompt: str) -> str:
-        delete_chat_message(row, db=life.db, settings=Settings(), scope=life.stage.scope(HERE))
-        return json.dumps({"key_facts": said_in(prompt)})
-
-    done = life.deep_consolidation(model=Model(answer))
+    given = {"db": life.db, "settings": Settings(), "scope": life.stage.scope(HERE)}
+    done = life.deep_consolidation(model=meanwhile(lambda: delete_chat_message(row, **given)))
     assert (done.stored, done.reason, life.texts()) == (0, "changed", [])
 
 
@@ -469,17 +444,12 @@ def test_f47_what_is_deleted_meanwhile_is_not_extracted_anew(life: Life) -> None
 def test_p69_what_is_edited_meanwhile_is_not_extracted_as_it_was(life: Life, deep: bool) -> None:
     """No item stands on the message yet that would follow it."""
     row = life.stage.say("I live in Rome", message_id="m0", minutes=60)
-    once = iter([True])
-
-    def answer(prompt: str) -> str:
-        if next(once, False):
-            edit_chat_message(row, "I live in Oslo", db=life.db, settings=Settings(), scope=life.stage.scope(HERE))
-        return json.dumps({"key_facts": said_in(prompt)})
-
+    given = {"db": life.db, "settings": Settings(), "scope": life.stage.scope(HERE)}
+    model = meanwhile(lambda: edit_chat_message(row, "I live in Oslo", **given))
     if deep:
-        assert life.deep_consolidation(model=Model(answer)).reason == "changed"
+        assert life.deep_consolidation(model=model).reason == "changed"
     else:
-        assert life.consolidate_history(HERE, model=Model(answer)) == 1
+        assert life.consolidate_history(HERE, model=model) == 1
     assert life.texts() == ([] if deep else ["I live in Oslo"])
 
 

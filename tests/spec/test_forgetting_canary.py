@@ -62,7 +62,6 @@ class Planting:
     """Plants words that say where they were planted."""
 
     def __init__(self, stage: Stage) -> None:
-        assert stage.db is not None
         self.stage, self.db, self.persona = stage, stage.db, stage.persona
         self.given = {"db": stage.db, "settings": SETTINGS, "scope": stage.scope()}
 

@@ -39,7 +39,6 @@ def kept(stage: Stage, word: str = "zqobey") -> set[str]:
     for entry in REGISTRY:
         if entry.texts and entry.scoped == "persona":
             table = metadata.tables[entry.table]
-            assert stage.db is not None
             asked = select(*(table.c[name] for name in entry.texts)).where(table.c.persona_id == stage.persona)
             if any(word in repr(tuple(row)) for row in stage.db.read(asked, source=entry.table)):
                 found.add(entry.table)

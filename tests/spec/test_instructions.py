@@ -82,14 +82,11 @@ def test_c12_a_wish_that_is_taken_back_ends(stage: Stage, wish: str, ending: str
     assert [each["text"] for each in archived if each["archived"]] == [wish]
 
 
-def test_c12_another_name_is_not_taken_back(stage: Stage) -> None:
+def test_c12_another_name_is_not_taken_back_nor_by_an_older_message_stored_late(stage: Stage) -> None:
     stage.say("Call me Kim", minutes=90)
     stage.say("Don't call me Jo anymore", minutes=70)
     assert "Call me Kim" in shown(stage)
-
-
-def test_an_older_message_stored_late_changes_nothing(stage: Stage) -> None:
-    """A host that backfills its log must not bring back what has been taken back since."""
+    # a host that backfills its log must not bring back what has been taken back since
     stage.say("Call me Jo", minutes=10)
     stage.say("Call me Jonathan", minutes=500)
     assert shown(stage) == ["Call me Jo"]
@@ -171,7 +168,11 @@ def test_c12_each_switch_neither_stores_nor_shows_wishes(stage: Stage, switch: s
     assert "saved_memories" not in context and "standing_wishes" not in context
 
 
-def test_instructions_are_listed_added_deleted_and_restored(stage: Stage) -> None:
+def test_instructions_are_refused_listed_added_deleted_and_restored(stage: Stage) -> None:
+    assert conversations.add_saved_memory(" \n ", kind="instruction", **call(stage)).reason == "empty"
+    assert conversations.add_saved_memory("x" * 301, kind="instruction", **call(stage)).reason == "too_long"
+    with pytest.raises(MessageError):
+        conversations.add_saved_memory("x", kind="wish", **call(stage))
     made = conversations.add_saved_memory("  Call me\nJo ", kind="instruction", **call(stage))
     assert made.stored
     again = conversations.add_saved_memory("call me jo", kind="instruction", **call(stage))
@@ -197,13 +198,6 @@ def test_a_wish_out_of_sight_is_as_one_that_never_was(stage: Stage) -> None:
     assert listed(stage, DIRECT) == ["Call me Jo"]
 
 
-def test_bad_instructions_are_refused_with_a_reason(stage: Stage) -> None:
-    assert conversations.add_saved_memory(" \n ", kind="instruction", **call(stage)).reason == "empty"
-    assert conversations.add_saved_memory("x" * 301, kind="instruction", **call(stage)).reason == "too_long"
-    with pytest.raises(MessageError):
-        conversations.add_saved_memory("x", kind="wish", **call(stage))  # type: ignore[arg-type]
-
-
 def test_g16_a_wish_and_its_message_are_stored_together_or_not_at_all(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,14 +213,7 @@ def test_g16_a_wish_and_its_message_are_stored_together_or_not_at_all(
     assert listed(stage) == []
 
 
-def test_a_wish_is_no_hit_twice(stage: Stage) -> None:
-    """It is found like any memory, and the message it was said in is the same text."""
-    stage.say("I am vegetarian", minutes=90)
-    found = [hit["snippet"] for hit in stage.context("vegetarian recipes?", CONTEXT_VERBOSITY=5)["memories"]]
-    assert found.count("I am vegetarian") <= 1
-
-
-def test_a_wish_that_was_saved_as_well_is_shown_once(stage: Stage) -> None:
+def test_a_wish_that_was_saved_as_well_is_shown_once_and_no_hit_twice(stage: Stage) -> None:
     """The message is read by itself, and the model's tool saves the same words a moment later."""
     stage.say("I am vegan", minutes=20)
     conversations.add_saved_memory("I am  vegan", **call(stage))
@@ -236,3 +223,5 @@ def test_a_wish_that_was_saved_as_well_is_shown_once(stage: Stage) -> None:
     assert prompt["context"]["saved_memories"] == ["I live in Rome"]
     left_out = [entry["reason"] for entry in report["left_out"] if entry["section"] == "saved_memories"]
     assert left_out == ["duplicate"]
+    found = [hit["snippet"] for hit in stage.context("vegan recipes?", CONTEXT_VERBOSITY=5)["memories"]]
+    assert found.count("I am vegan") <= 1

@@ -55,7 +55,6 @@ def stored(stage: Stage, table: str, where: str | None = None) -> list[int]:
     chosen = select(t.c.local_only).where(t.c.persona_id == stage.persona).order_by(t.c.id)
     if where is not None:
         chosen = chosen.where(t.c.conversation_key == where)
-    assert stage.db is not None
     return [int(row[0]) for row in stage.db.read(chosen, source=table)]
 
 

@@ -14,13 +14,13 @@ pytest.importorskip("uvicorn", reason="needs the extra `admin`")
 
 from mcp import Client, MCPError
 
-from core import ai_diary, conversations, lifelong, short_term
+from core import ai_diary, conversations, lifelong, privacy, short_term
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
-from core.conversations import add_saved_memory
 from core.database.engine import Database
 from core.prompt.message_lines import TITLES
 from core.scope import Scope
+from core.web.mcp import tools
 from tests.spec.hostile import HOSTILE
 from tests.spec.mcp_world import ANN, BOB, ERAS, LINKS, Transport, World, refused, serving, told
 from tests.store.world import own_scope
@@ -43,13 +43,7 @@ async def call(client: Client, tool: str, **arguments: Any) -> Any:
 
 RIGHT: dict[str, dict[str, Any]] = {
     "memory_context": {"message": "What is my cat called?", "max_chars": 4000},
-    "memory_search": {
-        "query": "cat",
-        "limit": 5,
-        "since": "2020-01-01",
-        "until": "2090-01-01",
-        "tags": [],
-    },
+    "memory_search": {"query": "cat", "limit": 5, "since": "2020-01-01", "until": "2090-01-01", "tags": []},
     "memory_save": {"text": "Ann likes green tea", "tags": ["tea"], "subject": "Ann"},
     "memory_list": {"kind": "saved", "limit": 50, "cursor": ""},
     "memory_update": {"id": "1", "text": "Ann likes black tea"},  # the tests give the id of something that is there
@@ -99,8 +93,7 @@ def test_r6_the_official_client_lists_calls_and_reads(world: World, transport: T
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("transport", "era"), LINKS[3:])
-def test_r8_every_tool_with_right_wrong_and_missing_arguments(world: World, transport: Transport, era: str) -> None:
+def test_r8_every_tool_with_right_wrong_and_missing_arguments(world: World) -> None:
     """Right: a structured answer that fits its schema. Wrong or missing: an error result that names the field."""
 
     async def scenario(client: Client) -> None:
@@ -122,7 +115,7 @@ def test_r8_every_tool_with_right_wrong_and_missing_arguments(world: World, tran
         with pytest.raises(MCPError, match="no tool of this name"):
             await call(client, "forget", person="web/bob")
 
-    world.run(scenario, transport, era)
+    world.run(scenario)
 
 
 def test_r8_each_tool_says_what_it_takes_gives_and_does(world: World) -> None:
@@ -254,16 +247,13 @@ def test_r7_no_field_reads_or_changes_what_is_another_persons(world: World, tran
     assert SECRET in str(told_bob)
 
 
-def add_one_of_each(world: World) -> None:
-    lifelong.add_facts_with_meta(["zqword is a memory"], **world.speaker().asking)
-    ai_diary.add_diary_entry("zqword is a day", "zqword was fun", **world.speaker().asking)
-    save_chat_message(ANN, "zqword is a line", "Ann", message_id="z1", **world.speaker().asking)
-
-
 @pytest.mark.slow
 def test_r38_tools_act_on_everything_a_search_shows(world: World) -> None:
     """What `turn_save` stored could be found and not be forgotten."""
-    add_one_of_each(world)
+    asking = world.speaker().asking
+    lifelong.add_facts_with_meta(["zqword is a memory"], **asking)
+    ai_diary.add_diary_entry("zqword is a day", "zqword was fun", **asking)
+    save_chat_message(ANN, "zqword is a line", "Ann", message_id="z1", **asking)
 
     async def scenario(client: Client) -> None:
         await call(client, "turn_save", user_text="zqword said I", assistant_text="zqword said you", message_id="t")
@@ -287,7 +277,7 @@ def test_r38_tools_act_on_everything_a_search_shows(world: World) -> None:
     assert ai_diary.unarchive_entries(db=world.db, scope=Scope(world.persona)) == 1
 
 
-def test_r38_numbers_and_lists_sent_as_text_are_taken(world: World) -> None:
+def test_r38_r41_numbers_and_lists_sent_as_text_are_taken_and_tags_are_saved(world: World) -> None:
     lifelong.add_facts_with_meta([{"text": "Tags of its own", "tags": ["zqtag"]}], **world.speaker().asking)
 
     async def scenario(client: Client) -> None:
@@ -302,6 +292,10 @@ def test_r38_numbers_and_lists_sent_as_text_are_taken(world: World) -> None:
         turn["message_id"] = "7"
         assert not told(await call(client, "turn_save", **turn))["user"]["stored"]
         assert told(await call(client, "memory_delete", id=str(saved)))["done"]
+        saved = told(await call(client, "memory_save", text="She sleeps all day.", tags=["pets"], subject="Tofu"))
+        for tag in ("pets", "tofu"):
+            (hit,) = told(await call(client, "memory_search", tags=[tag]))["hits"]
+            assert hit["id"] == saved["id"] and {"pets", "tofu"} <= set(hit["tags"])
 
     world.run(scenario)
 
@@ -328,20 +322,10 @@ def test_r38_a_list_comes_in_pages_and_each_text_once(world: World) -> None:
     world.run(scenario)
 
 
-def test_r41_a_memory_is_saved_with_tags_and_what_it_is_about(world: World) -> None:
-    async def scenario(client: Client) -> None:
-        saved = told(await call(client, "memory_save", text="She sleeps all day.", tags=["pets"], subject="Tofu"))
-        for tag in ("pets", "tofu"):
-            (hit,) = told(await call(client, "memory_search", tags=[tag]))["hits"]
-            assert hit["id"] == saved["id"] and {"pets", "tofu"} <= set(hit["tags"])
-
-    world.run(scenario)
-
-
 def test_r41_the_id_of_an_instruction_stays_when_it_is_edited(world: World) -> None:
     """The next change by the id that the agent knows said that there is no such memory."""
     asking = world.speaker().asking
-    (row,) = (add_saved_memory("Call me Jo.", kind="instruction", **asking).id,)
+    row = conversations.add_saved_memory("Call me Jo.", kind="instruction", **asking).id
 
     async def scenario(client: Client) -> None:
         for text in ("Call me Joe.", "Call me Josephine.", "Always answer in German."):
@@ -354,8 +338,6 @@ def test_r41_the_id_of_an_instruction_stays_when_it_is_edited(world: World) -> N
 
 
 def test_r10_a_refusal_is_an_answer_with_the_reason(world: World) -> None:
-    from core.privacy import set_privacy
-
     async def scenario(client: Client) -> list[Any]:
         first = told(await call(client, "memory_save", text="Ann likes tea"))
         second = told(await call(client, "memory_save", text="Ann likes tea"))
@@ -369,7 +351,7 @@ def test_r10_a_refusal_is_an_answer_with_the_reason(world: World) -> None:
         return [same["done"], same["reason"]]
 
     assert world.run(scenario) == [False, "unchanged"]
-    set_privacy(BOB, "full", db=world.db, scope=Scope(world.persona))
+    privacy.set_privacy(BOB, "full", db=world.db, scope=Scope(world.persona))
 
     async def private(client: Client) -> None:
         assert told(await call(client, "memory_save", text="Bob likes tea"))["reason"] == "privacy"
@@ -404,8 +386,6 @@ def test_r10_what_is_recalled_is_data(world: World) -> None:
 
 
 def test_a_slow_call_holds_up_no_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.web.mcp import tools
-
     listed = threading.Event()
     monkeypatch.setattr(tools, "search_memories", lambda **_: [] if listed.wait(120) else pytest.fail("it waited"))
 
@@ -438,8 +418,6 @@ def test_the_block_never_is_longer_than_asked(world: World) -> None:
 
 
 def test_what_is_no_error_of_ours_says_its_class_alone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.web.mcp import tools
-
     def fail(*_: Any, **__: Any) -> Any:
         raise KeyError(f"{SECRET} of somebody")
 

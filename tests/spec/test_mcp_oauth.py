@@ -47,6 +47,8 @@ SECRET = "0123456789abcdef-oauth"
 BACK = "http://127.0.0.1:9/callback"
 PERSON = "web/ann"
 NAMED = {"redirect_uris": [BACK], "client_name": "Claude <b>"}
+VERIFIER = "a" * 43
+CHALLENGE = urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).decode().rstrip("=")
 
 
 @dataclass
@@ -102,8 +104,7 @@ class Site:
 
     def call(self, tool: str, **arguments: Any) -> Any:
         async def connected() -> Any:
-            asked = {"redirect_uris": [BACK], "client_name": "Claude <b>", "token_endpoint_auth_method": self.method}
-            metadata = OAuthClientMetadata.model_validate(asked)
+            metadata = OAuthClientMetadata.model_validate({**NAMED, "token_endpoint_auth_method": self.method})
             auth = OAuthClientProvider(f"{self.url}/mcp", metadata, self.storage, self.browse, self.answer)
             async with (
                 httpx2.AsyncClient(auth=auth, timeout=60) as http,
@@ -115,6 +116,29 @@ class Site:
 
     def post(self, path: str, **data: str) -> Any:
         return httpx2.post(f"{self.url}{path}", data=data)
+
+    def register(self, **more: Any) -> dict[str, str]:
+        """Return what a new program shows of itself."""
+        answer = httpx2.post(f"{self.url}/register", json={**NAMED, **more}).json()
+        return {name: answer[name] for name in ("client_id", "client_secret")}
+
+    def authorize(self, client: dict[str, str], **more: str) -> Any:
+        query = {"redirect_uri": BACK, "response_type": "code", "state": "s", "code_challenge": CHALLENGE}
+        return httpx2.get(f"{self.url}/authorize", params={**query, "client_id": client["client_id"], **more})
+
+    def consent(self, client: dict[str, str], **more: str) -> str:
+        """Return the code that the program gets."""
+        asyncio.run(self.browse(self.authorize(client, **more).headers["location"]))
+        return asyncio.run(self.answer()).code
+
+    def exchange(self, client: dict[str, str], code: str, verifier: str = VERIFIER) -> Any:
+        form = {"code": code, "redirect_uri": BACK, "grant_type": "authorization_code", "code_verifier": verifier}
+        return self.post("/token", **form, **client)
+
+    def renew(self, refresh_token: str) -> Any:
+        client = self.storage.client
+        own = {"client_id": client.client_id, "client_secret": client.client_secret}
+        return self.post("/token", grant_type="refresh_token", refresh_token=refresh_token, **own)
 
 
 def _refresh(answer: Any, root: str) -> str:
@@ -149,38 +173,29 @@ def test_d9_a_program_renews_its_token_once_with_each_refresh_token(site: Site) 
     assert isinstance(clock, Clock)
     clock.forward(hours=2)
     assert tokens.find_token(first.access_token, db=site.db) is None
-    client = site.storage.client
-    own = {"client_id": client.client_id, "client_secret": client.client_secret, "grant_type": "refresh_token"}
-    renewed = site.post("/token", refresh_token=first.refresh_token, **own)
+    renewed = site.renew(first.refresh_token)
     assert renewed.status_code == 200, renewed.text
     found = tokens.find_token(renewed.json()["access_token"], db=site.db)
     assert found is not None and found.participant == PERSON
-    again = site.post("/token", refresh_token=first.refresh_token, **own)
+    again = site.renew(first.refresh_token)
     assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
     clock.forward(days=91)
-    late = site.post("/token", refresh_token=renewed.json()["refresh_token"], **own)
+    late = site.renew(renewed.json()["refresh_token"])
     assert (late.status_code, late.json()["error"]) == (400, "invalid_grant")
 
 
-def test_d9_a_revoked_program_is_refused_and_cannot_renew(site: Site) -> None:
+def test_d9_an_access_token_renews_nothing_and_a_revoked_program_cannot_renew(site: Site) -> None:
     site.call("memory_list")
-    held, client = site.storage.tokens, site.storage.client
-    own = {"client_id": client.client_id, "client_secret": client.client_secret}
+    held = site.storage.tokens
+    renewed = site.renew(held.access_token)
+    assert (renewed.status_code, renewed.json()["error"]) == (400, "invalid_grant")
+    assert tokens.find_token(held.access_token, db=site.db) is not None
     (token,) = tokens.list_tokens(db=site.db, scope=Scope(site.persona))
     assert tokens.revoke_token(token["id"], db=site.db, scope=Scope(site.persona))
     asked = httpx2.post(f"{site.url}/mcp", headers={"Authorization": f"Bearer {held.access_token}"}, json={})
     assert asked.status_code == 401
     assert f"{site.url}/.well-known/oauth-protected-resource/mcp" in asked.headers["www-authenticate"]
-    assert site.post("/token", grant_type="refresh_token", refresh_token=held.refresh_token, **own).status_code == 400
-
-
-def test_d9_an_access_token_renews_nothing(site: Site) -> None:
-    site.call("memory_list")
-    held, client = site.storage.tokens, site.storage.client
-    own = {"client_id": client.client_id, "client_secret": client.client_secret}
-    renewed = site.post("/token", grant_type="refresh_token", refresh_token=held.access_token, **own)
-    assert (renewed.status_code, renewed.json()["error"]) == (400, "invalid_grant")
-    assert tokens.find_token(held.access_token, db=site.db) is not None
+    assert site.renew(held.refresh_token).status_code == 400
 
 
 def test_d9_without_consent_there_is_no_token(site: Site) -> None:
@@ -192,21 +207,10 @@ def test_d9_without_consent_there_is_no_token(site: Site) -> None:
 
 
 def test_d9_a_code_is_used_once_and_by_its_own_program(site: Site) -> None:
-    own = httpx2.post(f"{site.url}/register", json=NAMED).json()
-    other = httpx2.post(f"{site.url}/register", json={"redirect_uris": [BACK], "client_name": "Other"}).json()
-    verifier = "a" * 43
-    challenge = urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
-    query = {"client_id": own["client_id"], "redirect_uri": BACK, "response_type": "code", "state": "s"}
-    asked = httpx2.get(f"{site.url}/authorize", params={**query, "code_challenge": challenge})
-    asyncio.run(site.browse(asked.headers["location"]))
-    form = {"code": asyncio.run(site.answer()).code, "redirect_uri": BACK, "grant_type": "authorization_code"}
-
-    def exchange(client: dict[str, Any], verifier: str) -> int:
-        named = {"client_id": client["client_id"], "client_secret": client["client_secret"]}
-        return int(site.post("/token", code_verifier=verifier, **form, **named).status_code)
-
-    assert [exchange(other, verifier), exchange(own, "b" * 43)] == [400, 400]
-    assert [exchange(own, verifier), exchange(own, verifier)] == [200, 400]
+    own, other = site.register(), site.register(client_name="Other")
+    code = site.consent(own)
+    tries = [(other, VERIFIER), (own, "b" * 43), (own, VERIFIER), (own, VERIFIER)]
+    assert [site.exchange(client, code, given).status_code for client, given in tries] == [400, 400, 200, 400]
 
 
 def test_d9_of_two_renewals_at_once_one_wins(site: Site) -> None:
@@ -232,14 +236,9 @@ def test_d9_no_browser_is_sent_to_a_script_or_in_the_clear(site: Site, address: 
 
 
 def test_d9_what_was_not_signed_here_is_refused(site: Site) -> None:
-    client = httpx2.post(f"{site.url}/register", json={"redirect_uris": [BACK]}).json()
-    query = {
-        "client_id": client["client_id"], "redirect_uri": BACK, "response_type": "code", "code_challenge": "a" * 43,
-        "state": "s",
-    }  # fmt: skip
-    changed = httpx2.get(f"{site.url}/authorize", params={**query, "client_id": "x" + client["client_id"]})
-    assert changed.status_code == 400
-    foreign = httpx2.get(f"{site.url}/authorize", params={**query, "resource": "https://example.org/mcp"})
+    client = site.register()
+    assert site.authorize({"client_id": "x" + client["client_id"]}).status_code == 400
+    foreign = site.authorize(client, resource="https://example.org/mcp")
     assert "error=invalid_target" in foreign.headers["location"]
     operator = {"Authorization": f"Bearer {SECRET}"}
     page = httpx2.get(f"{site.url}/admin/page/programs", params={"ask": "e30.00"}, headers=operator)
@@ -249,38 +248,24 @@ def test_d9_what_was_not_signed_here_is_refused(site: Site) -> None:
 
 def test_d9_a_program_may_ask_for_the_scope_it_registered(site: Site) -> None:
     """Programs name one of their own, also where they renew; every token may do the same."""
-    client = httpx2.post(f"{site.url}/register", json={**NAMED, "scope": "claudeai"}).json()
-    challenge = urlsafe_b64encode(hashlib.sha256(b"a" * 43).digest()).decode().rstrip("=")
-    query = {"client_id": client["client_id"], "redirect_uri": BACK, "response_type": "code", "scope": "claudeai"}
-    asked = httpx2.get(f"{site.url}/authorize", params={**query, "code_challenge": challenge})
-    asyncio.run(site.browse(asked.headers["location"]))
-    own = {"client_id": client["client_id"], "client_secret": client["client_secret"]}
-    code = asyncio.run(site.answer()).code
-    form = {"grant_type": "authorization_code", "code": code, "redirect_uri": BACK, "code_verifier": "a" * 43}
-    first = site.post("/token", **form, **own)
+    client = site.register(scope="claudeai")
+    first = site.exchange(client, site.consent(client, scope="claudeai"))
     assert first.status_code == 200, first.text
     again = {"grant_type": "refresh_token", "refresh_token": first.json()["refresh_token"], "scope": "claudeai"}
-    assert site.post("/token", **again, **own).status_code == 200
+    assert site.post("/token", **again, **client).status_code == 200
 
 
 def test_d9_a_request_that_a_log_in_cannot_repeat_is_refused_at_once(site: Site) -> None:
     """Cut off in the address of the log-in it would read as too old."""
-    client = httpx2.post(f"{site.url}/register", json=NAMED).json()
-    query = {
-        "client_id": client["client_id"],
-        "redirect_uri": BACK,
-        "response_type": "code",
-        "code_challenge": "a" * 43,
-    }
-    most = next(n for n in range(4_000, 0, -100) if "error" not in _ask(site, query, n))
-    asyncio.run(site.browse(_ask(site, query, most)))
-    assert "code=" in site.landed
-    assert "error=invalid_request" in _ask(site, query, most + 100)
+    client = site.register()
 
+    def fits(size: int) -> bool:
+        return "error" not in site.authorize(client, state="s" * size).headers["location"]
 
-def _ask(site: Site, query: dict[str, str], state_chars: int) -> str:
-    answer = httpx2.get(f"{site.url}/authorize", params={**query, "state": "s" * state_chars})
-    return str(answer.headers["location"])
+    most = next(size for size in range(4_000, 0, -100) if fits(size))
+    assert site.consent(client, state="s" * most)
+    refused = site.authorize(client, state="s" * (most + 100))
+    assert "error=invalid_request" in refused.headers["location"]
 
 
 def test_d9_a_used_code_does_not_come_back_while_another_is_made(db: Database) -> None:
@@ -298,7 +283,7 @@ def test_d9_a_used_code_does_not_come_back_while_another_is_made(db: Database) -
 
 def test_d9_what_programs_get_does_not_help_to_guess_the_token(site: Site) -> None:
     """Anybody may register: a signature by one round over ADMIN_TOKEN could be compared with guesses at full speed."""
-    client = httpx2.post(f"{site.url}/register", json={"redirect_uris": [BACK]}).json()
+    client = site.register()
     body, _, signature = client["client_id"].partition(".")
     guess = hmac.new(hashlib.sha256(SECRET.encode()).digest(), f"client {body}".encode(), hashlib.sha256)
     assert signature != guess.hexdigest()

@@ -47,14 +47,10 @@ class Mirror:
     def summary(self, title: str, text: str, minutes: int = 0) -> int:
         db: Database = self.known["db"]
         at = datetime(2026, 3, 10, 14, 5, tzinfo=UTC) + timedelta(minutes=minutes)
-        made = table_summaries.insert_summary(db, self.scope, title=title, summary=text, at=at, most=30)
-        assert made.id is not None
-        return made.id
+        return table_summaries.insert_summary(db, self.scope, title=title, summary=text, at=at, most=30).id
 
     def save(self, text: str) -> int:
-        made = add_saved_memory(text, **self.known)
-        assert made.id is not None
-        return made.id
+        return add_saved_memory(text, **self.known).id
 
     def write(self, **more: Any) -> Any:
         return export_markdown(self.folder, **{**self.known, **more})
@@ -81,11 +77,6 @@ class Mirror:
 @pytest.fixture
 def mirror(db: Database, tmp_path: Path) -> Mirror:
     return Mirror(db, tmp_path / "a" / "b" / "memory")
-
-
-def test_c30_missing_folders_are_made_and_an_empty_list_is_an_empty_file(mirror: Mirror) -> None:
-    mirror.write()
-    assert mirror.text(RECENT) == mirror.text(SAVED) == ""
 
 
 def test_c30_sections_and_bullets_oldest_first(mirror: Mirror) -> None:
@@ -168,7 +159,7 @@ def test_c34_an_import_adds_what_is_new_and_changes_nothing(mirror: Mirror, end:
     assert mirror.take().added == 0
 
 
-def test_c33_missing_files_change_nothing(mirror: Mirror) -> None:
+def test_c33_c35_missing_files_change_nothing_and_other_bytes_are_refused(mirror: Mirror) -> None:
     mirror.save("I like tea")
     assert mirror.take().added == 0 and not mirror.folder.exists()
     mirror.write()
@@ -176,10 +167,15 @@ def test_c33_missing_files_change_nothing(mirror: Mirror) -> None:
     assert mirror.take().added == 0 and mirror.saved == ["I like tea"]
     mirror.write()
     assert mirror.text(SAVED) == "- I like tea\n"
+    (mirror.folder / SAVED).write_bytes(b"\xff")
+    with pytest.raises(TransferError, match=r"Saved Memories\.md.*byte 0"):
+        mirror.take()
+    assert (mirror.folder / SAVED).read_bytes() == b"\xff" and mirror.saved == ["I like tea"]
 
 
-def test_c33_what_cannot_be_taken_is_told(mirror: Mirror) -> None:
+def test_c30_c33_missing_folders_are_made_and_what_cannot_be_taken_is_told(mirror: Mirror) -> None:
     mirror.write()
+    assert mirror.text(RECENT) == mirror.text(SAVED) == ""
     mirror.put(SAVED, "- short\n- " + "x" * 4001 + "\n- last\n")
     done = mirror.take()
     assert mirror.saved == ["short", "last"] and len(done.left_out) == 1 and "too_long" in done.left_out[0]
@@ -195,15 +191,6 @@ def test_c34_exports_at_the_same_time_leave_a_whole_file(mirror: Mirror) -> None
         thread.join()
     assert mirror.text(SAVED).count("- I like tea") == 20
     assert sorted(path.name for path in mirror.folder.iterdir()) == [".memory.json", ".memory.json.lock", RECENT, SAVED]
-
-
-def test_c35_a_file_of_other_bytes_is_refused(mirror: Mirror) -> None:
-    mirror.save("I like tea")
-    mirror.write()
-    (mirror.folder / SAVED).write_bytes(b"\xff")
-    with pytest.raises(TransferError, match=r"Saved Memories\.md.*byte 0"):
-        mirror.take()
-    assert (mirror.folder / SAVED).read_bytes() == b"\xff" and mirror.saved == ["I like tea"]
 
 
 def test_c19_a_file_whose_switch_is_off_is_left_alone(mirror: Mirror) -> None:
@@ -240,11 +227,10 @@ def shown(kept: Mirror, **more: Any) -> dict[str, Any]:
     return context
 
 
-def test_c30_what_changes_is_written_by_itself(kept: Mirror) -> None:
+def test_c30_what_changes_is_written_by_itself_also_by_a_worker(kept: Mirror) -> None:
     tea = add_saved_memory("I like tea", **kept.known)
     assert kept.text(SAVED) == "- I like tea\n"
     dogs = add_saved_memory("I have two dogs", **kept.known)
-    assert tea.id is not None and dogs.id is not None
     delete_saved_memory(tea.id, **kept.known)
     assert kept.text(SAVED) == "- I have two dogs\n"
     lifelong.edit_item(dogs.id, "I have three dogs", operator=True, **kept.known)
@@ -254,24 +240,21 @@ def test_c30_what_changes_is_written_by_itself(kept: Mirror) -> None:
     said = [{"text": "We fly to Rome on Friday.", "role": "user"}]
     assert add_recent_conversation(said, wait=True, **kept.known).stored
     assert "We fly to Rome on Friday." in kept.text(RECENT)
-
-
-def test_c30_a_workers_summary_is_written_when_it_is_stored(kept: Mirror) -> None:
-    where = kept.scope.conversation
-    assert where is not None
-    save_chat_message(where, "We fly to Rome on Friday.", "Ann", "ann", NOW, **kept.known)
+    save_chat_message(HERE, "The ship goes to Oslo.", "Ann", "ann", NOW, **kept.known)
     assert close_conversation(**kept.known).stored
     jobs.run_pending(**{**kept.known, "scope": Scope(kept.scope.persona)})
-    assert "Rome" in kept.text(RECENT)
+    assert "Oslo" in kept.text(RECENT)
 
 
-def test_c34_nothing_is_read_by_itself(kept: Mirror) -> None:
+def test_c34_nothing_is_read_by_itself_and_what_is_forgotten_leaves_the_files(kept: Mirror) -> None:
     """A prompt holds what is stored; files are read by the command alone."""
     add_saved_memory("I like tea", **kept.known)
     kept.put(SAVED, "- I like tea\n- Call me Jo\n")
     assert shown(kept)["saved_memories"] == ["I like tea"]
     assert import_markdown(**kept.known).added == 1
     assert sorted(shown(kept)["saved_memories"]) == ["Call me Jo", "I like tea"]
+    forget(participant=kept.scope.participant, **kept.known)
+    assert kept.text(SAVED) == "" and "saved_memories" not in shown(kept)
 
 
 def test_c30_the_default_folder_is_written_by_the_command_alone(
@@ -297,10 +280,3 @@ def test_c33_what_cannot_be_written_costs_no_memory(kept: Mirror, caplog: pytest
         assert add_saved_memory("I have a dog", **kept.known).stored
     assert kept.text(SAVED) == "- somebody else's list\n"
     assert "memory_files_not_written" in caplog.text and "dog" not in caplog.text
-
-
-def test_c34_what_is_forgotten_leaves_the_files(kept: Mirror) -> None:
-    add_saved_memory("I like tea", **kept.known)
-    forget(participant=kept.scope.participant, **kept.known)
-    assert kept.text(SAVED) == ""
-    assert "saved_memories" not in shown(kept)

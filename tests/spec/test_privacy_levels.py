@@ -57,12 +57,10 @@ class Cell:
     def count(self, table: str) -> int:
         t = TABLES[table]
         chosen = select(func.count()).select_from(t).where(t.c.persona_id == self.stage.persona)
-        assert self.stage.db is not None
         return int(self.stage.db.read(chosen, source=table)[0][0])
 
     def texts(self, table: str) -> str:
         t = TABLES[table]
-        assert self.stage.db is not None
         return repr(self.stage.db.read(select(t).where(t.c.persona_id == self.stage.persona), source=table))
 
     def run(self, kind: str, **more: Any) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from core import synth_tagging
+from core import search, synth_tagging
+from core.errors import PromptTooLargeError
+from core.prompt import pipeline
 from core.prompt_engine import build_json_prompt, set_hook
 from core.scope import Scope
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, failed, message, said, same, snippets
@@ -51,24 +53,17 @@ def _raise(*_: Any, **__: Any) -> Any:
     raise RuntimeError("canary-text")
 
 
-HOOK_SOURCES = {"context": {"weather"}}
-
-
-def _hooks() -> None:
-    set_hook("context", lambda: {"weather": "rain"})
-    set_hook("actions", lambda: {"wave": {"brief": "Wave."}})
-
-
-@pytest.mark.parametrize("name", [*HOOK_SOURCES, "actions", "engine_limit"])
+@pytest.mark.parametrize("name", ["context", "actions", "engine_limit"])
 def test_p3_a_hook_that_raises_costs_its_own_section_alone(stage: Stage, name: str) -> None:
     fill(stage)
-    _hooks()
+    set_hook("context", lambda: {"weather": "rain"})
+    set_hook("actions", lambda: {"wave": {"brief": "Wave."}})
     undisturbed = stage.prompt("tofu and pizza")
     set_hook(name, _raise)
     prompt, report = stage.explain("tofu and pizza")
     assert name in failed(report)
     assert "canary-text" not in json.dumps(report)
-    gone = HOOK_SOURCES.get(name, set())
+    gone = {"weather"} if name == "context" else set()
     assert not gone & set(prompt["context"])
     assert prompt["context"] == {k: v for k, v in undisturbed["context"].items() if k not in gone}
     assert prompt["actions"] == ({} if name == "actions" else undisturbed["actions"])
@@ -103,14 +98,13 @@ def test_p3_a_stage_that_raises_is_named_and_leaves_the_others(stage: Stage, nam
 def test_p3_reduction_that_fails_gives_the_whole_prompt_where_it_fits(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core.errors import PromptTooLargeError
-    from core.prompt import pipeline as building
-
     undisturbed = stage.prompt("hello", max_chars=50_000)
-    real = building.fit
-    monkeypatch.setattr(
-        building, "fit", lambda prompt, space, **more: _raise() if space.counter else real(prompt, space)
-    )
+    real = pipeline.fit
+
+    def fit(prompt: Any, space: Any, **_: Any) -> Any:
+        return _raise() if space.counter else real(prompt, space)
+
+    monkeypatch.setattr(pipeline, "fit", fit)
     prompt, report = stage.explain("hello", max_chars=50_000, counter=len)
     assert prompt == undisturbed
     assert failed(report) == ["counter"]
@@ -132,25 +126,21 @@ def _counting() -> list[dict[str, Any]]:
     return calls
 
 
-def test_p4_the_search_gets_expanded_tags_salient_words_and_the_text(stage: Stage) -> None:
+def test_p4_the_search_gets_expanded_tags_salient_words_and_the_text_and_is_not_called_for_nothing(
+    stage: Stage,
+) -> None:
     stage.remember("x", ["cat", "pet"])
     synth_tagging.link_tags("cat", "pet", db=stage.db, scope=stage.scope())
     calls = _counting()
     stage.prompt("the cat likes recipes", CONTEXT_VERBOSITY=10)
-    assert len(calls) == 1
+    stage.prompt("ok")
+    stage.prompt("retrodeck", ENABLE_MEMORIES=0)
     (call,) = calls
     assert call["tags"] == ["cat", "pet"]
     assert call["keywords"] == ["cat", "like", "recip"]
     assert call["query"] == "the cat likes recipes"
     assert call["include_chat"] is True
     assert call["limit"] == 10
-
-
-def test_p4_nothing_to_look_for_or_no_memories_is_no_call(stage: Stage) -> None:
-    calls = _counting()
-    stage.prompt("ok")
-    stage.prompt("retrodeck", ENABLE_MEMORIES=0)
-    assert calls == []
 
 
 # P5
@@ -184,13 +174,17 @@ def line(stage: Stage, **flags: Any) -> str:
 
 
 @pytest.mark.parametrize("lite", [0, 1])
-@pytest.mark.parametrize("given", [None, {}, {"nameless": {}}], ids=repr)
-def test_p13_plain_words_are_asked_for_where_there_are_none(stage: Stage, lite: int, given: Any) -> None:
-    set_hook("actions", lambda: given)
-    shown = line(stage, PROMPT_LITE_MODE=lite)
-    assert "{" not in shown
-    assert "actions" not in shown
-    assert "JSON" in line(stage, ANSWER_FORMAT="actions")
+def test_p13_plain_words_are_asked_for_unless_there_are_actions(stage: Stage, lite: int) -> None:
+    for given in (None, {}, {"nameless": {}}):
+        set_hook("actions", lambda given=given: given)
+        shown = line(stage, PROMPT_LITE_MODE=lite)
+        assert "{" not in shown and "actions" not in shown
+        assert "JSON" in line(stage, ANSWER_FORMAT="actions")
+    set_hook("actions", lambda: ACTIONS)
+    for chosen in ("auto", "actions"):
+        shown = line(stage, ANSWER_FORMAT=chosen, PROMPT_LITE_MODE=lite)
+        assert all(word in shown for word in ("JSON", "type", "payload", "thread_id", "actions"))
+    assert "{" not in line(stage, ANSWER_FORMAT="text", PROMPT_LITE_MODE=lite)
 
 
 # G2, G3
@@ -284,20 +278,9 @@ def test_g14_a_date_is_used_as_it_is_given(stage: Stage) -> None:
 def test_p3_a_search_that_breaks_in_any_step_keeps_the_history(
     stage: Stage, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core import search as searching
-
     fill(stage)
     undisturbed = stage.context("pizza")
-    monkeypatch.setattr(searching, step, _raise)
+    monkeypatch.setattr(search, step, _raise)
     prompt, report = stage.explain("pizza")
     assert failed(report)
     assert prompt["context"] == {**undisturbed, "memories": []}
-
-
-@pytest.mark.parametrize("lite", [0, 1])
-def test_p13_actions_are_asked_for_where_there_are_some(stage: Stage, lite: int) -> None:
-    set_hook("actions", lambda: ACTIONS)
-    for chosen in ("auto", "actions"):
-        shown = line(stage, ANSWER_FORMAT=chosen, PROMPT_LITE_MODE=lite)
-        assert all(word in shown for word in ("JSON", "type", "payload", "thread_id", "actions"))
-    assert "{" not in line(stage, ANSWER_FORMAT="text", PROMPT_LITE_MODE=lite)

@@ -132,7 +132,6 @@ def test_f83_a_stored_message_of_a_person_called_self_is_theirs(stage: Stage) ->
         "pewter", path="tg/77", from_user={"id": "u2", "full_name": "Ann"}, ENABLE_HISTORY_RECENT=0
     )
     assert [hit["speaker"] for hit in elsewhere["context"]["memories"]] == ["Sol"]
-    assert stage.db is not None
     set_privacy("tg/self", "full", db=stage.db, scope=scope)
     assert save_message({**asked, "message_id": "p2"}, db=stage.db, scope=scope).reason == "privacy"
 

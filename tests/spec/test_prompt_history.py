@@ -68,7 +68,6 @@ def test_p24_older_rows_are_read_as_long_as_they_are_needed(stage: Stage) -> Non
     for n in range(40):
         for path in (HERE, ELSEWHERE):
             stage.say(f"hm {n}", path, minutes=300 - n, role="thought")
-    assert stage.db is not None
     with stage.db.traced() as statements:
         context = stage.context("what", CONTEXT_VERBOSITY=10)
     assert current(context) == [f"good {n}" for n in range(10)]
@@ -114,7 +113,6 @@ def test_p36_skip_history_empties_the_lists_and_nothing_else(stage: Stage) -> No
         stage.say(f"tofu there {n}", ELSEWHERE, "Bob", minutes=90 - n)
     stage.remember("tofu is white", ["tofu"], 900)
     stage.diary("a day", personal_thought="hm")
-    assert stage.db is not None
     whole = stage.context("tofu")
     with stage.db.traced() as all_statements:
         assert stage.context("tofu") == whole

@@ -59,7 +59,6 @@ def test_t53_f34_what_a_prompt_recalls_is_not_stored_again(stage: Stage) -> None
         )
         for text in recalled:
             silently_record_memory(text, "noted", scope=scope, **asked)
-    assert stage.db is not None
     holding = [r for r in rows_of(stage.db, memories, stage.persona) if "canary" in r.content]
     lines = [r for r in rows_of(stage.db, chat_history_cache, stage.persona) if "canary" in r.message_text]
     assert (len(holding), len(lines)) == (1, 0)
@@ -100,7 +99,6 @@ def world(stage: Stage) -> None:
 
 def cold(stage: Stage) -> Database:
     """Return a handle of its own: nothing is known to it yet."""
-    assert stage.db is not None
     return open_db(stage.db.target.url.render_as_string(hide_password=False))
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import openai
 import pytest
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from core import stories
 from core.config import Settings
-from core.errors import ConfigError, MessageError
+from core.errors import ConfigError, MessageError, StoreReadError
 from core.personas import set_persona_text
 from core.prompt.message_lines import HEAD
 from core.scope import Scope
@@ -23,7 +23,7 @@ from core.transfer.items import import_items
 from core.web import create_app
 from core.web.proxy import answer as answers
 from core.web.proxy import memory
-from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, post, proxy_of, wait_until, whole
+from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, event, post, proxy_of, wait_until, whole
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -64,13 +64,6 @@ def test_r14_a_missing_upstream_is_refused_at_start(db: Any) -> None:
         assert caught.value.flag == "LLM_BASE_URL"
 
 
-def test_r12_without_a_token_the_proxy_answers_nobody(proxy: ProxyWorld) -> None:
-    for token in ("sk-something", proxy.token("admin")):
-        with pytest.raises((openai.AuthenticationError, openai.PermissionDeniedError)):
-            proxy.ask(proxy.client(token), "hello")
-    assert proxy.model.requests == []
-
-
 def test_r15_every_other_byte_arrives_as_it_was_sent(proxy: ProxyWorld) -> None:
     """Numbers as written, unknown fields, blanks, tools, images: where nothing is added, nothing is written anew."""
     tools = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]
@@ -105,24 +98,19 @@ def test_r15_what_is_no_request_is_the_upstreams_to_refuse(proxy: ProxyWorld, co
     assert proxy.model.last.content == content
 
 
-def test_a_refusal_is_told_to_a_client_in_its_own_dialect(proxy: ProxyWorld) -> None:
+def test_r12_a_refusal_is_told_to_a_client_in_its_own_dialect(proxy: ProxyWorld) -> None:
     """The official client, and the front ends, show `error.message` and nothing else of an answer."""
     for client, status, said in (
         (proxy.client("pe_1_wrong"), 401, "The token is not valid here"),
+        (proxy.client("sk-something"), 401, "token"),
+        (proxy.client(proxy.token("admin")), 403, "token"),
         (proxy.client(X_Persona_Id="juno"), 403, "X-Persona-Id is 'juno'"),
-        (
-            proxy.client(X_User_Id="ann", X_Conversation_Privacy="secret"),
-            400,
-            "It must be public, direct, separate or restricted",
-        ),
+        (proxy.client(X_Conversation_Privacy="secret"), 400, "It must be public, direct, separate or restricted"),
     ):
         with pytest.raises(openai.APIStatusError, match=said) as caught:
             client.chat.completions.create(model="tiny", messages=chat("hello"))
-        assert caught.value.status_code == status and set(caught.value.response.json()) == {
-            "error",
-            "message",
-            "fields",
-        }
+        assert caught.value.status_code == status
+        assert set(caught.value.response.json()) == {"error", "message", "fields"}
     with pytest.raises(openai.AuthenticationError, match="The token is not valid here"):
         proxy.client("pe_1_wrong").models.list()
     assert not proxy.model.requests
@@ -147,26 +135,24 @@ def test_r15_tool_calls_pass_and_what_is_said_of_them_is_stored(proxy: ProxyWorl
     ]  # fmt: skip
 
 
-def test_r15_the_first_piece_of_a_stream_does_not_wait_for_the_second(proxy: ProxyWorld) -> None:
+@pytest.mark.parametrize("cut", [False, True])
+def test_r15_a_stream_comes_piece_by_piece_and_one_that_the_client_cuts_is_not_stored(
+    proxy: ProxyWorld, cut: bool
+) -> None:
     proxy.model.paused.set()
     proxy.model.answers = ["one two three"]
     stream = proxy.client(X_User_Id="ann").chat.completions.create(model="t", messages=chat("count"), stream=True)
     assert next(stream).choices[0].delta.content == "one"
     assert proxy.model.ended == []
-    proxy.model.paused.clear()
-    assert "".join(chunk.choices[0].delta.content or "" for chunk in stream) == " two three"
-    assert proxy.wait_for_lines(2, "proxy/ann") == [("ann", "count"), ("self", "one two three")]
-
-
-def test_r15_a_stream_that_the_client_cuts_stores_nothing_half(proxy: ProxyWorld) -> None:
-    proxy.model.paused.set()
-    proxy.model.answers = ["one two three"]
-    stream = proxy.client(X_User_Id="ann").chat.completions.create(model="t", messages=chat("count"), stream=True)
-    assert next(stream).choices[0].delta.content == "one"
-    stream.close()
-    assert wait_until(lambda: proxy.model.ended == ["cut"])
-    proxy.model.paused.clear()
-    assert proxy.lines("proxy/ann") == []
+    if cut:
+        stream.close()
+        assert wait_until(lambda: proxy.model.ended == ["cut"])
+        proxy.model.paused.clear()
+        assert proxy.lines("proxy/ann") == []
+    else:
+        proxy.model.paused.clear()
+        assert "".join(chunk.choices[0].delta.content or "" for chunk in stream) == " two three"
+        assert proxy.wait_for_lines(2, "proxy/ann") == [("ann", "count"), ("self", "one two three")]
 
 
 @pytest.mark.parametrize("breaks", [True, False])
@@ -174,9 +160,6 @@ def test_r15_a_stream_that_the_upstream_cuts_stores_nothing_half(
     proxy: ProxyWorld, breaks: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whether the connection breaks, or ends without a word that this was all; one line of the log, no traceback."""
-    from starlette.responses import StreamingResponse
-
-    from tests.spec.proxy_world import event
 
     async def broken() -> Any:
         yield event({"delta": {"content": "one"}})
@@ -230,8 +213,6 @@ def test_r20_with_a_database_that_is_gone_who_was_known_goes_on(
     proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The token was right a moment ago; one that was never seen is not let in."""
-    from core.errors import StoreReadError
-
     client = proxy.client(X_User_Id="ann")
     proxy.ask(client, "hello")
     unseen = proxy.token()
@@ -311,17 +292,17 @@ def test_r40_each_character_remembers_its_own(proxy: ProxyWorld, way: str) -> No
 
 
 def test_r40_a_persona_that_a_token_is_not_for_is_refused(proxy: ProxyWorld) -> None:
-    with pytest.raises(openai.PermissionDeniedError, match="--personas 'mira'"):
-        proxy.client(X_User_Id="ann").chat.completions.create(model="llama3@mira", messages=chat("hello"))
     own = proxy.client(X_User_Id="ann", X_Persona_Id=proxy.persona)
     own.chat.completions.create(model="llama3@mira", messages=chat("hello"))
     assert proxy.model.last.body["model"] == "llama3@mira"
-    for headers, said in (
-        ({"X_Persona_Id": "mira"}, chat("hello")),
-        ({}, [{"role": "system", "content": "X-Persona-Id: mira"}, *chat("hello")]),
+    named = {"role": "system", "content": "X-Persona-Id: mira"}
+    for client, name, said in (
+        (proxy.client(), "llama3@mira", chat("hello")),
+        (proxy.client(X_Persona_Id="mira"), "tiny", chat("hello")),
+        (proxy.client(), "tiny", [named, *chat("hello")]),
     ):
         with pytest.raises(openai.PermissionDeniedError, match="--personas 'mira'"):
-            proxy.client(X_User_Id="ann", **headers).chat.completions.create(model="tiny", messages=said)
+            client.chat.completions.create(model=name, messages=said)
     few = proxy.client(proxy.token(personas="mira, vera"), X_User_Id="ann", X_Persona_Id="vera")
     assert proxy.ask(few, "hello").startswith("ok")
     with pytest.raises(MessageError, match="host token"):
@@ -405,19 +386,18 @@ def test_r16_a_shared_room_is_shared_when_it_is_said_to_be(proxy: ProxyWorld) ->
         ("X-OpenWebUI-User-Id", "Zoë", "openwebui/Zoë"), ("X-Conversation-Id", "Küche", "proxy/%chat-Küche"),
     ],
 )  # fmt: skip
-def test_r16_a_name_in_a_header_is_utf_8(proxy: ProxyWorld, name: str, value: str, conversation: str) -> None:
-    """Who writes their name with accents is the person that the body's `user` names too."""
-    head = {b"Authorization": f"Bearer {proxy.host}".encode(), name.encode(): value.encode()}
-    assert post(proxy.url, json={"model": "tiny", "messages": chat("hello")}, headers=head).status_code == 200
-    assert [text for _, text in proxy.wait_for_lines(2, conversation)] == ["hello", "ok 1"]
-
-
-def test_r16_a_header_that_is_no_utf_8_is_refused_by_name(proxy: ProxyWorld) -> None:
+def test_r16_a_name_in_a_header_is_utf_8_or_refused(
+    proxy: ProxyWorld, name: str, value: str, conversation: str
+) -> None:
     """Guessing another encoding would make one person two, or two one."""
-    head = {b"Authorization": f"Bearer {proxy.host}".encode(), b"X-User-Id": "Jürgen".encode("latin-1")}
-    answer = post(proxy.url, json={"model": "tiny", "messages": chat("hello")}, headers=head)
-    assert answer.status_code == 400 and answer.json()["fields"] == ["X-User-Id"]
-    assert "UTF-8" in answer.json()["message"] and not proxy.model.requests
+    head = {b"Authorization": f"Bearer {proxy.host}".encode(), name.encode(): value.encode()}
+    body = {"model": "tiny", "messages": chat("hello")}
+    assert post(proxy.url, json=body, headers=head).status_code == 200
+    assert [text for _, text in proxy.wait_for_lines(2, conversation)] == ["hello", "ok 1"]
+    head[name.encode()] = "Jürgen".encode("latin-1")
+    answer = post(proxy.url, json=body, headers=head)
+    assert answer.status_code == 400 and answer.json()["fields"] == [name]
+    assert "UTF-8" in answer.json()["message"] and len(proxy.model.requests) == 1
 
 
 def test_r16_a_token_of_one_participant_speaks_for_nobody_else(proxy: ProxyWorld) -> None:
@@ -490,19 +470,17 @@ def test_r17_the_same_request_three_times_is_one_turn(proxy: ProxyWorld) -> None
     assert len(proxy.lines("proxy/ann")) == 4
 
 
-TALE = ("The harbour is quiet.", "Answer one.", "Which ship is mine?")
-
-
-@pytest.mark.parametrize("texts", [TALE, TALE[-1:]])
-def test_r17_an_answer_that_is_made_again_is_not_shown_to_the_model(proxy: ProxyWorld, texts: tuple[str, ...]) -> None:
-    client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
-    proxy.model.answers = ["Answer one.", "Your ship is the grey Swan."]
-    for at in range(1, len(texts) + 1, 2):
-        proxy.model.answers = [TALE[at] if at < 2 < len(texts) else "Your ship is the grey Swan."]
-        proxy.ask(client, *texts[:at])
-        proxy.wait_for_lines(at + 1, "proxy/ann/7")
-    proxy.ask(client, *texts)
-    assert "Swan" not in str(proxy.model.last.messages)
+def test_r17_an_answer_that_is_made_again_is_not_shown_to_the_model(proxy: ProxyWorld) -> None:
+    tale = ("The harbour is quiet.", "Answer one.", "Which ship is mine?")
+    for texts in (tale, tale[-1:]):
+        room = f"room{len(texts)}"
+        client = proxy.client(X_User_Id="ann", X_Conversation_Id=room)
+        proxy.model.answers = [*texts[1::2], "Your ship is the grey Swan."]
+        for said in range(1, len(texts) + 1, 2):
+            proxy.ask(client, *texts[:said])
+            proxy.wait_for_lines(said + 1, f"proxy/ann/{room}")
+        proxy.ask(client, *texts)
+        assert "Swan" not in str(proxy.model.last.messages)
 
 
 def test_r17_a_rejected_answer_is_not_shown_where_another_character_spoke_after_it(proxy: ProxyWorld) -> None:
@@ -600,15 +578,13 @@ def test_r16_a_room_has_a_readable_name_in_other_conversations(proxy: ProxyWorld
 # R18: requests that are no turn
 
 
+TITLE_TASK = "### Task:\nGenerate a 3-5 word title of the chat history.\n<chat_history>\nUSER: hi\n</chat_history>"
+
+
 @pytest.mark.parametrize(
     ("text", "more", "headers", "reason"),
     [
-        (
-            "### Task:\nGenerate a 3-5 word title of the chat history.\n<chat_history>\nUSER: hi\n</chat_history>",
-            {},
-            {},
-            "task",
-        ),
+        (TITLE_TASK, {}, {}, "task"),
         ("hello", {"max_tokens": 64}, {}, "short"),
         ("hello", {"max_completion_tokens": 5}, {}, "short"),
         ("hello", {}, {"X_Store": "no"}, "asked"),
@@ -703,14 +679,7 @@ OPEN_WEBUI_HEADERS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("body", "headers"),
-    [
-        (TAVERN, {"x-user-id": "me"}),
-        (OPEN_WEBUI, OPEN_WEBUI_HEADERS),
-    ],
-    ids=["tavern", "open_webui"],
-)
+@pytest.mark.parametrize(("body", "headers"), [(TAVERN, {"x-user-id": "me"}), (OPEN_WEBUI, OPEN_WEBUI_HEADERS)])
 def test_r17_requests_as_bots_and_companions_send_them(proxy: ProxyWorld, body: Any, headers: Any) -> None:
     proxy.model.answers = ["The grey one.", "Tofu."]
     head = {"Authorization": f"Bearer {proxy.host}", **headers}

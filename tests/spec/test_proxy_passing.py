@@ -21,20 +21,12 @@ from sqlalchemy import select
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from core.db import open_database
+from core.forgetting import forget
 from core.prompt.message_lines import HEAD
+from core.scope import Scope
 from core.upkeep import ddl
 from core.web import guard
-from tests.spec.proxy_world import (
-    PATIENCE_SECONDS,
-    ModelServer,
-    ProxyWorld,
-    Recorded,
-    chat,
-    event,
-    post,
-    proxy_of,
-    whole,
-)
+from tests.spec.proxy_world import PATIENCE_SECONDS, ModelServer, ProxyWorld, chat, event, post, proxy_of, whole
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -49,20 +41,20 @@ def ask_about_cat(proxy: ProxyWorld, messages: list[Any] | None = None, who: str
     return proxy.client(X_User_Id=who).chat.completions.with_raw_response.create(model="tiny", messages=said, **more)
 
 
-def refuse_same_roles(recorded: Recorded) -> Response:
-    """Answer as the templates of Mistral, Gemma and Llama 2 do."""
-    roles = [each["role"] for each in recorded.messages if each["role"] != "system"]
-    if any(one == other for one, other in pairwise(roles)):
-        return JSONResponse({"error": {"message": "Conversation roles must alternate"}}, 400)
-    return JSONResponse(whole("Tofu."))
-
-
 # Where memory goes
 
 
 def test_r37_a_model_that_wants_roles_to_alternate_gets_memory(proxy: ProxyWorld) -> None:
     """One message of the user more, and every chat with memory fails for these models."""
     teach(proxy)
+
+    def refuse_same_roles(recorded: Any) -> Response:
+        """Answer as the templates of Mistral, Gemma and Llama 2 do."""
+        roles = [each["role"] for each in recorded.messages if each["role"] != "system"]
+        if any(one == other for one, other in pairwise(roles)):
+            return JSONResponse({"error": {"message": "Conversation roles must alternate"}}, 400)
+        return JSONResponse(whole("Tofu."))
+
     proxy.model.reply = refuse_same_roles
     raw = ask_about_cat(proxy)
     assert raw.headers["x-memory"] == "used" and len(proxy.model.last.messages) == 3
@@ -71,15 +63,16 @@ def test_r37_a_model_that_wants_roles_to_alternate_gets_memory(proxy: ProxyWorld
 
 
 @pytest.mark.parametrize("image_first", [True, False])
-def test_r37_memory_goes_into_the_text_part_of_a_list(proxy: ProxyWorld, image_first: bool) -> None:
-    """The image stays what and where it is, so that the text is still about it."""
+def test_r37_memory_goes_into_the_text_beside_a_photo_of_any_size(proxy: ProxyWorld, image_first: bool) -> None:
+    """The image stays what and where it is; the limit of a request is for what is read of it."""
     teach(proxy)
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 9_000_000}}
     parts: list[Any] = [{"type": "text", "text": "What is my cat called?"}]
-    parts.insert(0 if image_first else 1, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}})
+    parts.insert(0 if image_first else 1, image)
     ask_about_cat(proxy, [{"role": "system", "content": "Be Iris."}, {"role": "user", "content": parts}])
     arrived = proxy.model.last.messages
     (text,) = [part["text"] for part in arrived[-1]["content"] if part["type"] == "text"]
-    assert len(arrived) == 2 and len(arrived[-1]["content"]) == 2
+    assert len(arrived) == 2 and len(arrived[-1]["content"]) == 2 and image in arrived[-1]["content"]
     assert text.startswith(HEAD) and text.endswith("\n\nWhat is my cat called?")
 
 
@@ -120,8 +113,11 @@ def test_r37_memory_stays_and_the_answer_is_stored_after_a_tool_call(proxy: Prox
 # Other routes
 
 
-def test_r37_every_other_route_passes_as_it_is(proxy: ProxyWorld) -> None:
+def test_r37_every_other_route_passes_as_it_is_with_a_token(proxy: ProxyWorld) -> None:
     """One base URL serves all that a front end does: embeddings, files, speech, whatever comes next."""
+    answer = httpx2.post(f"{proxy.url}/v1/embeddings", json={})
+    assert answer.status_code == 401 and answer.json()["error"]["message"]
+    assert not proxy.model.requests
     head = {"Authorization": f"Bearer {proxy.host}"}
     for path in ("embeddings", "completions", "responses", "rerank", "some/thing%20new"):
         answer = httpx2.post(f"{proxy.url}/v1/{path}?x=1", json={"input": "Ann"}, headers=head)
@@ -165,21 +161,6 @@ def test_r37_the_hosts_routes_stay_the_servers_own(proxy: ProxyWorld) -> None:
     assert not proxy.model.requests
 
 
-def test_r37_no_other_route_passes_without_a_token(proxy: ProxyWorld) -> None:
-    answer = httpx2.post(f"{proxy.url}/v1/embeddings", json={})
-    assert answer.status_code == 401 and answer.json()["error"]["message"]
-    assert not proxy.model.requests
-
-
-def test_r37_a_photo_of_many_megabytes_passes(proxy: ProxyWorld) -> None:
-    """The limit of a request is for what is read of it; a photo is not."""
-    teach(proxy)
-    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 9_000_000}}
-    said = [{"role": "user", "content": [{"type": "text", "text": "What is my cat called?"}, image]}]
-    raw = ask_about_cat(proxy, said)
-    assert raw.headers["x-memory"] == "used" and len(proxy.model.last.content) > 9_000_000
-
-
 def test_r37_what_is_too_large_is_refused_in_the_dialect(proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "PROXY_BYTES", 1000)
     with pytest.raises(openai.APIStatusError, match="At most 1000 bytes") as caught:
@@ -190,25 +171,20 @@ def test_r37_what_is_too_large_is_refused_in_the_dialect(proxy: ProxyWorld, monk
 # What is stored of an answer
 
 
-def stream_of(*events: bytes, pause: float = 0.0, media_type: str = "text/event-stream") -> StreamingResponse:
-    """Return a stream of these, the last after a pause."""
-
-    async def pieces() -> Any:
-        for number, each in enumerate(events):
-            if number == len(events) - 1:
-                await asyncio.sleep(pause)
-            yield each
-
-    return StreamingResponse(pieces(), media_type=media_type)
-
-
 SAID = event({"delta": {"content": "Hello Ann."}})
 DONE = b"data: [DONE]\n\n"
 
 
 def test_r37_a_turn_is_stored_when_the_client_stops_reading_at_done(proxy: ProxyWorld) -> None:
     """The official client closes there, before the response has ended."""
-    proxy.model.reply = lambda r: stream_of(SAID, DONE, b": bye\n\n", pause=0.05)
+
+    async def pieces() -> Any:
+        yield SAID
+        yield DONE
+        await asyncio.sleep(0.05)
+        yield b": bye\n\n"
+
+    proxy.model.reply = lambda r: StreamingResponse(pieces(), media_type="text/event-stream")
     for number in range(10):
         client = proxy.client(X_User_Id=f"user{number}")
         with client.chat.completions.create(model="t", messages=chat("hi"), stream=True) as stream:
@@ -226,28 +202,19 @@ def test_r37_thoughts_reach_no_other_chat(proxy: ProxyWorld) -> None:
     assert [text for _, text in proxy.wait_for_lines(4, "proxy/ann")] == ["hi", "Hello.", "bye", "Bye."]
 
 
-@pytest.mark.parametrize("stream", [True, False])
-def test_r37_a_compressed_answer_is_stored(proxy: ProxyWorld, stream: bool) -> None:
-    """Some gateways compress although nobody asked for it."""
-    plain = SAID + DONE if stream else json.dumps(whole("Hello Ann.")).encode()
-    kind = "text/event-stream" if stream else "application/json"
-    packed = {"content-encoding": "gzip"}
-    proxy.model.reply = lambda r: Response(gzip.compress(plain), media_type=kind, headers=packed)
-    head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": "ann"}
-    answer = post(proxy.url, json={"model": "t", "messages": chat("hi"), "stream": stream}, headers=head)
-    assert answer.content == plain
-    assert proxy.wait_for_lines(2, "proxy/ann") == [("ann", "hi"), ("self", "Hello Ann.")]
-
-
 @pytest.mark.parametrize("kind", ["text/plain", "application/json", "text/event-stream"])
 @pytest.mark.parametrize("stream", [True, False])
-def test_r37_what_an_answer_is_called_does_not_matter(proxy: ProxyWorld, kind: str, stream: bool) -> None:
-    """Servers label streams as text and JSON as a stream."""
+def test_r37_an_answer_is_stored_whatever_it_is_called_and_compressed_too(
+    proxy: ProxyWorld, kind: str, stream: bool
+) -> None:
+    """Servers label streams as text and JSON as a stream; some compress although nobody asked for it."""
     content = SAID + DONE if stream else json.dumps(whole("Hello Ann.")).encode()
-    proxy.model.reply = lambda r: Response(content, media_type=kind)
-    head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": "ann"}
-    post(proxy.url, json={"model": "t", "messages": chat("hi"), "stream": stream}, headers=head)
-    assert proxy.wait_for_lines(2, "proxy/ann") == [("ann", "hi"), ("self", "Hello Ann.")]
+    for who, sent, more in (("ann", content, {}), ("bob", gzip.compress(content), {"content-encoding": "gzip"})):
+        proxy.model.reply = lambda r, sent=sent, more=more: Response(sent, media_type=kind, headers=more)
+        head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": who}
+        answer = post(proxy.url, json={"model": "t", "messages": chat("hi"), "stream": stream}, headers=head)
+        assert answer.content == content
+        assert proxy.wait_for_lines(2, f"proxy/{who}") == [(who, "hi"), ("self", "Hello Ann.")]
 
 
 # Nothing of ours holds a request up
@@ -311,7 +278,7 @@ def test_f82_a_new_story_knows_nothing_of_the_last(proxy: ProxyWorld) -> None:
     assert "Brida" in str(proxy.model.last.messages) and "Marlo hides" not in str(proxy.model.last.messages)
 
 
-def test_f82_what_a_person_asked_to_keep_is_shared_by_their_chats(proxy: ProxyWorld) -> None:
+def test_f82_what_a_person_asked_to_keep_is_shared_by_their_chats_until_they_are_forgotten(proxy: ProxyWorld) -> None:
     """An allergy and a form of address count in every chat of the same person, and in nobody else's."""
     kept = ("Please remember: I am allergic to walnuts.", "From now on always answer in German.")
     client = proxy.client(X_User_Id="ann", X_Conversation_Id="one")
@@ -325,6 +292,12 @@ def test_f82_what_a_person_asked_to_keep_is_shared_by_their_chats(proxy: ProxyWo
             arrived = str(proxy.model.last.messages)
             assert ("allergic" in arrived) is (who == "ann"), (who, name)
             assert ("German" in arrived) is (who == "ann"), (who, name)
+    for name in ("proxy/ann", "proxy/ann/two"):
+        proxy.wait_for_lines(2, name)
+    forget(participant="proxy/ann", db=proxy.db, scope=Scope(proxy.persona))
+    assert proxy.lines("proxy/ann/one") == []
+    proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="two"), "Am I allergic to walnuts?")
+    assert HEAD not in str(proxy.model.last.messages)
 
 
 @pytest.mark.parametrize("by_header", [True, False])
@@ -339,19 +312,6 @@ def test_f82_sharing_everything_is_a_choice(db: Any, stage: Any, model: ModelSer
         world.ask(world.client(X_User_Id="ann", X_Conversation_Id="two", **more), "What is my cat called?")
         assert "Tofu" in str(model.last.messages)
         world.close()
-
-
-def test_f82_forgetting_a_person_takes_their_separate_chats_along(proxy: ProxyWorld) -> None:
-    from core.forgetting import forget
-    from core.scope import Scope
-
-    client = proxy.client(X_User_Id="ann", X_Conversation_Id="one")
-    proxy.ask(client, "Please remember: I am allergic to walnuts.")
-    assert proxy.wait_for_lines(2, "proxy/ann/one")
-    forget(participant="proxy/ann", db=proxy.db, scope=Scope(proxy.persona))
-    assert proxy.lines("proxy/ann/one") == []
-    proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="two"), "Am I allergic to walnuts?")
-    assert HEAD not in str(proxy.model.last.messages)
 
 
 def test_r20_keys_are_neither_stored_nor_logged(proxy: ProxyWorld, caplog: pytest.LogCaptureFixture) -> None:

@@ -13,11 +13,7 @@ from sqlalchemy import update
 from core import jobs, privacy
 from core.chat_history_cache import edit_chat_message
 from core.config import Settings
-from core.conversations import (
-    add_recent_conversation,
-    close_conversation,
-    list_recent_conversations,
-)
+from core.conversations import add_recent_conversation, close_conversation, list_recent_conversations
 from core.database import schema
 from core.database.engine import Database
 from core.errors import MessageError, ModelError, StoreWriteError
@@ -60,17 +56,12 @@ def run(stage: Stage, model: Any = None, **flags: Any) -> list[str]:
 @pytest.mark.engines("sqlite")  # no server does it differently
 def test_c1_switched_off_or_without_a_text_nothing_is_kept(stage: Stage) -> None:
     model = Model(TRIP)
-    assert add(stage, ["  "], model=model) == (False, None, "empty")
-    assert (
-        add(stage, [], model=model)
-        == add(stage, None, "tg/unknown")
-        == add(stage, None, None)
-        == (False, None, "empty")
-    )
+    for given, path in ((["  "], HERE), ([], HERE), (None, "tg/unknown"), (None, None)):
+        assert add(stage, given, path, model=model) == (False, None, "empty")
     off = Settings(enable_recent_conversations=False)
     assert add(stage, ["hello"], model=model, settings=off) == (False, None, "disabled")
-    assert model.asked == [] and count(stage.db, SUMMARIES, stage.persona) == 0  # type: ignore[arg-type]
-    assert count(stage.db, JOBS, stage.persona) == 0  # type: ignore[arg-type]
+    assert model.asked == []
+    assert count(stage.db, SUMMARIES, stage.persona) == count(stage.db, JOBS, stage.persona) == 0
 
 
 def test_c1_closing_reports_the_end_and_the_next_message_opens_again(stage: Stage) -> None:
@@ -110,25 +101,16 @@ def test_c1_closing_reports_the_end_and_the_next_message_opens_again(stage: Stag
 @pytest.mark.engines("sqlite")  # no server does it differently
 def test_c2_it_returns_at_once_and_is_done_in_the_background(stage: Stage) -> None:
     stage.say("We fly to Rome on Friday.")
-
-    asked: list[Any] = []
-
-    def slow(messages: Any) -> str:
-        asked.append(messages)
-        return '{"title": "Slow", "summary": "Done."}'
-
+    slow = Model('{"title": "Slow", "summary": "Done."}')
     told = add(stage, wait=False, model=slow)
-    assert asked == [] and told.stored and listed(stage) == []
+    assert slow.asked == [] and told.stored and listed(stage) == []
     assert run(stage, slow) == ["completed"]
     assert [(one["id"], one["title"]) for one in listed(stage)] == [(told.id, "Slow")]
 
 
 @pytest.mark.dialects
 def test_c2_what_was_handed_in_and_is_not_stored_outlives_the_process(stage: Stage, migrated_url: str) -> None:
-    messages = [
-        {"text": "xylofant rides", "sender_id": "ann", "sender_name": "Ann"},
-        {"role": "assistant", "content": "Yes!"},
-    ]
+    messages = [{"text": "xylofant rides", "sender_id": "ann"}, {"role": "assistant", "content": "Yes!"}]
     first = Database(migrated_url, clock=stage.db.clock)  # type: ignore[union-attr]
     told = add_recent_conversation(messages, db=first, settings=PLAIN, scope=stage.scope(HERE))
     first.close()
@@ -157,9 +139,8 @@ def test_c2_messages_handed_in_that_are_stored_are_kept_as_ids(stage: Stage) -> 
     assert [each["text"] for each in payload["texts"]] == ["nowhere stored"]
     model = Model(TRIP)
     run(stage, model)
-    assert [model.asked[0].index(each["text"]) for each in given] == sorted(
-        model.asked[0].index(e["text"]) for e in given
-    )
+    places = [model.asked[0].index(each["text"]) for each in given]
+    assert places == sorted(places)
 
 
 # C3 to C6
@@ -230,9 +211,8 @@ def test_c7_the_newest_stay_and_the_oldest_leave_first(stage: Stage) -> None:
     ten = Settings(max_recent_conversations=10)
     for n in range(11):
         given = [{"text": f"talk number {n}", "sender_id": "ann", "timestamp": NOW - timedelta(hours=20 - n)}]
-        assert add(
-            stage, given, path=f"tg/c7-{n}", settings=ten, model=Model(f'{{"title": "T{n}", "summary": "s"}}')
-        ).stored
+        model = Model(f'{{"title": "T{n}", "summary": "s"}}')
+        assert add(stage, given, path=f"tg/c7-{n}", settings=ten, model=model).stored
     assert titles(stage) == [f"T{n}" for n in range(1, 11)]
     assert count(stage.db, SUMMARIES, stage.persona) == 10
     old = [{"text": "long ago", "sender_id": "ann", "timestamp": NOW - timedelta(days=9)}]
@@ -303,9 +283,8 @@ def test_f15_a_summary_is_seen_where_the_conversation_was(stage: Stage) -> None:
     assert seen("tg/group") == {"tg/group"}
     assert seen("tg/ann") == {"tg/group", "tg/ann"} and seen("tg/bob") == {"tg/group", "tg/bob"}
     assert seen("tg/closed") == {"tg/guild", "tg/closed"} and seen("tg/guild") == {"tg/guild"}
-    moved = privacy.set_conversation_privacy(
-        "tg/group", "restricted", db=stage.db, settings=PLAIN, scope=stage.scope("tg/group")
-    )
+    given = {"db": stage.db, "settings": PLAIN, "scope": stage.scope("tg/group")}
+    moved = privacy.set_conversation_privacy("tg/group", "restricted", **given)
     assert moved["conversation_summaries"] == 1
     assert seen("tg/ann") == {"tg/ann"} and seen("tg/group") == {"tg/group"}
 
@@ -366,6 +345,5 @@ def test_f18_a_conversation_that_stays_local_is_summarised_without_a_remote_mode
     model = Model(TRIP)
     assert add(stage, model=model).stored
     assert model.asked == [] and listed(stage) == []
-    at_home = stage.scope(HERE, destination="local")
-    (one,) = list_recent_conversations(db=db, settings=PLAIN, scope=at_home)
+    (one,) = listed(stage, destination="local")
     assert one["provenance"] == "extract"

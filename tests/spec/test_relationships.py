@@ -35,7 +35,6 @@ def touch(stage: Stage, who: Any = "tg/ann", *name: Any, **more: Any) -> Any:
 
 
 def rows(stage: Stage, table: Any = user_relationships) -> int:
-    assert stage.db is not None
     return count(stage.db, table, stage.persona)
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from core import short_term, stories, tokens
 from core.ai_diary import add_diary_entry, get_recent_entries
@@ -37,6 +36,7 @@ from core.transfer.imports import import_file
 from tests.spec.admin_world import client_of, made
 from tests.spec.api_world import bearer
 from tests.spec.stage import Stage, message
+from tests.store.world import count, rows_of
 
 ROOM, THREAD = "irc/general", "irc/general/t1"
 SERVERS = ("alpha", "beta")
@@ -91,15 +91,9 @@ def test_f81_the_same_room_and_message_id_on_two_servers_are_two_conversations(s
     rooms = Rooms(stage)
     for server in SERVERS:
         rooms.fill(server, room)
-    chats = stage.db.read(
-        select(chat_history_cache.c.id).where(chat_history_cache.c.persona_id == stage.persona), source="x"
-    )
-    kept = stage.db.read(
-        select(conversations.c.server_id, conversations.c.chat_id).where(conversations.c.persona_id == stage.persona),
-        source="x",
-    )
-    assert len(chats) == 2
-    assert {tuple(each) for each in kept} == {(server, "general") for server in SERVERS}
+    assert count(stage.db, chat_history_cache, stage.persona) == 2
+    kept = rows_of(stage.db, conversations, stage.persona)
+    assert {(row.server_id, row.chat_id) for row in kept} == {(server, "general") for server in SERVERS}
     for server, other in (SERVERS, SERVERS[::-1]):
         found = rooms.read(server, room)
         assert {name for name, text in found.items() if f"canary of {other}" in text} == set(), server
@@ -114,7 +108,7 @@ def test_f81_a_thread_belongs_to_the_room_of_its_server(stage: Stage) -> None:
     for server, room in (("alpha", ROOM), ("beta", THREAD), ("alpha", THREAD), ("beta", ROOM)):
         rooms.say(server, room)
     assert set_conversation_privacy(ROOM, "restricted", **rooms.given("beta"))["conversations"] == 2
-    rows = stage.db.read(select(conversations).where(conversations.c.persona_id == stage.persona), source="x")
+    rows = rows_of(stage.db, conversations, stage.persona)
     assert {(row.server_id, row.is_private) for row in rows} == {("alpha", 0), ("beta", 1)}
     assert "canary of beta" not in json.dumps(rooms.read("beta", "irc/other"))
     assert "canary of alpha" in json.dumps(rooms.read("alpha", "irc/other"))
@@ -163,16 +157,12 @@ def test_f81_a_key_cannot_be_spelled_like_that_of_another_server(stage: Stage) -
     rooms = Rooms(stage)
     for server in SERVERS:
         rooms.say(server)
-    stored = stage.db.read(
-        select(conversations.c.conversation_key).where(
-            conversations.c.persona_id == stage.persona, conversations.c.server_id == "beta"
-        ),
-        source="x",
-    )
+    kept = rows_of(stage.db, conversations, stage.persona)
+    (stored,) = [row.conversation_key for row in kept if row.server_id == "beta"]
     with pytest.raises(MessageError):
-        load_chat_history(stored[0][0], **rooms.given("alpha", "irc/other"))
+        load_chat_history(stored, **rooms.given("alpha", "irc/other"))
     with pytest.raises(MessageError):
-        rooms.say("alpha", stored[0][0])
+        rooms.say("alpha", stored)
 
 
 def test_f81_messages_and_turns_name_their_server(stage: Stage) -> None:
@@ -266,10 +256,8 @@ def test_a_scope_without_conversation_says_dm_of_what_is_saved_with_it(stage: St
     saved = save_chat_message("irc/q", "canary", "Bob", "bob", db=stage.db, settings=Settings(),
                               scope=stage.scope(server="DM"))  # fmt: skip
     assert saved.stored
-    (kept,) = stage.db.read(
-        select(conversations.c.direct_person_key).where(conversations.c.persona_id == stage.persona), source="x"
-    )
-    assert kept[0] == "irc/bob"
+    (kept,) = rows_of(stage.db, conversations, stage.persona)
+    assert kept.direct_person_key == "irc/bob"
 
 
 @pytest.mark.parametrize("said", [{}, {"chat": {"id": "general", "type": "group"}}], ids=str)

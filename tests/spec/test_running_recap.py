@@ -23,14 +23,12 @@ ROOT = Path(__file__).parents[2]
 def rows(story: Story, path: str = HERE) -> list[Any]:
     v = running_recaps.c
     chosen = select(running_recaps).where(v.persona_id == story.persona, v.conversation_key == path)
-    assert story.db is not None
     return list(story.db.read(chosen.order_by(v.version), source="running_recaps"))
 
 
 def next_number(story: Story, path: str = HERE) -> int:
     c = conversations.c
     chosen = select(c.next_recap_version).where(c.persona_id == story.persona, c.conversation_key == path)
-    assert story.db is not None
     return int(story.db.read(chosen, source="conversations")[0][0])
 
 
@@ -131,8 +129,6 @@ def test_s28_the_current_version(story: Story) -> None:
     assert stories.set_current_running_recap(0, conversation=HERE, **story.given) == (True, 0, "")
     current = stories.get_running_recap(conversation=HERE, **story.given)
     one = stories.get_running_recap(1, conversation=HERE, **story.given)
-    assert current is not None
-    assert one is not None
     assert (current["content"], one["content"]) == ("text 0", "text 1")
     assert stories.get_running_recap(4, conversation=HERE, **story.given) is None
     assert stories.delete_running_recap_version(1, conversation=HERE, **story.given).stored

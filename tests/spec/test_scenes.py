@@ -62,14 +62,10 @@ def test_s20_a_scene_begins_after_the_nearest_earlier_break_that_has_a_recap(sto
 def test_s21_another_run_appends_a_version_and_makes_it_current(story: Story) -> None:
     rows = story.tell(12)
     stories.add_scene_break(rows[10], **story.given)
-    model = Model("A", "B", '{"recap": "x"}')
     story.run(lambda messages: "A" if "Messages:" in messages[-1]["content"] else '{"recap": {"state": "s"}}')
     data = stories.get_data(rows[10], **story.given)
-    assert (data["scene_recap_memory"], data["scene_recap_versions"], data["scene_recap_current_index"]) == (
-        "A",
-        ["A"],
-        0,
-    )
+    versions = ("scene_recap_memory", "scene_recap_versions", "scene_recap_current_index")
+    assert [data[name] for name in versions] == ["A", ["A"], 0]
     jobs.enqueue_operation("SCENE_RECAP", metadata={"message_id": rows[10]}, conversation=HERE, **story.given)
     model = Model('{"recap": "B"}')
     story.run(model, running_scene_recap_auto_generate=False)
@@ -109,11 +105,8 @@ def test_s20_scene_recaps_of_a_conversation_are_made_one_after_the_other(story: 
     found = sorted(jobs.list_operations(**story.given), key=lambda each: each["id"])
     assert [each["depends_on"] for each in found] == [[], [found[0]["id"]], [found[1]["id"]]]
     story.run()
-    assert [(each["first_index"], each["last_index"]) for each in stories.list_scenes(HERE, **story.given)] == [
-        (0, 10),
-        (11, 30),
-        (31, 50),
-    ]
+    ranges = [(each["first_index"], each["last_index"]) for each in stories.list_scenes(HERE, **story.given)]
+    assert ranges == [(0, 10), (11, 30), (31, 50)]
 
 
 def test_s23_a_break_that_counts_is_made_and_its_recap_queued(story: Story) -> None:
@@ -205,7 +198,6 @@ def test_s25_a_scene_all_left_out_is_skipped(story: Story) -> None:
     assert (one["recap"], two["recap_index"], three["recap"]) == ("A recap.", None, "A recap.")
     assert (three["first_index"], three["last_index"]) == (2, 5)
     current = stories.get_running_recap(conversation=HERE, **story.given)
-    assert current is not None
     assert (current["scene_count"], current["new_scene_index"]) == (2, 5)
 
 

@@ -22,6 +22,8 @@ from tests.spec.stage import HERE
 from tests.spec.story import Model, Story
 from tests.store.world import count, rows_of
 
+pytestmark = pytest.mark.engines("sqlite")
+
 CANARY = "xylofant"
 MADE = (
     schema.message_recaps,
@@ -42,12 +44,8 @@ def echo(request: str) -> str:
 
 def where(story: Story) -> list[str]:
     """Return the tables in which the canary stands."""
-    assert story.db is not None
-    return [
-        table.name
-        for table in MADE
-        if any(CANARY in str(tuple(row)) for row in rows_of(story.db, table, story.persona))
-    ]
+    tables = [(table.name, rows_of(story.db, table, story.persona)) for table in MADE]
+    return [name for name, rows in tables if any(CANARY in str(tuple(row)) for row in rows)]
 
 
 def level(story: Story, to: str = "full", who: str = "tg/ann") -> None:
@@ -61,7 +59,6 @@ def conversation(story: Story) -> tuple[list[int], list[int]]:
     return ann, bob
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 @pytest.mark.parametrize("by_model", [True, False])
 def test_f20_recaps_of_scenes_are_made_without_the_lines_of_people_at_full(
     story: Story, by_model: bool, monkeypatch: pytest.MonkeyPatch
@@ -80,7 +77,6 @@ def test_f20_recaps_of_scenes_are_made_without_the_lines_of_people_at_full(
     assert stories.get_running_recap(conversation=HERE, **story.given) is not None
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_f20_answers_to_people_at_full_are_left_out_and_a_scene_of_nothing_else_is_skipped(story: Story) -> None:
     story.say(f"The {CANARY} walked home.")
     asking = {**story.given, "scope": story.scope(HERE, participant="tg/ann")}
@@ -95,7 +91,6 @@ def test_f20_answers_to_people_at_full_are_left_out_and_a_scene_of_nothing_else_
     assert stories.list_scenes(HERE, **story.given)[0]["recap_index"] is None
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 @pytest.mark.parametrize("kind", ["RECAP", "SCENE_RECAP"])
 def test_f21_a_level_set_while_the_model_writes_counts(story: Story, kind: str) -> None:
     ann, bob = conversation(story)
@@ -117,7 +112,6 @@ def test_f21_a_level_set_while_the_model_writes_counts(story: Story, kind: str) 
         assert "tea" in stories.list_scenes(HERE, **story.given)[0]["recap"]
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_f20_no_alternative_is_added_to_what_somebody_at_full_said(story: Story) -> None:
     ann, bob = conversation(story)
     level(story)
@@ -127,7 +121,6 @@ def test_f20_no_alternative_is_added_to_what_somebody_at_full_said(story: Story)
     assert stories.add_alternative(bob[0], "another lamp", **story.given) == 1
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 @pytest.mark.parametrize("destination", ["remote", "local"])
 def test_f18_what_stays_on_the_machine_is_shown_to_no_remote_model(
     story: Story, destination: str, monkeypatch: pytest.MonkeyPatch
@@ -138,7 +131,6 @@ def test_f18_what_stays_on_the_machine_is_shown_to_no_remote_model(
     stories.queue_recaps(HERE, **story.given)
     jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **story.given)
     mine = update(conversations).where(conversations.c.persona_id == story.persona).values(local_only=1)
-    assert story.db is not None
     story.db.transaction(lambda connection: connection.execute(mine), source="conversations")
     model = Model(echo)
     flags = {"prompt_destination": destination, "scene_min_length": 1}
@@ -172,6 +164,7 @@ def _summary(story: Story, rows: list[int]) -> None:
     add_recent_conversation(**{**story.given, "scope": story.scope(HERE)})
 
 
+@pytest.mark.engines("sqlite", "mariadb")
 @pytest.mark.parametrize("begin", [_scene, _running, _recap, _detection, _summary])
 @pytest.mark.parametrize("answer", [echo, lambda request: f"Error 429: {CANARY}"], ids=["text", "refused"])
 def test_f47_what_is_cleared_while_the_model_writes_comes_back_nowhere(
@@ -191,13 +184,11 @@ def test_f47_what_is_cleared_while_the_model_writes_comes_back_nowhere(
     runs: list[OperationRun] = story.run(Model(meanwhile), scene_min_length=1)
     assert asked and runs
     assert where(story) == []
-    assert story.db is not None
     assert [count(story.db, table, story.persona) for table in MADE[:6]] == [0] * 6
     assert stories.list_scenes(HERE, **story.given) == []
     assert count(story.db, schema.scenes, story.persona) == 0
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_p69_an_edit_leaves_no_made_text_of_what_was_said_before(story: Story) -> None:
     """Earlier versions too; what a person wrote stays, and what comes before the message."""
     rows = [story.say(f"Ann saw {CANARY if n == 3 else 'the sea'} from house {n}.", minutes=60 - n) for n in range(6)]
@@ -221,7 +212,6 @@ def test_p69_an_edit_leaves_no_made_text_of_what_was_said_before(story: Story) -
     assert where(story) == [] and stories.get_scene_recaps(rows[3], **story.given)[-1]["provenance"] == "model"
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 @pytest.mark.parametrize("change", ["delete", "edit"])
 def test_s9_a_message_changed_while_its_scene_is_recapped_is_not_in_the_recap(story: Story, change: str) -> None:
     rows = [story.say(f"Ann saw {CANARY if n == 1 else 'the sea'} from house {n}.", minutes=60 - n) for n in range(4)]
@@ -240,7 +230,6 @@ def test_s9_a_message_changed_while_its_scene_is_recapped_is_not_in_the_recap(st
     assert "tea" in stories.list_scenes(HERE, **story.given)[0]["recap"]
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_p44_clearing_takes_the_short_term_entries_of_the_channel_along(story: Story) -> None:
     """What was cleared here must not be told in the next channel as said a moment ago."""
     for path in (HERE, "tg/43"):
@@ -248,7 +237,6 @@ def test_p44_clearing_takes_the_short_term_entries_of_the_channel_along(story: S
         story.say(f"I like the {CANARY}.", path, server="s1")
         said = [{"role": "user", "content": f"I like the {CANARY}."}]
         assert short_term.store_short_term_memory("tg/ann", path, said, "s1", **asking).stored
-    assert story.db is not None
     assert count(story.db, schema.short_term_memories, story.persona) == 2
     asking = {**story.given, "scope": story.scope(HERE, participant="tg/ann", server="s1")}
     assert chat_history_cache.clear_chat_history(HERE, **asking) == 1
@@ -259,7 +247,6 @@ def test_p44_clearing_takes_the_short_term_entries_of_the_channel_along(story: S
 # Messages handed in
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 @pytest.mark.parametrize(
     "messages",
     [
@@ -279,7 +266,6 @@ def test_f20_a_line_handed_in_that_does_not_say_whose_it_is_is_of_who_speaks(sto
     assert add_recent_conversation(messages, wait=True, **others).stored
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_f21_whose_turn_an_answer_handed_in_is_of_is_known_when_it_is_summarised(story: Story) -> None:
     given = {"db": story.db, "settings": Settings(), "scope": story.scope(HERE, participant="tg/ann")}
     said = [{"text": "hello", "sender_id": "ann"}, {"role": "assistant", "content": f"Is the {CANARY} here?"}]
@@ -292,7 +278,6 @@ def test_f21_whose_turn_an_answer_handed_in_is_of_is_known_when_it_is_summarised
 # What a person hands in, what a model answers
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 @pytest.mark.parametrize(
     "reply",
     ['{"sceneBreakAt": 4}', "```json\n[1, 2]\n```x```", '[{"a": 1}]', "y" * 1_000_001],
@@ -312,7 +297,6 @@ def test_g22_an_answer_that_is_no_text_is_no_recap(story: Story, kind: str, repl
     assert stories.get_running_recap(conversation=HERE, **story.given) is None
 
 
-@pytest.mark.engines("sqlite")  # no server does it differently
 def test_g11_names_of_short_term_entries_are_cleaned(story: Story) -> None:
     names = dict.fromkeys(("user_name", "server_name", "channel_name"), "A\x00nn\ud800")
     asking = {**story.given, "scope": story.scope("tg/1", server="s1")}

@@ -34,16 +34,8 @@ def test_s1_a_message_queues_its_recap_and_one_detection(db: Database) -> None:
     for role in ("system", "narrator", "thought"):
         story.write(f"by {role}", role=role)
     assert len(story.operations()) == 3
-    refused = chat_history_cache.save_chat_message(
-        story.path,
-        "hi",
-        "self",
-        "self",
-        story.time(1),
-        db=story.db,
-        settings=story.settings(),
-        scope=story.scope(story.path),
-    )
+    again = (story.path, "hi", "self", "self", story.time(1))
+    refused = story.call(chat_history_cache.save_chat_message, *again)
     assert refused.reason == "duplicate"
     assert len(story.operations()) == 3
     off = Story(story.db)
@@ -104,10 +96,13 @@ def test_s2_what_a_person_wrote_while_the_model_was_asked_stays(db: Database) ->
 # S3 to S5
 
 
-def test_s3_values_are_kept_apart_from_the_message(story: Story) -> None:
+def test_s3_s13_values_are_kept_apart_from_the_message_and_counted(story: Story) -> None:
     message, other = story.write("one", "two")
     assert story.set(message, "memory", "it began") == WriteResult(True, message)
     assert story.set(message, "memory", "it began").reason == "unchanged"
+    story.set(other, "memory", "it all began", counter=by_words)
+    assert [row.token_count for row in rows_of(story.db, message_recaps, story.persona)][-1] == 3
+    story.set(other, "memory", None)
     for key, value in (("prefill", "So"), ("reasoning", "because"), ("error", "empty"), ("exclude", True)):
         assert story.set(message, key, value).stored
     assert story.set(message, "auto_scene_break_checked", True).stored
@@ -289,13 +284,6 @@ def test_s9_a_deleted_message_takes_along_what_lies_on_it(story: Story) -> None:
     assert chat_history_cache.clear_chat_history(story.path, **asked) == 1
     assert [count(story.db, table, persona) for table in (message_recaps, running_recaps)] == [0, 0]
     assert story.operations() == operations  # nothing is left to make a text of
-
-
-def test_s13_a_recap_is_counted_when_it_is_written(story: Story) -> None:
-    (message,) = story.write("one")
-    story.set(message, "memory", "it all began", counter=by_words)
-    (row,) = rows_of(story.db, message_recaps, story.persona)
-    assert row.token_count == 3
 
 
 def test_s1_recaps_of_an_imported_conversation_are_queued_once(story: Story) -> None:
