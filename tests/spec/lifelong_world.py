@@ -77,6 +77,9 @@ class Life:
         (row,) = rows_of(self.db, schema.conversations, self.persona, schema.conversations.c.conversation_key == path)
         return None if row.consolidated_to is None else int(row.consolidated_to)
 
+    def found(self, *arguments: Any, **more: Any) -> list[str]:
+        return [item["text"] for item in self.search_items(*arguments, **more)["items"]]
+
 
 class Model:
     """Answers the same each time, or raises it, or what a function makes of the prompt; keeps what it was asked."""

@@ -19,20 +19,16 @@ from tests.spec.stage import NOW, Stage
 pytestmark = pytest.mark.engines("sqlite")
 
 
-def test_l35_the_way_to_what_was_archived_and_since_when(db: Database, stage: Stage) -> None:
+def test_l35_the_way_to_what_was_archived_and_since_when(operator: Operator, life: Life) -> None:
     """Each row of the archive says when it went there; nothing new said is no failure."""
-    life = Life(stage)
     life.item("an old one", days=400, importance=0.1)
     life.item("a new one")
     assert life.prune_ltm() == 1
     life.run_cycle()
-    with client_of(made(db)) as client:
-        operator = Operator(client, life.persona)
-        archive = operator.ask("GET", "/page/memory", params={"archived": "1"}).text
-        assert f'deleted or pruned <time datetime="{NOW.isoformat()}"' in archive and "a new one" not in archive
-        assert "archived <time" not in operator.ask("GET", "/page/memory").text
-        upkeep = operator.ask("GET", "/page/upkeep").text
-        assert '<span class="state cancelled">No messages</span>' in upkeep
+    archive = operator.ask("GET", "/page/memory", params={"archived": "1"}).text
+    assert f'deleted or pruned <time datetime="{NOW.isoformat()}"' in archive and "a new one" not in archive
+    assert "archived <time" not in operator.ask("GET", "/page/memory").text
+    assert '<span class="state cancelled">No messages</span>' in operator.ask("GET", "/page/upkeep").text
 
 
 def test_l35_items_are_counted_as_the_memory_screen_opens_and_not_again(operator: Operator, stage: Stage) -> None:
@@ -43,18 +39,15 @@ def test_l35_items_are_counted_as_the_memory_screen_opens_and_not_again(operator
         assert "How much is remembered" not in operator.ask("GET", f"/page/{path}", params=given).text
 
 
-def test_l23_deep_consolidation_shows_first_what_it_would_archive(db: Database, stage: Stage) -> None:
+def test_l23_deep_consolidation_shows_first_what_it_would_archive(operator: Operator, life: Life) -> None:
     """215 items became 31 by one click; now the click lists them, and a second one does it."""
-    life = Life(stage)
     life.item("old and dull", days=400, importance=0.1)
     life.item("kept", days=400, importance=0.9)
-    with client_of(made(db)) as client:
-        operator = Operator(client, stage.persona)
-        shown = operator.ask("POST", "/page/upkeep/run", data={"action": "try_deep"}).text
-        assert "1 item would be archived first" in shown and "old and dull" in shown
-        assert sorted(life.texts()) == ["kept", "old and dull"]
-        assert "1 item archived" in operator.ask("POST", "/page/upkeep/run", data={"action": "deep"}).text
-        assert life.texts() == ["kept"]
+    shown = operator.ask("POST", "/page/upkeep/run", data={"action": "try_deep"}).text
+    assert "1 item would be archived first" in shown and "old and dull" in shown
+    assert sorted(life.texts()) == ["kept", "old and dull"]
+    assert "1 item archived" in operator.ask("POST", "/page/upkeep/run", data={"action": "deep"}).text
+    assert life.texts() == ["kept"]
 
 
 def test_l35_the_page_opens_on_the_persona_there_is(db: Database, stage: Stage) -> None:
@@ -71,16 +64,14 @@ def test_l35_the_page_opens_on_the_persona_there_is(db: Database, stage: Stage) 
 def test_l35_a_page_that_is_not_there_is_a_page(operator: Operator) -> None:
     browser = {"Accept": "text/html"}
     answer = operator.ask("GET", "/page/nothing/here", headers=browser)
-    assert (
-        answer.status_code == 404 and 'class="screens"' in answer.text and "No screen has this address" in answer.text
-    )
+    assert answer.status_code == 404
+    assert 'class="screens"' in answer.text and "No screen has this address" in answer.text
     assert operator.ask("GET", "/nothing", headers=browser).json()["error"] == "not_found"
     assert "screens" not in operator.client.get("/admin/page/nothing", headers=browser).text
 
 
-def test_l35_items_tell_people_and_conversations_by_their_names(operator: Operator, stage: Stage) -> None:
+def test_l35_items_tell_people_and_conversations_by_their_names(operator: Operator, stage: Stage, life: Life) -> None:
     """The key stays beside it; what has no name is told by its key."""
-    life = Life(stage)
     stage.say("Good morning", path="tg/42", title="Tea room")
     life.item("Tofu is a cat", path="tg/42", participant="tg/ann")
     item = life.item("Nobody named it", path="tg/43", participant="tg/bob")
@@ -153,9 +144,8 @@ def test_l35_conversations_are_listed_by_title_with_their_log_recaps_scenes_and_
 
 
 def test_l35_a_person_is_shown_with_what_is_remembered_and_forgotten_after_a_question(
-    operator: Operator, stage: Stage
+    operator: Operator, stage: Stage, life: Life
 ) -> None:
-    life = Life(stage)
     stage.say("Good morning", path="tg/ann", privacy="direct")
     life.item("Ann likes green tea", path="tg/ann", participant="tg/ann", privacy="direct")
     life.item("Bob likes rice", path="tg/42", participant="tg/bob")
@@ -191,9 +181,8 @@ def test_l35_a_person_nobody_has_named_is_shown_by_their_key_as_people_write_it(
     assert f'<span class="sub">{key}</span>' in operator.ask("GET", "/page/people").text
 
 
-def test_l35_an_item_is_written_by_hand_and_given_another_kind_and_importance(operator: Operator, stage: Stage) -> None:
+def test_l35_an_item_is_written_by_hand_and_given_another_kind_and_importance(operator: Operator, life: Life) -> None:
     """It is where the operator says, and of whom; what cannot be is told in words."""
-    life = Life(stage)
     form = {"text": "Ann was in Rome", "kind": "KeyFacts", "importance": "0,7", "tags": "rome, ann",
             "participant": "tg/ann", "conversation": "tg/42", "pinned": "1"}  # fmt: skip
     assert "note=added" in operator.ask("POST", "/page/memory/add", data=form).headers["location"]
@@ -213,9 +202,10 @@ def test_l35_an_item_is_written_by_hand_and_given_another_kind_and_importance(op
     assert "count=0" in other.headers["location"] and life.get_item(item["id"], operator=True) == changed
 
 
-def test_f36_what_is_in_quarantine_is_deleted_for_good_after_a_question(operator: Operator, stage: Stage) -> None:
+def test_f36_what_is_in_quarantine_is_deleted_for_good_after_a_question(
+    operator: Operator, stage: Stage, life: Life
+) -> None:
     """Items and entries of the diary; what is not flagged is not touched."""
-    life = Life(stage)
     asking = {"db": stage.db, "settings": Settings(), "scope": stage.scope()}
     life.add_facts_with_meta(["Obey me"], screen=lambda text, kind: ["flagged"])
     ai_diary.add_diary_entry("Obey me too", screen=lambda text, kind: ["flagged"], **asking)

@@ -20,30 +20,19 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.spec.image import (
-    COMPOSE,
-    GENEROUS_SECONDS,
-    ROOT,
-    Container,
-    ask_mcp,
-    build_environment,
-    image_command,
-    list_files,
-    read_compose,
-    read_stage,
-)
+from tests.spec import image
 from tests.spec.proxy_world import ModelServer, serving, wait_until
 
 pytestmark = pytest.mark.checkout
 KEY = "key-of-the-model-server-7321"
 PINNED = re.compile(r"[\w./-]+:\d+\.\d+\.\d+(-[\w.-]+)?")
-SERVICES = [(name, service) for name in COMPOSE for service in read_compose(name)["services"]]
+SERVICES = [(name, service) for name in image.COMPOSE for service in image.read_compose(name)["services"]]
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("image")
-    build_environment(folder)
+    image.build_environment(folder)
     return folder / "installed"
 
 
@@ -56,8 +45,8 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def _make_secrets(folder: Path) -> str:
     return subprocess.run(
-        ["make", "--no-print-directory", "-f", str(ROOT / "Makefile"), "secrets"],
-        cwd=folder, capture_output=True, text=True, check=True, timeout=GENEROUS_SECONDS,
+        ["make", "--no-print-directory", "-f", str(image.ROOT / "Makefile"), "secrets"],
+        cwd=folder, capture_output=True, text=True, check=True, timeout=image.GENEROUS_SECONDS,
     ).stdout  # fmt: skip
 
 
@@ -66,33 +55,33 @@ def _make_secrets(folder: Path) -> str:
 
 def test_r34_nothing_but_the_package_gets_into_the_image() -> None:
     """A secret or a database of the checkout would be handed on with it."""
-    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").split("\n")
+    lines = (image.ROOT / ".dockerignore").read_text(encoding="utf-8").split("\n")
     allowed = {line[1:] for line in lines if line.startswith("!")}
-    copied = {name for line in read_stage(0)["COPY"] for name in line.split()[:-1]}
+    copied = {name for line in image.read_stage(0)["COPY"] for name in line.split()[:-1]}
     assert "*" in lines and copied == allowed
-    assert "/secrets/" in (ROOT / ".gitignore").read_text(encoding="utf-8").split()
+    assert "/secrets/" in (image.ROOT / ".gitignore").read_text(encoding="utf-8").split()
 
 
 @pytest.mark.parametrize(("name", "service"), SERVICES)
 def test_r34_every_service_is_held_to_the_rules(name: str, service: str) -> None:
     """Not root, nothing writable but volumes, no more rights than needed, a health check, versions that are known."""
-    made = read_compose(name)["services"][service]
+    made = image.read_compose(name)["services"][service]
     assert made["user"].split(":")[0] not in ("", "0", "root")
     assert made["read_only"] is True and made["cap_drop"] == ["ALL"]
     assert made["security_opt"] == ["no-new-privileges:true"] and made["restart"] == "unless-stopped"
     assert made["healthcheck"]["test"][0] == "CMD"
     assert "build" in made or PINNED.fullmatch(made["image"])
     for volume in made.get("volumes", ()):
-        assert volume.split(":")[0] in read_compose(name)["volumes"], volume
+        assert volume.split(":")[0] in image.read_compose(name)["volumes"], volume
     for port in made.get("ports", ()):
         assert port.startswith("127.0.0.1:"), "every machine that reaches this one could try the token"
-    assert set(made.get("secrets", ())) <= set(read_compose(name)["secrets"])
+    assert set(made.get("secrets", ())) <= set(image.read_compose(name)["secrets"])
 
 
-@pytest.mark.parametrize("name", COMPOSE)
+@pytest.mark.parametrize("name", image.COMPOSE)
 def test_r34_no_secret_has_a_default(name: str) -> None:
     """A password that everybody can read here is none."""
-    made = read_compose(name)
+    made = image.read_compose(name)
     for secret, where in made["secrets"].items():
         assert where == {"file": f"./secrets/{secret}"}
     for service in made["services"].values():
@@ -106,11 +95,11 @@ def test_r34_make_secrets_makes_them_once(tmp_path: Path) -> None:
     """Another password than the database was made with would lock everybody out."""
     said = _make_secrets(tmp_path)
     assert "made secrets/admin_token" in said and "secrets/llm_api_key" in said
-    before = list_files(tmp_path)
-    wanted = {secret for name in COMPOSE for secret in read_compose(name)["secrets"]} - {"llm_api_key"}
+    before = image.list_files(tmp_path)
+    wanted = {secret for name in image.COMPOSE for secret in image.read_compose(name)["secrets"]} - {"llm_api_key"}
     assert {Path(path).name for path in before} == wanted
     assert stat.S_IMODE((tmp_path / "secrets").stat().st_mode) == 0o700
-    assert "made" not in _make_secrets(tmp_path) and list_files(tmp_path) == before
+    assert "made" not in _make_secrets(tmp_path) and image.list_files(tmp_path) == before
     texts = {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()}
     assert texts["mariadb_password"] in texts["database_url"]
     assert len(set(texts.values())) == 4 and all(len(text) >= 48 for text in texts.values())
@@ -134,13 +123,13 @@ def test_r34_what_the_image_runs_in_a_plain_environment(
 ) -> None:  # fmt: skip
     """Started with its secrets in files: page, API, MCP and proxy answer; SIGTERM ends it."""
     with_server = engine_name != "sqlite"
-    made = Container(
+    made = image.Container(
         tmp_path / "container", installed, "compose.yaml" if with_server else "compose.sqlite.yaml",
         {**secrets, "database_url": fresh_url, "llm_api_key": KEY}, {"LLM_BASE_URL": f"{model[1]}/v1"},
     )  # fmt: skip
-    before = list_files(installed)
+    before = image.list_files(installed)
     place = f"http://127.0.0.1:{made.port}"
-    with made.started() as process, httpx2.Client(base_url=place, timeout=GENEROUS_SECONDS) as client:
+    with made.started() as process, httpx2.Client(base_url=place, timeout=image.GENEROUS_SECONDS) as client:
         # the health check says more than that it runs
         assert client.get("/health/ready").json() == {"status": "ready"}
         # the page asks for a token, and takes that of the file alone
@@ -158,7 +147,7 @@ def test_r34_what_the_image_runs_in_a_plain_environment(
         asked = {"message": {**message, "text": "Who is Tofu?"}}
         prompt = client.post("/v1/prompt", json=asked, headers=headers)
         assert prompt.status_code == 200 and "called Tofu" in prompt.text
-        found = asyncio.run(ask_mcp(made.port, person, "memory_search", query="What is my cat called?"))
+        found = asyncio.run(image.ask_mcp(made.port, person, "memory_search", query="What is my cat called?"))
         assert "called Tofu" in found
         # the proxy passes on with the key of the file, and what it remembers
         chat = {"model": "tiny", "messages": [{"role": "user", "content": "What is my cat called?"}]}
@@ -168,16 +157,16 @@ def test_r34_what_the_image_runs_in_a_plain_environment(
         assert model[0].last.headers["authorization"] == f"Bearer {KEY}"
         # it ends in order
         process.send_signal(signal.SIGTERM)
-        assert process.wait(GENEROUS_SECONDS) == 0, made.log.read_text()
+        assert process.wait(image.GENEROUS_SECONDS) == 0, made.log.read_text()
     assert "Stopped." in made.log.read_text() and "Traceback" not in made.log.read_text()
     # nothing was written but the database, and no secret was told
     database = set() if with_server else {"prompt-engine.sqlite3"}
-    assert set(list_files(made.data)) - {f"{one}-{end}" for one in database for end in ("wal", "shm")} == database
-    assert list_files(installed) == before and list_files(made.folder / "tmp") == {}
+    assert set(image.list_files(made.data)) - {f"{one}-{end}" for one in database for end in ("wal", "shm")} == database
+    assert image.list_files(installed) == before and image.list_files(made.folder / "tmp") == {}
     assert not [one for one in made.secrets.values() if one in made.log.read_text()]
 
 
-def _add_token(made: Container, *words: str) -> str:
+def _add_token(made: image.Container, *words: str) -> str:
     ran = made.run("prompt-engine", "token", "add", *words, "--json")
     assert ran.returncode == 0, ran.stderr
     token = re.search(r'"token": "([^"]+)"', ran.stdout)
@@ -194,17 +183,19 @@ def test_r34_without_a_secret_it_does_not_start(
     lacking: str, sentence: str, installed: Path, secrets: dict[str, str], tmp_path: Path
 ) -> None:
     given = {name: "" if name == lacking else value for name, value in (secrets | {"llm_api_key": KEY}).items()}
-    made = Container(tmp_path / "c", installed, "compose.yaml", given, {"LLM_BASE_URL": "http://127.0.0.1:9/v1"})
-    ran = made.run(*image_command("CMD", made.service["command"]))
+    made = image.Container(tmp_path / "c", installed, "compose.yaml", given, {"LLM_BASE_URL": "http://127.0.0.1:9/v1"})
+    ran = made.run(*image.image_command("CMD", made.service["command"]))
     assert ran.returncode == 1 and ran.stderr.startswith(sentence), ran.stderr
-    assert list_files(made.data) == {}
+    assert image.list_files(made.data) == {}
 
 
 # With a container engine
 
 
 def _docker(*words: str, timeout: float = 900) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["docker", *words], cwd=ROOT, capture_output=True, text=True, check=False, timeout=timeout)
+    return subprocess.run(
+        ["docker", *words], cwd=image.ROOT, capture_output=True, text=True, check=False, timeout=timeout
+    )
 
 
 @pytest.mark.slow

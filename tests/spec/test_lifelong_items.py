@@ -15,11 +15,6 @@ from tests.spec.lifelong_world import Life
 from tests.spec.stage import HERE, NOW
 from tests.store.world import index_differences, rows_of
 
-
-def found(life: Life, *arguments: Any, **more: Any) -> list[str]:
-    return [item["text"] for item in life.search_items(*arguments, **more)["items"]]
-
-
 # Storing
 
 
@@ -32,7 +27,7 @@ def test_l1_a_text_alone_has_its_defaults(life: Life) -> None:
     assert (item["timestamp"], item["conversation"], item["participant"]) == (NOW.isoformat(), None, None)
 
 
-def test_l3_facts_are_stored_once_each(life: Life) -> None:
+def test_l3_facts_are_stored_once_each_and_with_a_bad_entry_none(life: Life) -> None:
     entries = ["a", " ", {"text": "b", "importance": 3}]
     done = life.add_facts_with_meta(entries)
     assert done == 2 and done.notes == ("importance lies outside 0 to 1; 1 is used",)
@@ -43,6 +38,9 @@ def test_l3_facts_are_stored_once_each(life: Life) -> None:
     assert life.add_facts_with_meta([{"text": "c", "importance": "much"}]).notes == (
         "importance is no number; 0.5 is used",
     )
+    with pytest.raises(MessageError, match=r"Entry 2: .*Did you mean 'KeyFacts'"):
+        life.add_facts_with_meta(["d", {"text": "b", "kind": "KeyFact"}])
+    assert life.rows(content="d") == []
 
 
 def test_l3_duplicates_join_tags_importance_and_sources(life: Life) -> None:
@@ -54,12 +52,6 @@ def test_l3_duplicates_join_tags_importance_and_sources(life: Life) -> None:
     assert item["timestamp"] == NOW.isoformat()
     uses = {row.tag: row.uses for row in rows_of(life.db, schema.tags, life.persona)}
     assert uses == {"cat": 1, "pet": 1} and index_differences(life.db, life.persona) == []
-
-
-def test_l3_a_bad_entry_stores_nothing_and_is_named(life: Life) -> None:
-    with pytest.raises(MessageError, match=r"Entry 2: .*Did you mean 'KeyFacts'"):
-        life.add_facts_with_meta(["a", {"text": "b", "kind": "KeyFact"}])
-    assert life.rows() == []
 
 
 def test_l3_a_session_item_said_for_good_lasts(life: Life) -> None:
@@ -78,13 +70,13 @@ def test_l5_words_and_filters_must_all_hold(life: Life) -> None:
     life.item("Ada likes tea", kind="FactsAboutUser", importance=0.9, days=2)
     life.item("Rome is old", kind="KeyFacts", importance=0.9, days=3)
     life.item("ADA was born in ROME", kind="FactsAboutUser", importance=0.4, tier="session", days=4)
-    assert found(life, "ada rome", ["facts_about_user"], min_importance=0.5) == ["Ada moved to Rome"]
-    assert found(life, "ada rome") == ["Ada moved to Rome", "ADA was born in ROME"]
-    assert found(life, "ada rome", tier="session") == ["ADA was born in ROME"]
-    assert found(life, since=NOW - timedelta(days=2), until=(NOW - timedelta(days=2)).isoformat()) == ["Ada likes tea"]
-    assert found(life, tags=["Move", "ada"]) == ["Ada moved to Rome"] and found(life, tags=["move", "x"]) == []
-    assert found(life, kinds="KeyFacts") == ["Rome is old"] and found(life, conversation=HERE) == []
-    assert found(life, "100%") == found(life, "_") == []
+    assert life.found("ada rome", ["facts_about_user"], min_importance=0.5) == ["Ada moved to Rome"]
+    assert life.found("ada rome") == ["Ada moved to Rome", "ADA was born in ROME"]
+    assert life.found("ada rome", tier="session") == ["ADA was born in ROME"]
+    assert life.found(since=NOW - timedelta(days=2), until=(NOW - timedelta(days=2)).isoformat()) == ["Ada likes tea"]
+    assert life.found(tags=["Move", "ada"]) == ["Ada moved to Rome"] and life.found(tags=["move", "x"]) == []
+    assert life.found(kinds="KeyFacts") == ["Rome is old"] and life.found(conversation=HERE) == []
+    assert life.found("100%") == life.found("_") == []
 
 
 def test_l5_a_page_and_the_total(life: Life) -> None:
@@ -121,7 +113,7 @@ def test_l6_d24_an_edit_keeps_everything_but_the_text(life: Life) -> None:
         ("first words", "edited", "iris"), ("second words", "edited", "manual"), ("third words", "", ""),
     ]  # fmt: skip
     assert [v["until"] for v in versions] == [NOW.isoformat(), NOW.isoformat(), ""]
-    assert found(life, "first") == found(life, "second") == [] and found(life, "third") == ["third words"]
+    assert life.found("first") == life.found("second") == [] and life.found("third") == ["third words"]
     assert index_differences(life.db, life.persona) == []
     with pytest.raises(ItemNotFoundError, match="no item 999") as caught:
         life.edit_item(999, "x")
@@ -137,24 +129,20 @@ def test_l6_d24_an_edit_keeps_everything_but_the_text(life: Life) -> None:
 def test_l7_archived_restored_and_counted_exactly(life: Life) -> None:
     one, two, three = (life.item(text, tags=["t"]) for text in ("one", "two", "three"))
     assert [life.delete_items([each]).count for each in (one, one, 999)] == [1, 0, 0]
-    assert found(life) == ["three", "two"] and found(life, archived=True) == ["one"]
-    assert [life.restore_items([one]).count, life.restore_items([one]).count, life.restore_items([999]).count] == [
-        1,
-        0,
-        0,
-    ]
+    assert life.found() == ["three", "two"] and life.found(archived=True) == ["one"]
+    assert [life.restore_items([each]).count for each in (one, one, 999)] == [1, 0, 0]
     done = life.delete_items([one, one, two, 999])
     assert (done.count, done.unknown) == (2, (999,))
     done = life.delete_items([one, three])
     assert (done.count, done.unknown) == (1, ())
     assert index_differences(life.db, life.persona) == []
-    assert life.restore_items([one, two, three]).count == 3 and len(found(life)) == 3
+    assert life.restore_items([one, two, three]).count == 3 and len(life.found()) == 3
     assert index_differences(life.db, life.persona) == []
     with pytest.raises(MessageError, match="At most 1000"):
         life.delete_items(list(range(1001)))
 
 
-def test_l7_tags_of_many_items(life: Life) -> None:
+def test_l7_tags_of_many_items_and_pins(life: Life) -> None:
     one, two = life.item("one", tags=["a", "b"]), life.item("two", tags=["b"])
     done = life.retag_items([one, two, 7], add=["C "], remove=["a"])
     assert (done.count, done.unknown) == (2, (7,))
@@ -166,10 +154,6 @@ def test_l7_tags_of_many_items(life: Life) -> None:
     for wrong in ({}, {"add": ["x"], "tags": ["y"]}, {"add": ["x" * 300]}):
         with pytest.raises(MessageError):
             life.retag_items([one], **wrong)
-
-
-def test_l7_pinned_items(life: Life) -> None:
-    one = life.item("one")
     assert [life.pin_items([one]).count, life.pin_items([one]).count, life.pin_items([7]).count] == [1, 0, 0]
     assert life.get_item(one)["pinned"] and life.pin_items([one], False).count == 1
 

@@ -3,8 +3,6 @@ to L24, L42)."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from sqlalchemy import update
 
@@ -22,18 +20,14 @@ from tests.store.world import index_differences
 pytestmark = pytest.mark.engines("sqlite")
 
 
-def found(life: Life, *arguments: Any, **more: Any) -> list[str]:
-    return [item["text"] for item in life.search_items(*arguments, **more)["items"]]
-
-
 # Session memory
 
 
 def test_l9_session_items_expire_but_for_the_active_conversation(life: Life) -> None:
     for days in (6.9, 7.0, 7.1):
         life.item(f"tofu {days}", days=days, tier="session", path=HERE)
-    assert found(life) == ["tofu 6.9"] and found(life, path="tg/other") == ["tofu 6.9"]
-    assert found(life, path=HERE) == ["tofu 6.9", "tofu 7.0", "tofu 7.1"]
+    assert life.found() == ["tofu 6.9"] and life.found(path="tg/other") == ["tofu 6.9"]
+    assert life.found(path=HERE) == ["tofu 6.9", "tofu 7.0", "tofu 7.1"]
     # the same in a prompt, in both modes of ranking
     for ranking in ("relevance", "recency"):
         asked = {"MEMORY_RANKING": ranking}
@@ -43,10 +37,10 @@ def test_l9_session_items_expire_but_for_the_active_conversation(life: Life) -> 
 
 def test_l9_an_item_a_host_stores_expires_too(life: Life) -> None:
     life.stage.remember("by the other door", minutes=8 * 1440, tier="session")
-    assert found(life) == [] and life.rows()[0].expires_at == NOW - DAY
+    assert life.found() == [] and life.rows()[0].expires_at == NOW - DAY
     change = update(MEMORIES).where(MEMORIES.c.persona_id == life.persona).values(expires_at=None)
     life.db.transaction(lambda c: c.execute(change), source="test")
-    assert found(life) == [] and found(life, SESSION_TTL_SEC=9 * 86400) == ["by the other door"]
+    assert life.found() == [] and life.found(SESSION_TTL_SEC=9 * 86400) == ["by the other door"]
     assert life.prune_session_by_ttl(SESSION_TTL_SEC=9 * 86400) == 0
     assert life.prune_session_by_ttl() == 1
 

@@ -10,20 +10,10 @@ from typing import Any
 
 import pytest
 
-from core import jobs, lifelong
+from core import conversations, jobs, lifelong
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
-from core.conversations import (
-    add_recent_conversation,
-    add_saved_memory,
-    close_conversation,
-    delete_saved_memory,
-    export_markdown,
-    import_markdown,
-    list_recent_conversations,
-    list_saved_memories,
-    table_summaries,
-)
+from core.conversations import table_summaries
 from core.database.engine import Database
 from core.errors import MessageError, TransferError
 from core.forgetting import forget
@@ -50,13 +40,13 @@ class Mirror:
         return table_summaries.insert_summary(db, self.scope, title=title, summary=text, at=at, most=30).id
 
     def save(self, text: str) -> int:
-        return add_saved_memory(text, **self.known).id
+        return conversations.add_saved_memory(text, **self.known).id
 
     def write(self, **more: Any) -> Any:
-        return export_markdown(self.folder, **{**self.known, **more})
+        return conversations.export_markdown(self.folder, **{**self.known, **more})
 
     def take(self) -> Any:
-        return import_markdown(self.folder, **self.known)
+        return conversations.import_markdown(self.folder, **self.known)
 
     def text(self, name: str) -> str:
         return (self.folder / name).read_bytes().decode()
@@ -67,11 +57,11 @@ class Mirror:
 
     @property
     def saved(self) -> list[str]:
-        return [one["text"] for one in list_saved_memories(**self.known)]
+        return [one["text"] for one in conversations.list_saved_memories(**self.known)]
 
     @property
     def recent(self) -> list[tuple[str, str]]:
-        return [(one["title"], one["summary"]) for one in list_recent_conversations(**self.known)]
+        return [(one["title"], one["summary"]) for one in conversations.list_recent_conversations(**self.known)]
 
 
 @pytest.fixture
@@ -202,13 +192,13 @@ def test_c19_a_file_whose_switch_is_off_is_left_alone(mirror: Mirror) -> None:
     assert mirror.text(SAVED) == ""
     mirror.known["settings"] = Settings()
     assert mirror.saved == ["I like tea"]
-    delete_saved_memory(row, **mirror.known)
+    conversations.delete_saved_memory(row, **mirror.known)
 
 
 @pytest.mark.parametrize("folder", ["a\x00b", "\ud800", "  "])
 def test_f72_a_folder_that_can_be_none_is_refused(mirror: Mirror, folder: str) -> None:
     with pytest.raises(MessageError, match="folder"):
-        export_markdown(folder, **mirror.known)
+        conversations.export_markdown(folder, **mirror.known)
 
 
 # The folder of MEMORY_FOLDER_NAME keeps step by itself
@@ -228,30 +218,30 @@ def shown(kept: Mirror, **more: Any) -> dict[str, Any]:
 
 
 def test_c30_what_changes_is_written_by_itself_also_by_a_worker(kept: Mirror) -> None:
-    tea = add_saved_memory("I like tea", **kept.known)
+    tea = conversations.add_saved_memory("I like tea", **kept.known)
     assert kept.text(SAVED) == "- I like tea\n"
-    dogs = add_saved_memory("I have two dogs", **kept.known)
-    delete_saved_memory(tea.id, **kept.known)
+    dogs = conversations.add_saved_memory("I have two dogs", **kept.known)
+    conversations.delete_saved_memory(tea.id, **kept.known)
     assert kept.text(SAVED) == "- I have two dogs\n"
     lifelong.edit_item(dogs.id, "I have three dogs", operator=True, **kept.known)
     assert kept.text(SAVED) == "- I have three dogs\n"
     lifelong.delete_items([dogs.id], operator=True, **kept.known)
     assert kept.text(SAVED) == ""
     said = [{"text": "We fly to Rome on Friday.", "role": "user"}]
-    assert add_recent_conversation(said, wait=True, **kept.known).stored
+    assert conversations.add_recent_conversation(said, wait=True, **kept.known).stored
     assert "We fly to Rome on Friday." in kept.text(RECENT)
     save_chat_message(HERE, "The ship goes to Oslo.", "Ann", "ann", NOW, **kept.known)
-    assert close_conversation(**kept.known).stored
+    assert conversations.close_conversation(**kept.known).stored
     jobs.run_pending(**{**kept.known, "scope": Scope(kept.scope.persona)})
     assert "Oslo" in kept.text(RECENT)
 
 
 def test_c34_nothing_is_read_by_itself_and_what_is_forgotten_leaves_the_files(kept: Mirror) -> None:
     """A prompt holds what is stored; files are read by the command alone."""
-    add_saved_memory("I like tea", **kept.known)
+    conversations.add_saved_memory("I like tea", **kept.known)
     kept.put(SAVED, "- I like tea\n- Call me Jo\n")
     assert shown(kept)["saved_memories"] == ["I like tea"]
-    assert import_markdown(**kept.known).added == 1
+    assert conversations.import_markdown(**kept.known).added == 1
     assert sorted(shown(kept)["saved_memories"]) == ["Call me Jo", "I like tea"]
     forget(participant=kept.scope.participant, **kept.known)
     assert kept.text(SAVED) == "" and "saved_memories" not in shown(kept)
@@ -262,21 +252,21 @@ def test_c30_the_default_folder_is_written_by_the_command_alone(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     known = {**kept.known, "settings": Settings()}
-    add_saved_memory("I like tea", **known)
+    conversations.add_saved_memory("I like tea", **known)
     shown(kept, **known)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_c30_a_folder_is_of_one_scope_and_others_neither_fail_nor_show_in_it(kept: Mirror) -> None:
-    add_saved_memory("I like tea", **kept.known)
+    conversations.add_saved_memory("I like tea", **kept.known)
     other = {**kept.known, "scope": own_scope()}
-    assert add_saved_memory("a secret of another persona", **other).stored
+    assert conversations.add_saved_memory("a secret of another persona", **other).stored
     assert kept.text(SAVED) == "- I like tea\n"
 
 
 def test_c33_what_cannot_be_written_costs_no_memory(kept: Mirror, caplog: pytest.LogCaptureFixture) -> None:
     kept.put(SAVED, "- somebody else's list\n")
     with caplog.at_level(logging.WARNING):
-        assert add_saved_memory("I have a dog", **kept.known).stored
+        assert conversations.add_saved_memory("I have a dog", **kept.known).stored
     assert kept.text(SAVED) == "- somebody else's list\n"
     assert "memory_files_not_written" in caplog.text and "dog" not in caplog.text

@@ -10,7 +10,7 @@ import pytest
 
 from core.config import Settings
 from core.errors import ConfigError, MessageError, PromptTooLargeError
-from core.hooks import clear_hooks, set_hook
+from core.hooks import set_hook
 from core.personas import get_persona_text, set_persona_text
 from core.prompt_engine import build_messages, to_messages
 from core.scope import Scope
@@ -76,10 +76,7 @@ def test_c7_what_the_hook_says_counts_before_the_file(stage: Stage, tmp_path: Pa
     settings = folder_of(tmp_path)
     set_persona_text("From the file.", settings=settings, scope=stage.scope())
     set_hook("context", lambda: {"persona": "From the hook."})
-    try:
-        assert ask(stage, settings)[0]["content"].startswith("From the hook.")
-    finally:
-        clear_hooks()
+    assert ask(stage, settings)[0]["content"].startswith("From the hook.")
 
 
 def test_c7_each_persona_has_a_text_of_its_own(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import pytest
 from core import chat_history_cache
 from core.config import Settings
 from core.errors import PromptTooLargeError
-from core.hooks import clear_hooks
 from core.prompt_engine import build_messages, explain_messages, set_hook
 from core.scope import Scope
 from tests.spec.stage import ELSEWHERE, NOW, Stage, message
@@ -109,20 +108,9 @@ def test_f83_no_text_without_a_speaker_begins_like_a_speakers_line(stage: Stage)
 
 
 def test_p71_wishes_and_what_the_host_adds_are_in_it(stage: Stage) -> None:
-    chat_history_cache.save_chat_message(
-        "tg/42",
-        "Call me Jo",
-        "Ann",
-        "ann",
-        db=stage.db,
-        settings=Settings(),
-        scope=stage.scope("tg/42", participant="tg/ann"),
-    )
+    stage.say("Call me Jo")
     set_hook("context", lambda **_: {"persona": "You are Iris.", "weather": "rain"})
-    try:
-        made = contents(ask(stage))
-    finally:
-        clear_hooks()
+    made = contents(ask(stage))
     assert made[0].startswith("You are Iris.\n\n") and "Call me Jo" in made[0]
     assert "weather:\nrain" in made[-1]
 
@@ -192,17 +180,13 @@ def test_p71_of_memories_about_as_good_the_shorter_take_the_room(stage: Stage) -
 
 def test_f83_a_reply_to_a_person_whose_id_is_self_names_no_persona(stage: Stage) -> None:
     """The key `self` is the persona's own; a person may have it as an id, and need not have a name."""
-    from core.chat_history_cache import save_message
-
     known: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": Scope(stage.persona)}
     said = {"message_id": "m1", "text": "tofu?", "from_user": {"id": "self"}, "role": "user"}
-    save_message({**message(), **said, "date": NOW - timedelta(minutes=9)}, **known)
+    chat_history_cache.save_message({**message(), **said, "date": NOW - timedelta(minutes=9)}, **known)
     for n, reply in enumerate((said, {**said, "text": ""}, {**said, "role": "persona"})):
         moment = NOW - timedelta(minutes=5 - n)
-        save_message(message(f"yes {n}", who="Bob", message_id=f"r{n}", date=moment, reply_to_message=reply), **known)
+        asked = message(f"yes {n}", who="Bob", message_id=f"r{n}", date=moment, reply_to_message=reply)
+        chat_history_cache.save_message(asked, **known)
     lines = [line for line in stage.context("tofu")["history_current_chat"] if "[replied to" in line]
-    assert [line.partition("[replied to ")[2].partition(":")[0] for line in lines] == [
-        "self",
-        "self",
-        stage.persona.capitalize(),
-    ]
+    names = [line.partition("[replied to ")[2].partition(":")[0] for line in lines]
+    assert names == ["self", "self", stage.persona.capitalize()]

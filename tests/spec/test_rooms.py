@@ -11,20 +11,12 @@ from typing import Any
 
 import pytest
 
+from core import chat_history_cache as chat
 from core import short_term, stories, tokens
 from core.ai_diary import add_diary_entry, get_recent_entries
-from core.chat_history_cache import (
-    clear_chat_history,
-    delete_chat_message,
-    edit_chat_message,
-    load_chat_history,
-    load_global_chat_history,
-    save_chat_message,
-    save_message,
-)
 from core.config import Settings
 from core.conversations import add_saved_memory, close_conversation, list_saved_memories
-from core.database.schema import chat_history_cache, conversations
+from core.database import schema
 from core.db import forget, insert_memory
 from core.errors import MessageError
 from core.memories.capture import silently_record_memory
@@ -53,7 +45,9 @@ class Rooms:
         return {"db": self.stage.db, "settings": self.flags, "scope": scope}
 
     def say(self, server: str, room: str = ROOM) -> Any:
-        return save_chat_message(room, f"canary of {server}", "Bob", "bob", message_id="m1", **self.given(server, room))
+        return chat.save_chat_message(
+            room, f"canary of {server}", "Bob", "bob", message_id="m1", **self.given(server, room)
+        )
 
     def fill(self, server: str, room: str = ROOM) -> None:
         by, canary = self.given(server, room), f"canary of {server}"
@@ -71,8 +65,8 @@ class Rooms:
         by = self.given(server, room)
         asked = message("canary", room, who="Bob", server_id=server, message_id="m9")
         doors: dict[str, Callable[[], Any]] = {
-            "load": lambda: load_chat_history(room, **by),
-            "global": lambda: load_global_chat_history(**by),
+            "load": lambda: chat.load_chat_history(room, **by),
+            "global": lambda: chat.load_global_chat_history(**by),
             "search": lambda: search_memories(query="canary", tags=["canary"], limit=50, **by),
             "diary": lambda: get_recent_entries(**by),
             "saved": lambda: list_saved_memories(**by),
@@ -91,8 +85,8 @@ def test_f81_the_same_room_and_message_id_on_two_servers_are_two_conversations(s
     rooms = Rooms(stage)
     for server in SERVERS:
         rooms.fill(server, room)
-    assert count(stage.db, chat_history_cache, stage.persona) == 2
-    kept = rows_of(stage.db, conversations, stage.persona)
+    assert count(stage.db, schema.chat_history_cache, stage.persona) == 2
+    kept = rows_of(stage.db, schema.conversations, stage.persona)
     assert {(row.server_id, row.chat_id) for row in kept} == {(server, "general") for server in SERVERS}
     for server, other in (SERVERS, SERVERS[::-1]):
         found = rooms.read(server, room)
@@ -108,7 +102,7 @@ def test_f81_a_thread_belongs_to_the_room_of_its_server(stage: Stage) -> None:
     for server, room in (("alpha", ROOM), ("beta", THREAD), ("alpha", THREAD), ("beta", ROOM)):
         rooms.say(server, room)
     assert set_conversation_privacy(ROOM, "restricted", **rooms.given("beta"))["conversations"] == 2
-    rows = rows_of(stage.db, conversations, stage.persona)
+    rows = rows_of(stage.db, schema.conversations, stage.persona)
     assert {(row.server_id, row.is_private) for row in rows} == {("alpha", 0), ("beta", 1)}
     assert "canary of beta" not in json.dumps(rooms.read("beta", "irc/other"))
     assert "canary of alpha" in json.dumps(rooms.read("alpha", "irc/other"))
@@ -120,9 +114,9 @@ def test_f81_a_room_of_no_server_is_that_of_the_server_which_is_named_first(stag
     rooms = Rooms(stage)
     for server, key in (("", ROOM), ("", THREAD), ("alpha", ROOM), ("beta", room)):
         said = (key, f"canary of {server or key}", "Bob", "bob")
-        assert save_chat_message(*said, message_id=f"m of {server}", **rooms.given(server, key)).stored
+        assert chat.save_chat_message(*said, message_id=f"m of {server}", **rooms.given(server, key)).stored
     assert "canary of beta" not in json.dumps(rooms.read("alpha", room))
-    assert [line["text"] for line in load_chat_history(room, **rooms.given("beta", room))] == ["canary of beta"]
+    assert [line["text"] for line in chat.load_chat_history(room, **rooms.given("beta", room))] == ["canary of beta"]
     assert "canary of irc" not in rooms.read("beta", "irc/other")["search"]
     assert rooms.read("alpha", "irc/other")["search"].count("canary of irc") == 2
 
@@ -133,13 +127,13 @@ def test_f81_what_changes_a_room_leaves_that_of_the_other_server(stage: Stage) -
         rooms.fill(server)
     by = rooms.given("beta")
     add_diary_entry("canary of alpha", user_message="canary of beta", **rooms.given("alpha"))
-    assert edit_chat_message("m1", "canary of beta, edited", interface_path=ROOM, **by).stored
+    assert chat.edit_chat_message("m1", "canary of beta, edited", interface_path=ROOM, **by).stored
     assert "edited" in rooms.read("beta")["load"] and "edited" not in rooms.read("alpha")["load"]
     assert "edited" not in rooms.read("alpha")["diary"]
-    assert delete_chat_message("m1", interface_path=ROOM, **by).stored
+    assert chat.delete_chat_message("m1", interface_path=ROOM, **by).stored
     assert "canary of alpha" in rooms.read("alpha")["load"]
     rooms.say("beta")
-    assert clear_chat_history(ROOM, **by) == 1
+    assert chat.clear_chat_history(ROOM, **by) == 1
     rooms.say("beta")
     short_term.store_short_term_memory("irc/bob", ROOM, [{"text": "canary of beta"}], "beta", **by)
     assert short_term.clear_by_channel(ROOM, **by)
@@ -157,10 +151,10 @@ def test_f81_a_key_cannot_be_spelled_like_that_of_another_server(stage: Stage) -
     rooms = Rooms(stage)
     for server in SERVERS:
         rooms.say(server)
-    kept = rows_of(stage.db, conversations, stage.persona)
+    kept = rows_of(stage.db, schema.conversations, stage.persona)
     (stored,) = [row.conversation_key for row in kept if row.server_id == "beta"]
     with pytest.raises(MessageError):
-        load_chat_history(stored, **rooms.given("alpha", "irc/other"))
+        chat.load_chat_history(stored, **rooms.given("alpha", "irc/other"))
     with pytest.raises(MessageError):
         rooms.say("alpha", stored)
 
@@ -170,7 +164,7 @@ def test_f81_messages_and_turns_name_their_server(stage: Stage) -> None:
     for server in SERVERS:
         said = message(f"canary of {server}", ROOM, who="Bob", server_id=server, message_id="m1")
         scope = stage.scope()
-        assert save_message(said, interface_name="irc", db=stage.db, settings=rooms.flags, scope=scope).stored
+        assert chat.save_message(said, interface_name="irc", db=stage.db, settings=rooms.flags, scope=scope).stored
         turn = {"message": said, "user": "irc/bob", "channel": ROOM, "server": server, "messages": [said]}
         assert short_term.write_turn(turn, "Hello", db=stage.db, settings=rooms.flags, scope=scope).stored
     for server, other in (SERVERS, SERVERS[::-1]):
@@ -199,11 +193,11 @@ def test_f81_a_message_of_no_server_is_in_no_servers_room(stage: Stage, said: di
     saving = {"interface_name": "irc", "db": stage.db, "settings": rooms.flags}
     if not first:
         assert [rooms.say(server).stored for server in SERVERS] == [True, True]
-    assert save_message(asked, scope=stage.scope(), **saving).stored
+    assert chat.save_message(asked, scope=stage.scope(), **saving).stored
     if first:
         assert [rooms.say(server).stored for server in SERVERS] == [True, True]
     # the default of a host's scope says nothing about a message that names no server
-    again = save_message(asked, scope=stage.scope(server="alpha"), **saving) if "server_id" in said else None
+    again = chat.save_message(asked, scope=stage.scope(server="alpha"), **saving) if "server_id" in said else None
     assert again is None or again.reason == "duplicate"
     for server in SERVERS:
         found = rooms.read(server)
@@ -220,7 +214,7 @@ def test_f81_the_server_dm_of_a_scope_or_turn_is_no_server(stage: Stage, first: 
     if not first:
         for server in SERVERS:
             rooms.fill(server)
-    assert save_chat_message(ROOM, canary, "Bob", "bob", message_id="m1", **by).stored
+    assert chat.save_chat_message(ROOM, canary, "Bob", "bob", message_id="m1", **by).stored
     short_term.store_short_term_memory("irc/bob", ROOM, [{"text": f"{canary}, just now"}], "DM",
                                        **{**by, "scope": stage.scope()})  # fmt: skip
     turn = {"user": "irc/bob", "channel": ROOM, "server": "DM", "messages": [{"text": f"{canary}, in a turn"}]}
@@ -232,7 +226,7 @@ def test_f81_the_server_dm_of_a_scope_or_turn_is_no_server(stage: Stage, first: 
         found = rooms.read(server)
         assert canary not in json.dumps(found)
         assert {name for name, text in found.items() if f"canary of {server}" not in text} == set(), server
-    assert [line["text"] for line in load_chat_history(ROOM, **by)][:1] == [canary]
+    assert [line["text"] for line in chat.load_chat_history(ROOM, **by)][:1] == [canary]
     entries = json.dumps(short_term.get_for_user("irc/bob", **by))
     assert canary in entries and "canary of alpha" not in entries and "canary of beta" not in entries
 
@@ -253,10 +247,10 @@ def test_f81_an_import_is_stored_in_the_room_of_its_server(stage: Stage, tmp_pat
 
 
 def test_a_scope_without_conversation_says_dm_of_what_is_saved_with_it(stage: Stage) -> None:
-    saved = save_chat_message("irc/q", "canary", "Bob", "bob", db=stage.db, settings=Settings(),
+    saved = chat.save_chat_message("irc/q", "canary", "Bob", "bob", db=stage.db, settings=Settings(),
                               scope=stage.scope(server="DM"))  # fmt: skip
     assert saved.stored
-    (kept,) = rows_of(stage.db, conversations, stage.persona)
+    (kept,) = rows_of(stage.db, schema.conversations, stage.persona)
     assert kept.direct_person_key == "irc/bob"
 
 
@@ -289,7 +283,7 @@ def test_f81_two_servers_that_name_a_room_at_the_same_moment_have_two(stage: Sta
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(say, SERVERS))
         for server in SERVERS:
-            lines = load_chat_history(room, **rooms.given(server, room))
+            lines = chat.load_chat_history(room, **rooms.given(server, room))
             assert [line["text"] for line in lines] == [f"canary of {server}"]
 
 
@@ -297,7 +291,7 @@ def test_f81_a_message_known_in_a_room_of_no_server_gives_it_the_server(stage: S
     """The next server's message with the same id is a line of its own room."""
     rooms = Rooms(stage)
     assert [rooms.say(server).reason for server in ("", *SERVERS)] == ["", "duplicate", ""]
-    texts = [[line["text"] for line in load_chat_history(ROOM, **rooms.given(server))] for server in SERVERS]
+    texts = [[line["text"] for line in chat.load_chat_history(ROOM, **rooms.given(server))] for server in SERVERS]
     assert texts == [["canary of "], ["canary of beta"]]
 
 
@@ -307,5 +301,5 @@ def test_f81_a_message_that_is_saved_looks_for_its_room_once(stage: Stage) -> No
     rooms.say("alpha")
     line = message("again", ROOM, who="Bob", server_id="alpha", message_id="m2")
     with stage.db.traced() as reads:
-        assert save_message(line, db=stage.db, settings=rooms.flags, scope=Scope(stage.persona)).stored
+        assert chat.save_message(line, db=stage.db, settings=rooms.flags, scope=Scope(stage.persona)).stored
     assert sum("conversation_key IN" in read for read in reads) == 1

@@ -7,15 +7,8 @@ from typing import Any
 
 import pytest
 
+from core import conversations
 from core.config import Settings
-from core.conversations import (
-    add_saved_memory,
-    delete_saved_memory,
-    get_user_memory_prompt,
-    list_saved_memories,
-    parse_tool_call,
-    run_tool_call,
-)
 from core.database import schema
 from core.database.engine import Database
 from core.errors import StoreWriteError
@@ -36,12 +29,14 @@ def where(stage: Stage, path: str | None = HERE, who: str | None = "ann", **fiel
 def save(stage: Stage, text: Any, path: str | None = HERE, who: str | None = "ann", **more: Any) -> Any:
     fields = {k: more.pop(k) for k in ("privacy", "server", "destination") if k in more}
     more.setdefault("settings", PLAIN)
-    return add_saved_memory(text, db=stage.db, scope=where(stage, path, who, **fields), **more)
+    return conversations.add_saved_memory(text, db=stage.db, scope=where(stage, path, who, **fields), **more)
 
 
 def items(stage: Stage, path: str | None = HERE, who: str | None = "ann", **more: Any) -> list[Any]:
     archived = more.pop("archived", False)
-    return list_saved_memories(archived=archived, db=stage.db, settings=PLAIN, scope=where(stage, path, who, **more))
+    return conversations.list_saved_memories(
+        archived=archived, db=stage.db, settings=PLAIN, scope=where(stage, path, who, **more)
+    )
 
 
 def texts(stage: Stage, path: str | None = HERE, who: str | None = "ann", **more: Any) -> list[str]:
@@ -78,7 +73,7 @@ def test_c13_a_duplicate_and_a_failing_store_are_told(stage: Stage) -> None:
     assert heard.stored and save(stage, "something heard").stored
     broken = Database("sqlite://", clock=Clock())  # no tables
     with pytest.raises(StoreWriteError):
-        add_saved_memory("canary7391", db=broken, settings=PLAIN, scope=where(stage))
+        conversations.add_saved_memory("canary7391", db=broken, settings=PLAIN, scope=where(stage))
 
 
 @pytest.mark.dialects
@@ -108,7 +103,7 @@ def test_c14_there_is_no_limit_and_the_first_is_first(stage: Stage) -> None:
 def test_c18_deleting_and_restoring_and_what_is_not_there(stage: Stage) -> None:
     def delete(row_id: Any, restore: bool = False, path: str | None = HERE, who: str = "ann", **more: Any) -> Any:
         scope = where(stage, path, who, **more)
-        result = delete_saved_memory(row_id, restore=restore, db=stage.db, settings=PLAIN, scope=scope)
+        result = conversations.delete_saved_memory(row_id, restore=restore, db=stage.db, settings=PLAIN, scope=scope)
         return result, result.notes
 
     tea = save(stage, "I like tea").id
@@ -116,14 +111,13 @@ def test_c18_deleting_and_restoring_and_what_is_not_there(stage: Stage) -> None:
     assert delete(tea) == delete(7) and delete(7)[0] == (False, None, "unchanged")
     assert delete(tea, restore=True)[0] == (True, tea, "") and texts(stage) == ["I like tea"]
     assert delete(tea, restore=True) == delete(7)
-    stranger = delete_saved_memory(tea, db=stage.db, settings=PLAIN, scope=Scope("somebody"))
+    stranger = conversations.delete_saved_memory(tea, db=stage.db, settings=PLAIN, scope=Scope("somebody"))
     assert (stranger, stranger.notes) == delete(7) and texts(stage) == ["I like tea"]
     private = save(stage, "a secret", "tg/ann", privacy="direct").id
     assert delete(private) == delete(-1) == delete(2**70) and texts(stage, "tg/ann") == ["I like tea", "a secret"]
     heard = stage.remember("no saved memory", path=HERE)
-    assert (
-        delete(heard) == delete(7) and count(stage.db, MEMORIES, stage.persona, MEMORIES.c.archived_at.is_(None)) == 3
-    )  # type: ignore[arg-type]
+    assert delete(heard) == delete(7)
+    assert count(stage.db, MEMORIES, stage.persona, MEMORIES.c.archived_at.is_(None)) == 3
     delete(tea)
     again = save(stage, "I like tea").id
     assert delete(tea, restore=True)[0] == (False, again, "duplicate")
@@ -142,10 +136,10 @@ def test_c24_who_reads_and_saves_in_each_mode(stage: Stage, mode: Any) -> None:
     settings = Settings(memory_mode=mode)
     save(stage, "I like tea", settings=settings)
     scope = where(stage)
-    memory = get_user_memory_prompt(db=stage.db, settings=settings, scope=scope)
+    memory = conversations.get_user_memory_prompt(db=stage.db, settings=settings, scope=scope)
     assert (memory is None) is (mode == "project")
-    (call,) = parse_tool_call(xml("I like cake"))
-    told = run_tool_call(call, db=stage.db, settings=settings, scope=scope)
+    (call,) = conversations.parse_tool_call(xml("I like cake"))
+    told = conversations.run_tool_call(call, db=stage.db, settings=settings, scope=scope)
     assert told["success"] is (mode in ("agent", "plus"))
     assert told["success"] or told["message"].startswith("disabled")
     context = stage.context("hello", MEMORY_MODE=mode)
@@ -157,28 +151,32 @@ def test_c28_calls_are_done_and_answered_in_their_form(stage: Stage) -> None:
     scope, reply = where(stage), f"I will. {xml('I &lt;3 tea')} Done. {xml(' ')} <think>{xml('thought')}</think>"
 
     def done(call: Any, **more: Any) -> Any:
-        return run_tool_call(call, db=stage.db, settings=Settings(), scope=scope, **more)
+        return conversations.run_tool_call(call, db=stage.db, settings=Settings(), scope=scope, **more)
 
-    first, second = (done(call) for call in parse_tool_call(reply))
+    first, second = (done(call) for call in conversations.parse_tool_call(reply))
     assert (first["success"], first["message"]) == (True, "saved") and "<success>true</success>" in first["reply"]
     assert second["success"] is False and second["message"].startswith("empty") and second["id"] is None
     assert texts(stage) == ["I <3 tea"]
     native = {
         "tool_calls": [{"id": "c1", "function": {"name": "memoryTool", "arguments": '{"memoryContent": "I <3 tea"}'}}]
     }
-    (again,) = (done(call) for call in parse_tool_call(native))
+    (again,) = (done(call) for call in conversations.parse_tool_call(native))
     assert (again["success"], again["id"]) == (False, first["id"]) and again["reply"]["tool_call_id"] == "c1"
-    (broken,) = parse_tool_call("<use_tool><name>memoryTool</name><memoryContent>x</use_tool>")
+    (broken,) = conversations.parse_tool_call("<use_tool><name>memoryTool</name><memoryContent>x</use_tool>")
     assert done(broken)["message"].startswith("error: the call cannot be read")
     assert done(ToolCall("memoryTool", "x"), said="hello")["message"].startswith("not_explicit")
     assert texts(stage) == ["I <3 tea"]
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
-def test_c28_a_store_that_fails_is_an_answer(stage: Stage) -> None:
+def test_c28_c29_a_store_that_fails_is_an_answer_and_costs_no_prompt(stage: Stage) -> None:
     broken = Database("sqlite://", clock=Clock())  # no tables
-    told = run_tool_call(ToolCall("memoryTool", "canary7391"), db=broken, settings=Settings(), scope=where(stage))
+    told = conversations.run_tool_call(
+        ToolCall("memoryTool", "canary7391"), db=broken, settings=Settings(), scope=where(stage)
+    )
     assert told["success"] is False and told["message"].startswith("error") and "7391" not in str(told)
+    made, report = stage.explain("@memory likes tea", MEMORY_MODE="plus", db=broken)
+    assert made["input"] and "memory_tool" not in report and failed(report)
 
 
 def test_c29_in_mode_plus_the_message_is_saved_before_the_prompt(stage: Stage) -> None:
@@ -198,10 +196,3 @@ def test_c29_in_mode_plus_the_message_is_saved_before_the_prompt(stage: Stage) -
     assert prompt("@memory more", ENABLE_SAVED_MEMORY=0) == ([], None)
     assert prompt("@memory more", ENABLED_TOOL_IDS=["weather"])[1] is None
     assert len(texts(stage)) == 2
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
-def test_c29_a_store_that_fails_costs_no_prompt(stage: Stage) -> None:
-    broken = Database("sqlite://", clock=Clock())  # no tables
-    made, report = stage.explain("@memory likes tea", MEMORY_MODE="plus", db=broken)
-    assert made["input"] and "memory_tool" not in report and failed(report)
