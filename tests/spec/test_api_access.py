@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
 
 from core import tokens
 from core.config import Settings
@@ -77,7 +77,7 @@ def test_r12_admin_routes_take_admin_tokens_alone(world: World) -> None:
         assert (answer.status_code, answer.json()["error"]) == (403, "forbidden")
 
 
-def test_r12_a_scope_token_reads_and_changes_nothing_of_others(world: World) -> None:
+def test_r12_a_token_reads_and_changes_nothing_of_others(world: World) -> None:
     host, bob = world.visitor(), world.visitor("scope", "web/bob")
     host.post("/v1/turns", {"message": said("my pin is 7321", message_id="1"), "reply": {"text": "Noted"}})
     host.post("/v1/memories", {"text": "the pin is 7321", "conversation": "web/ann", "participant": "web/ann",
@@ -105,10 +105,6 @@ def test_r12_a_scope_token_reads_and_changes_nothing_of_others(world: World) -> 
     (item,) = ann.ask("GET", "/v1/memories")["items"]
     bob.ask("DELETE", f"/v1/memories/{item['id']}", 404)
     assert ann.ask("DELETE", f"/v1/memories/{item['id']}") == {"deleted": 1}
-
-
-def test_r12_a_host_token_is_of_its_persona(world: World, stage: Any) -> None:
-    world.visitor().post("/v1/memories", {"text": "the pin is 7321"})
     other = world.visitor(persona=f"{world.persona}-2")
     assert other.post("/v1/search", {"query": "pin"}) == {"hits": []}
 
@@ -214,9 +210,6 @@ def test_r13_what_fails_unforeseen_tells_nothing(world: World, monkeypatch: pyte
 
 
 def test_r13_websockets_are_closed(world: World) -> None:
-    from starlette.websockets import WebSocketDisconnect
-
-    client: TestClient = world.client
     for path in ("/v1/prompt", "/nowhere"):
-        with pytest.raises(WebSocketDisconnect), client.websocket_connect(path):
+        with pytest.raises(WebSocketDisconnect), world.client.websocket_connect(path):
             pass

@@ -13,6 +13,7 @@ from core.config import Settings
 from core.database.registry import REGISTRY
 from core.database.schema_base import metadata
 from core.db import forget, insert_memory
+from core.errors import MessageError
 from core.short_term import write_turn
 from core.synth_core_memory import search_memories, silently_record_memory
 from tests.spec.stage import HERE, Stage
@@ -40,37 +41,30 @@ def left(stage: Stage, canary: str = CANARY) -> set[str]:
     return found
 
 
-def everything(stage: Stage, said: int, **more: Any) -> None:
-    """Make all that is made of a message: of this one alone, and of others too."""
+def everything(stage: Stage) -> int:
+    """Make all that is made of a message, of this one alone and of others too; return its row."""
+    other = stage.say("The weather is fine.", minutes=50)
+    said = stage.say(JOB, minutes=40, message_id="m1")
+    stage.say("Good luck!", who="Bob", minutes=30, metadata={"reply_to": {"text": JOB, "username": "Ann"}})
     named = by(stage)
     silently_record_memory(JOB, message_id=said, **named)
-    insert_memory(
-        f"Ann wants to go to {CANARY}.", "synth", "chat", ["job"], named["scope"], message_id=said, db=stage.db
-    )
+    to_here = {"scope": named["scope"], "db": stage.db}
+    insert_memory(f"Ann wants to go to {CANARY}.", "synth", "chat", ["job"], message_id=said, **to_here)
     conversations.add_saved_memory(f"Ann applies at {CANARY}", message_id="m1", **named)
-    conversations.run_tool_call(
-        conversations.parse_tool_call(
-            f"<use_tool><name>memoryTool</name><memoryContent>{CANARY} is her dream</memoryContent></use_tool>"
-        )[0],
-        message_id=said,
-        **named,
-    )
+    memory = f"<memoryContent>{CANARY} is her dream</memoryContent>"
+    (tool_call,) = conversations.parse_tool_call(f"<use_tool><name>memoryTool</name>{memory}</use_tool>")
+    conversations.run_tool_call(tool_call, message_id=said, **named)
     conversations.add_saved_memory(f"Never mention {CANARY}", kind="instruction", message_id="m1", **named)
     lifelong.add_facts_with_meta([f"Ann dreams of {CANARY}"], message_id=said, **named)
     ai_diary.add_diary_entry(f"Ann spoke of {CANARY}.", f"{CANARY}!", message_id="m1", **named)
     ai_diary.add_diary_entry("A quiet day.", user_message=JOB, **named)
-    insert_memory(
-        f"Ann leaves for {CANARY} soon.", "synth", "consolidation", [], named["scope"], db=stage.db,
-        provenance="model", source_message_ids=[said, more["other"]],
-    )  # fmt: skip
+    made = {"provenance": "model", "source_message_ids": [said, other]}
+    insert_memory(f"Ann leaves for {CANARY} soon.", "synth", "consolidation", [], **made, **to_here)
+    return said
 
 
 def test_p69_a_deleted_message_takes_along_all_that_was_made_of_it(stage: Stage) -> None:
-    other = stage.say("The weather is fine.", minutes=50)
-    said = stage.say(JOB, minutes=40, message_id="m1")
-    quoting = {"reply_to": {"text": JOB, "username": "Ann"}}
-    stage.say("Good luck!", who="Bob", minutes=30, metadata=quoting)
-    everything(stage, said, other=other)
+    said = everything(stage)
     turn = {"messages": [{"role": "user", "content": JOB}], "channel": HERE, "user": "tg/ann"}
     write_turn(turn, JOB, **by(stage))
     told = json.dumps({"title": "A job", "summary": f"Ann wants to go to {CANARY}."})
@@ -86,17 +80,12 @@ def test_p69_a_deleted_message_takes_along_all_that_was_made_of_it(stage: Stage)
     assert search_memories(keywords=[CANARY], db=stage.db, scope=stage.scope(HERE)) == []
     # what is not of this message is as it was
     assert "The weather is fine." in json.dumps(asked) and "Good luck!" in json.dumps(asked)
-    waiting = [
-        job for job in jobs.list_operations(db=stage.db, scope=stage.scope(HERE)) if job["type"] == "CONSOLIDATION"
-    ]
-    assert len(waiting) == 1
+    types = [job["type"] for job in jobs.list_operations(db=stage.db, scope=stage.scope(HERE))]
+    assert types.count("CONSOLIDATION") == 1
 
 
 def test_p69_an_edited_message_takes_along_all_that_was_made_of_it(stage: Stage) -> None:
-    other = stage.say("The weather is fine.", minutes=50)
-    said = stage.say(JOB, minutes=40, message_id="m1")
-    stage.say("Good luck!", who="Bob", minutes=30, metadata={"reply_to": {"text": JOB, "username": "Ann"}})
-    everything(stage, said, other=other)
+    said = everything(stage)
     assert chat_history_cache.edit_chat_message(said, "I am looking for a cat", **by(stage)).stored
     context = stage.context("what is she looking for, a job?")
     assert CANARY not in json.dumps(context)
@@ -132,7 +121,7 @@ def instructions(stage: Stage, **more: Any) -> list[str]:
     return [each["text"] for each in found]
 
 
-def test_p69_an_edited_wish_is_no_wish_any_more(stage: Stage) -> None:
+def test_p69_an_edited_wish_is_no_wish_any_more_and_a_deleted_one_gives_way(stage: Stage) -> None:
     said = stage.say("I'm vegetarian.")
     assert instructions(stage) == ["I'm vegetarian."]
     chat_history_cache.edit_chat_message(said, "I was vegetarian once, as a joke.", **by(stage))
@@ -143,10 +132,6 @@ def test_p69_an_edited_wish_is_no_wish_any_more(stage: Stage) -> None:
     chat_history_cache.edit_chat_message(said, "Call me Jo", **by(stage))
     assert instructions(stage) == ["Call me Jo"]
     assert stage.context("hello", path="tg/77")["standing_wishes"] == ["Call me Jo"]
-
-
-def test_p69_what_a_deleted_wish_took_the_place_of_holds_again(stage: Stage) -> None:
-    stage.say("Call me Jo", minutes=50)
     later = stage.say("Call me Kim", minutes=40)
     assert instructions(stage) == ["Call me Kim"]
     chat_history_cache.delete_chat_message(later, **by(stage))
@@ -196,8 +181,6 @@ def test_p69_a_platforms_id_is_one_of_its_conversation(stage: Stage) -> None:
 
 @pytest.mark.parametrize("given", [True, 1.5, ["m1"], "x" * 192])
 def test_p69_a_message_id_that_is_none_is_refused_and_nothing_is_stored(stage: Stage, given: Any) -> None:
-    from core.errors import MessageError
-
     for save in (
         lambda: silently_record_memory("tea", message_id=given, **by(stage)),
         lambda: insert_memory("tea", None, None, [], stage.scope(HERE), message_id=given, db=stage.db),

@@ -45,6 +45,14 @@ def kept(stage: Stage, word: str = "zqobey") -> set[str]:
     return found
 
 
+def remembered(stage: Stage) -> str:
+    """Return what is found and listed of everything but the chat."""
+    own = by(stage)
+    wishes = conversations.list_saved_memories(kind="instruction", **own)
+    found = search_memories(keywords=["zqobey"], include_chat=False, **own)
+    return repr((found, conversations.load_memory(**own), wishes, stage.context("zqobey", settings=PLAIN)["memories"]))
+
+
 # The loop
 
 
@@ -159,29 +167,19 @@ def test_f36_what_a_writing_door_stores_is_screened(stage: Stage, screen: list[s
     own = by(stage)
     assert screen
     assert "zqobey" not in json.dumps(stage.context("zqobey code tofu", settings=PLAIN)["memories"])
-    assert search_memories(keywords=["zqobey"], include_chat=False, **own) == []
-    assert "zqobey" not in repr(conversations.load_memory(**own)) + repr(
-        conversations.list_saved_memories(kind="instruction", **own)
-    )
+    assert "zqobey" not in remembered(stage)
     waiting = privacy.list_quarantined(**own)
     stored = {table for table in kept(stage) if table in ("memories", "ai_diary")}
     assert len(waiting) == len(stored), waiting
     for each in waiting:
         assert privacy.release(each["source"], each["id"], **own)
     if stored:
-        shown = repr(search_memories(keywords=["zqobey"], include_chat=False, **own)) + repr(
-            (
-                conversations.load_memory(**own),
-                conversations.list_saved_memories(kind="instruction", **own),
-                stage.context("zqobey", settings=PLAIN),
-            )
-        )
-        assert "zqobey" in shown
+        assert "zqobey" in remembered(stage) + repr(stage.context("zqobey", settings=PLAIN))
     else:
-        assert name in ("rewritten", "consolidated")
+        assert name == "consolidated"
 
 
-def test_f36_recaps_that_are_flagged_are_refused(stage: Stage, screen: list[str]) -> None:
+def test_f36_recaps_that_are_flagged_and_extracts_of_flagged_lines_are_refused(stage: Stage, screen: list[str]) -> None:
     own = by(stage)
     rows = [stage.say(f"Ann walks to the house of tofu number {n}.", minutes=30 - n) for n in range(4)]
     stories.add_scene_break(rows[1], "one", **own)
@@ -191,10 +189,6 @@ def test_f36_recaps_that_are_flagged_are_refused(stage: Stage, screen: list[str]
     assert "flagged" in json.dumps([each["error"] for each in jobs.list_operations(**own)])
     assert "zqobey" not in json.dumps(stage.context("tofu", settings=PLAIN))
     assert "recap" in screen
-
-
-def test_f36_extracts_of_flagged_lines_are_refused_too(stage: Stage, screen: list[str]) -> None:
-    own = by(stage)
     row = stage.say(f"{SECRET}.", minutes=3)
     stories.queue_recaps(HERE, **own)
     jobs.run_pending(**own)

@@ -98,15 +98,19 @@ def test_f18_a_marked_conversation_is_in_local_prompts_alone(db: Any) -> None:
     assert stage.db is not None and verify_index(stage.db) == []
 
 
-def test_f18_it_is_opened_again(stage: Stage) -> None:
+def test_f18_it_is_opened_again_and_another_persona_is_not_touched(stage: Stage) -> None:
     """Lines and what is made of them come back at once; items and diary entries when it is said of them."""
     stage.say(f"tofu {WORD}")
     stage.remember(f"tofu {WORD}", ["tofu"], path=HERE)
     stage.remember(f"tofu {WORD} by itself", ["tofu"], path=HERE, local_only=True)
     stage.diary(f"tofu {WORD}", path=HERE)
+    other = Stage(stage.db)
+    other.say("tofu")
+    other.remember("tofu", path=HERE)
     moved = marks(stage, HERE)
     assert [moved[name] for name in TABLES[:4]] == [1, 1, 1, 1]
     assert stored(stage, "memories") == [1, 1]
+    assert stored(other, "memories") == [0] and stored(other, "conversations") == [0]
     moved = marks(stage, HERE, False)
     assert [moved[name] for name in TABLES[:4]] == [1, 1, 0, 0]
     assert stored(stage, "memories") == [1, 1]
@@ -177,12 +181,3 @@ def test_f18_what_is_written_meanwhile_is_marked_too(db: Any) -> None:
     assert verify_index(db) == []
     by: dict[str, Any] = {"db": db, "settings": Settings(), "scope": stage.scope("tg/2")}
     assert search_memories(keywords=["tofu"], limit=50, **by) == []
-
-
-def test_f18_another_persona_is_not_touched(stage: Stage) -> None:
-    other = Stage(stage.db)
-    for each in (stage, other):
-        each.say("tofu")
-        each.remember("tofu", path=HERE)
-    marks(stage, HERE)
-    assert stored(other, "memories") == [0] and stored(other, "conversations") == [0]

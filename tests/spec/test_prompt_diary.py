@@ -129,9 +129,8 @@ def test_p72_who_asks_is_named_as_their_lines_are(stage: Stage) -> None:
     said = {"text": "Where is my key?", "interface_path": "tg/42", "message_id": "1"}
     shown = {}
     for who in ({"id": "7", "full_name": "Ann\nLee"}, {"id": "7", "full_name": "Ann", "username": "ann"}, {"id": "7"}):
-        source = build_json_prompt({**said, "from_user": who}, db=stage.db, scope=stage.scope())["input"]["payload"][
-            "source"
-        ]
+        made = build_json_prompt({**said, "from_user": who}, db=stage.db, scope=stage.scope())
+        source = made["input"]["payload"]["source"]
         shown[source["name"]] = source.get("username")
     assert shown == {"Ann Lee": None, "Ann": "ann", "7": None}
 

@@ -14,6 +14,11 @@ from core.prompt_engine import build_json_prompt
 from tests.spec.stage import Stage, message
 
 
+@pytest.fixture
+def by(db: Database) -> dict[str, Any]:
+    return {"db": db, "settings": Settings()}
+
+
 def said(number: int, text: str, **more: Any) -> dict[str, Any]:
     return {
         "message_id": str(number),
@@ -41,8 +46,7 @@ def test_p70_replies_stand_in_the_history(db: Database) -> None:
     assert len(shown) == len(prompt["context"]["history_current_chat"]) == 57
 
 
-def test_p70_who_is_quoted_and_what_cannot_be_read(db: Database) -> None:
-    by: dict[str, Any] = {"db": db, "settings": Settings()}
+def test_p70_who_is_quoted_and_what_cannot_be_read(by: dict[str, Any]) -> None:
     quoted = {"text": "Lunch?", "from_user": {"id": "9", "full_name": "Bob B"}}
     stored = save_message(said(1, "Yes", reply_to_message=quoted, is_private="true", interface_path="discord/8"), **by)
     assert stored.stored and any("is_private" in note for note in stored.notes)
@@ -50,9 +54,8 @@ def test_p70_who_is_quoted_and_what_cannot_be_read(db: Database) -> None:
     assert 'Bob B: "Lunch?"' in prompt["context"]["history_current_chat"][0]
 
 
-def test_p70_a_reply_that_names_an_id_alone_quotes_the_line_stored_under_it(db: Database) -> None:
+def test_p70_a_reply_that_names_an_id_alone_quotes_the_line_stored_under_it(by: dict[str, Any]) -> None:
     """Some platforms tell the id of the answered message and no more; a message nobody stored stays without words."""
-    by: dict[str, Any] = {"db": db, "settings": Settings()}
     here = {"interface_path": "discord/21"}
     save_message(said(1, "Who feeds the cat?", **here), **by)
     save_message(said(2, "I do", reply_to_message={"message_id": 1}, **here), **by)
@@ -60,15 +63,11 @@ def test_p70_a_reply_that_names_an_id_alone_quotes_the_line_stored_under_it(db: 
     save_message(said(4, "Nice", reply_to_message={"message_id": "1", "caption": "a cat"}, **here), **by)
     lines = load_chat_history("discord/21", **by)
     quoted = [line["metadata"]["reply_to"] for line in lines[1:]]
-    assert [(each["username"], each["text"]) for each in quoted] == [
-        ("Ann", "Who feeds the cat?"),
-        ("", "[Non-text content]"),
-        ("", "a cat"),
-    ]
+    named = [(each["username"], each["text"]) for each in quoted]
+    assert named == [("Ann", "Who feeds the cat?"), ("", "[Non-text content]"), ("", "a cat")]
 
 
-def test_p70_a_message_is_seen_where_it_was_said(db: Database) -> None:
-    by: dict[str, Any] = {"db": db, "settings": Settings()}
+def test_p70_a_message_is_seen_where_it_was_said(by: dict[str, Any]) -> None:
     save_message(said(1, "my secret is Tofu", is_private=True, interface_path="discord/ann"), **by)
     elsewhere = build_json_prompt(said(2, "what is the secret, Tofu?"), **by)
     assert "my secret" not in str(elsewhere["context"])
@@ -76,22 +75,17 @@ def test_p70_a_message_is_seen_where_it_was_said(db: Database) -> None:
     assert "my secret" in str(there["context"])
 
 
-def test_p70_a_message_of_attachments_alone_is_a_line_that_names_them(db: Database) -> None:
+def test_p70_a_message_of_attachments_alone_is_a_line_and_one_of_no_conversation_is_none(by: dict[str, Any]) -> None:
     """The persona's answer to a picture would follow nothing."""
-    by: dict[str, Any] = {"db": db, "settings": Settings()}
     picture = said(1, "", interface_path="discord/pictures", attachments=[{"filename": "cat.png"}])
     assert save_message(picture, **by).stored
     assert [line["text"] for line in load_chat_history("discord/pictures", **by)] == ["[Attached: cat.png]"]
     assert save_message(said(2, " "), **by).reason == "empty"
-
-
-def test_p70_without_a_conversation_nothing_is_stored(db: Database) -> None:
     with pytest.raises(MessageError, match="interface_path"):
-        save_message({"message_id": "1", "date": None, "text": "hi"}, db=db, settings=Settings())
+        save_message({"message_id": "1", "date": None, "text": "hi"}, **by)
 
 
-def test_p70_a_reply_is_kept_by_the_id_of_what_it_answers_or_by_its_text(db: Database) -> None:
-    by: dict[str, Any] = {"db": db, "settings": Settings()}
+def test_p70_a_reply_is_kept_by_the_id_of_what_it_answers_or_by_its_text(by: dict[str, Any]) -> None:
     save_chat_message("discord/9", "Who feeds the cat?", "Bob", "bob", message_id="b1", **by)
     save_chat_message("discord/9", "I do", "Ann", "ann", reply_to="b1", metadata={"a": 1}, **by)
     save_chat_message("discord/9", "Me too", "Cid", "cid", reply_to={"text": "I do", "username": "Ann"}, **by)
