@@ -111,9 +111,8 @@ def test_l35_parts_of_a_screen_have_their_own_size(window: Window, site: Site) -
     assert states and max(states) < 120, states
     assert "The harbour" in phone.locator("td[data-label=About]").all_inner_texts()
     phone.goto(site.at(SCREENS["filters"]))
-    beyond = (
-        "all => all.map((one) => one.getBoundingClientRect().right - one.parentElement.getBoundingClientRect().right)"
-    )
+    right = "getBoundingClientRect().right"
+    beyond = f"all => all.map((one) => one.{right} - one.parentElement.{right})"
     fields = phone.locator(".fields input, .fields select").evaluate_all(beyond)
     assert fields and max(fields) < 1, fields
 
@@ -271,13 +270,8 @@ def test_filters_pages_and_the_total_agree_with_the_door(window: Window, site: S
     click(page, "text=Older")
     assert page.inner_text("#count").startswith("26–50 of") and not set(first) & set(texts(page))
     page.goto(site.at(f"memory?{IRIS}&kinds=SelfBeliefs&kinds=Objectives&until=2025-12-31&limit=100"))
-    found = lifelong.search_items(
-        kinds=["SelfBeliefs", "Objectives"],
-        until="2025-12-31T23:59:59.999999",
-        operator=True,
-        limit=100,
-        **asking(site),
-    )
+    asked = {"kinds": ["SelfBeliefs", "Objectives"], "until": "2025-12-31T23:59:59.999999", "limit": 100}
+    found = lifelong.search_items(operator=True, **asked, **asking(site))
     assert page.locator(".item").count() == len(found["items"]) == found["total"] > 0
     page.goto(site.at(f"memory?{IRIS}&archived=1"))
     assert page.locator(".item").count() == 12

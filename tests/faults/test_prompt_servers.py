@@ -16,6 +16,7 @@ from core import chat_history_cache
 from core.database.engine import Database
 from core.errors import StoreReadError, StoreWriteError
 from core.prompt_engine import explain_json_prompt, set_hook
+from core.upkeep import migration
 from tests.faults.conftest import fill
 from tests.faults.test_prompt_faults import ASKED, KEYS, ROUNDS, no_canary
 from tests.servers import Server
@@ -64,9 +65,7 @@ def test_f51_a_server_that_stops_in_between_costs_the_timeout_once(
 ) -> None:
     server = make_server(server_name)
     db = Database(server.create_database("faults"), timeout_seconds=2.0, clock=lambda: NOW)
-    from core.upkeep import migration as migrating
-
-    migrating.ensure_present(db)
+    migration.ensure_present(db)
     stage = Stage(db)
     fill(stage)
     stage.prompt(ASKED)

@@ -17,13 +17,17 @@ from typing import Any
 import pytest
 from sqlalchemy.engine import make_url
 
+from core.chat_history_cache import save_chat_message
 from core.database.engine import Database
+from core.errors import StoreWriteError
 from tests.faults.host import Host, Told
 from tests.faults.ledger import wrong
 from tests.faults.wire import Wire
 from tests.servers import SERVERS, Server
 from tests.spec.stage import Stage, failed
 from tests.store.world import open_db
+
+pytestmark = [pytest.mark.engines("mariadb", "mysql"), pytest.mark.slow]
 
 ROUNDS = int(os.environ.get("FAULT_ROUNDS", "1"))
 HOSTS = 2 if ROUNDS == 1 else 4
@@ -117,11 +121,6 @@ def place(server_name: str) -> Iterator[Place]:
         yield Place(server, wire)
 
 
-SERVERS_HERE = pytest.mark.engines("mariadb", "mysql")
-
-
-@SERVERS_HERE
-@pytest.mark.slow
 def test_f55_a_server_killed_under_hosts_that_write_everything(place: Place) -> None:
     """Killed in the middle of writes, started again: what was acknowledged is there once, prompts come all the time."""
     with place.hosts() as run:
@@ -138,8 +137,6 @@ def test_f55_a_server_killed_under_hosts_that_write_everything(place: Place) -> 
     assert in_time(run.told, TIMEOUT)
 
 
-@SERVERS_HERE
-@pytest.mark.slow
 @MUCH
 def test_f52_connections_cut_anywhere_lose_nothing(place: Place) -> None:
     """Each connection is cut after some bytes, in the middle of a request, an answer, a login."""
@@ -159,8 +156,6 @@ def test_f52_connections_cut_anywhere_lose_nothing(place: Place) -> None:
     assert in_time(run.told, TIMEOUT)
 
 
-@SERVERS_HERE
-@pytest.mark.slow
 @MUCH
 def test_f51_a_wire_that_goes_silent_costs_the_time_and_nothing_else(place: Place) -> None:
     chosen = random.Random(7)
@@ -180,8 +175,6 @@ def test_f51_a_wire_that_goes_silent_costs_the_time_and_nothing_else(place: Plac
     assert in_time(run.told, TIMEOUT)
 
 
-@SERVERS_HERE
-@pytest.mark.slow
 @MUCH
 def test_f51_a_slow_server_is_waited_for(place: Place) -> None:
     with place.hosts() as run:
@@ -191,8 +184,6 @@ def test_f51_a_slow_server_is_waited_for(place: Place) -> None:
     assert all(each.text == "" for each in run.told if each.kind == "prompt")
 
 
-@SERVERS_HERE
-@pytest.mark.slow
 @MUCH
 def test_f53_a_session_that_holds_locks_is_waited_for(place: Place) -> None:
     """A person with a shell holds rows that every write needs, for longer than a lock is waited for once."""
@@ -210,14 +201,9 @@ def test_f53_a_session_that_holds_locks_is_waited_for(place: Place) -> None:
     assert in_time(run.told, TIMEOUT)
 
 
-@SERVERS_HERE
-@pytest.mark.slow
 @MUCH
 def test_f54_a_full_disk_refuses_with_the_remedy_and_loses_nothing(server_name: str) -> None:
     """The tables may not grow any more; room made, all goes on."""
-    from core.chat_history_cache import save_chat_message
-    from core.errors import StoreWriteError
-
     options: dict[str, Any] = {"innodb_data_file_path": "ibdata1:12M:autoextend:max:34M", "innodb_file_per_table": 0}
     with Fresh(server_name, options) as server:
         url = server.create_database("full")

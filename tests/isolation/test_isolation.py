@@ -11,13 +11,14 @@ import os
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
-from core import ai_diary, chat_history_cache, conversations, jobs, lifelong, privacy
+from core import ai_diary, chat_history_cache, conversations, jobs, lifelong, privacy, stories
 from core.database import sources
 from core.database.engine import Database
 from core.errors import MessageError, ScopeError
@@ -137,24 +138,18 @@ def test_every_awaitable_is_a_name_of_a_door() -> None:
     assert aio_names() - names == set()
 
 
-def test_f4_ids_that_cannot_be_are_refused() -> None:
+def test_f2_f4_ids_that_cannot_be_are_refused_and_zero_is_one() -> None:
     for field in ("persona", "conversation", "participant", "server"):
         for bad in ("u1\x00", "u1\ud800", "x" * 513):
             with pytest.raises((MessageError, ScopeError)) as raised:
                 Scope(**{field: bad})
             assert field in str(raised.value)
-
-
-def test_f4_the_id_zero_is_an_id() -> None:
     zero: Any = 0
     scope = Scope(zero, zero, zero, zero)
     assert (scope.persona, scope.conversation, scope.participant, scope.server) == ("0", "0", "0", "0")
-
-
-def test_f2_no_scope_means_all() -> None:
-    for blank in ("", " ", None):
+    for blank in ("", " ", None):  # no scope means all
         with pytest.raises(ScopeError):
-            Scope(persona=blank)  # type: ignore[arg-type]
+            Scope(persona=blank)
 
 
 # The walk
@@ -193,19 +188,17 @@ def test_f4_f12_no_reader_shows_what_its_scope_may_not_see(world: World) -> None
 
 @pytest.mark.slow
 def test_f16_open_privacy_shows_the_server_and_no_more(world: World) -> None:
-    settings = replace_settings(world, private_stays_private=False)
     seen: Counter[str] = Counter()
     wide = 0
     askings = some(world, world.askings, 19)
-    for number, asking in enumerate(askings):
-        own = own_place(world, asking)
-        for at, (name, reader) in enumerate(READERS.items()):
-            if (at + number) % 3 == 0 and reader.level == "scope":
-                with settings:
+    with replace_settings(world, private_stays_private=False):
+        for number, asking in enumerate(askings):
+            own = own_place(world, asking)
+            for at, (name, reader) in enumerate(READERS.items()):
+                if (at + number) % 3 == 0 and reader.level == "scope":
                     assert foreign(world, asking, name, own, seen, stays_private=False) == []
-        with settings:
             text = walked(world, asking, "core.chat_history_cache.load_global_chat_history", own)
-        wide += any(not may_see(asking.asker, world.origins[token]) for token in CANARY.findall(text))
+            wide += any(not may_see(asking.asker, world.origins[token]) for token in CANARY.findall(text))
     assert wide > len(askings) // 4
 
 
@@ -262,18 +255,11 @@ def origin_of_rows(world: World) -> dict[tuple[int, int], set[Origin]]:
     return told
 
 
-class replace_settings:  # noqa: N801 - used as a function
-    """Give the world other settings for the time of a `with`."""
-
-    def __init__(self, world: World, **flags: Any) -> None:
-        self.world, self.former = world, world.settings
-        self.settings = replace(world.settings, **flags)
-
-    def __enter__(self) -> None:
-        self.world.settings = self.settings
-
-    def __exit__(self, *_: object) -> None:
-        self.world.settings = self.former
+@contextmanager
+def replace_settings(world: World, **flags: Any) -> Iterator[None]:
+    former, world.settings = world.settings, replace(world.settings, **flags)
+    yield
+    world.settings = former
 
 
 def test_f12_what_may_be_seen_is_seen_whole(world: World) -> None:
@@ -300,13 +286,8 @@ def test_f12_what_may_be_seen_is_seen_whole(world: World) -> None:
 
 def test_f2_operations_of_two_personas_are_two_lists(world: World) -> None:
     """What is listed of operations names no text: ids tell whose they are."""
-    listed = [
-        {
-            each["id"]
-            for each in jobs.list_operations(limit=1000, db=world.db, settings=world.settings, scope=Scope(name))
-        }
-        for name in world.by_persona
-    ]
+    by: dict[str, Any] = {"limit": 1000, "db": world.db, "settings": world.settings}
+    listed = [{each["id"] for each in jobs.list_operations(scope=Scope(name), **by)} for name in world.by_persona]
     assert all(listed) and len(set().union(*listed)) == sum(map(len, listed))
 
 
@@ -430,37 +411,32 @@ def test_server_in_direct_shows_the_servers_where_the_person_spoke_and_no_more(w
     assert wider[True] > len([a for a in world.askings if a.asker.kind == "direct"]) // 2 and not wider[False]
 
 
-def _foreign_writes() -> list[Any]:
-    from core import stories
-
-    def row(place: Place) -> int:
-        return place.rows.get("chat_history_cache", 1)
-
-    return [
-        lambda p, by: chat_history_cache.edit_chat_message(row(p), "changed", **by),
-        lambda p, by: chat_history_cache.edit_chat_message("m1", "changed", interface_path=p.conversation, **by),
-        lambda p, by: chat_history_cache.delete_chat_message(row(p), **by),
-        lambda p, by: chat_history_cache.clear_chat_history(p.conversation, **by),
-        lambda p, by: lifelong.edit_item(p.rows["memories"], "changed", **by),
-        lambda p, by: lifelong.purge_items([p.rows["memories"]], **by),
-        lambda p, by: lifelong.delete_items([p.rows["memories"]], **by),
-        lambda p, by: lifelong.retag_items([p.rows["memories"]], tags=["other"], **by),
-        lambda p, by: conversations.delete_saved_memory(p.rows["saved"], **by),
-        lambda p, by: stories.set_data(row(p), "memory", "changed", **by),
-        lambda p, by: stories.edit_memory(row(p), "changed", **by),
-        lambda p, by: stories.add_alternative(row(p), "changed", **by),
-        lambda p, by: stories.choose_alternative(row(p), 1, **by),
-        lambda p, by: stories.edit_scene_break(row(p), name="changed", **by),
-        lambda p, by: stories.remove_scene_break(row(p), **by),
-        lambda p, by: stories.set_scene_recap(row(p), "changed", **by),
-        lambda p, by: stories.clear_all(p.conversation, **by),
-        lambda p, by: stories.delete_running_recap_version(0, conversation=p.conversation, **by),
-        lambda p, by: stories.switch_stories(False, p.conversation, **by),
-        lambda p, by: jobs.cancel([p.rows["memories"]], **by),
-    ]
+def _row(place: Place) -> int:
+    return place.rows.get("chat_history_cache", 1)
 
 
-FOREIGN_WRITES = _foreign_writes()
+FOREIGN_WRITES: list[Any] = [
+    lambda p, by: chat_history_cache.edit_chat_message(_row(p), "changed", **by),
+    lambda p, by: chat_history_cache.edit_chat_message("m1", "changed", interface_path=p.conversation, **by),
+    lambda p, by: chat_history_cache.delete_chat_message(_row(p), **by),
+    lambda p, by: chat_history_cache.clear_chat_history(p.conversation, **by),
+    lambda p, by: lifelong.edit_item(p.rows["memories"], "changed", **by),
+    lambda p, by: lifelong.purge_items([p.rows["memories"]], **by),
+    lambda p, by: lifelong.delete_items([p.rows["memories"]], **by),
+    lambda p, by: lifelong.retag_items([p.rows["memories"]], tags=["other"], **by),
+    lambda p, by: conversations.delete_saved_memory(p.rows["saved"], **by),
+    lambda p, by: stories.set_data(_row(p), "memory", "changed", **by),
+    lambda p, by: stories.edit_memory(_row(p), "changed", **by),
+    lambda p, by: stories.add_alternative(_row(p), "changed", **by),
+    lambda p, by: stories.choose_alternative(_row(p), 1, **by),
+    lambda p, by: stories.edit_scene_break(_row(p), name="changed", **by),
+    lambda p, by: stories.remove_scene_break(_row(p), **by),
+    lambda p, by: stories.set_scene_recap(_row(p), "changed", **by),
+    lambda p, by: stories.clear_all(p.conversation, **by),
+    lambda p, by: stories.delete_running_recap_version(0, conversation=p.conversation, **by),
+    lambda p, by: stories.switch_stories(False, p.conversation, **by),
+    lambda p, by: jobs.cancel([p.rows["memories"]], **by),
+]
 
 
 class Alike:

@@ -18,7 +18,6 @@ import core.cli
 from core import ai_diary, chat_history_cache, conversations, lifelong, privacy, short_term
 from core.cli.app import app as cli_app
 from core.config import Settings
-from core.database.engine import Database
 from core.errors import MessageError
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
@@ -198,17 +197,10 @@ def test_f12_no_command_shows_what_is_not_seen(
 # A conversation that turns private (F17)
 
 
-@pytest.fixture(scope="module")
-def turning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    """A database in a file: two threads need one."""
-    db = open_db(f"sqlite:///{tmp_path_factory.mktemp('turning') / 'own.db'}")
-    yield db
-    db.close()
-
-
 @pytest.mark.slow
-def test_f17_no_prompt_and_no_list_holds_a_half(turning: Database) -> None:
+def test_f17_no_prompt_and_no_list_holds_a_half(tmp_path: Path) -> None:
     """While it turns private and public again, other prompts hold all that is derived of it, or nothing."""
+    turning = open_db(f"sqlite:///{tmp_path / 'own.db'}")  # two threads need a file
     here, there = "tg/turning", Scope("p", "tg/other", "tg/bob", "s1", None, "public")
     own = Scope("p", here, "tg/ann", "s1", None, "public")
     by: dict[str, Any] = {"db": turning, "settings": SETTINGS, "scope": own}
@@ -255,3 +247,4 @@ def test_f17_no_prompt_and_no_list_holds_a_half(turning: Database) -> None:
     assert all(each in whole or each | {recap} in whole for each in seen), seen
     last, _ = explain_json_prompt(asked, db=turning, settings=SETTINGS, scope=there)
     assert frozenset(CANARY.findall(json.dumps(last["context"]))) == frozenset(words)
+    turning.close()

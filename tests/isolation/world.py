@@ -253,12 +253,8 @@ class World:
         stories.add_scene_break(row, self.canary("scenes", o), **own)
         stories.set_scene_recap(row, self.text("scene_recaps", o), **own)
         stories.add_running_recap_version(self.text("running_recaps", o), 1, 0, 0, 1, **own)
-        self.rows_of_refused(place)
         note = {"note": self.canary("memory_jobs", Origin(o.persona, "operator"))}
         jobs.enqueue_operation(NOTE, metadata=note, conversation=key, **own)
-
-    def rows_of_refused(self, place: Place) -> None:
-        """Keep the id of a refused text of the place."""
 
     def _plant_persona(self, persona: str, number: int) -> None:
         everywhere, operator = Origin(persona, "persona"), Origin(persona, "operator")

@@ -11,6 +11,7 @@ import pytest
 
 from core.cli import app
 from core.cli import serve as serving
+from core.web import background
 
 TOKEN = "a-token-of-the-tests-0001"
 Serve = Callable[..., int]
@@ -106,8 +107,6 @@ def test_d9_it_says_where_remote_programs_connect_and_what_that_needs(
 def test_r11_the_server_does_the_work_in_the_background_unless_told_not_to(
     serve: Serve, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core.web import background
-
     begun: list[bool] = []
     monkeypatch.setattr(background.Worker, "run", lambda self: begun.append(True))
     assert serve("--port", str(port), "--no-worker") == 0 and not begun

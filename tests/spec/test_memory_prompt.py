@@ -144,11 +144,6 @@ def test_p34_a_saved_memory_is_not_recalled_beside_its_own_section(stage: Stage)
 # Which of them a prompt shows
 
 
-def end(stage: Stage, path: str) -> None:
-    ended = add_recent_conversation(wait=True, db=stage.db, settings=PLAIN, scope=stage.scope(path))
-    assert ended.stored, ended
-
-
 def test_c23_pinned_ones_come_first_then_those_that_match_then_the_newest() -> None:
     texts = ["old pinned", "old tofu", "tofu with rice", "new", "newest"]
     rows = [SavedText(n, text, int(n == 0), None, None, None) for n, text in enumerate(texts)]
@@ -166,11 +161,10 @@ def test_p40_lite_mode_keeps_ten_saved_memories_and_two_conversations(stage: Sta
         save(stage, f"fact {n}")
     for n in range(4):
         stage.say(f"we spoke of trip {n}", f"tg/trip{n}", minutes=5000 - n)
-        end(stage, f"tg/trip{n}")
-    context, lite = (
-        stage.context("hello", UNIFIED_HISTORY=0),
-        stage.context("hello", PROMPT_LITE_MODE=1, UNIFIED_HISTORY=0),
-    )
+        ended = add_recent_conversation(wait=True, db=stage.db, settings=PLAIN, scope=stage.scope(f"tg/trip{n}"))
+        assert ended.stored, ended
+    context = stage.context("hello", UNIFIED_HISTORY=0)
+    lite = stage.context("hello", PROMPT_LITE_MODE=1, UNIFIED_HISTORY=0)
     assert (len(context["saved_memories"]), len(context["recent_conversations"])) == (40, 4)
     assert lite["saved_memories"] == [f"fact {n}" for n in range(30, 40)]
     assert len(lite["recent_conversations"]) == 2

@@ -37,43 +37,23 @@ def rows(db: Database, name: str, persona: str | None = None) -> list[Any]:
     return list(db.read(chosen if persona is None else chosen.where(table.c.persona_id == persona), source=name))
 
 
-def _consolidated(stage: Stage, given: dict[str, Any], row: int) -> None:
-    jobs.enqueue_operation("CONSOLIDATION", conversation=GROUP, **given)
+def _queue(kind: str, given: dict[str, Any], **metadata: Any) -> None:
+    jobs.enqueue_operation(kind, metadata=metadata, conversation=GROUP, **given)
 
 
-def _deepened(stage: Stage, given: dict[str, Any], row: int) -> None:
-    jobs.enqueue_operation("DEEP_CONSOLIDATION", conversation=GROUP, **given)
-
-
-def _ended(stage: Stage, given: dict[str, Any], row: int) -> None:
-    close_conversation(GROUP, **given)
-
-
-def _recapped(stage: Stage, given: dict[str, Any], row: int) -> None:
-    jobs.enqueue_operation("RECAP", metadata={"message_id": row}, conversation=GROUP, **given)
-
-
-def _scene(stage: Stage, given: dict[str, Any], row: int) -> None:
-    assert stories.add_scene_break(row, **given).stored
-
-
-def _running(stage: Stage, given: dict[str, Any], row: int) -> None:
+def _running(given: dict[str, Any], row: int) -> None:
     assert stories.add_scene_break(row, recap=False, **given).stored
     assert stories.set_scene_recap(row, "they talked about boats and tea", **given).stored
 
 
-def _detected(stage: Stage, given: dict[str, Any], row: int) -> None:
-    jobs.enqueue_operation("SCENE_DETECTION", conversation=GROUP, **given)
-
-
-WORK: dict[str, Callable[[Stage, dict[str, Any], int], None]] = {
-    "CONSOLIDATION": _consolidated,
-    "DEEP_CONSOLIDATION": _deepened,
-    "CONVERSATION_SUMMARY": _ended,
-    "RECAP": _recapped,
-    "SCENE_RECAP": _scene,
+WORK: dict[str, Callable[[dict[str, Any], int], Any]] = {
+    "CONSOLIDATION": lambda given, row: _queue("CONSOLIDATION", given),
+    "DEEP_CONSOLIDATION": lambda given, row: _queue("DEEP_CONSOLIDATION", given),
+    "CONVERSATION_SUMMARY": lambda given, row: close_conversation(GROUP, **given),
+    "RECAP": lambda given, row: _queue("RECAP", given, message_id=row),
+    "SCENE_RECAP": lambda given, row: stories.add_scene_break(row, **given),
     "RUNNING_SCENE_RECAP": _running,
-    "SCENE_DETECTION": _detected,
+    "SCENE_DETECTION": lambda given, row: _queue("SCENE_DETECTION", given),
 }
 
 
@@ -81,25 +61,17 @@ def _reply(other: Stage, foreign: int) -> str:
     """Return a reply that tries everything: foreign ids, another persona, operations, settings."""
     said = f"{TAG}: they talk about boats and tea in the harbour."
     tries: dict[str, Any] = {
-        "persona_id": other.persona,
-        "persona": other.persona,
+        **dict.fromkeys(("persona_id", "persona"), other.persona),
+        **dict.fromkeys(("conversation", "conversation_key"), "tg/other"),
+        **dict.fromkeys(("participant", "participant_key"), "tg/eve"),
+        **{key: [foreign] for key in ("source_ids", "source_message_ids", "sources")},
+        **dict.fromkeys(("id", "message_id", "superseded_by"), foreign),
+        **{key: {"PRIVATE_STAYS_PRIVATE": 0} for key in ("config", "settings")},
         "audience_id": 1,
-        "conversation": "tg/other",
-        "conversation_key": "tg/other",
-        "participant": "tg/eve",
-        "participant_key": "tg/eve",
-        "source_ids": [foreign],
-        "source_message_ids": [foreign],
-        "sources": [foreign],
-        "id": foreign,
-        "message_id": foreign,
-        "superseded_by": foreign,
         "pinned": True,
         "operations": [{"type": "RECAP", "payload": {"message_id": foreign}}],
         "enqueue": "CLEAR",
         "type": "CONSOLIDATION",
-        "config": {"PRIVATE_STAYS_PRIVATE": 0},
-        "settings": {"PRIVATE_STAYS_PRIVATE": 0},
         "PRIVATE_STAYS_PRIVATE": 0,
     }
     fact = {"text": said, **tries}
@@ -120,7 +92,7 @@ def test_f33_a_reply_names_nothing_it_was_not_given(kind: str, db: Database) -> 
         who = "Ann" if n % 2 else "Bob"
         mine.append(stage.say(f"line {n} about boats and tea in the harbour", GROUP, who, minutes=300 - n))
     given = {"db": db, "settings": FLAGS, "scope": stage.scope()}
-    WORK[kind](stage, given, mine[-1])
+    WORK[kind](given, mine[-1])
     before = {name: rows(db, name) for name in ("conversations", "audiences", "participants")}
     theirs = {name: rows(db, name, other.persona) for name in TABLES if "persona_id" in TABLES[name].c}
     asked: list[str] = []

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import core
+from core import synth_core_memory
 from tests.wheel import ROOT, Environment, build_wheel
 
 pytestmark = [pytest.mark.checkout, pytest.mark.engines("sqlite")]
@@ -105,8 +106,6 @@ def test_r2_the_names_of_the_package() -> None:
     assert set(core.__all__) <= set(dir(core))
     for name in core.__all__:
         assert getattr(core, name) is not None
-    from core import synth_core_memory
-
     assert core.search_memories is synth_core_memory.search_memories
     with pytest.raises(AttributeError, match="serch"):
         core.serch_memories  # noqa: B018
@@ -116,8 +115,6 @@ def test_r2_the_names_of_the_package() -> None:
 
 
 def test_r2_a_name_follows_what_a_host_put_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    from core import synth_core_memory
-
     def stand_in(**_: object) -> list[str]:
         return ["mine"]
 

@@ -5,20 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from core import conversations
 from core.config import Settings
+from core.db import insert_memory
 from core.history_engine import HistoryEngine
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, reasons, said, snippets
 
 
 def live(text: str, minutes: float = 0, who: str = "Ann", **more: Any) -> dict[str, Any]:
-    moment = (NOW - timedelta(minutes=minutes)).isoformat()
-    return {
-        "sender_name": who,
-        "sender_id": "self" if who == "self" else who.lower(),
-        "text": text,
-        "timestamp": moment,
-        **more,
-    }
+    sender = "self" if who == "self" else who.lower()
+    at = (NOW - timedelta(minutes=minutes)).isoformat()
+    return {"sender_name": who, "sender_id": sender, "text": text, "timestamp": at, **more}
 
 
 def current(context: dict[str, Any]) -> list[str]:
@@ -53,9 +50,8 @@ def test_p20_build_context_alone_gives_the_lists_of_the_prompt(stage: Stage) -> 
         stage.say("  " if n > 15 else f"line {n}", minutes=100 - n) if n <= 15 else None
         stage.say(f"there {n}", ELSEWHERE, "Bob", minutes=100 - n)
     memory = {HERE: [live("live one", 1)]}
-    context = HistoryEngine().build_context(
-        message("hi"), memory, db=stage.db, settings=Settings(), scope=stage.scope()
-    )
+    by: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": stage.scope()}
+    context = HistoryEngine().build_context(message("hi"), memory, **by)
     prompt = stage.context("hi", memory)
     for key in ("history_current_chat", "history_recent", "thoughts"):
         assert context[key] == prompt[key]
@@ -127,13 +123,10 @@ def test_p36_skip_history_empties_the_lists_and_nothing_else(stage: Stage) -> No
 
 def test_p34_a_memory_that_is_a_sentence_of_a_visible_message_stands_there_once(stage: Stage) -> None:
     """What Bob asked to remember is a wish of Bob's, found as a memory once its line has left the history."""
-    from core import conversations
-
     group = "tg/-5"
     stage.say("Hi all! Please remember that I am allergic to shellfish.", group, "Bob", minutes=90)
-    assert conversations.list_saved_memories(
-        kind="instruction", db=stage.db, scope=stage.scope(group, participant="tg/bob")
-    )
+    bob = stage.scope(group, participant="tg/bob")
+    assert conversations.list_saved_memories(kind="instruction", db=stage.db, scope=bob)
     asked = {"path": group, "is_private": False, "who": "Ann"}
     shown = stage.context("What about shellfish?", **asked)
     assert "shellfish" in str(shown["history_current_chat"]) and shown["memories"] == []
@@ -145,8 +138,6 @@ def test_p34_a_memory_that_is_a_sentence_of_a_visible_message_stands_there_once(
 
 
 def test_p34_a_memory_that_says_more_than_the_visible_message_is_shown(stage: Stage) -> None:
-    from core.db import insert_memory
-
     said = stage.say("I love tea.", minutes=30)
     insert_memory(
         "Ann's favourite tea is oolong.", "synth", "chat", ["tea"], stage.scope("tg/42"), message_id=said, db=stage.db

@@ -39,10 +39,8 @@ def rows(db: Any) -> Stage:
     stage = Stage(db)
     for name, where in ROWS.items():
         stage.say(f"canary {name} line", minutes=30, **where)  # type: ignore[arg-type]
-        who = {
-            "participant": f"discord/{where['who'].lower()}",
-            **{k: where[k] for k in ("server", "privacy") if k in where},
-        }
+        who = {"participant": f"discord/{where['who'].lower()}"}
+        who |= {name: where[name] for name in ("server", "privacy") if name in where}
         stage.remember(f"canary {name} memory", ["canary"], 60, where["path"], **who)
     stage.remember("canary r6 memory", ["canary"], 60)
     link_participants("discord/ann", "tg/ann", db=db, scope=stage.scope())

@@ -51,12 +51,9 @@ def test_t53_f34_what_a_prompt_recalls_is_not_stored_again(stage: Stage) -> None
         prompt = build_json_prompt(message("what was the code", message_id=f"q{turn}"), scope=stage.scope(), **asked)
         recalled = snippets(prompt["context"])
         assert any("canary" in text for text in recalled)
-        save_chat_message(
-            HERE, f"what was the code {turn}", "Ann", "ann", NOW, scope=scope, message_id=f"q{turn}", **asked
-        )
-        save_chat_message(
-            HERE, f"it is what you said {turn}", "self", "self", NOW, scope=scope, message_id=f"a{turn}", **asked
-        )
+        said = {"scope": scope, **asked}
+        save_chat_message(HERE, f"what was the code {turn}", "Ann", "ann", NOW, message_id=f"q{turn}", **said)
+        save_chat_message(HERE, f"it is what you said {turn}", "self", "self", NOW, message_id=f"a{turn}", **said)
         for text in recalled:
             silently_record_memory(text, "noted", scope=scope, **asked)
     holding = [r for r in rows_of(stage.db, memories, stage.persona) if "canary" in r.content]

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from core import lifelong, stories
+from core.chat_history_cache import save_chat_message
 from core.config import Settings
-from core.conversations import close_conversation, list_recent_conversations
+from core.conversations import add_saved_memory, close_conversation, list_recent_conversations
 from core.db import insert_memory
 from core.hooks import set_hook
 from core.scope import Scope
@@ -43,8 +44,6 @@ def test_t33_the_name_is_that_of_the_history_and_the_personas_own_for_its_own(st
     stage.say("saffron one", GROUP, 'Bob "B"\nBaker')
     stage.say("saffron two", GROUP, "self", role="persona")
     scope = stage.scope(GROUP)
-    from core.chat_history_cache import save_chat_message
-
     save_chat_message(GROUP, "saffron three", "Iris", "self", db=stage.db, scope=scope)
     save_chat_message(GROUP, "saffron four", None, "77", db=stage.db, scope=scope)
     save_chat_message(GROUP, "saffron five", db=stage.db, scope=Scope(stage.persona, GROUP), role="system")
@@ -94,40 +93,36 @@ def test_g2_what_is_captured_is_saved_by_the_hook(stage: Stage) -> None:
 
 def test_t33_a_saved_memory_of_somebody_else_names_them(stage: Stage) -> None:
     """What Bob asked to remember in a group is not Ann's own."""
-    from core import conversations
-
     stage.say("hello", GROUP, "Bob")
     stage.say("hello", GROUP, "Ann")
     for who in ("bob", "ann"):
         scope = stage.scope(GROUP, participant=f"tg/{who}")
-        conversations.add_saved_memory(f"I drink {who} tea", db=stage.db, scope=scope)
+        add_saved_memory(f"I drink {who} tea", db=stage.db, scope=scope)
     shown = stage.context("hello", path=GROUP, is_private=False)["saved_memories"]
     assert shown == ["Bob: I drink bob tea", "Ann: I drink ann tea"]
 
 
 def test_t33_saved_memories_of_one_person_alone_are_about_them(stage: Stage) -> None:
-    from core import conversations
-
-    conversations.add_saved_memory("I drink tea", db=stage.db, scope=stage.scope(GROUP, participant="tg/ann"))
+    add_saved_memory("I drink tea", db=stage.db, scope=stage.scope(GROUP, participant="tg/ann"))
     assert stage.context("hello", path=GROUP, is_private=False)["saved_memories"] == ["I drink tea"]
 
 
-def test_t33_the_summary_of_a_talk_of_several_names_who_said_what(stage: Stage) -> None:
-    stage.say("I am allergic to shellfish.", who="Bob", minutes=60)
-    stage.say("My birthday is on 3 May.", minutes=50)
-    known = {"db": stage.db, "settings": Settings(), "scope": stage.scope(HERE)}
-    assert close_conversation(wait=True, **known).stored
-    (one,) = list_recent_conversations(**known)
-    assert one["summary"] == "Bob: I am allergic to shellfish. Ann: My birthday is on 3 May."
-
-
-def test_t33_a_talk_with_one_person_is_about_them(stage: Stage) -> None:
+@pytest.mark.parametrize(
+    ("who", "answer", "summary"),
+    [
+        ("Bob", "My birthday is on 3 May.", "Ann: I am allergic to shellfish. Bob: My birthday is on 3 May."),
+        ("self", "Iris cooks without it.", "I am allergic to shellfish. Iris cooks without it."),
+    ],
+)
+def test_t33_the_summary_of_a_talk_of_several_names_who_said_what(
+    stage: Stage, who: str, answer: str, summary: str
+) -> None:
     stage.say("I am allergic to shellfish.", minutes=60)
-    stage.say("Iris cooks without it.", who="self", minutes=50)
+    stage.say(answer, who=who, minutes=50)
     known = {"db": stage.db, "settings": Settings(), "scope": stage.scope(HERE)}
     assert close_conversation(wait=True, **known).stored
     (one,) = list_recent_conversations(**known)
-    assert one["summary"] == "I am allergic to shellfish. Iris cooks without it."
+    assert one["summary"] == summary
 
 
 def test_t33_the_recap_of_a_scene_of_several_names_who_said_what(stage: Stage) -> None:
@@ -147,11 +142,8 @@ def test_t33_the_recap_of_a_message_names_who_said_it_where_several_speak(stage:
     story.write("I stay at home.", who="Ann")
     assert story.call(stories.queue_recaps, story.path)
     assert story.run()
-    assert [story.get(message, "memory") for message in story.messages] == [
-        "I sold the red house.",
-        "Bob: I bought a boat in Genoa.",
-        "Ann: I stay at home.",
-    ]
+    told = [story.get(message, "memory") for message in story.messages]
+    assert told == ["I sold the red house.", "Bob: I bought a boat in Genoa.", "Ann: I stay at home."]
 
 
 def test_t33_an_item_of_consolidation_names_its_person_where_several_speak(stage: Stage) -> None:
