@@ -43,7 +43,6 @@ def no_hooks() -> Iterator[None]:
 
 
 def store(stage: Stage, rows: list[dict[str, Any]]) -> dict[int, str]:
-    """Store the rows of a case, and return row id to its place."""
     places: dict[int, str] = {}
     for place, row in enumerate(rows, 1):
         ((kind, fields),) = row.items()
@@ -68,7 +67,6 @@ def named(value: Any, places: dict[int, str]) -> Any:
 
 
 def built(case: str, db: Database) -> dict[str, Any]:
-    """Return prompt and account of a case."""
     folder = HERE / case
     asked = json.loads((folder / "message.json").read_text("utf-8"))
     rows = yaml.safe_load((folder / "rows.yaml").read_text("utf-8")) or []

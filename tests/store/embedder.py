@@ -23,7 +23,6 @@ class Grams:
         self._dimensions = dimensions
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return one vector for each text."""
         if self.fail is not None:
             raise self.fail
         self.asked += texts

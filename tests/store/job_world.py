@@ -61,8 +61,6 @@ def effects(db: Database, persona: str) -> dict[str, int]:
 
 
 def fill(db: Database, persona: str, number: int, **payload: Any) -> list[int]:
-    """Queue operations in one transaction and return their ids."""
-
     def work(connection: Connection) -> list[int]:
         made = [
             jobs.enqueue(connection, db, persona, KIND, payload={"n": n, **payload}, conversation=f"tg/{n % 7}")
@@ -128,7 +126,6 @@ class Queue:
         return call
 
     def add(self, name: Any = 0, priority: str = "NORMAL", *depends_on: int, kind: str = KIND, **more: Any) -> int:
-        """Queue an operation."""
         made = self.enqueue_operation(kind, priority, {"n": name, **more.pop("metadata", {})}, depends_on, **more)
         assert isinstance(made, int)
         return made
@@ -138,7 +135,6 @@ class Queue:
         return {each["id"]: each["state"] for each in self.list_operations()}
 
     def row(self, job_id: int) -> Any:
-        """Return the stored row of an operation."""
         (found,) = rows_of(self.db, memory_jobs, self.persona, memory_jobs.c.id == job_id)
         return found
 
@@ -149,10 +145,8 @@ class Queue:
 
     @property
     def effects(self) -> dict[str, int]:
-        """Return the effects that are stored."""
         return effects(self.db, self.persona)
 
     @staticmethod
     def done(reports: Any) -> list[int]:
-        """Return the ids of reported operations in order."""
         return [each.id for each in reports]

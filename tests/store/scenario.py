@@ -65,7 +65,6 @@ class _Story:
         return result
 
     def plain(self, value: Any) -> Any:
-        """Return a value with labels for ids."""
         if isinstance(value, Mapping):
             return {key: self.plain(each) for key, each in value.items()}
         if isinstance(value, (list, tuple)):
@@ -82,7 +81,6 @@ class _Story:
 
 @lru_cache(maxsize=1)
 def expected() -> dict[str, Any]:
-    """Return what every call gives on SQLite in memory."""
     db = open_db("sqlite://")
     try:
         return play(db)

@@ -75,7 +75,6 @@ def gap_of(steps: Sequence[int]) -> int:
 
 
 def read_lines(db: Database, persona: str) -> list[Line]:
-    """Return the messages of a persona by conversation and time."""
     c = chat_history_cache.c
     columns = (c.id, c.timestamp, c.interface_path, c.sender_name, c.participant_key, c.role, c.text_folded)
     rows = db.read(select(*columns).where(c.persona_id == persona), source="chat_history_cache")

@@ -57,7 +57,6 @@ def _careless(connection: Any, record: Any) -> None:
 
 
 def ago(**by: float) -> datetime:
-    """Return a time before NOW."""
     return NOW - timedelta(**by)
 
 
@@ -75,7 +74,6 @@ def remember(db: Database, scope: Scope, *items: Mapping[str, Any]) -> list[int]
 
 
 def memory(db: Database, scope: Scope, content: str, at: datetime = NOW, tags: Sequence[str] = (), **more: Any) -> int:
-    """Store one memory item."""
     return remember(db, scope, {"content": content, "timestamp": at, "tags": list(tags), **more})[0]
 
 
@@ -109,33 +107,27 @@ def entered(db: Database, scope: Scope, content: str, at: datetime = NOW, **more
 
 
 def places(hits: Iterable[Mapping[str, Any]]) -> list[Place]:
-    """Return source and id of each hit."""
     return [(hit["source"], hit["id"]) for hit in hits]
 
 
 def ids(hits: Iterable[Mapping[str, Any]]) -> list[int]:
-    """Return the id of each hit."""
     return [hit["id"] for hit in hits]
 
 
 def find(db: Database, scope: Scope, **arguments: Any) -> list[Any]:
-    """Search with the default settings."""
     return search_memories(db=db, scope=scope, **{"settings": DEFAULTS, **arguments})
 
 
 def explain(db: Database, scope: Scope, **arguments: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Explain a search with the default settings."""
     return explain_search(db=db, scope=scope, **{"settings": DEFAULTS, **arguments})
 
 
 def viewer_of(db: Database, scope: Scope, settings: Settings = DEFAULTS) -> Viewer:
-    """Return what a scope sees."""
     destination = scope.destination or "remote"
     return load.load_snapshot(db, scope, Request(), destination=destination, settings=settings).viewer
 
 
 def find_plainly(db: Database, scope: Scope, settings: Settings = DEFAULTS, **arguments: Any) -> list[Any]:
-    """Search by the plain predicates alone."""
     query = searching.prepare(**arguments, settings=settings)
     query, viewer = searching.load_viewer(Call(db, settings, scope), query)
     search = searching.resolve(query, viewer, settings, db)
@@ -153,7 +145,6 @@ def matched(db: Database, scope: Scope, **arguments: Any) -> list[int]:
 
 
 def ranked(db: Database, scope: Scope, **arguments: Any) -> list[int]:
-    """Return the ids of the hits, the best first."""
     report = explain(db, scope, **arguments)[1]
     return [one["id"] for one in sorted(report["hits"], key=lambda one: one["rank"])]
 

@@ -50,7 +50,6 @@ def test_f4_hostile_references_are_kept_apart(db: Database, scope: Scope, ref: s
 
 
 def in_chat(scope: Scope, conversation: str, who: str, privacy: str | None) -> Scope:
-    """Return the scope of a person in a conversation."""
     return Scope(scope.persona, conversation, who, privacy=privacy)  # type: ignore[arg-type]
 
 

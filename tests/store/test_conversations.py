@@ -47,7 +47,6 @@ def kind_of(db: Database, scope: Scope, conversation: str) -> tuple[str, str, st
 
 
 def everywhere(db: Database, scope: Scope) -> list[str]:
-    """Return the texts a scope sees over all sources."""
     lines = load_global_chat_history(100, db=db, settings=DEFAULTS, scope=scope)
     entries = get_recent_entries(db=db, settings=DEFAULTS, scope=scope)
     seen = load_snapshot(db, scope, Request(), destination="remote", settings=DEFAULTS).viewer.audiences

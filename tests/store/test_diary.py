@@ -34,7 +34,6 @@ def add(db: Database, scope: Scope, content: Any, *given: Any, **more: Any) -> A
 
 
 def recent(db: Database, scope: Scope, *given: Any, **more: Any) -> list[str]:
-    """Return the contents of the recent entries."""
     found = get_recent_entries(*given, db=db, settings=more.pop("settings", DEFAULTS), scope=scope, **more)
     return [entry.content for entry in found]
 

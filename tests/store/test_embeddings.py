@@ -47,7 +47,6 @@ def _no_embedder(db: Database) -> Iterator[None]:
 
 
 def talk(db: Database, scope: Scope, *texts: str, path: str = HERE, settings: Settings = DEFAULTS) -> list[int]:
-    """Store lines, a minute apart, and return their ids."""
     made = []
     for n, text in enumerate(texts):
         moment = NOW - timedelta(days=40) + timedelta(minutes=n)
@@ -60,12 +59,10 @@ def talk(db: Database, scope: Scope, *texts: str, path: str = HERE, settings: Se
 
 
 def asking(scope: Scope, path: str = HERE) -> Scope:
-    """Return the scope of a question in a conversation."""
     return Scope(scope.persona, path, "tg/7")
 
 
 def vectors(db: Database, scope: Scope) -> list[tuple[int, int, str]]:
-    """Return source, row and model of each vector of a persona."""
     mine = select(audiences.c.audience_id).where(audiences.c.persona_id == scope.persona)
     v = search_vector.c
     chosen = select(v.source, v.row_id, v.model).where(v.audience_id.in_(mine)).order_by(v.source, v.row_id, v.part)
@@ -73,7 +70,6 @@ def vectors(db: Database, scope: Scope) -> list[tuple[int, int, str]]:
 
 
 def found(db: Database, scope: Scope, query: str, embedder: Any, **more: Any) -> list[str]:
-    """Return the snippets of a search, newest first."""
     hits = search_memories(query=query, embedder=embedder, db=db, settings=DEFAULTS, scope=scope, **more)
     return [hit["snippet"] for hit in hits]
 

@@ -149,7 +149,6 @@ def test_d40_a_broken_value_does_not_keep_the_others_out(db: Database) -> None:
 
 
 def ask(db: Database, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a prompt and its report."""
     asked = {"text": text, "chat": {"id": "42"}, "from_user": {"id": "7"}, "interface_path": "telegram_bot/42"}
     return explain_json_prompt(asked, db=db)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -29,7 +31,6 @@ from core.database.schema import (
     short_term_memories,
 )
 from core.db import forget, insert_memory
-from core.errors import StoreError
 from core.forgetting import table as forgetting_table
 from core.memories.capture import silently_record_memory
 from core.messages.new_message import read_message
@@ -37,7 +38,7 @@ from core.messages.table import insert_message
 from core.privacy import set_privacy
 from core.scope import Scope
 from core.short_term import get_for_user
-from tests.store.world import count, index_differences, of_today, own_scope, rows_of
+from tests.store.world import count, index_differences, of_today, own_scope, rows_of, run_at_once
 
 ANN, GROUP = "tg/ann", "tg/g1"
 FLAGS = Settings()
@@ -55,7 +56,6 @@ def given(db: Database, scope: Scope) -> dict[str, Any]:
 
 
 def say(db: Database, scope: Scope, text: str, path: str = GROUP, who: str = "ann", **more: Any) -> int | None:
-    """Store a line said now, by the clock of the door."""
     own = Scope(scope.persona, path, None if who == "self" else f"tg/{who}", **more)
     return save_chat_message(path, text, who.title(), who, **given(db, own)).id
 
@@ -64,39 +64,32 @@ def test_f47_eight_write_and_one_forgets(db: Database) -> None:
     """What was being written before the call is gone, in conversations nobody had heard of before too."""
     scope = own_scope()
     stop = threading.Event()
-    failed: list[Exception] = []
+    own = Scope(scope.persona, GROUP, ANN)
 
     def write(n: int) -> None:
-        at = 0
-        while not stop.is_set():
-            at += 1
-            try:
-                if n % 4 == 0:
-                    say(db, scope, f"new place {n} {at}", f"tg/room{n}x{at}")
-                elif n % 4 == 1:
-                    say(db, scope, f"direct {n} {at}", ANN, privacy="direct")
-                elif n % 4 == 2:
-                    own = Scope(scope.persona, GROUP, ANN)
-                    silently_record_memory(f"I like tea number {n} {at}", "ok", **given(db, own))
-                    relationships.adjust(ANN, 1, **given(db, scope))
-                else:
-                    say(db, scope, f"group {n} {at}")
-                    say(db, scope, f"of Bob {n} {at}", who="bob")
-            except StoreError as error:
-                failed.append(error)
+        for at in itertools.takewhile(lambda _: not stop.is_set(), itertools.count()):
+            if n % 4 == 0:
+                say(db, scope, f"new place {n} {at}", f"tg/room{n}x{at}")
+            elif n % 4 == 1:
+                say(db, scope, f"direct {n} {at}", ANN, privacy="direct")
+            elif n % 4 == 2:
+                silently_record_memory(f"I like tea number {n} {at}", "ok", **given(db, own))
+                relationships.adjust(ANN, 1, **given(db, scope))
+            else:
+                say(db, scope, f"group {n} {at}")
+                say(db, scope, f"of Bob {n} {at}", who="bob")
+
+    def forget_ann() -> Any:
+        stop.wait(0.25)
+        began = datetime.now(UTC)
+        done = forget(participant=ANN, **given(db, scope))
+        stop.wait(0.05)
+        stop.set()
+        return began, done
 
     bob = say(db, scope, "Bob was there first", who="bob")
-    threads = [threading.Thread(target=write, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    stop.wait(0.25)
-    began = datetime.now(UTC)
-    done = forget(participant=ANN, **given(db, scope))
-    stop.wait(0.05)
-    stop.set()
-    for thread in threads:
-        thread.join()
-    assert not failed and done["chat_history_cache"]
+    began, done = run_at_once([*(partial(write, n) for n in range(8)), forget_ann])[-1]
+    assert done["chat_history_cache"]
     theirs = [r for r in rows_of(db, chat_history_cache, scope.persona) if r.participant_key == ANN]
     assert [r.timestamp for r in theirs if r.timestamp < began] == []
     items = rows_of(db, memories, scope.persona)

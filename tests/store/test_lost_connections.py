@@ -115,7 +115,6 @@ def relayed(db: Database) -> Iterator[tuple[Database, Relay]]:
 
 
 def _doors(db: Database, scope: Scope) -> dict[str, tuple[Any, Callable[[], int]]]:
-    """Return each writing door with the table it fills."""
     more: dict[str, Any] = {"db": db, "settings": DEFAULTS}
 
     def many() -> int:

@@ -74,13 +74,11 @@ def audiences(db: Database) -> None:
 
 
 def uses(db: Database) -> dict[str, int]:
-    """Return the uses of every tag of the default persona."""
     t = schema.tags.c
     return dict(map(tuple, db.read(select(t.tag, t.uses).where(t.persona_id == "default"), source="tags")))
 
 
 def ids(db: Database) -> list[int]:
-    """Return the ids of all memory items."""
     return sorted(row[0] for row in db.read(select(schema.memories.c.id), source="memories"))
 
 
@@ -236,7 +234,6 @@ def test_d33_the_scripts_run_in_a_plain_client(db: Database) -> None:
 
 
 def by_sqlite3(db: Database, text: str) -> list[tuple[str, str]]:
-    """Run a script in the client that comes with SQLite."""
     client = shutil.which("sqlite3")
     if client is None:
         pytest.skip("no sqlite3 client on this machine")

@@ -66,7 +66,6 @@ class Directions:
 
 
 def say(db: Database, scope: Scope, path: str, number: int, text: str) -> int:
-    """Store a line and return its id."""
     made = save_chat_message(path, text, "Ann", "7", message_id=f"m{number}", db=db, settings=SETTINGS, scope=scope)
     assert made.id is not None
     return made.id

@@ -85,7 +85,6 @@ def shape(db: Database) -> inspection.Facts:
 
 
 def run(db: Database, *statements: str) -> None:
-    """Run statements, each in a transaction of its own."""
     for statement in statements:
         db.transaction(lambda c, s=statement: c.exec_driver_sql(s), source="test")
 
@@ -223,7 +222,6 @@ def test_d1_an_insert_without_persona_lands_in_default(made: Database) -> None:
 
 
 def example(column: Any) -> Any:
-    """Return some value of a column's type."""
     made = {"Time": datetime(2026, 3, 10, 12, tzinfo=UTC), "Key": "k"}.get(type(column.type).__name__)
     if made is not None:
         return made

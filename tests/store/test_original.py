@@ -47,7 +47,6 @@ def url(fresh_url: str) -> str:
 
 
 def read_all(url: str) -> str:
-    """Return form and rows of the source."""
     db = Database(url)
     names = ("memories", "ai_diary", "chat_history_cache")
     rows = [[tuple(row) for row in db.read_driver(f"SELECT * FROM {name}", (), source="test")] for name in names]

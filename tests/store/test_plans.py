@@ -56,7 +56,6 @@ class Access(NamedTuple):
 
     @property
     def is_scan(self) -> bool:
-        """Return whether the whole table or index is read."""
         return self.how in ("ALL", "index", "SCAN")
 
 
@@ -147,76 +146,59 @@ def reads(db: Database) -> dict[str, tuple[Callable[[], Any], dict[str, set[str]
     chat, memories, diary = "chat_history_cache", "memories", "ai_diary"
     message = {"message_id": "x", "date": NOW, "text": "w1723 w1234 and t5", "interface_path": "tg/7",
                "from_user": {"id": "u7", "full_name": "U"}}  # fmt: skip
+    load, search = chat_history_cache.load_chat_history, search_memories
+    saving = {
+        chat: {"uq_chat_message", "ix_chat_content"},
+        "conversations": {"uq_conversations_key"},
+        "participants": {"PRIMARY", "ix_participants_person"},
+    }
+    prompt = {
+        "conversations": {"uq_conversations_key", "ix_conversations_audience"},
+        chat: {"ix_chat_conversation"},
+        diary: {"ix_diary_audience"},
+        "search_block": {"PRIMARY"},
+    }
+    by_person = {chat: {"ix_chat_participant"}, memories: {"ix_memories_participant"}}
+    moving = {memories: {"ix_memories_conversation"}, "conversations": {"uq_conversations_key"}}
+    tags = {"tags": {"PRIMARY"}, "tag_links": {"PRIMARY"}}
+    by_time, by_key = {diary: {"ix_diary_audience"}}, {chat: {"uq_chat_message", "PRIMARY"}}
+    words = {"search_block": {"PRIMARY"}}
     return {
-        "newest of a conversation": (
-            lambda: chat_history_cache.load_chat_history("tg/7", 20, **own), {chat: {"ix_chat_conversation"}},
-        ),
-        "newest of a level": (
-            lambda: chat_history_cache.load_chat_history("tg/7", 20, level=True, **own), {},
-        ),
-        "newest over conversations": (
-            lambda: chat_history_cache.load_global_chat_history(20, **own), {chat: {"ix_chat_audience"}},
-        ),
-        "how much is visible": (
-            lambda: chat_history_cache.get_cache_stats(**own), {},
-        ),
-        "saving: same id, same text, the conversation, linked people": (
-            lambda: _save_twice(person),
-            {
-                chat: {"uq_chat_message", "ix_chat_content"}, "conversations": {"uq_conversations_key"},
-                "participants": {"PRIMARY", "ix_participants_person"},
-            },
-        ),
-        "a message by the host's id": (
+        "newest of a conversation": (lambda: load("tg/7", 20, **own), {chat: {"ix_chat_conversation"}}),
+        "newest of a level": (lambda: load("tg/7", 20, level=True, **own), {}),
+        "newest of all": (lambda: chat_history_cache.load_global_chat_history(20, **own), {chat: {"ix_chat_audience"}}),
+        "how much is visible": (lambda: chat_history_cache.get_cache_stats(**own), {}),
+        "saving": (lambda: _save_twice(person), saving),
+        "by the host's id": (
             lambda: chat_history_cache.edit_chat_message("m7", "new text", interface_path="tg/7", **own),
-            {chat: {"uq_chat_message", "PRIMARY"}},
+            by_key,
         ),
-        "clearing a conversation": (
-            lambda: chat_history_cache.clear_chat_history("tg/697", **own), {},
-        ),
+        "clearing a conversation": (lambda: chat_history_cache.clear_chat_history("tg/697", **own), {}),
         "duplicates": (
-            lambda: remembering.silently_record_memory("I like w17", db=db, settings=DEFAULTS, scope=SERVER),
+            lambda: remembering.silently_record_memory("I like w17", **own),
             {memories: {"ix_memories_content"}},
         ),
-        "search by words": (
-            lambda: search_memories(keywords=["w1723", "w1234"], ranking="relevance", **own),
-            {"search_block": {"PRIMARY"}},
-        ),
-        "search by words, newest first": (
-            lambda: search_memories(keywords=["w1234", "234"], ranking="recency", **own),
-            {},
-        ),
-        "search by tags": (
-            lambda: search_memories(tags=["t5", "t101"], **own),
-            {"search_block": {"PRIMARY"}},
-        ),
-        "a prompt: other conversations of an audience, history, diary, search": (
-            lambda: build_json_prompt(message, **person),
-            {
-                "conversations": {"uq_conversations_key", "ix_conversations_audience"}, chat: {"ix_chat_conversation"},
-                diary: {"ix_diary_audience"}, "search_block": {"PRIMARY"},
-            },
-        ),
+        "words": (lambda: search(keywords=["w1723", "w1234"], ranking="relevance", **own), words),
+        "words, newest first": (lambda: search(keywords=["w1234", "234"], ranking="recency", **own), {}),
+        "search by tags": (lambda: search(tags=["t5", "t101"], **own), words),
+        "a prompt": (lambda: build_json_prompt(message, **person), prompt),
         "a direct message: the servers where the person has spoken": (
             lambda: load_snapshot(
                 db, DIRECT, Request(), destination="remote", settings=replace(DEFAULTS, server_in_direct=True)
             ),
             {chat: {"ix_chat_participant"}, "conversations": {"uq_conversations_key"}},
         ),
-        "recent diary": (lambda: ai_diary.get_recent_entries(700, 3000, **own), {diary: {"ix_diary_audience"}}),
-        "diary by tags": (lambda: ai_diary.get_entries_by_tags(["t5"], **own), {diary: {"ix_diary_audience"}}),
-        "diary by person": (lambda: ai_diary.get_entries_with_person("Ann", **own), {diary: {"ix_diary_audience"}}),
-        "old diary entries": (lambda: ai_diary.cleanup_old_entries(798, **own), {diary: {"ix_diary_audience"}}),
-        "tags of a persona": (lambda: synth_tagging.list_tags(**own), {"tags": {"PRIMARY"}, "tag_links": {"PRIMARY"}}),
-        "lines and items of a person": (
-            lambda: privacy.set_privacy("tg/u11", "full", **own),
-            {chat: {"ix_chat_participant"}, memories: {"ix_memories_participant"}},
-        ),
+        "recent diary": (lambda: ai_diary.get_recent_entries(700, 3000, **own), by_time),
+        "diary by tags": (lambda: ai_diary.get_entries_by_tags(["t5"], **own), by_time),
+        "diary by person": (lambda: ai_diary.get_entries_with_person("Ann", **own), by_time),
+        "old diary entries": (lambda: ai_diary.cleanup_old_entries(798, **own), by_time),
+        "tags of a persona": (lambda: synth_tagging.list_tags(**own), tags),
+        "lines and items of a person": (lambda: privacy.set_privacy("tg/u11", "full", **own), by_person),
         "moving a conversation": (
             lambda: privacy.set_conversation_privacy("tg/13", "restricted", **own),
-            {memories: {"ix_memories_conversation"}, "conversations": {"uq_conversations_key"}},
+            moving,
         ),
-    }  # fmt: skip
+    }
 
 
 NAMED = tuple(reads(None))  # type: ignore[arg-type] - the names alone

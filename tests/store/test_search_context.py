@@ -24,7 +24,6 @@ SETTINGS = Settings()
 
 
 def find(db: Database, scope: Scope, **arguments: Any) -> list[Any]:
-    """Search with the settings of a fresh installation."""
     return search_world.find(db, scope, **{"settings": SETTINGS, **arguments})
 
 

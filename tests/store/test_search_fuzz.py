@@ -91,7 +91,6 @@ class World:
         return self.rng.sample(TAGS, self.rng.choice((0, 0, 1, 1, 2, 4)))
 
     def fill(self) -> None:
-        """Store the rows."""
         base = own_scope()
         self.persona = base.persona
         places_ = [
@@ -107,7 +106,6 @@ class World:
             self.fill_place(place)
 
     def fill_place(self, place: Scope) -> None:
-        """Store rows of one audience."""
         rng, db = self.rng, self.db
         items: list[dict[str, Any]] = []
         for _ in range(rng.choice((5, 40, 120))):
@@ -153,7 +151,6 @@ class World:
             conversation_marks.set_privacy(db, self.views[0], "tg/1", rng.choice(("restricted", "public")))
 
     def query(self) -> dict[str, Any]:
-        """Return the arguments of a search."""
         rng = self.rng
         rows = self.samples
         words = [self.keyword(rows) for _ in range(rng.choice((0, 1, 1, 2, 3, 6, 20)))]
@@ -173,7 +170,6 @@ class World:
         return made
 
     def keyword(self, rows: Sequence[Any]) -> str:
-        """Return something that stands in a text, or may."""
         rng = self.rng
         if rng.random() < 0.5:
             return rng.choice(WORDS)

@@ -23,8 +23,6 @@ from tests.store.search_world import (
 )
 from tests.store.world import NOW, own_scope
 
-BOTH = pytest.mark.parametrize("ranking", ["relevance", "recency"])
-
 
 @pytest.mark.dialects
 def test_t20_a_tag_is_a_whole_element(db: Database, scope: Scope) -> None:

@@ -42,7 +42,6 @@ def count(db: Database, table: Any) -> int:
 
 
 def audiences_of(db: Database, scope: Scope) -> list[int]:
-    """Return the audiences that rows of the persona stand in."""
     return sorted({row.audience for row in stored_rows(db, scope.persona)})
 
 
@@ -250,7 +249,6 @@ def test_f46_nothing_of_what_was_forgotten_is_left_in_a_block(db: Database, scop
 
 
 def terms(db: Database, scope: Scope) -> set[str]:
-    """Return the words that stand in blocks of the persona."""
     b = search_block.c
     return {row[0] for row in db.read(select(b.term).where(b.audience_id.in_(audiences_of(db, scope))), source="t")}
 

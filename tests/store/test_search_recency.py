@@ -86,23 +86,6 @@ def test_t27_the_pool_is_three_times_the_limit_at_least_50(db: Database, scope: 
     assert both(db, scope, keywords=["tofu"], limit=limit, exclude=others) == [rows[0], *rows[pool - 2 : pool]]
 
 
-def test_t27_a_row_with_many_of_the_words_takes_one_place(db: Database, scope: Scope) -> None:
-    """Known words that hold the keyword are read together; a row with ten of them is still one row."""
-    many = " ".join(f"tofu{n}" for n in range(10))
-    tags = [f"t{n}" for n in range(5)]
-    items = [{"content": f"{many} {n}", "timestamp": ago(minutes=n), "tags": tags} for n in range(30)]
-    items += [{"content": f"tofu {n}", "timestamp": ago(days=n + 1), "tags": ["t0"]} for n in range(20)]
-    rows = remember(db, scope, *items)
-    told = said(db, scope, [(f"{many} {n} c", ago(minutes=n)) for n in range(30)])
-    told += said(db, scope, [(f"tofu {n} c", ago(days=n + 1)) for n in range(20)])
-    assert both(db, scope, keywords=["tofu"], limit=40, include_chat=False) == rows[:40]
-    assert both(db, scope, keywords=["tofu", "ofu0 t"], limit=200) == ids(find_plainly(
-        db, scope, keywords=["tofu"], limit=200, ranking=RECENCY))  # fmt: skip
-    assert both(db, scope, tags=tags, limit=40) == rows[:40]
-    assert both(db, scope, tags=tags, keywords=["tofu", "0"], limit=40) == rows[:40]
-    assert set(told) < set(both(db, scope, keywords=["tofu"], limit=200))
-
-
 def test_t28_recency_is_tier_then_newest_and_the_flag_decides(
     db: Database, scope: Scope, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -50,12 +50,10 @@ class Clock:
         return self.now
 
     def forward(self, **by: float) -> None:
-        """Move it."""
         self.now += timedelta(**by)
 
 
 def open_db(url: str) -> Database:
-    """Return a migrated database whose clock stands at NOW."""
     db = Database(url, clock=Clock())
     migrating.ensure_present(db)
     return db
@@ -81,7 +79,6 @@ def count(db: Database, table: Any, persona: str, *where: Any) -> int:
 
 
 def rows_of(db: Database, table: Any, persona: str, *where: Any) -> list[Any]:
-    """Return the rows of a persona by id."""
     key = table.c[next(iter(table.primary_key.columns)).name]
     return list(db.read(select(table).where(table.c.persona_id == persona, *where).order_by(key), source=table.name))
 
@@ -166,13 +163,11 @@ def indexed_rows(db: Database, mine: Collection[int]) -> dict[Place, Entry]:
 
 
 def indexed_words(db: Database) -> set[str]:
-    """Return the words that the search tables hold of all rows."""
     every = {row[0] for row in db.read(select(audiences.c.audience_id), source="audiences")}
     return {word for one in indexed_rows(db, every).values() for word in one.terms}
 
 
 def _packed(connection: Any, audience: int, number: int, gone: Any) -> dict[Place, Entry]:
-    """Return the rows of a segment that are still there."""
     rows, blocks = packing.read_segment(connection, audience, number)
     stays = packing.find_staying(rows, number, gone)
     held: dict[int, tuple[dict[str, int], list[str]]] = {place: ({}, []) for place in range(len(rows))}

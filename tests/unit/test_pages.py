@@ -35,7 +35,6 @@ SILENT = {"which", "was", "again", "all", "had", "the", "ann"}
 
 
 def read_blocks(page: Path, language: str) -> list[str]:
-    """Return the blocks of a language on a page."""
     return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
 
@@ -145,7 +144,6 @@ def test_flags_that_pages_name_exist() -> None:
 
 
 def without_code(text: str) -> str:
-    """Return a page without its blocks of code."""
     return re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
 
 

@@ -37,14 +37,6 @@ def test_f40_counted_then_deleted(said: Command) -> None:
     assert "chat_history_cache" in shown and "Nothing was changed." in shown
 
 
-def test_f78_a_database_that_is_not_there_is_no_database_without_them(run: Command, tmp_path: Path) -> None:
-    """Called in another folder it would say that nothing of them is left; no file is made either."""
-    ran = run("forget", "--participant", "tg/ann", "--yes")
-    assert ran.code == 1
-    assert "There is no database" in ran.err
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_f78_nothing_is_deleted_unasked(said: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = said("forget", "--participant", "tg/ann")
     assert (ran.code, "--yes" in ran.err) == (2, True)

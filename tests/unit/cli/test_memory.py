@@ -26,7 +26,6 @@ def call(run: Command, tmp_path: Path) -> Any:
 
 
 def items(call: dict[str, Any], **more: Any) -> list[str]:
-    """Return the texts of the items of the persona."""
     return sorted(item["text"] for item in lifelong.search_items(operator=True, **more, **call)["items"])
 
 

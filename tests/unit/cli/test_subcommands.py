@@ -221,7 +221,6 @@ def test_output_of_another_encoding_keeps_every_text(made: Command, tmp_path: Pa
 
 
 def shell(words: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    """Run the command by a shell, in a folder."""
     own = {"PYTHONPATH": str(ROOT), "DATABASE_URL": f"sqlite:///{folder / 'own.db'}"}
     line = f"{shlex.quote(sys.executable)} -m {core.cli.__name__} {words}"
     return subprocess.run(

@@ -17,7 +17,6 @@ from core.context.live import read_line
 from core.errors import MessageError
 from core.shapes import Sender
 from core.short_term.turns import read_messages
-from core.text.host_values import get
 from core.text.times import EARLIEST, LATEST, local_time, parse_time, read_time, zone
 
 
@@ -205,13 +204,6 @@ def test_f61_a_date_that_cannot_be_used_is_now_or_moved_with_a_note() -> None:
     assert read_time(date(2026, 3, 10)) == (datetime(2026, 3, 10, tzinfo=UTC), False)
 
 
-def test_p2_get_reads_keys_of_mappings_and_attributes_of_objects() -> None:
-    assert get({"items": 1}, "items") == 1
-    assert get({}, "items", default="-") == get("text", "title", default="-") == "-"
-    assert get([1], "index") is None
-    assert get({"a": None, "b": 0}, "a", "b") == 0
-
-
 def facts(image_data: Any = None, attachments: Any = None, **fields: Any) -> dict[str, Any]:
     facts = input_facts(read(**fields).raw, image_data, attachments)
     return {name: value for name, value in facts.items() if value}
@@ -245,12 +237,6 @@ def test_p12_the_examples() -> None:
     rome = {"weekday": "Saturday", "local_time": "04:15", "local_hour": 4, "time_of_day": "early_morning"}
     assert local_time(moment, "Europe/Rome") == (rome, None)
     midnight = datetime(2026, 1, 10, tzinfo=UTC)
-    assert local_time(midnight, "Asia/Tokyo")[0] == {
-        **rome,
-        "local_time": "09:00",
-        "local_hour": 9,
-        "time_of_day": "morning",
-    }
     for unknown in ("Mars/Base", "../etc/passwd", "Europe", "a\x00b", 7, "a/" * 20_000, "Europe/" + "x" * 5_000):
         fields, note = local_time(midnight, unknown)
         assert fields["local_time"] == "00:00"

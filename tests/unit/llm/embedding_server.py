@@ -29,7 +29,6 @@ class EmbeddingServer:
 
 
 def embeddings(body: dict[str, Any]) -> bytes:
-    """Return the answer to a request."""
     made = Grams(dimensions=body.get("dimensions") or 64).embed(body["input"])
     data = [{"object": "embedding", "index": n, "embedding": vector} for n, vector in enumerate(made)]
     usage = {"prompt_tokens": 1, "total_tokens": 1}

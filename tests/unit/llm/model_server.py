@@ -34,7 +34,6 @@ class ModelServer:
 
 
 def answer(content: Any, **more: Any) -> bytes:
-    """Return the body of an ordinary answer."""
     message = {"role": "assistant", "content": content, **more}
     return json.dumps({"choices": [{"index": 0, "message": message}]}, ensure_ascii=False).encode()
 
@@ -45,7 +44,6 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def read(self) -> tuple[dict[str, str], Any]:
-        """Return the headers and the body of the request."""
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         return {name.lower(): value for name, value in self.headers.items()}, body
 

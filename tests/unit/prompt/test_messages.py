@@ -55,16 +55,9 @@ def test_p61_the_parts_stand_in_their_order() -> None:
 
 def test_p61_one_user_message_for_each_part_that_is_not_empty() -> None:
     bare: dict[str, Any] = {
-        "context": {
-            "history_current_chat": [],
-            "history_recent": [],
-            "thoughts": [],
-            "memories": [],
-            "tags_placeholder": [],
-        },
+        "context": {"history_current_chat": [], "history_recent": [], "memories": [], "tags_placeholder": []},
         "input": {"payload": {"text": "hi"}},
         "instructions": "i",
-        "__pre_reduction_size": None,
         "actions": {},
     }
     assert to_messages(bare) == [

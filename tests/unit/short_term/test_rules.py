@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-from core.errors import MessageError
 from core.short_term.rules import (
     Since,
     build_key,
     choose_entries,
     describe_age,
     drop_expired,
-    is_summary_due,
     slice_turn,
 )
 from core.short_term.shapes import Entry, Item
@@ -120,11 +118,6 @@ def test_m2_arguments_of_the_door_go_before_the_context() -> None:
     assert (turn.user, turn.messages, [each.item.content for each in turn.answers]) == ("u2", (), ["new"])
 
 
-def test_f70_an_id_that_cannot_be_one_is_refused() -> None:
-    with pytest.raises(MessageError):
-        read_answers([{"text": "a", "persona_id": "x" * 65}])
-
-
 def test_m7_keys_in_text_form() -> None:
     assert build_key("u1", "c") == "shortterm:user:u1:c"
     assert build_key("u1", "c", "0") == "shortterm:user:u1:c:0"
@@ -178,10 +171,6 @@ def test_m17_a_channel_of_two_users_appears_once() -> None:
     items = (Item("user", "hi"),)
     mine, theirs = entry("c", 5, id=1, items=items), entry("c", 1, "u2", id=2, items=items)
     assert choose_entries([mine, theirs], None, 3) == ([theirs], {1: "duplicate"})
-
-
-def test_m23_when_a_summary_is_asked_for() -> None:
-    assert is_summary_due(6, 10) and not is_summary_due(6, 9) and not is_summary_due(5, 99)
 
 
 def test_m21_lines_that_stand_in_the_lists_are_not_repeated() -> None:

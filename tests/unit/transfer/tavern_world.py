@@ -87,7 +87,6 @@ def lines(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def versions_of(numbers: list[int]) -> list[dict[str, Any]]:
-    """Return versions of a running recap."""
     return [
         {"version": n, "timestamp": 1762107000000 + n, "content": f"So far {n}.", "scene_count": 1, "excluded_count": 0,
          "prev_scene_index": 0, "new_scene_index": n, "theirs": {"b": 1, "a": 2}}

@@ -72,7 +72,6 @@ def test_t27_another_session_goes_before_the_next_row_of_one_already_chosen() ->
 
 
 def spaced(rows: list[Candidate]) -> list[int]:
-    """Return the ids of rows in the order they are chosen."""
     return [row.id for row in relevance.space_rows(rows)]
 
 
