@@ -318,11 +318,13 @@ def _select_spoken_in(family: str) -> Part:
     m, c, a = chat_history_cache.c, conversations.c, audiences.c
     lines = select(m.id, m.interface_path).where(m.persona_id == _P, m.participant_key == _WHO)
     newest = lines.order_by(m.id.desc()).limit(NEWEST_LINES).subquery("newest")
+    last = func.max(newest.c.id).label("last")
+    rooms = select(newest.c.interface_path, last).group_by(newest.c.interface_path).subquery("rooms")
     local_only, default_rank = (bindparam(name, type_=Integer()) for name in ("local_only", "default_rank"))
     spoken_in = (
         select(*_row(SPOKEN_IN, n=[c.audience_id]))
-        .select_from(newest)
-        .join(conversations, and_(c.persona_id == _P, c.conversation_key == newest.c.interface_path))
+        .select_from(rooms)
+        .join(conversations, and_(c.persona_id == _P, c.conversation_key == rooms.c.interface_path))
         .join(audiences, a.audience_id == c.audience_id)
         .where(
             a.persona_id == _P,
@@ -331,7 +333,7 @@ def _select_spoken_in(family: str) -> Part:
             func.coalesce(table_participants.strictest_rank(_WHO), default_rank) < len(table_participants.LEVELS),
         )
         .group_by(c.audience_id)
-        .order_by(func.max(newest.c.id).desc())
+        .order_by(func.max(rooms.c.last).desc())
     )
     return Part(spoken_in.limit(MOST_SERVERS), family)
 
