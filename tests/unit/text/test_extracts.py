@@ -49,6 +49,13 @@ def test_g23_a_sentence_adds_what_those_before_have_not_said() -> None:
     assert build_extract(texts, most_sentences=2) == "ada moved to rome with tofu. bob paints."
 
 
+def test_g23_who_speaks_is_named_where_it_changes() -> None:
+    texts = ["I moved to Rome.", "My cat is called Tofu.", "I like grey cats."]
+    said = "Ann: I moved to Rome. My cat is called Tofu. Bob: I like grey cats."
+    assert build_extract(texts, speakers=["Ann", "Ann", "Bob"]) == said
+    assert build_extract(texts, speakers=["Ann", "Ann", "Bob"], most_chars=len(said) - 1) != said
+
+
 def test_g23_a_sentence_too_long_is_cut_before_a_word() -> None:
     assert build_extract(["Gardeners planted tulips yesterday afternoon"], most_chars=30) == "Gardeners planted tulips…"
     assert build_extract(["x" * 50], most_chars=10) == "x" * 9 + "…"

@@ -137,6 +137,7 @@ def test_t57_short_words_names_and_numbers_are_looked_for(text: str, expected: l
         ("es", "dormir duermo durmió"), ("it", "scrivere scritto"), ("pt", "facto fato"), ("nl", "kopen kocht"),
         ("ru", "купил купила покупаю"), ("sv", "köpa köpte"), ("pl", "kupił kupować"),
         ("ar", "القلعة قلاع قَلعة"), ("ar", "مدرستي المدارس"), ("he", "הבית בתים"),
+        ("ko", "고양이가 고양이는 고양이에게"),
     ],
 )  # fmt: skip
 def test_t57_irregular_forms_have_one_stem(language: str, family: str) -> None:
