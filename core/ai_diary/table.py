@@ -184,7 +184,6 @@ def _read_names(connection: Connection, persona: str, names: Sequence[str]) -> I
 
 
 def archive_entries(db: Database, persona: str, days: float) -> int:
-    """Hide the persona's entries that are `days` old or older from every reading, and return how many."""
     now = db.clock()
     old = select(_C.id).where(
         _C.persona_id == persona, _C.archived_at.is_(None), _C.timestamp <= now - timedelta(days=days)
@@ -193,7 +192,6 @@ def archive_entries(db: Database, persona: str, days: float) -> int:
 
 
 def unarchive_entries(db: Database, persona: str, ids: Iterable[int] | None = None) -> int:
-    """Bring archived entries back, all or those of the ids, and return how many."""
     hidden = select(_C.id).where(_C.persona_id == persona, _C.archived_at.is_not(None))
     if ids is not None:
         hidden = hidden.where(_C.id.in_(sorted(set(ids))))
@@ -241,10 +239,8 @@ def edit_entry(db: Database, viewer: Viewer, row_id: int, text: str, *, quaranti
 
 def archive_entry(db: Database, viewer: Viewer, row_id: int) -> bool:
     def work(connection: Connection) -> bool:
-        if not _is_visible(connection, viewer, row_id):
-            return False
-        now = db.clock()
-        return bool(indexed.set_columns(connection, db, AI_DIARY, viewer.scope.persona, [row_id], archived_at=now))
+        ids = [row_id] if _is_visible(connection, viewer, row_id) else []
+        return bool(indexed.set_columns(connection, db, AI_DIARY, viewer.scope.persona, ids, archived_at=db.clock()))
 
     return db.idempotent_transaction(work, source="ai_diary")
 
@@ -296,7 +292,6 @@ def read_newest(
 
 
 def read_recent(db: Database, viewer: Viewer, *, days: float, max_chars: int | None) -> list[DiaryEntry]:
-    """Return the entries of the last days, newest first, whole ones up to the first that does not fit."""
     since = db.clock() - timedelta(days=days)
     if max_chars is None:
         return read_newest(db, viewer, most=_ALL, since=since)

@@ -72,7 +72,6 @@ def _opening(language: str) -> frozenset[str]:
 
 
 def is_question(text: str, languages: Sequence[str]) -> bool:
-    """Return whether a message asks something."""
     said = text[:2_000]
     if MARKS.intersection(said):
         return True
