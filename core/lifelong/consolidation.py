@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from .. import llm
@@ -110,13 +111,20 @@ def _consolidate_window(call: Call, window: Window, model: Any, *, deep: bool) -
     with call.db.connection(source="participants") as connection:
         lines = _allowed_now(connection, call, window.lines)
     chosen_model = recent.choose_model(call, model) if lines else None
-    if chosen_model is None:
-        facts: list[Fact] | None = rules.choose_facts(lines, lambda text: phrases_for(text, call.settings), deep=deep)
-    else:
-        facts = ask(call.settings, chosen_model, lines, deep=deep)
-    if facts is None:
-        return replace(outcome, reasons=("unreadable",))
-    items = _build_items(call, lines, facts, "extract" if chosen_model is None else "model", deep=deep)
+    provenance: Provenance = "model"
+    facts = None
+    if chosen_model is not None:
+        try:
+            facts = ask(call.settings, chosen_model, lines, deep=deep)
+        except ModelError as error:
+            if error.reason != "empty" or not window.is_full:
+                raise
+        if facts is None and not window.is_full:
+            return replace(outcome, reasons=("unreadable",))
+    if facts is None:  # a full window stays as it is: a model that refuses it would be asked for ever
+        provenance = "extract"
+        facts = rules.choose_facts(lines, partial(phrases_for, settings=call.settings), deep=deep)
+    items = _build_items(call, lines, facts, provenance, deep=deep)
     stored = _store(call, window, lines, items, deep=deep)
     reasons = () if lines else ("privacy",) if window.lines else ("no_messages",)
     return replace(outcome, ids=stored.ids, merged=stored.merged, reasons=reasons)

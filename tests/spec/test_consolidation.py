@@ -188,6 +188,24 @@ def test_l16_no_usable_reply_is_tried_again_and_nothing_found_is_no_failure(life
     assert (done, done.reason, life.mark()) == (0, "", last)
 
 
+@pytest.mark.parametrize("answer", ["sorry", ""])
+def test_l16_a_full_window_that_no_model_answers_does_not_stop_the_others(life: Life, answer: str) -> None:
+    """The oldest messages stay the oldest: a model that refuses what they say would be asked about them for ever."""
+    life.stage.say("My name is Jonas.", message_id="m", minutes=200)
+    rows = talk(life, 19)
+    done = life.consolidate_history(HERE, 20, model=Model(answer))
+    assert (done, life.mark()) == (1, rows[-1]) and life.rows()[0].provenance == "extract"
+    talk(life, 1, start=19)
+    assert life.consolidate_history(HERE, 20, model=facts("a")) == 1
+
+
+@pytest.mark.parametrize("reason", ["timeout", "auth", "budget", "error"])
+def test_l16_a_full_window_waits_for_a_model_that_is_away(life: Life, reason: str) -> None:
+    talk(life, 20)
+    assert life.consolidate_history(HERE, 20, model=Model(ModelError(reason))).reason == f"model_{reason}"
+    assert life.mark() is None
+
+
 # Exactly once
 
 
@@ -230,6 +248,23 @@ def test_l17_what_is_said_meanwhile_is_read_anew(life: Life) -> None:
     # the message that came meanwhile has a later row: it waits for the next time
     assert done == 1 and life.texts() == ["word0 was said; word1 was said"]
     assert life.consolidate_history(HERE, model=model) == 1 and life.texts()[-1] == "one more thing"
+
+
+def test_l17_what_comes_between_meanwhile_is_not_passed_over(life: Life) -> None:
+    """Another process may store a row between those that were read."""
+    between = talk(life, 3)[1]
+    h = schema.chat_history_cache
+
+    def exclude(value: int) -> None:
+        change = h.update().where(h.c.id == between).values(excluded=value)
+        life.db.transaction(lambda c: c.execute(change), source="test")
+
+    def answer(prompt: str) -> str:
+        exclude(0)
+        return json.dumps({"key_facts": [f"{len(said_in(prompt))} lines"]})
+
+    exclude(1)
+    assert life.consolidate_history(HERE, model=Model(answer)) == 1 and life.texts() == ["3 lines"]
 
 
 def test_f21_a_level_set_meanwhile_counts(life: Life, stage: Stage) -> None:
