@@ -124,7 +124,5 @@ def count_stream(connection: Connection, db: Database, persona: str) -> int:
 
 def read_personas(db: Database) -> list[str]:
     """Return the personas something was said to, in the order of their keys."""
-    return sorted(row.persona_id for row in db.read(_PERSONAS, source="conversations"))
-
-
-_PERSONAS = select(conversations.c.persona_id).distinct()
+    personas = select(conversations.c.persona_id).distinct()
+    return sorted(row.persona_id for row in db.read(personas, source="conversations"))

@@ -69,12 +69,7 @@ class BulkResult:
 
 
 class Added(int):
-    """How many items were stored: a number, with what became of the others beside it.
-
-    >>> done = Added(2, ids=(7, 8), merged=1)
-    >>> done == 2, done.ids, done.merged
-    (True, (7, 8), 1)
-    """
+    """How many items were stored: a number, with what became of the others beside it."""
 
     ids: tuple[int, ...]
     """Ids of the stored ones, in order."""
@@ -102,13 +97,7 @@ class Added(int):
 
 
 class Pruned(int):
-    """How many items were archived: a number, with which and why beside it.
-
-    With `dry_run` it counts what would be archived.
-
-    >>> Pruned(1, [(7, ("age",))]).items
-    ((7, ('age',)),)
-    """
+    """How many items were archived, or with `dry_run` would be: a number, with which and why beside it."""
 
     items: tuple[tuple[int, tuple[str, ...]], ...]
     """Id and reasons: age, importance, expired."""

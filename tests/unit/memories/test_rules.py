@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.config import Settings
 from core.config.flags import MemoryMode
@@ -58,9 +56,9 @@ def test_f3_an_entry_cannot_say_whose_it_is() -> None:
     assert entry is not None and entry["metadata"] == {"x": 1, "persona_id": "other", "audience_id": 7}
 
 
-@given(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)))
-def test_l3_importance_stays_within_its_bounds(value: object) -> None:
-    assert 0 <= importance_of(value) <= 1
+def test_l3_importance_stays_within_its_bounds() -> None:
+    assert [importance_of(value) for value in (-1, 0.3, 7, float("inf"))] == [0, 0.3, 1, 1]
+    assert {importance_of(value) for value in (None, True, "1", float("nan"))} == {0.5}
 
 
 def test_l7_at_most_a_thousand_ids_each_once() -> None:
@@ -120,13 +118,10 @@ def test_c25_the_tool_is_offered_in_agent_and_plus_while_it_is_on_and_named(mode
         ("@memory likes tea", ("likes tea", "@memory")),
         ("hey @Memory: likes tea", ("likes tea", "@memory")),
         ("I like tea @memory", ("I like tea", "@memory")),
-        ("(@memory likes tea)", ("likes tea)", "@memory")),
         ("@memory", ("", "@memory")),
         ("mail@memory.org", None),
         ("@memory.org is down", None),
         ("@memoryless", None),
-        ("@memory@host", None),
-        ("I bought a notebook", None),
         ("please remember that I like tea", ("please remember that I like tea", "phrase")),
         ("don't remember that I like tea", None),
     ],
