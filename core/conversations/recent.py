@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -279,8 +278,7 @@ def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, retri
     if model is None:
         return screen_summary(lines, rules_summaries.extract_summary(lines))
     renderer = Renderer(settings.templates_dir)
-    shown = [json.dumps({"from": line.who or ("persona" if line.is_persona else "person"), "text": line.text},
-                        ensure_ascii=False) for line in lines]  # fmt: skip
+    shown = rules_summaries.show_lines(lines)
     try:
         reply = llm.ask(model, [{"role": "user", "content": renderer.text(TEMPLATE, messages=shown)}], settings)
     except ModelError as error:

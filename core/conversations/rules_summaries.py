@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -153,6 +154,12 @@ def name_speakers(lines: Sequence[Line]) -> list[str]:
     if len(people) < 2:
         return []
     return [line.who or ("persona" if line.is_persona else "") for line in lines]
+
+
+def show_lines(lines: Iterable[Line]) -> list[str]:
+    """Return each line as a model is shown it: JSON with who said it."""
+    speakers = [(line.who or ("persona" if line.is_persona else "person"), line.text) for line in lines]
+    return [json.dumps({"from": who, "text": text}, ensure_ascii=False) for who, text in speakers]
 
 
 def extract_summary(lines: Sequence[Line]) -> Summary:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,7 +15,7 @@ from ..calls import screening
 from ..calls.call import Call
 from ..config import Settings
 from ..conversations import recent
-from ..conversations.rules_summaries import Line
+from ..conversations.rules_summaries import Line, show_lines
 from ..conversations.table_summaries import are_as_read
 from ..database.engine import Connection
 from ..errors import ModelError, StoreWriteError
@@ -146,12 +145,7 @@ def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = F
     patterns = refused_patterns(settings.templates_dir)
     facts: list[Fact] = []
     for piece in iter_pieces(lines):
-        shown = [
-            json.dumps({"from": each.who or ("persona" if each.is_persona else "person"), "text": each.text},
-                       ensure_ascii=False)
-            for each in piece
-        ]  # fmt: skip
-        prompt = renderer.text(DEEP_TEMPLATE if deep else TEMPLATE, messages=shown)
+        prompt = renderer.text(DEEP_TEMPLATE if deep else TEMPLATE, messages=show_lines(piece))
         reply = llm.ask(model, [{"role": "user", "content": prompt}], settings)
         new_facts = rules.read_reply(reply, patterns=patterns, deep=deep)
         if new_facts is None:
