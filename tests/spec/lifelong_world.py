@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from core import lifelong
@@ -99,7 +99,3 @@ class Model:
 def said_in(prompt: str) -> list[str]:
     found = [json.loads(line) for line in prompt.splitlines() if line.startswith(('{"from"', '{"id"'))]
     return [each["text"] for each in found]
-
-
-def at(days: float) -> datetime:
-    return NOW - days * DAY
