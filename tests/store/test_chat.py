@@ -129,7 +129,6 @@ def test_f63_a_text_over_16_mb_is_refused(db: Database, scope: Scope) -> None:
     )
 )
 def test_p42_a_batch_answers_as_one_by_one(said: list[tuple[str, str, str | None, int]]) -> None:
-    """`insert_many` and `insert` decide alike, whatever repeats whatever."""
     db, one, many = _memory_db(), own_scope(), own_scope()
     made = [
         new_message.read_message(one, "tg/1", text, now=NOW, sender_id=who, message_id=number, timestamp=at(second))
@@ -150,7 +149,6 @@ def _memory_db() -> Database:
 
 
 def test_p42_eight_writers_of_one_id_store_one_row(db: Database, scope: Scope) -> None:
-    """Two writers with the same id: one row, and all the others are told whose it is."""
     results = run_at_once([functools.partial(save, db, scope, "tg/1", "hello", message_id="m1")] * 8)
     assert sorted(r.reason for r in results) == [""] + ["duplicate"] * 7
     assert len({r.id for r in results}) == 1
@@ -165,7 +163,6 @@ def test_f5_eight_first_messages_make_one_conversation(db: Database, scope: Scop
 
 
 def test_a_save_sends_five_statements(db: Database, scope: Scope) -> None:
-    """Each is a round trip on a server: conversation, facts, message, index row, relationship."""
     save(db, scope, "tg/1", "one"), save(db, scope, "tg/1", "two", timestamp=at(10))
     seen: list[str] = []
     with watched(db, lambda statement, *_: seen.append(statement)):
@@ -206,7 +203,6 @@ def _everything(db: Database, persona: str) -> Any:
 def test_d34_a_commit_whose_answer_was_lost_is_not_repeated(
     db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch, ends_late: bool
 ) -> None:
-    """The id made beforehand tells that the row is there, also where it appears only during the second try."""
     if ends_late:
         monkeypatch.setattr(messages_table, "find_stored", lambda *_: None)
     lost: list[str] = []

@@ -52,7 +52,6 @@ def test_f74_an_empty_database_is_one_line(fresh_url: str) -> None:
 
 
 def test_d29_what_was_dropped_by_hand_is_named_with_the_remedy(db: Database) -> None:
-    """A column, an index, a table; nothing is changed."""
     drop = "DROP INDEX ix_diary_chat" + ("" if db.family == "sqlite" else " ON ai_diary")
     run(db, "ALTER TABLE memories DROP COLUMN pinned", drop, "DROP TABLE tag_links")
     before = inspection.read_facts(db)
@@ -161,7 +160,6 @@ def test_f74_the_rights_to_make_the_tables_are_named_before_and_when_they_lack(f
 
 
 def test_f74_statement_binlog_and_other_settings_that_lose_writes_are_named() -> None:
-    """Each with the statement that changes it; with the defaults there is nothing to say."""
     good = {"read_only": "OFF", "log_bin": "ON", "binlog_format": "ROW", "innodb_flush_log_at_trx_commit": "1"}
     assert check.check_settings(good) == []
     found = check.check_settings({**good, "binlog_format": "STATEMENT"})

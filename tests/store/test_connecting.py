@@ -195,7 +195,6 @@ def test_d34_too_many_connections_of_an_account_are_waited_for_and_explained(fre
 def test_f52_a_text_larger_than_the_packet_is_told_as_what_it_is(
     make_server: Callable[..., Server], server_name: str
 ) -> None:
-    """The server closes the connection, which looks like a network that failed; a server of its own, as all see it."""
     server = make_server(server_name)
     with of_today(server.create_database("packets"), timeout_seconds=5) as db:
         server.execute("SET GLOBAL max_allowed_packet = 1048576")

@@ -46,7 +46,6 @@ def flags(server: EmbeddingServer, **more: Any) -> Settings:
 
 
 def test_rows_are_embedded_and_found_by_flags_alone(db: Database, server: EmbeddingServer) -> None:
-    """A worker makes the vectors; search, its explanation and the prompt ask the same embedder."""
     scope, settings = own_scope(), flags(server)
     talk(db, scope)
     done = jobs.run_pending(db=db, settings=settings, scope=scope)

@@ -75,7 +75,6 @@ def found(db: Database, scope: Scope, query: str, embedder: Any, **more: Any) ->
 
 
 def test_a_row_without_a_word_in_common_is_found_by_its_meaning(db: Database) -> None:
-    """What embeddings are for; and the report says that it was the meaning."""
     scope, grams = own_scope(), Grams()
     rows = talk(db, scope, *TALK)
     made = embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
@@ -131,7 +130,6 @@ def near(db: Database, scope: Scope, grams: Grams) -> tuple[float, float]:
 
 
 def test_the_turns_around_a_row_tell_what_it_means_as_long_as_they_say_it(db: Database) -> None:
-    """An answer is far from the question, what it answers is near; no mixture of them is stored."""
     scope, grams = own_scope(), Grams()
     talk(db, scope, "We had soup", "Rain all over", HOUND, ANSWER, "Fine", "Good night", *TALK[3:])
     edit = {"interface_path": HERE, "db": db, "settings": DEFAULTS, "scope": scope}
@@ -181,7 +179,6 @@ def test_no_vector_outlives_its_row(db: Database) -> None:
 
 
 def test_vectors_of_two_models_never_mix_and_both_serve(db: Database) -> None:
-    """A new name is another model: what it has not read yet is found by words, as before."""
     scope, old, new = own_scope(), Grams("old"), Grams("new", 64)
     talk(db, scope, *TALK)
     embed_rows(embedder=old, db=db, settings=DEFAULTS, scope=scope)

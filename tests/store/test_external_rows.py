@@ -72,7 +72,6 @@ CHAT = (
 
 
 def test_d40_a_plain_insert_is_found_by_tag_and_by_word(db: Database) -> None:
-    """The next search gives the row its place; nothing has to be run first."""
     run_sql(db, PLAIN)
     scope = Scope()
     assert [hit["snippet"] for hit in find(db, scope, tags=["pets"])] == ["Ann keeps a Xylofant"]

@@ -107,7 +107,6 @@ def test_f47_eight_write_and_one_forgets(db: Database) -> None:
 @pytest.mark.parametrize("level", ["partial", "full"])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_f42_entries_of_a_closed_person_are_forgotten(db: Database, level: str, when: str) -> None:
-    """Their name is left out of an entry, whether the level was set before the entry was stored or after."""
     scope = own_scope()
     say(db, scope, "hello")
     say(db, scope, "hello", who="bob")
@@ -132,7 +131,6 @@ def test_f42_entries_of_a_closed_person_are_forgotten(db: Database, level: str, 
 def test_f47_what_another_process_was_writing_is_deleted(
     migrated_url: str, db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has not heard of the call; what it began afterwards is theirs."""
     scope = own_scope()
     own = Scope(scope.persona, GROUP, ANN)
     delete = forgetting_table.forget_target
@@ -155,7 +153,6 @@ def test_f47_what_another_process_was_writing_is_deleted(
 
 
 def test_f47_what_a_door_was_reading_when_its_person_was_forgotten_is_not_stored(db: Database) -> None:
-    """A door is entered before the call: however late it comes to write, what it was given is gone."""
     scope = own_scope()
     own = Scope(scope.persona, GROUP, ANN)
 
@@ -225,7 +222,6 @@ def texts_of(db: Database, scope: Scope) -> list[str]:
 
 
 def test_f45_another_process_answers_nothing(migrated_url: str, db: Database) -> None:
-    """A second handle with the entry, the vocabulary and the audience in its caches notices at its next read."""
     if db.target.in_memory:
         pytest.skip("one connection, one process")
     scope = own_scope()

@@ -173,7 +173,6 @@ def test_f10_what_somebody_importing_may_not_have_meant_is_noted(db: Database, t
 
 
 def test_f20_nothing_is_imported_of_people_who_do_not_want_it(db: Database, tmp_path: Path) -> None:
-    """PRIVACY_DEFAULT full: the level of everybody who has not chosen one."""
     scope, path = own_scope(), _file(tmp_path, _rows(4))
     result = import_file(path, persona="Iris", db=db, scope=scope, settings=Settings(privacy_default="full"))
     assert (result.imported, result.left_out) == (0, {"privacy": 4})

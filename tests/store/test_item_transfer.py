@@ -130,7 +130,6 @@ def test_l37_filters_limits_and_places(db: Database) -> None:
 
 
 def test_l37_what_is_not_read_is_not_exported(db: Database) -> None:
-    """Archived, replaced and expired items stay behind; what has no time comes first."""
     scope = own_scope()
     _import(db, scope, {"items": ["a", "b", "c", {"text": "d", "tier": "session", "timestamp": "2026-03-01"}]})
     rows = _stored(db, scope)
@@ -191,7 +190,6 @@ def test_l38_an_import_that_makes_items_of_a_conversation_public_says_so(db: Dat
 
 
 def test_l38_as_many_as_the_file_holds_are_stored_once(db: Database) -> None:
-    """Two equal items are two; a third in the next file is one more; another kind or tier is another item."""
     scope = own_scope()
     twice = {"items": ["same", "SAME", {"text": "same", "kind": "Mood"}, {"text": "same", "tier": "session"}]}
     assert _import(db, scope, twice).imported == 4
@@ -233,7 +231,6 @@ def test_l38_values_that_cannot_be_used_are_noted_or_refused(db: Database) -> No
 
 
 def test_l9_a_session_item_without_expiry_gets_its_own(db: Database) -> None:
-    """Seven days after its time; what the file says stays."""
     scope = own_scope()
     told = {"text": "b", "tier": "session", "expires_at": "2027-01-01"}
     _import(db, scope, {"items": [{"text": "a", "tier": "session", "timestamp": "2026-03-09"}, told]})

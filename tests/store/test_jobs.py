@@ -36,7 +36,6 @@ def test_s43_high_before_normal_before_low_then_older_first(queue: Queue) -> Non
 
 
 def test_s43_an_operation_waits_for_those_it_depends_on(queue: Queue) -> None:
-    """Also past more waiting ones than a worker looks at first; one that is not known counts as done."""
     other = Queue(queue.db)
     foreign = other.add("of another persona")
     base = queue.add("base", "LOW")
@@ -89,7 +88,6 @@ def test_s44_cancel_works_at_once_on_what_waits(queue: Queue) -> None:
 
 
 def test_s44_the_result_of_a_running_one_is_dropped(queue: Queue) -> None:
-    """Cancelled while the handler works: nothing is stored; other queues go on."""
     other = Queue(queue.db)
     other.add("b")
 
@@ -162,7 +160,6 @@ def test_s46_authorisation_errors_and_bad_input_fail_at_once_and_can_be_retried(
 
 
 def test_s47_an_operation_acts_only_on_the_conversation_it_was_queued_for(queue: Queue) -> None:
-    """Of chat A run while B is open: the handler, and every door it calls, is in A."""
     seen: list[Scope] = []
 
     def look(operation: Operation, tools: Tools) -> None:
@@ -190,7 +187,6 @@ def test_s43_a_type_nobody_here_knows_waits_for_a_worker_that_does(queue: Queue)
 
 
 def test_d22_once_puts_in_what_is_not_waiting_already(queue: Queue) -> None:
-    """Per type and conversation; one that has begun does not see what came after, so another is put in."""
     db, persona = queue.db, queue.persona
     db.transaction(lambda c: conversations.make(c, db, Scope(persona, "tg/1")), source="conversations")
     assert len(rows_of(db, conversations_table, persona)) == 1

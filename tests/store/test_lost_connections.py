@@ -75,7 +75,6 @@ def test_f52_a_connection_lost_in_a_transaction_is_not_noticed(db: Database, ser
 
 @SERVERS
 def test_f52_a_connection_the_server_ends_with_an_answer_is_not_taken_again(db: Database, server: Reachable) -> None:
-    """A read that is answered so is repeated on another, though the one that is gone was in use a moment ago."""
     answers = sorted(failures.ENDED)[-1:]
 
     def ended(cursor: Any, *_: Any) -> None:
@@ -150,7 +149,6 @@ def _doors(db: Database, scope: Scope) -> dict[str, tuple[Any, Callable[[], int]
 def test_d34_a_lost_commit_is_neither_lost_nor_doubled(
     relayed: tuple[Database, Relay], db: Database, door: str, what: Any
 ) -> None:
-    """The cable is cut right at the commit: whether the server did it or not, the row is there once."""
     handle, relay = relayed
     scope = own_scope()
     save(handle, scope, "tg/1", "before")
@@ -208,7 +206,6 @@ def test_f52_a_server_that_is_not_there_is_an_error(where: str) -> None:
 
 @pytest.mark.engines("sqlite", "mariadb", "mysql")  # seekdb reads what is committed
 def test_f17_the_reads_of_one_prompt_see_one_moment(db: Database) -> None:
-    """What others write meanwhile is not half in it; what the call writes itself is."""
     scope = own_scope()
 
     def lines() -> int:

@@ -118,7 +118,6 @@ def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db:
 
 @pytest.mark.parametrize("packed", [False, True], ids=["fresh", "packed"])
 def test_d42_what_prune_deletes_stands_nowhere_afterwards(db: Database, packed: bool) -> None:
-    """Neither its former text nor a word of it, a vector or a posting; words that others hold stay."""
     audiences(db)
     remember(db, 1, "zqcanary of cats", "cat", expires_at=NOW)
     remember(db, 2, "a cat", "cat")

@@ -127,7 +127,6 @@ def compared(db: Database, scope: Scope, text: str) -> tuple[dict[Any, float], l
 
 
 def test_a_search_compares_as_if_one_vector_after_the_other(db: Database, other: Database) -> None:
-    """Held to the reference while rows come, change and go, by this process and another, held and not."""
     chance, scope = random.Random(0), own_scope()
     asking = Scope(scope.persona, "tg/1", "tg/7")
     rows: dict[int, str] = {}
@@ -185,7 +184,6 @@ def test_what_a_fifth_of_all_rows_mean_is_found_whatever_their_number(db: Databa
 
 
 def test_what_was_written_while_it_was_read_counts_once(db: Database) -> None:
-    """The version is read first: what came between is read again with it, and takes the place of itself."""
     scope = own_scope()
     asking = Scope(scope.persona, "tg/1", "tg/7")
     for n in range(10):
@@ -259,7 +257,6 @@ def test_of_removals_the_last_are_noted_and_who_is_further_behind_reads_all(
 
 
 def test_f18_forgetting_reaches_every_copy_of_a_vector(db: Database, other: Database) -> None:
-    """The table, the notes about it, what this process holds, and what another one holds at its next search."""
     scope, grams = own_scope(), Grams()
     closed = Scope(scope.persona, "tg/9", "tg/7", privacy="restricted")
     for n, text in enumerate(["A dog in a closed room", "Rain there", "Soup there"]):

@@ -90,7 +90,6 @@ def run(db: Database, *statements: str) -> None:
 
 
 def test_d29_an_empty_database_is_made_and_a_second_run_changes_nothing(db: Database) -> None:
-    """The first run of a new installation, beside tables of others with other names; and every one after it."""
     run(db, "CREATE TABLE invoices (id INTEGER PRIMARY KEY)")
     assert migration.list_pending(db) == migration.list_revisions()
     first = migration.migrate(db)
@@ -109,7 +108,6 @@ def stored(db: Database) -> dict[str, list[Any]]:
 
 
 def test_d32_migrations_from_nothing_give_what_the_schema_gives(db: Database, fresh_url: str) -> None:
-    """Column by column, index by index: two ways to a database, one database."""
     migration.run_revisions(db)
     by_revisions = shape(db)
     assert inspection.list_names(by_revisions) == set(ddl.list_tables())
@@ -120,7 +118,6 @@ def test_d32_migrations_from_nothing_give_what_the_schema_gives(db: Database, fr
 
 
 def test_d29_a_half_made_database_is_finished(present: Database) -> None:
-    """A process that died while it made the tables; the next one goes on, on servers too."""
     run(
         present,
         "DROP TABLE search_fresh",

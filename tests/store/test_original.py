@@ -58,7 +58,6 @@ def read_all(url: str) -> str:
 def test_d30_the_rows_of_the_original_application_are_saved_and_the_source_is_not_changed(
     url: str, tmp_path: Path
 ) -> None:
-    """Each once: a second import stores nothing."""
     before = read_all(url)
     db = open_database(f"sqlite:///{tmp_path / 'own.db'}")
     scope = Scope("iris")

@@ -210,7 +210,6 @@ def test_d2_a_named_read_takes_its_index(db: Database, name: str) -> None:
 
 
 def test_d2_a_word_of_a_segment_is_looked_up_by_its_whole_key(db: Database) -> None:
-    """A segment has as many words as a language: a server that is given a list of words compares all of them."""
     with catching(db) as caught:
         search_memories(keywords=["w1723", "w1234"], tags=["t5"], settings=DEFAULTS, scope=SERVER, db=db)
     sent = [each for each in caught if "search_block" in each.statement]

@@ -24,7 +24,6 @@ def test_d36_every_key_is_registered_for_what_it_names() -> None:
 
 
 def test_d36_every_json_and_text_column_is_registered() -> None:
-    """Two that are easily missed: the words of a diary's author, and of a job that waits."""
     assert {"content", "emotions", "context_tags"} <= set(BY_TABLE["ai_diary"].texts)
     assert {"payload", "error"} <= set(BY_TABLE["memory_jobs"].texts)
     assert BY_TABLE["ai_diary"].conversation == ("interface", "chat_id", "thread_id")

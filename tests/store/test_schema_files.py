@@ -22,7 +22,6 @@ def db(fresh_url: str) -> Iterator[Database]:
 
 
 def test_d32_the_schema_files_are_up_to_date() -> None:
-    """Run `make docs` when this fails."""
     for path, text in schema_files.build_files().items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date"
 
@@ -50,7 +49,6 @@ def test_d32_alembic_and_the_program_know_the_same_revisions() -> None:
 
 @pytest.mark.parametrize("family", ["mysql", "sqlite"])
 def test_each_index_stands_in_the_file_with_what_it_serves(family: str) -> None:
-    """Style: each index has a comment naming the query it serves and its width."""
     text = schema_files.build_script(family)
     for table in ddl.list_tables().values():
         for name in ddl.list_indexes(table):

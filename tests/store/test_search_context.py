@@ -59,7 +59,6 @@ def filler(count: int) -> list[tuple[str, str]]:
 def test_t24_the_answer_beside_a_matching_row_is_found(
     db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It shares no word with the question; explain_search calls it context and says why it is there."""
     talked(db, scope, filler(30), ago(days=90))
     asked, answer, *_ = talked(
         db, scope, [("Ann", "So which agency is it?"), ("Tom", "Hope House, they were kind to us"), *filler(9)],

@@ -43,7 +43,6 @@ UNREADABLE = {
 def test_f85_an_unreadable_row_of_the_index_hides_no_other(
     db: Database, scope: Scope, column: str, value: object
 ) -> None:
-    """The others are found; `db check` notices it, and packing reads the row again."""
     spoilt, whole = memory(db, scope, "first tofu"), memory(db, scope, "second tofu", ago(hours=1))
     change = f"UPDATE search_fresh SET {column} = ? WHERE row_id = {spoilt}"
     db.transaction(lambda c: c.exec_driver_sql(change, (value,)), source="test")

@@ -69,7 +69,6 @@ KEYWORDS = [
 def test_t21_a_keyword_is_a_part_of_the_folded_text(
     db: Database, scope: Scope, keyword: str, yes: str, no: str
 ) -> None:
-    """No character is a wildcard, no script is left out; accents of Latin and Greek letters make no difference."""
     rows = remember(db, scope, {"content": yes}, {"content": no})
     assert matched(db, scope, keywords=[keyword]) == rows[:1]
     other = own_scope()
@@ -118,7 +117,6 @@ def test_t24_a_letter_that_stands_in_more_words_than_are_looked_up(db: Database,
 
 
 def test_t21_few_letters_are_a_word_by_themselves_where_hits_are_ranked(db: Database, scope: Scope) -> None:
-    """`eat` is no part of `weather`; its forms are found, and in recency mode every text that holds it."""
     rows = remember(
         db, scope, {"content": "we eat late"}, {"content": "nice weather", "timestamp": ago(days=1)},
         {"content": "she eats tofu", "timestamp": ago(days=2)},

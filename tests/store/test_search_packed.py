@@ -74,7 +74,6 @@ def talk(rng: random.Random, rows: int, minutes: int = 0) -> list[tuple[str, Any
 
 
 def test_d14_rows_are_packed_by_whoever_writes_enough_of_them(db: Database, scope: Scope) -> None:
-    """Many at once lie in a segment from the start; what is written one by one is packed together later."""
     said(db, scope, [(f"tofu number {n}", ago(minutes=n)) for n in range(200)])
     assert [row[0] for row in segments(db, scope)] == [200] and fresh(db, scope) == 0
     for n in range(PACK_FROM + 40):
@@ -139,7 +138,6 @@ def test_t27_nobody_can_tell_what_is_packed(db: Database, scope: Scope) -> None:
 def test_d14_what_a_search_sees_is_kept_whatever_it_takes(
     db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows of several large audiences did not stay beside each other: every search read them all again."""
     here = replace(scope, conversation="tg/1", server="s", privacy="restricted")
     said(db, here, [(f"tofu here {n}", ago(minutes=n)) for n in range(20)], "tg/1")
     for n in range(20):
@@ -169,7 +167,6 @@ def test_d14_unpacked_rows_of_audiences_not_in_use_are_given_up(
 
 
 def test_d14_two_handles_in_turns_read_no_segment_again(db: Database, fresh_migrated_url: str, scope: Scope) -> None:
-    """What one keeps takes nothing from the other, and counting what was shown makes nothing of it old."""
     said(db, scope, talk(random.Random(7), 60))
     kept = memory(db, scope, "we said tofu", ago(hours=1))
     pack(db, scope)
@@ -216,7 +213,6 @@ def test_t56_what_neither_matches_nor_stands_beside_is_no_hit(db: Database, scop
 
 
 def test_d14_changes_of_packed_rows_are_found_and_the_old_text_is_not(db: Database, scope: Scope) -> None:
-    """Edits, deletions and moves of packed rows; packed again, and merged, they stay what they are."""
     rows = said(db, scope, [(f"tofu number {n}", ago(minutes=n)) for n in range(30)])
     pack(db, scope)
     edited(db, scope, rows[3], "a zebra in the garden", audiences_of(db, scope))

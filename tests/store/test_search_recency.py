@@ -78,7 +78,6 @@ def test_t26_only_rows_that_may_be_seen_are_read(db: Database, scope: Scope) -> 
 
 @pytest.mark.parametrize(("limit", "pool"), [(5, 50), (40, 120)])
 def test_t27_the_pool_is_three_times_the_limit_at_least_50(db: Database, scope: Scope, limit: int, pool: int) -> None:
-    """Copies of one text take places in the pool: what lies behind it is not looked at."""
     copies = [{"content": "tofu", "timestamp": ago(minutes=n)} for n in range(pool - 2)]
     rows = remember(db, scope, *copies, *({"content": f"tofu {n}", "timestamp": ago(days=n + 1)} for n in range(5)))
     assert both(db, scope, keywords=["tofu"], limit=limit) == [rows[0], *rows[pool - 2 : pool]]

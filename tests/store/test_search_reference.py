@@ -56,7 +56,6 @@ def talk(db: Database, scope: Scope, rng: random.Random, rows: int) -> None:
 
 @pytest.mark.parametrize("rows", [40, 1100])
 def test_t27_a_message_finds_what_scoring_every_row_finds(db: Database, scope: Scope, rows: int) -> None:
-    """Neighbours, sessions, who said it, when and where: the rows that come out, their order and their scores."""
     rng = random.Random(rows)
     talk(db, scope, rng, rows)
     pack(db, scope)

@@ -88,7 +88,6 @@ def test_t24_copies_of_what_is_visible_are_no_hits_and_those_of_an_echo_may_be(d
 
 
 def test_t29_a_whole_word_comes_before_its_letters_inside_another(db: Database, scope: Scope) -> None:
-    """(a): `my cat` before `category list`, by stem too, and by pairs where words have no spaces."""
     whole = memory(db, scope, "my sleep", ago(days=5))
     inside = memory(db, scope, "asleep again", ago(days=1))
     assert ranked(db, scope, keywords=["sleep"], limit=1) == [whole]
@@ -102,7 +101,6 @@ def test_t29_a_whole_word_comes_before_its_letters_inside_another(db: Database, 
 
 
 def test_t29_a_tag_counts_as_a_word_of_its_rarity(db: Database, scope: Scope) -> None:
-    """(d)."""
     filler = [{"content": f"word {n}", "timestamp": ago(minutes=n), "tags": ["often"]} for n in range(20)]
     remember(db, scope, *filler)
     rare = memory(db, scope, "nothing", ago(days=9), tags=["seldom"])
@@ -113,14 +111,12 @@ def test_t29_a_tag_counts_as_a_word_of_its_rarity(db: Database, scope: Scope) ->
 
 
 def test_t29_equal_scores_go_by_tier_then_newest(db: Database, scope: Scope) -> None:
-    """(f)."""
     rows = remember(db, scope, *({"content": f"tofu {n}", "timestamp": ago(minutes=n)} for n in range(8)))
     assert ranked(db, scope, keywords=["tofu"], limit=5) == rows[:5]
 
 
 @pytest.mark.parametrize("fresh", [12, 2500])
 def test_t30_a_rare_old_row_is_not_pushed_out(db: Database, scope: Scope, fresh: int) -> None:
-    """Twelve fresh rows hold `test` or `prova`, one old row `alonza`."""
     texts = [(f"{('test', 'prova')[n % 2]} number {n}", ago(seconds=n)) for n in range(fresh)]
     said(db, scope, texts)
     old = memory(db, scope, "alonza was here", ago(days=900))

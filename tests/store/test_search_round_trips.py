@@ -45,7 +45,6 @@ def found(db: Database, scope: Scope) -> tuple[list[Any], dict[str, Any]]:
 def test_d35_a_search_sends_its_statements_and_nothing_else(
     db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beside the one question whether the connection is still one: no rollback, no settings."""
     if db.family == "sqlite":
         pytest.skip("no server")
     sent: list[int] = []

@@ -80,7 +80,6 @@ def _session(db: Database) -> tuple[str, str, bool]:
 
 @pytest.mark.engines("mariadb", "mysql", "seekdb")
 def test_d5_every_connection_is_set_up(db: Database) -> None:
-    """Time zone, letters, strictness and isolation of both kinds of connection, on every server of the suite."""
     assert _session(db) == ("+00:00", "utf8mb4", True)
 
     def work(connection: Any) -> tuple[Any, ...]:

@@ -83,7 +83,6 @@ def said(entry: Any) -> list[str]:
 
 
 def test_m1_a_turn_is_not_failed_by_the_store(tmp_path: Any) -> None:
-    """The answer has been given: whatever happens here, the host goes on."""
     gone = Database(f"sqlite:///{tmp_path}/no-tables.db", clock=Clock())
     given: dict[str, Any] = {"db": gone, "settings": DEFAULTS, "scope": Scope("p")}
     result = short_term.write_turn({"user": "u", "channel": "c", "messages": ["hi"]}, "yes", **given)
@@ -205,8 +204,6 @@ def test_m11_of_two_turns_the_later_one_stays(world: World) -> None:
 
 
 def test_m11_eight_threads_lose_nothing(world: World) -> None:
-    """Each turn counts, and of all of them the last one is there, whole."""
-
     def write(n: int) -> None:
         for i in range(5):
             result = world.turn(f"u{n % 2}", text=f"{n} {i}", at=NOW + timedelta(seconds=n + 8 * i))

@@ -158,7 +158,6 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, P
 @pytest.mark.slow
 @pytest.mark.engines("sqlite")
 def test_f85_a_value_of_a_wrong_type_fails_no_reader(planted: tuple[World, Path]) -> None:
-    """SQLite keeps any value in any column: every list and search still gives every other row."""
     world, path = planted
     asking = next(a for a in world.askings if a.asker.kind == "direct" and a.asker.person)
     place = next(p for p in world.places if p.conversation == asking.scope.conversation)

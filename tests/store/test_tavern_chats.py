@@ -70,8 +70,6 @@ def _say(n: int, **fields: Any) -> dict[str, Any]:
 
 
 def test_s48_the_sample_comes_in_with_everything_and_goes_out_as_it_was(db: Database, tmp_path: Path) -> None:
-    """Every byte: swipes, hidden lines, unknown fields, odd times, blank lines. The same file twice adds nothing, and
-    what is exported imports to the same again."""
     scope, persona = (made := own_scope()), made.persona
     first = _import(db, scope, world.SAMPLE)
     assert (first.imported, first.skipped, first.error_count) == (13, 2, 0)
@@ -105,7 +103,6 @@ def test_s48_a_chat_that_another_program_wrote_goes_out_as_sillytavern_writes(db
 
 
 def test_s48_what_came_in_is_what_the_doors_give(db: Database) -> None:
-    """Recaps, alternatives, scenes, running recap, hiding and excluding are those of `core.stories`."""
     scope = own_scope()
     _import(db, scope, world.SAMPLE)
     here: dict[str, Any] = {"db": db, "scope": scope, "settings": DEFAULTS}
@@ -142,7 +139,6 @@ def test_s48_what_came_in_is_what_the_doors_give(db: Database) -> None:
 
 
 def test_s48_what_was_hidden_by_hand_stays_so_through_every_change(db: Database, tmp_path: Path) -> None:
-    """Alternatives, edits, breaks and refreshes work out anew what the scenes hide; that line is not theirs."""
     scope, alternatives = own_scope(), {"swipes": ["line 3", "another 3"], "swipe_id": 0}
     lines = [{"user_name": "Ann", "character_name": "Iris"}, *map(_say, range(6))]
     lines[2]["is_system"], lines[4] = True, {**lines[4], **alternatives}
@@ -176,7 +172,6 @@ def test_s48_what_was_hidden_by_hand_stays_so_through_every_change(db: Database,
 
 
 def test_s48_what_the_scenes_of_the_file_hid_is_shown_again_by_them(db: Database, tmp_path: Path) -> None:
-    """The recap extension hides past scenes as a user does lines: all of a scene is its work, one line is not."""
     scope = own_scope()
     ends = {"extra": {"auto_recap": {"scene_break": True, "scene_break_visible": True}}}
     lines = [{"user_name": "Ann", "character_name": "Iris"}, *map(_say, range(6))]
@@ -241,7 +236,6 @@ def test_s48_a_broken_line_is_reported_and_the_others_are_taken(db: Database, tm
 
 
 def test_s48_the_order_is_that_of_the_file(db: Database, tmp_path: Path) -> None:
-    """Times that repeat, are missing or go back; also when the file has grown since, and equal texts say so twice."""
     scope = own_scope()
     dates = ["June 19, 2023 4:13pm", "June 19, 2023 4:13pm", "", None, "June 18, 2023 4:13pm", "June 19, 2099 4:13pm",
              "June 19, 2023 4:13pm", "2023-06-19T16:15:00.000Z", "June 19, 2023 4:14pm", "1687191400000"]  # fmt: skip
@@ -264,7 +258,6 @@ def test_s48_the_order_is_that_of_the_file(db: Database, tmp_path: Path) -> None
 
 
 def test_s48_what_is_done_here_stands_in_the_next_file(db: Database, tmp_path: Path) -> None:
-    """Edits, new alternatives, hiding and recaps go out; the fields of SillyTavern around them stay."""
     scope = own_scope()
     _import(db, scope, world.SAMPLE)
     here: dict[str, Any] = {"db": db, "scope": scope, "settings": Settings(auto_hide_scene_count=-1)}
@@ -357,7 +350,6 @@ def test_s48_a_scope_that_does_not_see_a_conversation_exports_nothing(db: Databa
 def test_g16_a_failure_beside_a_message_stores_none_of_its_batch(
     db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An import that was cut off goes on: what is there is there with all that belongs to it."""
     scope = own_scope()
     values = [_say(n, extra={"auto_recap": {"memory": f"m{n}"}}) for n in range(600)]
     for value in values[50:400]:

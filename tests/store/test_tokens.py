@@ -118,7 +118,6 @@ def test_r7_a_person_who_is_forgotten_has_no_token_any_more(db: Database) -> Non
     ],
 )
 def test_r12_a_scope_token_stands_for_its_scope_alone(said: dict[str, str], allowed: bool) -> None:
-    """By the keys alone: whether there is such a thing makes no difference."""
     token = AccessToken(1, "scope", "iris", "web/ann")
     if not allowed:
         with pytest.raises(ScopeError):

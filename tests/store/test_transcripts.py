@@ -55,7 +55,6 @@ def test_r17_several_at_once_store_one_turn(db: Database) -> None:
 
 
 def test_r17_between_processes_the_ids_of_lines_are_the_same(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of them has compared before the other has stored: as two servers that get the same request."""
     read = transcripts._Transcript._read_stored
     save_transcript(said("a", "b", "c"), "d", db=db, scope=ANN)
     for answer, came in (("d", (0, 0, 0)), ("e", (0, 0, 1))):

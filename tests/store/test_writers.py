@@ -126,7 +126,6 @@ def _rename(persona: str, key: str, name: Any) -> Any:
 @SERVERS
 @pytest.mark.slow
 def test_f53_a_deadlock_is_retried_unnoticed(db: Database, caplog: pytest.LogCaptureFixture) -> None:
-    """Two transactions take the same two rows in opposite order: one is chosen, runs again, and both are done."""
     persona = own_scope().persona
     _two_people(db, persona)
     hasty = Database(db.target.url.render_as_string(hide_password=False), clock=db.clock, timeout_seconds=3.0)

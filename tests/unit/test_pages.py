@@ -62,7 +62,6 @@ def own_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
 
 
 def test_the_ten_lines_run_and_print_what_they_say(own_defaults: None, capsys: pytest.CaptureFixture[str]) -> None:
-    """The first thing a developer does with a library is to copy this; only the times of a run are its own."""
     (snippet,), (shown,) = read_blocks(README, "python"), read_blocks(README, "text")
     assert len([line for line in snippet.splitlines() if line]) == 10
     names: dict[str, Any] = {}

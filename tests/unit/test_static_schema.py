@@ -118,7 +118,6 @@ def test_d4_no_name_is_a_word_that_younger_servers_reserve() -> None:
 
 
 def test_d4_no_file_uses_what_not_every_server_has() -> None:
-    """One schema, one code path: clusters have no server-wide lock, TiDB no LATERAL, MariaDB no multi-valued index."""
     for path in sql_files():
         assert forbidden_in(without_comments(path.read_text(encoding="utf-8"))) == [], path.name
 
@@ -160,7 +159,6 @@ def test_d1_every_table_has_a_primary_key_and_a_persona(table: Table) -> None:
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
 def test_d2_the_scope_comes_first_in_every_index(table: Table) -> None:
-    """And each index says what it serves, and fits into what InnoDB and TiDB take."""
     first = {"persona_id"} if table.name not in BY_AUDIENCE else {"audience_id"}
     primary = tuple(table.primary_key.columns.keys())
     if table.name not in EXEMPT:

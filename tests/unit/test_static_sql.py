@@ -72,7 +72,6 @@ def is_joined(argument: ast.expr) -> bool:
 
 
 def test_t25_no_value_is_written_into_a_statement() -> None:
-    """Modules that put statements together are listed with what they put in; the doors' own use parameters alone."""
     for path in STORE:
         name = path.relative_to(PACKAGE).as_posix()
         if name not in PUT_TOGETHER:

@@ -198,7 +198,6 @@ def test_demo_finds_what_was_said_long_ago_and_keeps_secrets(run: Command, tmp_p
 
 
 def test_demo_tells_a_story_on_one_screen(run: Command) -> None:
-    """What was asked, found, seen by whom, left out and sent, in how many ms, and the next command."""
     ran = run("demo")
     assert (ran.code, ran.err) == (0, "")
     assert "117 messages, 6 memories, 2 diary entries" in ran.out and DEMO_FILE in ran.out
@@ -244,7 +243,6 @@ def test_f79_a_closed_stdout_ends_quietly(tmp_path: Path) -> None:
 def test_f79_an_interrupted_import_stops_at_a_whole_transaction(
     run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C in the middle: what is stored is whole, the sentence says how to go on, and going on works."""
     row = {"conversation": "c", "timestamp": "2026-03-10T12:00:00Z", "speaker": "Ann"}
     file = tmp_path / "chat.jsonl"
     file.write_text("".join(json.dumps({**row, "id": str(n), "text": f"line {n}"}) + "\n" for n in range(700)))

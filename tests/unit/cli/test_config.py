@@ -77,7 +77,6 @@ def test_f73_config_check_refuses_an_address_that_db_check_refuses(
 def test_g17_config_set_edits_the_line_in_the_file(
     run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file of years keeps its comments and its other lines; what a variable fixes is told."""
     file = tmp_path / "config.yaml"
     assert run("config", "set", "contextVerbosity", "4").json["changed"]
     assert file.read_text() == "CONTEXT_VERBOSITY: 4\n"

@@ -26,7 +26,6 @@ def said(run: Command, tmp_path: Path) -> Command:
 
 
 def test_f40_counted_then_deleted(said: Command) -> None:
-    """The dry run tells what the call then does; a second call finds nothing."""
     told = said("forget", "--participant", "tg/ann", "--dry-run").json
     assert (told["dry_run"], told["tables"]["chat_history_cache"], told["tables"]["participants"]) == (True, 2, 1)
     done = said("forget", "--participant", "tg/ann", "--yes").json

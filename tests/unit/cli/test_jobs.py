@@ -75,7 +75,6 @@ def test_s47_a_worker_reports_each_operation(run: Command, queue: Queue) -> None
 
 
 def test_s46_the_view_shows_what_runs_and_what_failed_and_why(run: Command, queue: Queue) -> None:
-    """Counts by type and state, the age of running ones, reasons; `show` is meant where nothing is named."""
     assert run("jobs", "list", "--text").out == "Nothing is queued for default.\n"
     failed, tried = queue("REFUSED", 1), queue("SLOW", 2)
     run("worker", "--once")

@@ -42,7 +42,6 @@ def test_l13_consolidation_by_hand(run: Command, call: dict[str, Any]) -> None:
 def test_l23_pruning_shows_first_and_archives_then(
     run: Command, call: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A dry run names the items and why, and leaves them; the settings say which."""
     old = call["db"].clock() - timedelta(days=366)
     entries = [{"text": "old", "timestamp": old, "importance": 0.6}, {"text": "small", "importance": 0.2}, "kept"]
     lifelong.add_facts_with_meta(entries, **call)

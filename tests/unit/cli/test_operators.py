@@ -126,7 +126,6 @@ echo "-- a dump"
 def test_db_backup_of_a_server_runs_the_tool_that_is_there(
     run: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The password reaches it by a file of the owner: on a command line every process of the machine reads it."""
     monkeypatch.setenv("DATABASE_URL", "mysql://eva:ge%22heim@db.example:3310/chats")
     tool = tmp_path / "bin" / "mysqldump"
     tool.parent.mkdir()

@@ -34,7 +34,6 @@ def test_build_keeps_to_its_options(kitchen: Command) -> None:
 
 
 def test_explain_is_a_report_for_programs_and_for_people(kitchen: Command) -> None:
-    """`found` is `kept` and what was left out together, with the reasons."""
     arguments = ("explain", "Who repairs the oven?", "--conversation", KITCHEN, "--user", "Mara")
     report = kitchen(*arguments).json
     shown = kitchen(*arguments, "--text").out
@@ -112,7 +111,6 @@ def test_f76_rows_not_taken_are_told_on_stderr(run: Command, tmp_path: Path) -> 
 
 
 def test_db_subcommands_on_a_new_database(run: Command, tmp_path: Path) -> None:
-    """Made, checked, indexed; each says so a second time too."""
     (tmp_path / "own.db").touch(0o600)
     empty = run("db", "check", "--text")
     assert (empty.code, empty.out) == (0, "empty: run prompt-engine db init\n")
@@ -178,7 +176,6 @@ def test_the_persona_has_one_option(run: Command) -> None:
 
 
 def test_a_memory_without_tags_gets_words_that_say_something(run: Command) -> None:
-    """As a tag `the` belongs to every message, and the rows that have it to every search."""
     assert run("remember", "The map is under the third board and not in the attic.").json["tags"] == [
         "map", "board", "attic"
     ]  # fmt: skip

@@ -10,7 +10,6 @@ from tests.unit.cli.conftest import Command
 
 
 def test_r12_a_token_is_made_listed_and_revoked(run: Command) -> None:
-    """The text of it is printed once, by `add`."""
     made = run("token", "add", "--persona-id", "iris", "--participant", "web/ann", "--label", "phone").json
     assert run("token", "list", "--persona-id", "iris").json == [{k: v for k, v in made.items() if k != "token"}]
     assert made["token"] not in run("token", "list", "--persona-id", "iris", "--text").out

@@ -17,7 +17,6 @@ PAGE = ROOT / "docs" / "import.md"
 
 
 def test_s48_export_writes_the_file_that_was_imported(run: Command, tmp_path: Path) -> None:
-    """Into a file, over one that is there only when told so, and onto stdout as the bytes of the file."""
     assert run("import", SAMPLE).json["story"]["alternatives"] == 5
     ran = run("export", "--chat", "import/tavern_chat", "out.jsonl")
     assert (ran.code, ran.json["messages"], ran.json["bytes"]) == (0, 13, SAMPLE.stat().st_size)
@@ -82,7 +81,6 @@ def _file(name: str, *items: object) -> str:
 
 
 def test_l37_export_and_import_by_the_command(run: Command) -> None:
-    """JSON and lines; into another database and back."""
     path = _file("in.json", "Ann likes tea", {"text": "moved", "kind": "past_events", "timestamp": "2020-01-01"}, "")
     ran = run("import", path)
     assert (ran.code, ran.json["imported"], ran.json["skipped"], ran.json["format"]) == (0, 2, 1, "items")
@@ -101,7 +99,6 @@ def test_l37_export_and_import_by_the_command(run: Command) -> None:
 
 
 def test_c34_the_markdown_files_by_the_command(run: Command) -> None:
-    """Written by `export --markdown`, and taken by `import` of the folder."""
     run("import", _file("in.json", {"text": "I like tea", "kind": "saved"}))
     assert run("export", "--markdown", "memory").json["saved"] == 1
     path = Path("memory", "Saved Memories.md")
@@ -153,7 +150,6 @@ SAMPLES = Path(__file__).parents[2] / "samples" / "exports"
 
 
 def test_r27_an_import_says_what_is_remembered(run: Command) -> None:
-    """Who speaks, how much, from when to when, which standing wishes; and what to run next."""
     ran = run("import", SAMPLES / "chatgpt", "--text")
     assert ran.code == 0
     shown = " ".join(ran.out.split())
@@ -172,7 +168,6 @@ def test_r27_an_import_says_what_is_remembered(run: Command) -> None:
 
 
 def test_r27_consolidate_queues_summaries_and_memories(run: Command) -> None:
-    """Of every conversation; a worker does them, and what it did is there."""
     done = run("import", SAMPLES / "claude", "--consolidate").json
     assert (done["imported"], done["memories"], done["queued"]) == (4, 3, 2)
     counts = run("jobs", "list").json["counts"]

@@ -125,7 +125,6 @@ UNCOMMENTED = re.compile(r"^#(?=[A-Z_]+:)", re.MULTILINE)
 
 @pytest.mark.parametrize("name", sorted(set(config_files.build_files()) - {"docs/config.md"}))  # made with the site
 def test_the_files_in_the_repository_equal_the_declaration(name: str) -> None:
-    """Run `make docs` when this fails."""
     assert (ROOT / name).read_text(encoding="utf-8") == config_files.build_files()[name]
 
 

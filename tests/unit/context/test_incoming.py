@@ -91,7 +91,6 @@ def test_p2_what_is_not_read_of_a_dict_is_told_by_name(fields: dict[Any, Any], s
     ],
 )
 def test_every_reader_of_a_message_knows_the_same_names(said: Any) -> None:
-    """A host hands the same object to `save_message`, as a live message and with a turn."""
     incoming, line = read(said), read_line(said, "tg/1", 0)
     (item,) = read_messages([said])
     assert line is not None and line.reply is not None and item is not None
@@ -281,5 +280,4 @@ def test_f64_attachments_pass_through_and_what_is_no_list_is_left_out() -> None:
 
 
 def test_p2_a_person_given_as_a_text_is_a_name() -> None:
-    """Hosts write `"author": "Ann"` where they know no id."""
     assert IncomingMessage.read({"text": "hi", "from_user": "Ann"}, now=NOW).sender == Sender("", "Ann", "")

@@ -52,7 +52,6 @@ def test_s47_personas_take_turns(db: Database) -> None:
 def test_s47_a_worker_waits_for_more_and_for_a_database_that_is_away(
     db: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It polls, and goes on when the database is back; with `once` the error is raised."""
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.05)
     monkeypatch.setattr(worker, "TROUBLE_SECONDS", 0.05)
     away = [True, True]

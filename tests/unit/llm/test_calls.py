@@ -18,7 +18,7 @@ from core import llm
 from core.calls import defaults
 from core.config import Settings
 from core.db import configure
-from core.errors import ConfigError, ModelError
+from core.errors import ModelError
 
 ASKED = [{"role": "system", "content": "Sum up."}, {"role": "user", "content": "canary"}]
 PLAIN = Settings()
@@ -172,12 +172,6 @@ def test_g21_what_cannot_be_asked_is_refused_where_it_is_passed(model: Any) -> N
         with pytest.raises(TypeError, match=r"complete\(messages"):
             use()
     assert defaults.default_model() is None
-
-
-def test_g21_a_blank_address_is_no_server() -> None:
-    assert llm.resolve(None, Settings(llm_base_url="  ")) is None
-    with pytest.raises(ConfigError, match="LLM_BASE_URL"):
-        llm.resolve(None, Settings(llm_base_url="localhost"))
 
 
 def test_g21_a_prompt_loads_no_model_package() -> None:

@@ -176,7 +176,6 @@ def test_g21_an_address_that_is_none_is_named(address: str) -> None:
 
 @pytest.mark.parametrize("address", ["http://me:canary@x/v1", "http://x/v1?key=canary", "http://x/v1#canary"])
 def test_g26_an_address_that_holds_a_secret_is_refused_unquoted(address: str) -> None:
-    """The HTTP package logs addresses."""
     with pytest.raises(ConfigError) as raised:
         ChatClient(address)
     assert "canary" not in str(raised.value)

@@ -32,13 +32,11 @@ def at(server: EmbeddingServer, behaviour: str = "ok", **more: Any) -> EndpointE
 
 
 def test_the_vectors_come_back_in_the_order_of_the_texts(server: EmbeddingServer) -> None:
-    """The server answers the last first, as it may: `index` tells which is which."""
     made = embedders.ask(at(server), TEXTS[:2], LONG)
     assert made == Grams(dimensions=64).embed(TEXTS[:2])
 
 
 def test_the_request_is_what_the_dialect_asks_for(server: EmbeddingServer) -> None:
-    """Model and key only where they are set; many texts in requests of a batch each."""
     server.asked.clear()
     server.headers.clear()
     at(server).embed(TEXTS)
@@ -88,7 +86,6 @@ def test_a_server_that_hangs_or_is_not_there_is_given_up(server: EmbeddingServer
 
 
 def test_what_embedder_names_comes_after_what_the_host_passes() -> None:
-    """A host's own goes before the flag; another value of a flag is another embedder."""
     settings = Settings(embedder="http://127.0.0.1:9/v1", embedder_model="small")
     first = embedders.resolve(None, settings)
     assert isinstance(first, EndpointEmbedder)

@@ -49,7 +49,6 @@ def example() -> dict[str, Any]:
 
 
 def test_p53_items_are_added_in_the_order_of_what_they_are_worth() -> None:
-    """The newest lines, the better memories, one of every list, the other memories, older lines, the rest."""
     names = [*("c0", "c1", "c2"), *("r0", "r1"), "m0", "m1", "m2", "w0", "w1"]
     sections = {"c": "history_current_chat", "r": "history_recent", "m": "memories", "w": "weather"}
     items = [Item(sections[name[0]], None, name, 100) for name in names]

@@ -6,8 +6,6 @@ from collections import defaultdict
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.database.row_shapes import Shape
 from core.search.rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
@@ -39,11 +37,6 @@ def test_t18_f68_what_is_no_number_gives_the_default_and_a_note(value: object) -
     assert note is not None
     assert "1 to 200" in note
     assert len(note) < 250
-
-
-@given(st.none() | st.integers() | st.floats() | st.text() | st.booleans())
-def test_t18_every_limit_is_in_range(value: object) -> None:
-    assert 1 <= read_limit(value)[0] <= 200
 
 
 def test_t17_blank_tags_and_keywords_are_dropped() -> None:

@@ -134,7 +134,6 @@ def test_s29_a_scene_that_is_gone_or_new_in_the_middle_counts_as_changed() -> No
 
 
 def test_s29_messages_deleted_before_a_scene_change_nothing() -> None:
-    """Indexes move; the scenes are told apart by their ids."""
     stored = version(0, 20, 2, (ONE, TWO))
     moved = [CoveredScene(1, 7, 0), CoveredScene(2, 17, 0)]
     assert plan_recap(moved, [stored], 0).kind == "none"

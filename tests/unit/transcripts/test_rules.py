@@ -62,7 +62,6 @@ def test_r17_pairs_are_in_order_and_each_is_one_line(lines: list[Spoken], stored
 
 @given(LINES, LINES)
 def test_r17_what_is_stored_and_more_is_stored_once(stored: list[Spoken], more: list[Spoken]) -> None:
-    """The usual request: everything so far, and something new."""
     lines = [*stored, *more]
     found = match_lines(lines, stored)
     is_changed = any(index is not None and lines[at] != stored[index] for at, index in enumerate(found))

@@ -46,7 +46,6 @@ def test_l41_a_file_is_told_by_what_it_holds(content: str, told: str) -> None:
      "null"],
 )  # fmt: skip
 def test_l38_another_shape_is_refused(content: str) -> None:
-    """`[]` is the example; the sentence names what is taken."""
     with pytest.raises(TransferError, match=r"(must hold \{items|not JSON)"):
         _rows(content)
 

@@ -93,7 +93,6 @@ def test_s48_which_alternatives_a_line_has(swipes: Any, chosen: Any, wanted: lis
 
 
 def test_s48_what_is_too_large_or_too_deep_is_not_kept() -> None:
-    """The message is taken all the same; nothing is kept that no server takes back."""
     deep: Any = 1
     for _ in range(KEPT_BYTES // 10_000):
         deep = [deep]

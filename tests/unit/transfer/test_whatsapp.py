@@ -81,7 +81,6 @@ def test_r26_what_cannot_be_found_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_r26_lines_that_go_on_and_lines_out_of_order(tmp_path: Path) -> None:
-    """A message of many lines is one; a message that arrived late keeps the time it was written at."""
     text = "13/04/21, 10:00 - Ann: first\n\nsecond: with a colon\n12/x/21 no time\n13/04/21, 10:05 - Bob: b\n"
     text += "13/04/21, 10:02 - Ann: late\n"
     lines = _lines(_read(tmp_path, text))

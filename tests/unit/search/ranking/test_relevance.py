@@ -34,7 +34,6 @@ def test_t16_a_row_of_the_day_asked_for_fits_by_its_day() -> None:
 
 
 def test_t27_a_short_row_gains_what_the_best_passage_of_its_neighbour_is_worth() -> None:
-    """A question and its answer stand beside each other; the tags of a long text count beside its passages."""
     text = f"tofu tofu {'word ' * 200}"
     stored = FoundRow(2, 2, 0, (text,), text, None)
     long = Candidate(2, 2, 0, 202, place=2, session=1, long=1.0, tag_worth=0.5, reasons={"own": 0.1}, row=stored)
@@ -50,7 +49,6 @@ def test_t27_a_short_row_gains_what_the_best_passage_of_its_neighbour_is_worth()
 
 
 def test_t27_another_session_goes_before_the_next_row_of_one_already_chosen() -> None:
-    """Far more so among long turns; a session where much of the answer stands still gives several rows."""
     scores = ((5.0, 0), (4.5, 0), (4.2, 0), (4.0, 1))
 
     def rows(long: float) -> list[Candidate]:
