@@ -109,14 +109,17 @@ def read_number(value: Any) -> Any:
 
 
 def read_whole(value: Any) -> int | None:
-    """Return a whole number; 0 for what is none, so that arithmetic goes on. None stays None."""
+    """Return a whole number; 0 for what no column can hold, so that arithmetic goes on. None stays None."""
     if type(value) is int or value is None:
         return value
     number = read_number(value)
     try:
-        return int(number) if number == int(number) else _repaired(int(number))
+        whole = int(number)
     except (TypeError, ValueError, OverflowError):
         return 0 if number is None else _repaired(0)
+    if not -(2**63) <= whole < 2**63:  # SQLite gives it back as a float, or as a text
+        return _repaired(0)
+    return whole if number == whole else _repaired(whole)
 
 
 def read_bytes(value: Any) -> bytes | None:

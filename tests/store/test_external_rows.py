@@ -147,6 +147,15 @@ def test_d40_a_broken_value_does_not_keep_the_others_out(db: Database) -> None:
     assert verify_index(db) == []
 
 
+@pytest.mark.engines("sqlite")
+def test_d40_a_number_larger_than_any_id_does_not_stop_every_search(db: Database) -> None:
+    """SQLite keeps what no column of a server takes."""
+    run_sql(db, "INSERT INTO memories (content, audience_id) VALUES ('odd herring', 1e308)")
+    run_sql(db, "INSERT INTO memories (content) VALUES ('herring without')")
+    assert len(find(db, Scope(), keywords=["herring"])) == 2
+    assert verify_index(db) == []
+
+
 def ask(db: Database, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
     asked = {"text": text, "chat": {"id": "42"}, "from_user": {"id": "7"}, "interface_path": "telegram_bot/42"}
     return explain_json_prompt(asked, db=db)

@@ -199,8 +199,9 @@ def test_f85_values_are_repaired_in_one_place() -> None:
     assert stored_values.read_time("soon") is None
     assert stored_values.read_bytes("abc") == b"" and stored_values.read_bytes(b"\xff") == b"\xff"
     assert [stored_values.read_whole(value) for value in ("abc", b"\xff", 1.5, "7", None)] == [0, 0, 1, 7, None]
-    assert stored_values.count_repairs() - before == 11
+    assert [stored_values.read_whole(value) for value in (1e308, "9" * 20, -1e19)] == [0, 0, 0]
+    assert stored_values.count_repairs() - before == 14
     assert stored_values.read_time("2026-01-02 03:04:05.000006") == datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
     assert stored_values.read_json('{"a": ["\\u00e9"]}') == {"a": ["é"]}
     assert [stored_values.read_number(value) for value in (None, 1, 0.5, "7", "0.5")] == [None, 1, 0.5, 7, 0.5]
-    assert stored_values.count_repairs() - before == 11
+    assert stored_values.count_repairs() - before == 14
