@@ -64,9 +64,6 @@ def asking(site: Site, persona: str = PERSONA) -> dict[str, Any]:
     return {"db": site.db, "settings": stage.SETTINGS, "scope": Scope(persona)}
 
 
-# Looks
-
-
 def test_l35_every_screen_is_readable_named_and_fits_in_light_dark_and_on_a_phone(window: Window, site: Site) -> None:
     """Contrast of at least 4.5 to 1, labels, landmarks, nothing inline or from elsewhere, nothing wider than it."""
     relationships.adjust("discord/" + "x" * 90, 3, 3, username="W" * 60, touch=False, **asking(site))
@@ -165,9 +162,6 @@ def test_times_are_shown_in_the_zone_of_the_viewer_and_exactly_in_the_title(wind
     page = window(java_script_enabled=False, timezone_id="Asia/Tokyo")
     search(page, site, "coffee black")
     assert page.locator(".item time").first.inner_text() == "2026-03-10 12:00"
-
-
-# Memory
 
 
 def test_by_keyboard_alone_sign_in_search_edit_delete_undo(window: Window, site: Site) -> None:
@@ -294,9 +288,6 @@ def test_l6_an_item_shows_everything_known_of_it_and_its_former_texts(window: Wi
     page.click("[data-open-row] >> nth=0")
     assert "discord/4711" in page.inner_text("section[aria-labelledby=origin] tbody th")
     assert page.inner_text("section[aria-labelledby=origin] tbody .text") == "I love the sea."
-
-
-# Other screens
 
 
 def test_jobs_are_counted_cancelled_and_tried_again_and_pruning_is_tried_first(window: Window, site: Site) -> None:

@@ -61,12 +61,6 @@ def test_f50_every_table_missing_leaves_the_keys_the_input_and_the_live_lines(
     assert {"chat_history_cache", "memories", "ai_diary"} <= set(failed(report))
 
 
-# F58, F59
-
-
-# F51, F73
-
-
 UNREACHABLE = {
     "closed port": "mysql://root:canarypassword@127.0.0.1:1/none",
     "no folder": "sqlite:////no/such/folder/at/all.db",

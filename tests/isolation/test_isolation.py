@@ -122,9 +122,6 @@ def foreign(world: World, asking: Asking, name: str, place: Place, seen: Counter
     return found
 
 
-# The registry
-
-
 def test_every_public_name_is_listed() -> None:
     there, known = set(public_names()), listed()
     assert there - set(known) == set(), "not listed in tests/isolation/readers.py"
@@ -150,9 +147,6 @@ def test_f2_f4_ids_that_cannot_be_are_refused_and_zero_is_one() -> None:
     for blank in ("", " ", None):  # no scope means all
         with pytest.raises(ScopeError):
             Scope(persona=blank)
-
-
-# The walk
 
 
 def test_every_table_with_texts_holds_a_canary(world: World) -> None:
@@ -332,9 +326,6 @@ def fill(db: Database, world: World, scope: Scope, word: str) -> None:
 @pytest.fixture
 def db(world: World) -> Database:
     return world.db
-
-
-# Writers and rows of others
 
 
 @pytest.mark.slow

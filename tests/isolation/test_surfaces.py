@@ -38,9 +38,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     db.close()
 
 
-# Admin
-
-
 @pytest.mark.slow
 def test_f2_no_admin_route_shows_another_persona(world: World) -> None:
     """An operator sees a persona wholly, and never another one: neither in a list nor by an id of it."""
@@ -84,9 +81,6 @@ def test_f2_no_admin_route_shows_another_persona(world: World) -> None:
     assert CANARY.search(item["text"]) and not item["archived_at"]
 
 
-# MCP
-
-
 @pytest.mark.slow
 def test_f12_no_tool_shows_what_is_not_seen(world: World) -> None:
     """Everything a program can ask over MCP, as everybody who stands somewhere, about the places of everybody."""
@@ -124,8 +118,6 @@ def test_f12_no_tool_shows_what_is_not_seen(world: World) -> None:
     assert foreign == [] and changed == 0
     assert len(standing) > 20 and len(shown) > 100
 
-
-# The command
 
 COMMANDS = {
     "build": ["build", f"the {COMMON}"],
@@ -192,9 +184,6 @@ def test_f12_no_command_shows_what_is_not_seen(
                 assert origin.persona == scope.persona, name
                 assert name not in IN_A_CONVERSATION or may_see(asking.asker, origin), (name, origin)
     assert seen > 10
-
-
-# A conversation that turns private (F17)
 
 
 @pytest.mark.slow

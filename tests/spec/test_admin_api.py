@@ -40,9 +40,6 @@ def texts(page: Any) -> list[str]:
     return [item["text"] for item in page["items"]]
 
 
-# Items
-
-
 def test_l32_search_takes_what_l5_takes(operator: Operator, life: Life) -> None:
     life.item("Ada moved to Rome", days=3, kind="FactsAboutUser", importance=0.9, tags=["rome", "ada"])
     life.item("Ada likes Rome", days=2, kind="KeyFacts", importance=0.2, tags=["rome"], path=HERE)
@@ -133,9 +130,6 @@ def test_l35_an_operator_sees_all_audiences_of_the_persona(operator: Operator, l
         assert operator.post("/memory/pin", {"ids": [item["id"]]})["count"] == 1
 
 
-# Relationships
-
-
 def test_l36_what_an_operator_changes_is_no_interaction(operator: Operator, life: Life) -> None:
     done = operator.post("/relationship/update", {"user_id": "tg/ann", "affinity_delta": 5})
     assert (done["affinity"], done["interaction_count"], done["last_interaction"]) == (5, 0, None)
@@ -153,9 +147,6 @@ def test_l36_what_an_operator_changes_is_no_interaction(operator: Operator, life
     privacy.set_privacy("tg/eve", "full", db=life.db, settings=Settings(), scope=life.stage.scope())
     kept = operator.post("/relationship/update", {"user_id": "tg/eve", "affinity_delta": 5})
     assert (kept["stored"], kept["reason"], kept["affinity"]) == (False, "privacy", 0)
-
-
-# Consolidation and pruning
 
 
 def test_l32_consolidation_and_pruning_by_hand(operator: Operator, life: Life) -> None:
@@ -195,9 +186,6 @@ def test_l33_without_memory_or_database_the_answer_is_503(db: Database, life: Li
             assert answer["error"] == "database" and "canary" not in answer["message"], path
         assert asked.send(b'{"items": ["a"]}', 503)["error"] == "database"
         assert asked.post("/relationship/update", {"user_id": "a", "affinity_delta": 1}, 503)["error"] == "database"
-
-
-# The rest
 
 
 def test_f40_a_participant_is_forgotten_by_the_route(operator: Operator, other: Operator, life: Life) -> None:
@@ -255,9 +243,6 @@ def test_the_metrics_count_and_name_nobody(operator: Operator, life: Life) -> No
     ended = 'prompt_engine_last_run_finished_timestamp_seconds{kind="cycle"} '
     assert [float(line[len(ended) :]) for line in lines if line.startswith(ended)] == [NOW.timestamp()]
     assert life.persona not in answer.text and "canary" not in answer.text
-
-
-# Harm
 
 
 def test_l35_the_page_takes_the_name_of_a_persona_as_it_is_written(operator: Operator, life: Life) -> None:

@@ -106,9 +106,6 @@ def test_f73_a_wrong_password_and_a_missing_database_on_a_server(db: Database) -
         assert "canary-pw" not in str(raised.value)
 
 
-# Arguments of a wrong kind, told by name
-
-
 def test_g24_a_connection_string_is_no_error_from_the_depths_of_any_door(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

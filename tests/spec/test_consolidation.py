@@ -68,9 +68,6 @@ def scheduler_of(life: Life, model: Model, **more: Any) -> Scheduler:
     return Scheduler(life.db, personas=[life.persona], settings=settings, model=model, **more)
 
 
-# What is read
-
-
 def test_l14_the_oldest_messages_within_20_to_500(life: Life) -> None:
     rows = talk(life, 30)
     h = schema.chat_history_cache
@@ -102,9 +99,6 @@ def test_l14_long_messages_are_asked_about_in_pieces(life: Life) -> None:
     model = Model(lambda prompt: json.dumps({"key_facts": [said_in(prompt)[0][:1]]}))
     assert life.consolidate_history(HERE, model=model) == 2
     assert [len(said_in(prompt)) for prompt in model.asked] == [2, 1]
-
-
-# What is stored
 
 
 def test_l15_each_item_as_the_rule_has_it(life: Life) -> None:
@@ -168,9 +162,6 @@ def test_f18_what_may_not_leave_the_machine_is_kept_as_an_extract(life: Life) ->
     assert (row.provenance, row.local_only) == ("extract", 1)
 
 
-# When nothing comes of it
-
-
 def test_l16_no_usable_reply_is_tried_again_and_nothing_found_is_no_failure(life: Life) -> None:
     talk(life, 3)
     for answer, why in (("sorry", "unreadable"), (ModelError("timeout"), "model_timeout"), ("", "model_empty")):
@@ -204,9 +195,6 @@ def test_l16_a_full_window_waits_for_a_model_that_is_away(life: Life, reason: st
     talk(life, 20)
     assert life.consolidate_history(HERE, 20, model=Model(ModelError(reason))).reason == f"model_{reason}"
     assert life.mark() is None
-
-
-# Exactly once
 
 
 def test_l4_l17_a_second_run_asks_nobody_and_overwrites_nothing(life: Life) -> None:
@@ -310,9 +298,6 @@ def test_l17_two_at_once_store_one_time(life: Life) -> None:
     assert sorted(done) == [0, 2] and len(life.rows()) == 2
 
 
-# Without a model
-
-
 def test_l18_without_a_model_sentences_are_kept_as_said(life: Life) -> None:
     life.stage.say("My name is Jonas. What time is it?", who="Jonas", message_id="a")
     life.stage.say("My name is Iris.", who="self", message_id="b")
@@ -323,9 +308,6 @@ def test_l18_without_a_model_sentences_are_kept_as_said(life: Life) -> None:
         "Jonas: My name is Jonas.", "FactsAboutUser", "extract", "tg/jonas", 0.3,
     )  # fmt: skip
     assert (two.kind, two.tier, two.participant_key) == ("Emotions", "session", ANN)
-
-
-# When
 
 
 def test_l13_an_interval_runs_once_when_it_is_over(life: Life, still: Any) -> None:
@@ -387,9 +369,6 @@ def test_l19_one_cycle_at_a_time(life: Life, still: Any) -> None:
     assert life.run_cycle(model=facts("a")).reason == "busy"
     leases.release(life.db, life.persona, LEASE, "another process")
     assert life.run_cycle().reason == "no_messages"
-
-
-# The end of a stream
 
 
 def _ends(life: Life) -> int:
@@ -488,9 +467,6 @@ def test_p69_what_is_edited_meanwhile_is_not_extracted_as_it_was(life: Life, dee
     assert life.texts() == ([] if deep else ["I live in Oslo"])
 
 
-# In the background
-
-
 def test_l13_by_hand_in_the_background(life: Life) -> None:
     talk(life, 2)
     talk(life, 2, ELSEWHERE)
@@ -510,9 +486,6 @@ def test_l16_a_model_that_fails_in_the_background_is_asked_again(life: Life) -> 
     assert ran.state == "retrying" and life.mark() is None
     (row,) = rows_of(life.db, JOBS, life.persona)
     assert row.status == "retrying" and life.rows(MEMORIES.c.kind == "KeyFacts") == []
-
-
-# What was deleted or corrected is not made again
 
 
 @pytest.mark.parametrize("how", ["delete", "purge", "forget", "edit"])

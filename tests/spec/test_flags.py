@@ -93,9 +93,6 @@ def _proxy_memory_seconds(stage: Stage, value: Any) -> object:
             return "too late"
 
 
-# Memory that lasts
-
-
 @probe(1800, 60)
 def _memory_consolidation_interval_sec(stage: Stage, value: Any) -> object:
     stage = Stage(stage.db)
@@ -136,9 +133,6 @@ def _prune_max_age_days(stage: Stage, value: Any) -> object:
 @probe(0.25, 0.4)
 def _prune_max_importance(stage: Stage, value: Any) -> object:
     return _pruned(stage, PRUNE_MAX_IMPORTANCE=value)
-
-
-# Short-term memory
 
 
 def _turn(stage: Stage, channel: str, hours: float = 0, lines: int = 1, **flags: Any) -> Any:
@@ -187,9 +181,6 @@ def _short_term_max_channels(stage: Stage, value: Any) -> object:
         _turn(stage, f"tg/room{n}")
     given: dict[str, Any] = {"db": stage.db, "settings": Settings(short_term_max_channels=value)}
     return len(short_term.build_short_term_context("tg/ann", "tg/new", "s1", scope=stage.scope(), **given))
-
-
-# Stories
 
 
 @probe("percent", "absolute")

@@ -111,9 +111,6 @@ def texts(stage: Stage, table: Any, column: str) -> list[Any]:
     return [getattr(row, column) for row in rows_of(stage.db, table, stage.persona)]
 
 
-# F40
-
-
 def test_f40_nobody_and_nothing_of_it(stage: Stage) -> None:
     """Unknown is no error: who asks to be forgotten need not be known."""
     stage.say("hello", GROUP)
@@ -138,9 +135,6 @@ def test_f40_another_persona_keeps_everything(stage: Stage) -> None:
     assert count(other.db, schema.chat_history_cache, other.persona) == 1
     assert count(other.db, schema.memories, other.persona) == 1
     assert not count(stage.db, schema.chat_history_cache, stage.persona)
-
-
-# F41
 
 
 @SERVER_TOO
@@ -180,9 +174,6 @@ def test_f41_all_linked_identities_and_answers_elsewhere(stage: Stage) -> None:
     done = checked(stage, participant="dc/7")
     assert (done["chat_history_cache"], done["participants"]) == (3, 2)
     assert [row.id for row in rows_of(stage.db, schema.chat_history_cache, stage.persona)] == [kept]
-
-
-# F42
 
 
 def test_f42_who_answers_them_loses_the_quote(stage: Stage) -> None:
@@ -234,9 +225,6 @@ def test_f42_short_term_entries_of_others(stage: Stage) -> None:
     short(stage, GROUP, ("Bob", "mine"), ("Ann", "hers"), ("self", "to all"), owner="Bob")
     assert checked(stage, participant=ANN)["short_term_memories"] == 1
     assert "hers" not in str(texts(stage, schema.short_term_memories, "messages"))
-
-
-# F43
 
 
 def story(stage: Stage, path: str = GROUP) -> tuple[list[int], list[int]]:
@@ -316,9 +304,6 @@ def test_f43_summaries_of_conversations_they_wrote_in(stage: Stage) -> None:
     ]
 
 
-# F40: a memory
-
-
 def test_f40_l7_a_memory_goes_with_its_former_versions_also_when_it_is_purged(stage: Stage) -> None:
     given = {"db": stage.db, "settings": DEFAULTS, "scope": stage.scope()}
     item, purged = stage.remember("the code is 7391", ["code"]), stage.remember("the zqcode", ["zqtag"])
@@ -332,9 +317,6 @@ def test_f40_l7_a_memory_goes_with_its_former_versions_also_when_it_is_purged(st
     assert not count(stage.db, schema.item_history, stage.persona)
     known = indexed_words(stage.db)
     assert not {"7391", "8402", "zqcode", "zqtag"} & known and "rains" in known
-
-
-# F44
 
 
 def test_f44_a_conversation(stage: Stage) -> None:
@@ -353,9 +335,6 @@ def test_f44_a_conversation(stage: Stage) -> None:
     lost = {name: [row for row in (before[name] - after[name]) if OTHER in str(row)] for name in before}
     assert {name: rows for name, rows in lost.items() if rows} == {}
     assert texts(stage, schema.conversations, "conversation_key") == [OTHER]
-
-
-# F46: words and tags
 
 
 def test_f44_a_server_and_no_other(stage: Stage) -> None:
@@ -385,9 +364,6 @@ def test_f46_d17_words_and_tags_nobody_holds(stage: Stage) -> None:
     assert set(texts(stage, ddl.list_tables()["tags"], "tag")) == {"cat", "sleep"}
     known = indexed_words(stage.db)
     assert "xylofant" not in known and {"cat", "sleeps"} <= known
-
-
-# F45: files
 
 
 def test_f45_the_markdown_files_are_written_anew(stage: Stage, tmp_path: Path) -> None:
@@ -432,9 +408,6 @@ def test_f40_a_failure_leaves_everything(stage: Stage, monkeypatch: pytest.Monke
     with pytest.raises(RuntimeError):
         gone(stage, participant=ANN)
     assert everything(stage.db) == before
-
-
-# What is left in the file, and what a count says
 
 
 @pytest.mark.parametrize("kept_open", [False, True])

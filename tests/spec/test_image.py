@@ -50,9 +50,6 @@ def _make_secrets(folder: Path) -> str:
     ).stdout  # fmt: skip
 
 
-# The files
-
-
 def test_r34_nothing_but_the_package_gets_into_the_image() -> None:
     """A secret or a database of the checkout would be handed on with it."""
     lines = (image.ROOT / ".dockerignore").read_text(encoding="utf-8").split("\n")
@@ -103,9 +100,6 @@ def test_r34_make_secrets_makes_them_once(tmp_path: Path) -> None:
     texts = {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()}
     assert texts["mariadb_password"] in texts["database_url"]
     assert len(set(texts.values())) == 4 and all(len(text) >= 48 for text in texts.values())
-
-
-# What they run
 
 
 @pytest.fixture
@@ -187,9 +181,6 @@ def test_r34_without_a_secret_it_does_not_start(
     ran = made.run(*image.image_command("CMD", made.service["command"]))
     assert ran.returncode == 1 and ran.stderr.startswith(sentence), ran.stderr
     assert image.list_files(made.data) == {}
-
-
-# With a container engine
 
 
 def _docker(*words: str, timeout: float = 900) -> subprocess.CompletedProcess[str]:

@@ -71,9 +71,6 @@ def _changed(folder: Path, name: str, change: Callable[[Any], None]) -> Path:
     return path
 
 
-# What is taken
-
-
 EXPECTED = {
     "chatgpt": (6, 0, 0, {"chatgpt/conv-1", "chatgpt/conv-2"}),
     "claude": (4, 0, 3, {"claude/k-1"}),
@@ -249,9 +246,6 @@ def test_r21_memories_of_claude_belong_to_the_account(db: Database) -> None:
     assert search_memories(scope=other, **asked) == []
 
 
-# Again, and later
-
-
 def _grow_discord(value: Any) -> None:
     messages = value["messages"]
     messages[0] |= {"content": "Hello all", "timestampEdited": "2025-04-09T10:00:00+02:00"}
@@ -349,9 +343,6 @@ def test_r22_an_answer_regenerated_later_takes_the_place_of_the_first(db: Databa
     ]  # fmt: skip
 
 
-# What cannot be taken
-
-
 def test_r23_a_bad_message_is_listed_and_the_others_are_taken(db: Database, tmp_path: Path) -> None:
     text = (SAMPLES / "telegram" / "result.json").read_text(encoding="utf-8")
     text = text.replace('"text": "Hi Bob",', '"text": "Hi Bob", "date": "soon", "date_unixtime": [],')
@@ -404,9 +395,6 @@ def test_r23_nothing_of_an_archive_leaves_it_and_one_without_a_chat_is_refused(d
         _import(db, own_scope(), path)
 
 
-# ChatGPT
-
-
 def test_r24_the_shown_branch_is_taken_and_others_are_versions(db: Database) -> None:
     scope = own_scope()
     done = _import(db, scope, SAMPLES / "chatgpt")
@@ -440,9 +428,6 @@ def test_r24_each_sign_alone_hides_a_message(db: Database, tmp_path: Path, where
     scope = own_scope()
     _import(db, scope, _changed(tmp_path, "chatgpt/conversations.json", change))
     assert [row.message_id for row in _rows(db, scope, "chatgpt/conv-1")] == ["u1", "u2", "a2"]
-
-
-# Whose it is, and who sees it
 
 
 def test_r25_direct_messages_are_private_and_channels_belong_to_their_server(db: Database) -> None:
@@ -514,9 +499,6 @@ def test_r25_the_one_who_exports_can_be_the_person_known_here(db: Database) -> N
     _import(db, scope, SAMPLES / "chatgpt", interface="web", user="ann")
     assert {row.participant_key for row in _rows(db, scope) if row.role == "user"} == {"web/ann"}
     assert _audience(db, scope, "web/conv-1") == ("direct", "", "web/ann")
-
-
-# Who spoke, where and when
 
 
 @pytest.mark.parametrize("told", [{"discriminator": "0000"}, {}])

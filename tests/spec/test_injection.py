@@ -136,9 +136,6 @@ def test_f30_any_text_leaves_the_structure(stage: Stage, harmless: dict[str, Any
     held(prompt)
 
 
-# Texts handed out beside the prompt
-
-
 def test_f30_no_text_closes_a_fence(stage: Stage) -> None:
     """C20: the two lines around each list stand once; every line between them begins with its dash."""
     for text in HOSTILE:

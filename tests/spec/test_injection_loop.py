@@ -53,9 +53,6 @@ def remembered(stage: Stage) -> str:
     return repr((found, conversations.load_memory(**own), wishes, stage.context("zqobey", settings=PLAIN)["memories"]))
 
 
-# The loop
-
-
 @pytest.mark.parametrize("mark", MARKS)
 def test_f34_what_the_host_marks_is_captured_nowhere(stage: Stage, mark: str) -> None:
     own = by(stage)
@@ -111,9 +108,6 @@ def test_f34_what_was_recalled_for_a_turn_is_not_captured_in_it(stage: Stage) ->
         assert silently_record_memory("the code is zqobey 7391, again", **own).stored
     finally:
         clock.now = NOW
-
-
-# Screening
 
 
 @pytest.fixture

@@ -15,8 +15,6 @@ from tests.spec.lifelong_world import Life
 from tests.spec.stage import HERE, NOW
 from tests.store.world import index_differences, rows_of
 
-# Storing
-
 
 def test_l1_a_text_alone_has_its_defaults(life: Life) -> None:
     done = life.add_facts_with_meta(["I like tea"], default_kind="mood")
@@ -62,9 +60,6 @@ def test_l3_a_session_item_said_for_good_lasts(life: Life) -> None:
     assert (row.id, row.tier, row.expires_at) == (one, "long_term", None)
 
 
-# Looking
-
-
 def test_l5_words_and_filters_must_all_hold(life: Life) -> None:
     life.item("Ada moved to Rome", kind="FactsAboutUser", importance=0.6, tags=["ada", "move"], days=1)
     life.item("Ada likes tea", kind="FactsAboutUser", importance=0.9, days=2)
@@ -96,9 +91,6 @@ def test_l5_more_than_are_counted_is_said(life: Life, monkeypatch: pytest.Monkey
     monkeypatch.setattr(table_reading, "MOST_COUNTED", 10)
     page = life.search_items(limit=2, offset=12)
     assert (len(page["items"]), page["total"], page["at_least"]) == (2, 14, True)
-
-
-# Changing
 
 
 def test_l6_d24_an_edit_keeps_everything_but_the_text(life: Life) -> None:

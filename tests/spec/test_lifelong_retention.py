@@ -20,9 +20,6 @@ from tests.store.world import index_differences
 pytestmark = pytest.mark.engines("sqlite")
 
 
-# Session memory
-
-
 def test_l9_session_items_expire_but_for_the_active_conversation(life: Life) -> None:
     for days in (6.9, 7.0, 7.1):
         life.item(f"tofu {days}", days=days, tier="session", path=HERE)
@@ -86,8 +83,6 @@ def test_l12_clean_up_runs_whatever_became_of_the_cycle(life: Life) -> None:
     assert all(run.finished_at is not None for run in life.runs())
 
 
-# Pruning
-
 TABLE = [
     (31, 0.9, {}, True, False),
     (1, 0.2, {}, True, False),
@@ -147,9 +142,6 @@ def test_l23_what_is_pinned_meanwhile_stays(life: Life, monkeypatch: pytest.Monk
     assert list(batches) == [] and life.texts() == ["two"]
 
 
-# What is kept by default
-
-
 def test_l23_a_deep_run_keeps_what_matters(life: Life) -> None:
     """215 items of all ages: one click archived 184 of them, 39 of importance 0.7 and above."""
     for n in range(215):
@@ -170,9 +162,6 @@ def test_l23_nothing_is_pruned_by_itself_unless_it_is_wanted(life: Life) -> None
     assert life.texts() == ["old and dull"]
     life.on_stream_end(HERE, DEEP_CONSOLIDATION_EVERY_N_STREAMS=1, PRUNE_BY_ITSELF=True)
     assert life.texts() == []
-
-
-# Active conversations
 
 
 def test_l9_session_items_of_a_conversation_spoken_in_just_now_stay(

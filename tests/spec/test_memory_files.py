@@ -201,9 +201,6 @@ def test_f72_a_folder_that_can_be_none_is_refused(mirror: Mirror, folder: str) -
         conversations.export_markdown(folder, **mirror.known)
 
 
-# The folder of MEMORY_FOLDER_NAME keeps step by itself
-
-
 @pytest.fixture
 def kept(db: Database, tmp_path: Path) -> Mirror:
     """Nothing stored, no folder; the host has set one."""

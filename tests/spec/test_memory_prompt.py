@@ -141,9 +141,6 @@ def test_p34_a_saved_memory_is_not_recalled_beside_its_own_section(stage: Stage)
     assert any(str(saved.id) in one for one in told)
 
 
-# Which of them a prompt shows
-
-
 def test_c23_pinned_ones_come_first_then_those_that_match_then_the_newest() -> None:
     texts = ["old pinned", "old tofu", "tofu with rice", "new", "newest"]
     rows = [SavedText(n, text, int(n == 0), None, None, None) for n, text in enumerate(texts)]

@@ -62,9 +62,6 @@ def test_f13_live_lines_of_a_thread_are_seen_in_the_staff_channel_too(stage: Sta
     assert words(here, "live") == {"live"} and words(elsewhere, "live") == set()
 
 
-# SERVER_IN_DIRECT
-
-
 def town(stage: Stage) -> None:
     for who in ("Ann", "Bob"):
         low = who.lower()

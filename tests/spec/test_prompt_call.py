@@ -35,18 +35,12 @@ def test_t58_a_stored_stop_word_tag_recalls_nothing(stage: Stage) -> None:
     assert snippets(stage.context("which club?")) == ["Orion is a club"]
 
 
-# P1, P2
-
-
 def test_p1_positional_arguments_stand_in_the_seeds_order(stage: Stage) -> None:
     given = ({"chat_id": 1}, "discord", {"type": "photo"}, [{"type": "file", "name": "a.txt"}], 50_000)
     prompt = build_json_prompt(message(path=None), *given, db=stage.db, scope=Scope(persona=stage.persona))
     assert prompt["input"]["interface"] == "discord"
     assert prompt["input"]["payload"]["image"] == {"type": "photo"}
     assert prompt["input"]["payload"]["attachments"]
-
-
-# P3
 
 
 def _raise(*_: Any, **__: Any) -> Any:
@@ -112,9 +106,6 @@ def test_p3_reduction_that_fails_gives_the_whole_prompt_where_it_fits(
         stage.explain("hello", max_chars=100, counter=len)
 
 
-# P4
-
-
 def _counting() -> list[dict[str, Any]]:
     calls: list[dict[str, Any]] = []
 
@@ -143,9 +134,6 @@ def test_p4_the_search_gets_expanded_tags_salient_words_and_the_text_and_is_not_
     assert call["limit"] == 10
 
 
-# P5
-
-
 def test_p5_hooks_get_what_the_table_says(stage: Stage) -> None:
     seen: dict[str, dict[str, Any]] = {}
     for name in ("context", "actions", "engine_limit"):
@@ -159,8 +147,6 @@ def test_p5_hooks_get_what_the_table_says(stage: Stage) -> None:
     assert seen["actions"] == {"interface_name": "tg"}
     assert seen["engine_limit"] == {}
 
-
-# P13: how the model is asked to answer
 
 ACTIONS = {"message_web": {"brief": "Say something.", "schema": {"text": "text"}, "source": "core"}}
 
@@ -185,9 +171,6 @@ def test_p13_plain_words_are_asked_for_unless_there_are_actions(stage: Stage, li
         shown = line(stage, ANSWER_FORMAT=chosen, PROMPT_LITE_MODE=lite)
         assert all(word in shown for word in ("JSON", "type", "payload", "thread_id", "actions"))
     assert "{" not in line(stage, ANSWER_FORMAT="text", PROMPT_LITE_MODE=lite)
-
-
-# G2, G3
 
 
 def test_g2_a_hook_acts_on_the_next_prompt(stage: Stage) -> None:
@@ -224,9 +207,6 @@ def test_f57_rubbish_from_every_hook_leaves_a_prompt(stage: Stage, rubbish: Any)
     context = stage.context("pizza")
     assert context["memories"] == []
     assert context["history_current_chat"] == undisturbed["context"]["history_current_chat"]
-
-
-# G4, G8, G12, G14, G24
 
 
 def test_g8_two_runs_with_one_clock_are_equal_byte_for_byte(stage: Stage) -> None:

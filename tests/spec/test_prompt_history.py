@@ -26,9 +26,6 @@ def recent(context: dict[str, Any]) -> list[str]:
     return said(context["history_recent"])
 
 
-# P20 to P24
-
-
 def test_p20_build_context_alone_gives_the_keys_of_p8_and_cuts_memories(stage: Stage) -> None:
     stage.say("a line", minutes=20)
     stage.diary("a day", personal_thought="hm")
@@ -85,9 +82,6 @@ def test_p24_further_conversations_are_read_when_the_newest_give_no_line(stage: 
     assert recent(stage.context("what", CONTEXT_VERBOSITY=3)) == ["good"]
 
 
-# P28 to P33
-
-
 def test_p33_the_message_itself_is_not_repeated(stage: Stage) -> None:
     stage.say("is tofu soft", minutes=0, message_id="m-now")
     stage.say("is tofu soft", minutes=5, message_id="m-before")
@@ -98,9 +92,6 @@ def test_p33_the_message_itself_is_not_repeated(stage: Stage) -> None:
     other = stage.explain("is tofu soft", memory, ENABLE_HISTORY_CURRENT_CHAT=0)
     assert snippets(other[0]["context"]) == ["is tofu soft"]
     assert "echo" in reasons(other[1], "memories")
-
-
-# P35 to P37
 
 
 def test_p36_skip_history_empties_the_lists_and_nothing_else(stage: Stage) -> None:

@@ -34,9 +34,6 @@ def crowded(db: Database) -> Stage:
     return made
 
 
-# P40
-
-
 def counts(stage: Stage, **flags: int) -> tuple[int, int, int]:
     context = stage.context("tofu", **flags)
     return len(context["history_current_chat"]), len(context["history_recent"]), len(context["memories"])
@@ -50,9 +47,6 @@ def test_p40_each_list_has_a_count_of_its_own(stage: Stage) -> None:
     assert counts(stage, HISTORY_LINES=16, MEMORY_ITEMS=0) == (16, 10, 0)
     assert counts(stage, HISTORY_LINES=0) == (0, 10, 10)
     assert counts(stage, PROMPT_LITE_MODE=1, HISTORY_LINES=9, MEMORY_ITEMS=9) == (3, 3, 2)
-
-
-# P50 to P56
 
 
 def test_p50_the_argument_comes_before_the_hook_and_the_hook_before_the_flag(crowded: Stage) -> None:
@@ -109,9 +103,6 @@ def test_f62_the_end_of_a_long_message_is_searched_for_too(stage: Stage) -> None
     assert stage.context("lorem ipsum " * 5000 + "what of the quagga?")["memories"]
 
 
-# P60
-
-
 def accounted(report: dict[str, Any], prompt: dict[str, Any]) -> None:
     """Check that kept and left out together are what was found, and that kept is what is there."""
     lost: dict[str, int] = {}
@@ -154,9 +145,6 @@ def test_p60_kept_and_left_out_are_what_was_found(
         own = [text for path, text in live if path == HERE]
         found = report["sections"]["history_current_chat"]["found"]
         assert found >= min(14, verbosity) + (len(own) if verbosity else 0)
-
-
-# P61
 
 
 def test_p63_recalled_text_never_reaches_the_system_message(stage: Stage) -> None:

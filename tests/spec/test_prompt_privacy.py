@@ -75,9 +75,6 @@ def test_f1_the_scope_is_made_from_the_message(stage: Stage) -> None:
     assert open_call(request).scope == Scope(stage.persona, "discord/5/9", "discord/zoe", "s1")
 
 
-# F13
-
-
 def live(text: str, who: str, **more: Any) -> dict[str, Any]:
     return {"sender_name": who, "sender_id": who.lower(), "text": text, "timestamp": NOW.isoformat(), **more}
 

@@ -61,9 +61,6 @@ def test_t53_f34_what_a_prompt_recalls_is_not_stored_again(stage: Stage) -> None
     assert (len(holding), len(lines)) == (1, 0)
 
 
-# T59
-
-
 @pytest.mark.parametrize("text", ["Where do I work?", "What do I have?", "Was I in the ER?"])
 def test_t59_a_message_of_common_words_finds_what_a_search_for_it_finds(stage: Stage, text: str) -> None:
     """`Where do I work?` holds stop words alone, and is what people ask."""
@@ -81,9 +78,6 @@ def test_t59_a_message_finds_what_a_search_for_it_finds(stage: Stage, text: str)
     synth_tagging.add_alias("felix", "cat", db=stage.db, settings=Settings(), scope=stage.scope())
     found = search_memories(query=text, limit=10, db=stage.db, settings=Settings(), scope=stage.scope(HERE))
     assert found and snippets(stage.context(text)) == [hit["snippet"] for hit in found]
-
-
-# D35
 
 
 def world(stage: Stage) -> None:

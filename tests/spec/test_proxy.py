@@ -54,9 +54,6 @@ def without_block(messages: list[Any]) -> list[Any]:
     return made
 
 
-# R14, R15: passed through
-
-
 def test_r14_a_missing_upstream_is_refused_at_start(db: Any) -> None:
     for value in ("", "nowhere"):
         with pytest.raises(ConfigError) as caught:
@@ -227,9 +224,6 @@ def test_r20_with_a_database_that_is_gone_who_was_known_goes_on(
     assert raw.http_response.status_code == 200 and raw.headers["x-memory"] in ("failed", "empty")
     with pytest.raises(openai.InternalServerError):
         proxy.ask(proxy.client(unseen), "hello")
-
-
-# R16: whose chat it is
 
 
 @pytest.mark.parametrize(
@@ -419,9 +413,6 @@ def test_r16_a_token_of_one_participant_speaks_for_nobody_else(proxy: ProxyWorld
     assert len(proxy.model.requests) == count
 
 
-# R17: what is stored
-
-
 @pytest.mark.parametrize("stream", [False, True])
 def test_r15_an_answer_that_is_too_long_to_keep_is_passed_on_and_told(
     proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, stream: bool
@@ -575,9 +566,6 @@ def test_r16_a_room_has_a_readable_name_in_other_conversations(proxy: ProxyWorld
     assert "Ann in proxy room the/kitchen: The soup" in put_in and "%" not in put_in
 
 
-# R18: requests that are no turn
-
-
 TITLE_TASK = "### Task:\nGenerate a 3-5 word title of the chat history.\n<chat_history>\nUSER: hi\n</chat_history>"
 
 
@@ -601,9 +589,6 @@ def test_r18_what_is_no_turn_is_passed_on_and_not_stored(
     assert raw.headers["x-memory"] == f"skipped; {reason}"
     assert proxy.model.last.messages == chat(text) and proxy.lines("proxy/ann") == []
     assert f"reason='{reason}'" in caplog.text and "hello" not in caplog.text
-
-
-# R19: what is put in
 
 
 @pytest.mark.slow
@@ -648,9 +633,6 @@ def test_r19_the_room_is_kept(db: Any, stage: Any, model: ModelServer) -> None:
             world.close()
             put_in = blocks(model)
             assert len(put_in) == wanted and len("".join(put_in)) <= room
-
-
-# Many at once, and as front ends send it
 
 
 # As SillyTavern sends it with the source Custom (`chat-completions.js`, commit 000b092): every sampler as a field, the

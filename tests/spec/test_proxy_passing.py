@@ -41,9 +41,6 @@ def ask_about_cat(proxy: ProxyWorld, messages: list[Any] | None = None, who: str
     return proxy.client(X_User_Id=who).chat.completions.with_raw_response.create(model="tiny", messages=said, **more)
 
 
-# Where memory goes
-
-
 def test_r37_a_model_that_wants_roles_to_alternate_gets_memory(proxy: ProxyWorld) -> None:
     """One message of the user more, and every chat with memory fails for these models."""
     teach(proxy)
@@ -110,9 +107,6 @@ def test_r37_memory_stays_and_the_answer_is_stored_after_a_tool_call(proxy: Prox
     assert texts == ["hi", "hello", "What is my cat called?", "Let me look.", "Tofu, you said."]
 
 
-# Other routes
-
-
 def test_r37_every_other_route_passes_as_it_is_with_a_token(proxy: ProxyWorld) -> None:
     """One base URL serves all that a front end does: embeddings, files, speech, whatever comes next."""
     answer = httpx2.post(f"{proxy.url}/v1/embeddings", json={})
@@ -168,9 +162,6 @@ def test_r37_what_is_too_large_is_refused_in_the_dialect(proxy: ProxyWorld, monk
     assert caught.value.status_code == 413 and proxy.lines("proxy/ann") == []
 
 
-# What is stored of an answer
-
-
 SAID = event({"delta": {"content": "Hello Ann."}})
 DONE = b"data: [DONE]\n\n"
 
@@ -217,9 +208,6 @@ def test_r37_an_answer_is_stored_whatever_it_is_called_and_compressed_too(
         assert proxy.wait_for_lines(2, f"proxy/{who}") == [(who, "hi"), ("self", "Hello Ann.")]
 
 
-# Nothing of ours holds a request up
-
-
 @pytest.mark.slow
 def test_r37_a_locked_database_costs_a_request_its_memory_and_nothing_else(
     tmp_path: Path, stage: Any, model: ModelServer
@@ -257,9 +245,6 @@ def test_r37_the_next_message_knows_the_last_turn_however_fast_it_comes(proxy: P
         proxy.ask(client, "My cat is called Tofu.")
         proxy.ask(client, "What is my cat called?")
         assert "Tofu" in str(proxy.model.last.messages), number
-
-
-# Whose chat it is
 
 
 def test_f82_a_new_story_knows_nothing_of_the_last(proxy: ProxyWorld) -> None:

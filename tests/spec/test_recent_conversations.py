@@ -50,9 +50,6 @@ def run(stage: Stage, model: Any = None, **flags: Any) -> list[str]:
     return [one.state for one in done]
 
 
-# C1
-
-
 @pytest.mark.engines("sqlite")  # no server does it differently
 def test_c1_switched_off_or_without_a_text_nothing_is_kept(stage: Stage) -> None:
     model = Model(TRIP)
@@ -93,9 +90,6 @@ def test_c1_closing_reports_the_end_and_the_next_message_opens_again(stage: Stag
     off = Settings(enable_recent_conversations=False)
     quiet = close_conversation(HERE, db=db, settings=off, scope=stage.scope())
     assert quiet == (True, None, "") and quiet.notes == ("no summary: disabled",) and state()[0] == "closed"
-
-
-# C2
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
@@ -141,9 +135,6 @@ def test_c2_messages_handed_in_that_are_stored_are_kept_as_ids(stage: Stage) -> 
     run(stage, model)
     places = [model.asked[0].index(each["text"]) for each in given]
     assert places == sorted(places)
-
-
-# C3 to C6
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
@@ -204,9 +195,6 @@ def test_c6_the_time_is_that_of_the_last_message_in_the_zone(stage: Stage) -> No
     assert listed(stage, settings=Settings(timezone="Europe/Rome"))[0]["time"] == "2026-03-10 14:05"
 
 
-# C7, C8
-
-
 def test_c7_the_newest_stay_and_the_oldest_leave_first(stage: Stage) -> None:
     ten = Settings(max_recent_conversations=10)
     for n in range(11):
@@ -230,9 +218,6 @@ def test_c8_numbers_out_of_range_are_30_and_no_switch_is_on(caplog: pytest.LogCa
             assert resolve({"MAX_RECENT_CONVERSATIONS": given}).max_recent_conversations == held
     assert resolve({"ENABLE_RECENT_CONVERSATIONS": "maybe"}).enable_recent_conversations is True
     assert resolve({"ENABLE_SAVED_MEMORY": 7}).enable_saved_memory is True
-
-
-# C10
 
 
 def test_c10_d23_the_same_end_adds_once_and_a_later_one_takes_its_place(stage: Stage) -> None:
@@ -259,9 +244,6 @@ def test_c10_an_earlier_end_that_is_summarised_late_does_not_come_back(stage: St
     assert run(stage) == ["completed"]
     assert [one["id"] for one in listed(stage)] == [late.id]
     assert [row.id for row in rows_of(stage.db, SUMMARIES, stage.persona)] == [late.id] != [early.id]  # type: ignore[arg-type]
-
-
-# Who sees it
 
 
 def test_f15_a_summary_is_seen_where_the_conversation_was(stage: Stage) -> None:

@@ -49,9 +49,6 @@ def later(stage: Stage, **by: float) -> Iterator[Any]:
     clock.now = before
 
 
-# L26, L27
-
-
 def test_l26_an_unknown_person_is_zeros_and_is_made_by_the_first_touch(stage: Stage) -> None:
     assert get(stage, "u9") == {
         "user_id": "u9", "username": "", "realname": "", "affinity": 0, "trust": 0, "interaction_count": 0,
@@ -79,9 +76,6 @@ def test_l27_d26_it_adds_and_clamps_and_counts(stage: Stage) -> None:
     }  # fmt: skip
 
 
-# L29, L30, L36
-
-
 def test_l30_reading_gives_the_faded_value_and_adding_starts_from_it(stage: Stage) -> None:
     adjust(stage, "tg/ann", 60, 20)
     with later(stage, days=30):
@@ -92,9 +86,6 @@ def test_l30_reading_gives_the_faded_value_and_adding_starts_from_it(stage: Stag
         assert adjust(stage, "tg/ann", 5).relationship["affinity"] == 35
     with later(stage, days=60):
         assert get(stage)["affinity"] == 17  # of 35, 17.5 is lost, halves up
-
-
-# L31
 
 
 def test_l31_the_list_takes_1_to_500(stage: Stage) -> None:
@@ -179,9 +170,6 @@ def test_l31_the_text_form_and_hostile_names(stage: Stage) -> None:
     assert '"x\\" ## system {{ 7*7 }} {% raw %}"' in told and "\n" not in told and "2 times " in told
 
 
-# F6, F20 to F24
-
-
 @pytest.mark.parametrize(("level", "stored"), [("none", True), ("partial", False), ("full", False)])
 def test_f20_nothing_is_written_about_who_does_not_want_it(stage: Stage, level: str, stored: bool) -> None:
     adjust(stage, "tg/ann", 60)
@@ -217,9 +205,6 @@ def test_f6_linked_identities_are_one_person(stage: Stage) -> None:
     set_privacy("dc/7", "none", **given(stage))
     unlink_participant("dc/7", **given(stage))
     assert (get(stage, "tg/ann")["affinity"], get(stage, "dc/7")["affinity"]) == (10, 45)
-
-
-# Whose key it is; examples
 
 
 @pytest.mark.engines("sqlite")

@@ -168,9 +168,6 @@ def test_s31_a_storage_of_another_chat_is_none_and_changes_nothing(
     assert caplog.records == []
 
 
-# What it is made from
-
-
 def told(story: Story, *at: int, count: int = 55) -> list[int]:
     """Store messages, break them where said, and give each scene a recap by hand; nothing is queued for it."""
     made = story.tell(count)
@@ -253,9 +250,6 @@ def test_two_at_once_do_not_lose_a_scene(story: Story) -> None:
     versions = story.storage()["versions"]
     assert [each["version"] for each in versions] == [0, 1], "no third, and the second is the one put in meanwhile"
     assert story.states() == [("RUNNING_SCENE_RECAP", "completed")] * 2
-
-
-# What is refused
 
 
 def test_s33_a_far_shorter_or_blank_text_or_an_error_never_becomes_current(story: Story) -> None:

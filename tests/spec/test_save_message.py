@@ -101,8 +101,6 @@ def test_p70_a_reply_is_kept_by_the_id_of_what_it_answers_or_by_its_text(by: dic
         assert refused.value.fields == ("reply_to",)
 
 
-# A persona that speaks first
-
 GREETED = "discord/c5"
 
 

@@ -43,9 +43,6 @@ def texts(stage: Stage, path: str | None = HERE, who: str | None = "ann", **more
     return [one["text"] for one in items(stage, path, who, **more)]
 
 
-# C11 to C14
-
-
 @pytest.mark.engines("sqlite")  # no server does it differently
 def test_c11_what_cannot_be_saved_is_said(stage: Stage) -> None:
     assert save(stage, " \n ") == (False, None, "empty")
@@ -97,9 +94,6 @@ def test_c14_there_is_no_limit_and_the_first_is_first(stage: Stage) -> None:
     assert texts(stage) == [f"fact {n}" for n in range(60)]
 
 
-# C18
-
-
 def test_c18_deleting_and_restoring_and_what_is_not_there(stage: Stage) -> None:
     def delete(row_id: Any, restore: bool = False, path: str | None = HERE, who: str = "ann", **more: Any) -> Any:
         scope = where(stage, path, who, **more)
@@ -121,9 +115,6 @@ def test_c18_deleting_and_restoring_and_what_is_not_there(stage: Stage) -> None:
     delete(tea)
     again = save(stage, "I like tea").id
     assert delete(tea, restore=True)[0] == (False, again, "duplicate")
-
-
-# C24 to C29
 
 
 def xml(content: str) -> str:

@@ -80,9 +80,6 @@ def command(line: str) -> list[str]:
     return [sys.executable, "-m", core.cli.__name__, *words]
 
 
-# A bot
-
-
 def test_r35_the_bot_answers_after_ten_lines(own_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Then asked by another conversation it knows, and a real client of a model server is asked the same way."""
     pytest.importorskip("openai")
@@ -111,9 +108,6 @@ def test_r35_the_bot_s_page_explains_by_the_command(own_folder: Path) -> None:
     ran = subprocess.run(command(line), check=False, timeout=120, **given)
     assert ran.returncode == 0, ran.stderr
     assert "history_recent" in ran.stdout
-
-
-# A front end
 
 
 def count_lines(folder: Path) -> int:
@@ -164,9 +158,6 @@ def is_up(port: int) -> bool:
         return False
 
 
-# An agent
-
-
 @pytest.mark.slow
 def test_r35_an_agent_needs_the_page_s_configuration(tmp_path: Path) -> None:
     """Both forms on the page are the same command; two starts of it, as two chats, share what was saved."""
@@ -196,9 +187,6 @@ async def call_tool(words: list[str], errors: IO[str], tool: str, **arguments: A
         answer = await client.call_tool(tool, arguments)
         assert not answer.is_error, answer
         return json.dumps(answer.model_dump(mode="json"), ensure_ascii=False)
-
-
-# Coming from elsewhere
 
 
 @pytest.mark.parametrize("page", ["coming-from/mem0", "coming-from/letta", "coming-from/langgraph", "scale"])

@@ -38,9 +38,6 @@ def statements(story: Story, verbs: tuple[str, ...]) -> Iterator[list[str]]:
 WRITES = ("INSERT", "UPDATE", "DELETE")
 
 
-# S10 to S15
-
-
 def test_s10_the_reason_a_message_takes_no_part(story: Story) -> None:
     for role in ("system", "narrator", "thought"):
         story.write(f"by {role}", role=role)
@@ -88,9 +85,6 @@ def test_s13_a_recap_another_program_wrote_counts_by_its_characters(story: Story
     assert story.included(MESSAGE_RECAP_CONTEXT_LIMIT=8) == [0]
 
 
-# S16
-
-
 def test_s16_what_stands_in_the_history_is_not_told_again(story: Story) -> None:
     story.recap(*(f"recap {n}" for n in range(1, 11)))
     story.refresh()
@@ -104,9 +98,6 @@ def test_s16_what_stands_in_the_history_is_not_told_again(story: Story) -> None:
     assert "message_recaps" not in story.context("what", path="tg/another", ENABLE_MESSAGE_RECAPS=1)
     live = {story.path: [{"text": "message 2", "sender_id": "ann", "sender_name": "Ann", "timestamp": NOW.isoformat()}]}
     assert "recap 3\n" not in story.context("what", live, **flags)["message_recaps"]
-
-
-# S34 to S37
 
 
 def hidden_of(story: Story) -> list[int]:
@@ -195,9 +186,6 @@ def test_s34_the_break_of_a_deleted_message_moves_to_the_one_before(story: Story
         assert story.call(chat_history_cache.delete_chat_message, story.messages[at]).stored
         assert said(story.context("what now")["history_current_chat"]) == shown
     assert story.call(stories.list_scenes) == []
-
-
-# Plans
 
 
 WANTED = {

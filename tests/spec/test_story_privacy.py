@@ -140,9 +140,6 @@ def test_f18_what_stays_on_the_machine_is_shown_to_no_remote_model(
     assert made == {"model" if destination == "local" else "extract"}
 
 
-# What is cleared or deleted while it is worked on
-
-
 def _scene(story: Story, rows: list[int]) -> None:
     stories.add_scene_break(rows[-1], **story.given)
 
@@ -244,9 +241,6 @@ def test_p44_clearing_takes_the_short_term_entries_of_the_channel_along(story: S
     assert {row.channel_id for row in left} == {"tg/43"}
 
 
-# Messages handed in
-
-
 @pytest.mark.parametrize(
     "messages",
     [
@@ -273,9 +267,6 @@ def test_f21_whose_turn_an_answer_handed_in_is_of_is_known_when_it_is_summarised
     level(story)
     assert [each.state for each in story.run()] == ["completed"]
     assert where(story) == []
-
-
-# What a person hands in, what a model answers
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,6 @@ def edit(story: Story, message: int, text: str, **flags: Any) -> Any:
     return story.call(chat_history_cache.edit_chat_message, message, text, **flags)
 
 
-# S1, S2
-
-
 def test_s1_a_message_queues_its_recap_and_one_detection(db: Database) -> None:
     story = Story(db, recap_on_message=True)
     (first,) = story.write("hello")
@@ -91,9 +88,6 @@ def test_s2_what_a_person_wrote_while_the_model_was_asked_stays(db: Database) ->
 
     assert [each.state for each in story.run(model) if each.type == "RECAP"] == ["completed"]
     assert story.get(message) == {"memory": "by hand", "edited": True, "provenance": "manual"}
-
-
-# S3 to S5
 
 
 def test_s3_s13_values_are_kept_apart_from_the_message_and_counted(story: Story) -> None:
@@ -204,9 +198,6 @@ def test_s5_choosing_an_alternative_loads_its_own_recap(story: Story) -> None:
         story.call(stories.choose_alternative, message, 2)
     assert story.call(stories.choose_alternative, message, 1, RECAP_ON_MESSAGE=True).stored
     assert story.operations() == [("RECAP", "pending", message)]
-
-
-# S7 to S9
 
 
 def test_s7_editing_by_hand_marks_it_and_clears_what_a_model_left(story: Story) -> None:
