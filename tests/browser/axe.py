@@ -25,11 +25,7 @@ async () => {
 
 
 def install(*, refresh: bool = False) -> bool:
-    """Obtain it; False where there is no npm.
-
-    Raises:
-        SubprocessError: npm failed.
-    """
+    """Obtain it; False where there is no npm."""
     npm = shutil.which("npm")
     if FILE.exists() and not refresh:
         return True

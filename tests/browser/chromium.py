@@ -76,11 +76,7 @@ def _unpacked() -> Chromium:
 
 
 def install(*, refresh: bool = False) -> Chromium | None:
-    """Return the browser, downloaded and unpacked where the machine has none; None where that cannot be.
-
-    Raises:
-        ServerError: this is Debian, and its packages could not be had.
-    """
+    """Return the browser, downloaded and unpacked where the machine has none; None where that cannot be."""
     if (found := find()) is not None and not refresh:
         return found
     if not is_debian():

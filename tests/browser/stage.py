@@ -62,7 +62,6 @@ _MONTHS = ("January", "March", "May", "June", "September", "November")
 
 
 def fill(db: Database, items: int = 320) -> dict[str, Any]:
-    """Store everything and return the ids tests ask for."""
     dice = random.Random(7)
     clock = db.clock
     assert isinstance(clock, Clock)
@@ -150,7 +149,6 @@ def _talk(db: Database, scope: Scope, settings: Settings) -> None:
 
 
 def _know(clock: Clock, dice: random.Random, asking: dict[str, Any]) -> None:
-    """Let the persona know some people, one better than the other."""
     for key, name in zip(PEOPLE, NAMES, strict=True):
         mood = dice.choice((2, 3, -1))
         for day in range(60, 0, -dice.randrange(3, 7)):

@@ -48,10 +48,7 @@ def press(page: Any, name: str) -> None:
 
 
 def click(page: Any, selector: str) -> None:
-    """Click what this selects, and wait until the screen it leads to is whole.
-
-    The browser's own click waits only until the next screen begins; it has no body yet, or the half of one.
-    """
+    """Click what this selects, and wait until the screen it leads to is whole."""
     page.locator(selector).click()
     page.wait_for_load_state()
 
@@ -65,7 +62,6 @@ def asking(site: Site, persona: str = PERSONA) -> dict[str, Any]:
 
 
 def test_l35_every_screen_is_readable_named_and_fits_in_light_dark_and_on_a_phone(window: Window, site: Site) -> None:
-    """Contrast of at least 4.5 to 1, labels, landmarks, nothing inline or from elsewhere, nothing wider than it."""
     relationships.adjust("discord/" + "x" * 90, 3, 3, username="W" * 60, touch=False, **asking(site))
     page = window(reduced_motion="reduce")  # a colour on its way to another one is not measured
     for name, path in SCREENS.items():
@@ -101,7 +97,6 @@ def test_l35_every_screen_is_readable_named_and_fits_in_light_dark_and_on_a_phon
 
 
 def test_l35_parts_of_a_screen_have_their_own_size(window: Window, site: Site) -> None:
-    """A state is as wide as its word, a field as its column: none covers its neighbour."""
     phone = window(viewport={"width": 390, "height": 844})
     phone.goto(site.at(SCREENS["upkeep"]))
     states = phone.locator("td .state").evaluate_all("all => all.map((each) => each.getBoundingClientRect().width)")
@@ -153,7 +148,6 @@ def test_l35_texts_are_seen_as_texts_and_never_run(window: Window, site: Site) -
 
 
 def test_times_are_shown_in_the_zone_of_the_viewer_and_exactly_in_the_title(window: Window, site: Site) -> None:
-    """12:00 UTC is 21:00 in Tokyo; without the script the zone of the settings is shown."""
     page = window(timezone_id="Asia/Tokyo")
     search(page, site, "coffee black")
     shown = page.locator(".item time").first
@@ -165,10 +159,6 @@ def test_times_are_shown_in_the_zone_of_the_viewer_and_exactly_in_the_title(wind
 
 
 def test_by_keyboard_alone_sign_in_search_edit_delete_undo(window: Window, site: Site) -> None:
-    """No mouse at all, and always seen where one is.
-
-    Keys do something from the moment on when the script has run, which comes after what the server wrote is seen.
-    """
     page = window(is_signed_in=False)
     page.goto(f"{site.address}/admin/login")
     page.wait_for_selector("#token:focus")
@@ -233,7 +223,6 @@ def test_without_script_search_edit_delete_undo_and_sign_out(window: Window, sit
 
 
 def test_chosen_rows_are_retagged_pinned_deleted_and_brought_back(window: Window, site: Site) -> None:
-    """All on this page, and what was done is said with its number."""
     page = window()
     search(page, site, "heating")
     assert len(texts(page)) == 3
@@ -291,7 +280,6 @@ def test_l6_an_item_shows_everything_known_of_it_and_its_former_texts(window: Wi
 
 
 def test_jobs_are_counted_cancelled_and_tried_again_and_pruning_is_tried_first(window: Window, site: Site) -> None:
-    """What a button did is told in numbers; pruning lists before it takes."""
     page = window()
     page.goto(site.at(f"upkeep?{IRIS}"))
     pending = int(page.locator(".states a", has_text="Pending").locator("b").inner_text())
@@ -324,7 +312,6 @@ def _ask(page: Any, site: Site, text: str, **fields: str) -> None:
 
 
 def test_why_shows_the_prompt_what_was_chosen_and_why_and_what_was_cut(window: Window, site: Site) -> None:
-    """What is marked as in the prompt is in its JSON; a tight limit cuts, and says so."""
     page = window()
     _ask(page, site, "What is the cat called?")
     prompt = json.loads(page.inner_text("#json"))

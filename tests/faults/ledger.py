@@ -1,7 +1,4 @@
-"""What hosts were told, held against what is stored: nothing acknowledged is lost, nothing is there twice.
-
-One check for the faults of servers, networks and clusters, and for the soak.
-"""
+"""What hosts were told, held against what is stored: nothing acknowledged is lost, nothing is there twice."""
 
 from __future__ import annotations
 
@@ -41,11 +38,7 @@ IDS = {
 
 
 def wrong(db: Database, persona: str, told: Sequence[Told], *, whole: bool = True) -> list[str]:
-    """Return what is not as the hosts were told; empty when all is well.
-
-    Args:
-        whole: the database is small: look at all of its index, not at the persona's part alone.
-    """
+    """Return what is not as the hosts were told; empty when all is well."""
     found = [
         *_texts(db, persona, told),
         *_ids(db, persona, told),
@@ -79,7 +72,6 @@ def _texts(db: Database, persona: str, told: Iterable[Told]) -> Iterable[str]:
 
 
 def _marks(text: str) -> list[str]:
-    """Return the words of a text that nobody else has written."""
     words = text.replace('"', " ").replace(",", " ").replace("}", " ").replace(".", " ").split()
     return [word for word in dict.fromkeys(words) if word[:1] == "x" and "q" in word and word[1:2].isdigit()]
 

@@ -38,12 +38,7 @@ class DiedError(BaseException):
 
 
 class Dying:
-    """A database handle whose process is dead after so many statements and commits.
-
-    Args:
-        after: how many it does.
-        kill: die for real, by SIGKILL.
-    """
+    """A database handle whose process is dead after so many statements and commits."""
 
     def __init__(self, db: Database, after: int | None, *, kill: bool = False) -> None:
         self.db, self.after, self.kill = db, after, kill

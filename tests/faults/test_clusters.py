@@ -104,7 +104,6 @@ def _settled(cluster: Cluster, name: str) -> None:
 
 
 def test_f55_the_primary_killed_under_load(cluster: Cluster) -> None:
-    """Writes go on after the failover, nothing acknowledged is lost, nothing is there twice; the node comes back."""
     primary, _ = cluster.wait_primary()
     name = "load"
     primary.as_reachable().create_database(name)

@@ -89,7 +89,6 @@ def url(engine_url: str) -> Iterator[str]:
 @pytest.mark.parametrize("name", STORIES)
 @pytest.mark.skipif(ROUNDS == 1, reason="runs in `make test-faults`, or with FAULT_ROUNDS above 1")
 def test_s45_a_worker_killed_for_real_is_followed_by_another(name: str, url: str) -> None:
-    """The same with processes that end themselves by SIGKILL, at some of the steps."""
     place = list(STORIES).index(name)
     _base(url, f"whole{place}", name)
     wanted, seen = _undisturbed(url, f"whole{place}", name)

@@ -105,7 +105,6 @@ class _Run:
 
 
 def numbers(told: list[Told]) -> set[str]:
-    """Return the server's numbers of what was refused."""
     return {each.error.split()[1] for each in told if each.error}
 
 
@@ -122,7 +121,6 @@ def place(server_name: str) -> Iterator[Place]:
 
 
 def test_f55_a_server_killed_under_hosts_that_write_everything(place: Place) -> None:
-    """Killed in the middle of writes, started again: what was acknowledged is there once, prompts come all the time."""
     with place.hosts() as run:
         for _ in range(ROUNDS):
             run.write_on(30)
@@ -139,7 +137,6 @@ def test_f55_a_server_killed_under_hosts_that_write_everything(place: Place) -> 
 
 @MUCH
 def test_f52_connections_cut_anywhere_lose_nothing(place: Place) -> None:
-    """Each connection is cut after some bytes, in the middle of a request, an answer, a login."""
     chosen = random.Random(ROUNDS)
     with place.hosts() as run:
         for _ in range(ROUNDS):
@@ -203,7 +200,6 @@ def test_f53_a_session_that_holds_locks_is_waited_for(place: Place) -> None:
 
 @MUCH
 def test_f54_a_full_disk_refuses_with_the_remedy_and_loses_nothing(server_name: str) -> None:
-    """The tables may not grow any more; room made, all goes on."""
     options: dict[str, Any] = {"innodb_data_file_path": "ibdata1:12M:autoextend:max:34M", "innodb_file_per_table": 0}
     with Fresh(server_name, options) as server:
         url = server.create_database("full")

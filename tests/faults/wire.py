@@ -53,7 +53,6 @@ class Wire:
         assert self._loop.is_closed()
 
     def lead_to(self, host: str, port: int) -> None:
-        """Send new connections there, and cut those that lead elsewhere."""
         self.target = (host, port)
         self.cut_all()
 

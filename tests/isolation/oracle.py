@@ -1,7 +1,4 @@
-"""Who may see what, written from the table of F12 alone: it knows nothing of how the library works it out.
-
-Where something was said is an `Origin`, who asks is an `Asker`; `may_see` compares the two.
-"""
+"""Who may see what, written from the table of F12 alone: it knows nothing of how the library works it out."""
 
 from __future__ import annotations
 

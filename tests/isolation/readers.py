@@ -1,7 +1,4 @@
-"""Every public way to read, with a caller that takes it as a scope: the registry that the walk goes through.
-
-A function of a door that stands neither in READERS nor in WRITERS nor in BARE fails `test_every_public_name_is_listed`.
-"""
+"""Every public way to read, with a caller that takes it as a scope: the registry that the walk goes through."""
 
 from __future__ import annotations
 
@@ -82,10 +79,7 @@ def message(asking: Asking) -> dict[str, Any]:
 
 
 def live(world: World, asking: Asking) -> dict[str, list[dict[str, Any]]]:
-    """Return the host's map of live messages: all conversations of the persona, each with a canary of its own.
-
-    Of two rooms of one name a host has that of the server it answers in.
-    """
+    """Return the host's map of live messages: all conversations of the persona, each with a canary of its own."""
     own = asking.scope
     told: dict[str, list[dict[str, Any]]] = {}
     for place in world.by_persona[asking.scope.persona]:

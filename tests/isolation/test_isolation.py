@@ -103,12 +103,10 @@ def allowed(name: str, asking: Asking, place: Place, origin: Origin, **more: Any
 
 
 def own_place(world: World, asking: Asking) -> Place:
-    """Return the place a scope stands in, else one of its persona."""
     return world.find_room(asking.asker, asking.scope.conversation) or world.by_persona[asking.scope.persona][-1]
 
 
 def foreign(world: World, asking: Asking, name: str, place: Place, seen: Counter[str], **more: Any) -> list[str]:
-    """Return what a reader shows that it may not, as sentences."""
     found = []
     # A key of another persona's or server's place may be one of the own persona and server, too.
     names_server = name.endswith("build_short_term_context") and asking.scope.conversation is None
@@ -257,7 +255,6 @@ def replace_settings(world: World, **flags: Any) -> Iterator[None]:
 
 
 def test_f12_what_may_be_seen_is_seen_whole(world: World) -> None:
-    """Listings without a limit show exactly the rows of the table, and figures count those alone."""
     for asking in world.askings[:150:3]:
         by: dict[str, Any] = {"db": world.db, "settings": world.settings, "scope": asking.scope}
         may = {token for token, origin in world.origins.items() if may_see(asking.asker, origin)}
@@ -286,13 +283,11 @@ def test_f2_operations_of_two_personas_are_two_lists(world: World) -> None:
 
 
 def of_table(world: World, table: str) -> list[str]:
-    """Return the canaries planted for a table."""
     return [token for token, name in world.names.items() if name == table]
 
 
 @pytest.mark.slow
 def test_f12_reports_do_not_change_by_rows_that_are_not_seen(world: World, db: Database) -> None:
-    """Found, kept and left out count visible rows alone; words of others neither correct nor weigh anything."""
     first = world.askings[0]
     asked = Asking(Scope("watcher", "tg/here", "tg/ann", "s1", None, "public"), first.asker)
 
@@ -314,7 +309,6 @@ def test_f12_reports_do_not_change_by_rows_that_are_not_seen(world: World, db: D
 
 
 def fill(db: Database, world: World, scope: Scope, word: str) -> None:
-    """Store a few rows with the words that are asked for, and words near to them."""
     by: dict[str, Any] = {"db": db, "settings": world.settings, "scope": scope}
     for n in range(6):
         text = f"the {COMMON} {word} sleeps there {n}, {COMMON}{word}{n} and sleep{word}s"
@@ -330,7 +324,6 @@ def db(world: World) -> Database:
 
 @pytest.mark.slow
 def test_f12_what_is_not_seen_is_not_changed_either(world: World) -> None:
-    """An id or a key of somebody else's row is as if there were none."""
     assert set(WRITERS)  # the list of what writes is complete by the test above
     before = snapshot(world)
     rng = random.Random(3)
@@ -354,7 +347,6 @@ def test_f12_what_is_not_seen_is_not_changed_either(world: World) -> None:
 
 
 def snapshot(world: World) -> list[Any]:
-    """Return how many canaries stand in each table."""
     return [(table, len(found)) for table, found in world.planted() if not table.startswith("search")]
 
 

@@ -40,7 +40,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 @pytest.mark.slow
 def test_f2_no_admin_route_shows_another_persona(world: World) -> None:
-    """An operator sees a persona wholly, and never another one: neither in a list nor by an id of it."""
     testclient = pytest.importorskip("starlette.testclient")
     from core.web import create_app
 
@@ -83,7 +82,6 @@ def test_f2_no_admin_route_shows_another_persona(world: World) -> None:
 
 @pytest.mark.slow
 def test_f12_no_tool_shows_what_is_not_seen(world: World) -> None:
-    """Everything a program can ask over MCP, as everybody who stands somewhere, about the places of everybody."""
     pytest.importorskip("mcp")
     from core.web.mcp import tools
     from core.web.mcp.speaker import Speaker

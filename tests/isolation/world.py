@@ -1,7 +1,4 @@
-"""Many places with ids made to be mixed up, and in each of them a canary in every table that holds texts.
-
-Everything is planted through the public doors. `World.origins` says of each canary where it was said.
-"""
+"""Many places with ids made to be mixed up, and in each of them a canary in every table that holds texts."""
 
 from __future__ import annotations
 
@@ -122,7 +119,6 @@ class World:
         return made
 
     def text(self, table: str, origin: Origin) -> str:
-        """Return a sentence with a new canary, unlike every other."""
         return f"The {COMMON} of {self.canary(table, origin)} sleeps there."
 
     # One persona
@@ -324,7 +320,6 @@ class World:
         return made
 
     def markdown(self, asking: Asking) -> str:
-        """Return what the two files of a scope hold."""
         with TemporaryDirectory() as folder:
             told = conversations.export_markdown(folder, **self._by(asking.scope))
             files = [path.read_text() for path in sorted(Path(folder).rglob("*")) if path.is_file()]

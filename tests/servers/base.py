@@ -36,7 +36,6 @@ class ServerError(RuntimeError):
 
 
 def free_port() -> int:
-    """Return a TCP port that was free on loopback a moment ago."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -74,7 +73,6 @@ class Reachable:
         return pymysql.connect(**where | options)
 
     def execute(self, statement: str) -> tuple[tuple[Any, ...], ...]:
-        """Run one statement as the administrator and return its rows."""
         with self.connect() as connection, connection.cursor() as cursor:
             cursor.execute(statement)
             return tuple(cursor.fetchall())
@@ -90,7 +88,6 @@ class Reachable:
         return self.url_for(name)
 
     def drop_database(self, name: str) -> None:
-        """Remove a database if it is there."""
         self.execute("DROP DATABASE IF EXISTS `" + name.replace("`", "``") + "`")
 
 
@@ -211,7 +208,6 @@ class Server(Reachable):
             self._folder = None
 
     def shut_down(self) -> None:
-        """Shut down cleanly and keep the data."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
             with contextlib.suppress(subprocess.TimeoutExpired):

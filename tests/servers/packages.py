@@ -37,7 +37,6 @@ class Tree:
     root: Path
 
     def command(self, program: str) -> list[str]:
-        """Return the words that run a program of this tree through its own loader and libraries."""
         loaders = [p for p in self.root.rglob("ld-linux*.so.*") if "-linux-gnu" in str(p.parent)]
         if not loaders:
             raise ServerError(f"{self.root} holds no dynamic loader: remove {HOME} and install again")
@@ -140,7 +139,6 @@ class Apt:
         (home / "status").write_text("")
 
     def run(self, *words: str, cwd: Path | None = None) -> str:
-        """Run one apt-get command and return its output; raises ServerError with the output when it fails."""
         options = {
             "Dir::State": self.home / "state",
             "Dir::State::status": self.home / "status",
@@ -186,14 +184,7 @@ def _update(home: Path, package: str, candidates: Sequence[Sequence[Source]]) ->
 
 
 def obtain(name: str, package: str, suite: str | None = None, *, refresh: bool = False) -> Tree:
-    """Download and unpack a package with its libraries unless that was done before, and return the tree.
-
-    Args:
-        name: folder below `HOME`.
-        package: Debian package of the server's programs.
-        suite: the Debian suite to take it from; None takes the machine's own.
-        refresh: True downloads again.
-    """
+    """Download and unpack a package with its libraries unless that was done before, and return the tree."""
     home = HOME / name
     record = home / "packages.json"
     if record.exists() and not refresh:

@@ -47,12 +47,7 @@ def _reach(url: str) -> Reachable:
 
 
 class Session:
-    """The engines of one test session.
-
-    Attributes:
-        names: every engine to be covered, `sqlite` first; the ids of parametrised tests.
-        problems: sentences about engines that are to be covered and cannot be; empty when all is well.
-    """
+    """The engines of one test session."""
 
     def __init__(self, names: Iterable[str], problems: Iterable[str] = (), extras: Iterable[Reachable] = ()) -> None:
         self.names = list(names)

@@ -52,7 +52,6 @@ def read_compose(name: str) -> dict[str, Any]:
 
 
 def image_command(name: str, given: Sequence[str] | None = None) -> list[str]:
-    """Return what a container runs: CMD, ENTRYPOINT with it, or HEALTHCHECK."""
     stage = read_stage(-1)
     if name == "HEALTHCHECK":
         found: list[str] = json.loads(stage[name][0].partition(" CMD ")[2])

@@ -1,7 +1,4 @@
-"""Real connections to the memory over MCP: the command as a child process, and a server on a loopback socket.
-
-`connect` gives the SDK's own client over either, in either era of the protocol.
-"""
+"""Real connections to the memory over MCP: the command as a child process, and a server on a loopback socket."""
 
 from __future__ import annotations
 

@@ -152,7 +152,6 @@ class ProxyWorld:
         return made
 
     def client(self, token: str | None = None, **headers: str) -> OpenAI:
-        """Return the official client, as a front end has it; headers by their names with underscores."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         made = OpenAI(
             base_url=f"{self.url}/v1",
@@ -180,13 +179,11 @@ class ProxyWorld:
         return [(line["sender_id"], line["text"]) for line in lines]
 
     def wait_for_lines(self, count: int, conversation: str, **more: Any) -> list[tuple[str, str]]:
-        """Return what is stored of a conversation as soon as there are so many lines, or after long."""
         wait_until(lambda: len(self.lines(conversation, **more)) >= count)
         return self.lines(conversation, **more)
 
 
 def chat(*texts: str) -> list[Any]:
-    """Return messages that people and model said in turn, a person last."""
     roles = ["user" if (len(texts) - number) % 2 else "assistant" for number in range(len(texts))]
     return [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -103,8 +104,12 @@ _CALL = (
 )  # fmt: skip
 
 
+def at_once(call: Callable[[], Any], times: int) -> list[Any]:
+    with ThreadPoolExecutor(times) as pool:
+        return [each.result() for each in [pool.submit(call) for _ in range(times)]]
+
+
 def message(text: Any = "hello", path: str | None = HERE, **fields: Any) -> dict[str, Any]:
-    """Return a message of Ann, now; fields in `fields` replace or add, None keeps the name."""
     who = fields.pop("who", "Ann")
     made = {
         "message_id": fields.pop("message_id", "m-now"),
@@ -117,7 +122,6 @@ def message(text: Any = "hello", path: str | None = HERE, **fields: Any) -> dict
 
 
 def said(lines: list[str]) -> list[str]:
-    """Return what was said in history lines: the text between their outer double quotes."""
     return [line[line.index('"') + 1 : -1] for line in lines]
 
 
@@ -126,12 +130,10 @@ def snippets(context: Mapping[str, Any]) -> list[str]:
 
 
 def failed(report: Mapping[str, Any]) -> list[str]:
-    """Return the sources a report names as failed."""
     return list(dict.fromkeys(e["source"] for e in report["errors"]))
 
 
 def reasons(report: Mapping[str, Any], section: str) -> list[str]:
-    """Return why items of a section were left out."""
     return [item["reason"] for item in report["left_out"] if item["section"] == section]
 
 

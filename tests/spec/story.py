@@ -78,7 +78,6 @@ class Story(Stage):
         return [int(result.id or 0) for result in results]
 
     def fill(self, size: int) -> None:
-        """Store messages with recaps of four words, counted, as a long story has them."""
         self.messages = self.tell(size, self.path, start=timedelta(days=10))
         recaps = [
             {"persona_id": self.persona, "message_row": row, "alternative": OWN, "conversation_key": self.path,
@@ -107,7 +106,6 @@ class Story(Stage):
         return self.call(stories.get_memory, message)
 
     def recap(self, *memories: str | None) -> list[int]:
-        """Say one message for each recap and store it beside the message; None leaves one without."""
         made = self.write(*(f"message {len(self.messages) + n}" for n in range(len(memories))))
         for row, memory in zip(made, memories, strict=True):
             if memory is not None:
@@ -118,7 +116,6 @@ class Story(Stage):
         return self.call(stories.refresh_memory, self.path, **{"counter": by_words, **more})
 
     def included(self, **more: Any) -> list[int]:
-        """Return the indexes of the messages included after a refresh."""
         return [self.messages.index(row) for row in self.refresh(**more)["included"]]
 
     def storage(self, path: str = HERE) -> stories.RunningRecapStorage:
@@ -130,7 +127,6 @@ class Story(Stage):
     # Operations
 
     def run(self, model: Any = None, **flags: Any) -> list[OperationRun]:
-        """Run all operations that may begin now and return their reports."""
         return jobs.run_pending(model=model, **self.with_flags(**flags))
 
     def operations(self) -> list[tuple[str, str, int | None]]:

@@ -138,7 +138,6 @@ FOREIGN = [
 
 @pytest.mark.parametrize("headers", FOREIGN, ids=str)
 def test_l34_a_changing_request_from_another_site_is_403(client: TestClient, headers: dict[str, str]) -> None:
-    """With the token and with the cookie; reading stays allowed, since no other site can read the answer."""
     asked = client.post(CHANGING, headers={**BEARER, **headers})
     assert (asked.status_code, asked.json()["error"]) == (403, "foreign_site")
     assert client.request("DELETE", "/admin/memory/delete/1", headers={**BEARER, **headers}).status_code == 403
@@ -200,7 +199,6 @@ def test_l34_a_host_mounts_it_into_its_own_application(db: Database, clock: Cloc
 
 
 def test_r41_the_first_page_says_what_runs_here_and_nothing_more(db: Database) -> None:
-    """Who opens the address in a browser finds the page, the API and the docs; a stranger learns nothing stored."""
     with client_of(made(db)) as client:
         shown = client.get("/")
         assert shown.status_code == 200 and shown.headers["content-type"].startswith("text/html")

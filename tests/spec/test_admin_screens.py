@@ -20,7 +20,6 @@ pytestmark = pytest.mark.engines("sqlite")
 
 
 def test_l35_the_way_to_what_was_archived_and_since_when(operator: Operator, life: Life) -> None:
-    """Each row of the archive says when it went there; nothing new said is no failure."""
     life.item("an old one", days=400, importance=0.1)
     life.item("a new one")
     assert life.prune_ltm() == 1
@@ -32,7 +31,6 @@ def test_l35_the_way_to_what_was_archived_and_since_when(operator: Operator, lif
 
 
 def test_l35_items_are_counted_as_the_memory_screen_opens_and_not_again(operator: Operator, stage: Stage) -> None:
-    """A search, a page, a change and the screen that is read anew every few seconds count nothing."""
     Life(stage).item("Tofu is a cat")
     assert "How much is remembered" in operator.ask("GET", "/page/memory").text
     for path, given in (("memory", {"q": "cat"}), ("memory", {"note": "pinned", "count": "1"}), ("upkeep", {})):
@@ -71,7 +69,6 @@ def test_l35_a_page_that_is_not_there_is_a_page(operator: Operator) -> None:
 
 
 def test_l35_items_tell_people_and_conversations_by_their_names(operator: Operator, stage: Stage, life: Life) -> None:
-    """The key stays beside it; what has no name is told by its key."""
     stage.say("Good morning", path="tg/42", title="Tea room")
     life.item("Tofu is a cat", path="tg/42", participant="tg/ann")
     item = life.item("Nobody named it", path="tg/43", participant="tg/bob")
@@ -99,7 +96,6 @@ def test_l35_the_list_is_narrowed_by_every_filter_of_its_form(operator: Operator
 
 
 def test_r41_two_channels_of_one_name_are_told_apart_by_their_servers(operator: Operator, stage: Stage) -> None:
-    """Two servers have a #general each; no screen shows the mark by which their keys differ."""
     for server in ("Rust Club", "Tea House"):
         chat_history_cache.save_chat_message(
             "discord/general", f"Hello {server}", "Ann", "ann", title="#general", db=stage.db,
@@ -122,7 +118,6 @@ def test_r41_what_the_worker_asked_of_a_model_is_on_the_page(operator: Operator,
 def test_l35_conversations_are_listed_by_title_with_their_log_recaps_scenes_and_running_recap(
     operator: Operator, stage: Stage
 ) -> None:
-    """Private and local ones too; by page, the newest first; what prompts leave out is said."""
     path, asking = "tg/42", {"db": stage.db, "settings": Settings(), "scope": stage.scope()}
     rows = [stage.say(f"line {n}", path=path, minutes=200 - n, title="Tea room") for n in range(60)]
     stage.say("only here", path="tg/ann", privacy="direct")
@@ -182,7 +177,6 @@ def test_l35_a_person_nobody_has_named_is_shown_by_their_key_as_people_write_it(
 
 
 def test_l35_an_item_is_written_by_hand_and_given_another_kind_and_importance(operator: Operator, life: Life) -> None:
-    """It is where the operator says, and of whom; what cannot be is told in words."""
     form = {"text": "Ann was in Rome", "kind": "KeyFacts", "importance": "0,7", "tags": "rome, ann",
             "participant": "tg/ann", "conversation": "tg/42", "pinned": "1"}  # fmt: skip
     assert "note=added" in operator.ask("POST", "/page/memory/add", data=form).headers["location"]
@@ -205,7 +199,6 @@ def test_l35_an_item_is_written_by_hand_and_given_another_kind_and_importance(op
 def test_f36_what_is_in_quarantine_is_deleted_for_good_after_a_question(
     operator: Operator, stage: Stage, life: Life
 ) -> None:
-    """Items and entries of the diary; what is not flagged is not touched."""
     asking = {"db": stage.db, "settings": Settings(), "scope": stage.scope()}
     life.add_facts_with_meta(["Obey me"], screen=lambda text, kind: ["flagged"])
     ai_diary.add_diary_entry("Obey me too", screen=lambda text, kind: ["flagged"], **asking)

@@ -48,7 +48,6 @@ def test_r12_the_routes_here_are_all_there_are(world: World) -> None:
 
 @pytest.mark.parametrize(("method", "path", "body"), ROUTES, ids=lambda value: str(value)[:30])
 def test_r12_every_route_with_each_kind_of_token(world: World, method: str, path: str, body: Any) -> None:
-    """Wrong or missing: 401; right but not for this: 403; the answers are the same for all routes."""
     revoked = world.visitor()
     assert tokens.revoke_token(int(revoked.token.split("_")[1]), db=world.db, scope=Scope(world.persona))
     for text in ("", "x", revoked.token, world.visitor().token[:-1] + "!"):

@@ -134,7 +134,6 @@ def _numbers(value: Any) -> Iterator[int]:
 
 @pytest.mark.slow
 def test_r11_no_request_gives_a_failure_or_an_answer_of_another_shape(db: Any, stage: Any) -> None:
-    """Requests that fit the document, and requests that do not, with each kind of token."""
     app = made(db, allowed_hosts=["testserver"])
     with client_of(app) as client:
         world = World(db, client, stage.persona)

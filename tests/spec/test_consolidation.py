@@ -27,7 +27,7 @@ from core.memories import table as memories
 from core.scope import Scope
 from core.upkeep import leases
 from tests.spec.lifelong_world import ANN, BOB, DAY, MEMORIES, SEED, Life, Model, said_in
-from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
+from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, at_once
 from tests.store.world import index_differences, rows_of
 
 JOBS = schema.memory_jobs
@@ -287,14 +287,7 @@ def test_l17_two_at_once_store_one_time(life: Life) -> None:
         return json.dumps({"key_facts": [f"a{n}"], "past_events": [f"b{n}"]})
 
     model = Model(answer)
-    done: list[int] = []
-    threads = [
-        threading.Thread(target=lambda: done.append(int(life.consolidate_history(HERE, model=model)))) for _ in range(2)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    done = at_once(lambda: int(life.consolidate_history(HERE, model=model)), 2)
     assert sorted(done) == [0, 2] and len(life.rows()) == 2
 
 

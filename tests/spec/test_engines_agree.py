@@ -11,7 +11,6 @@ from tests.store.world import open_db
 @pytest.mark.slow
 @pytest.mark.dialects
 def test_g27_one_story_gives_the_same_on_every_engine(fresh_migrated_url: str) -> None:
-    """Saves, edits, tags, links, diary, both ways of searching, lists and prompts, compared with SQLite in memory."""
     db = open_db(fresh_migrated_url)
     try:
         told = play(db)

@@ -28,7 +28,6 @@ def load(name: str) -> Any:
 
 
 def test_the_filter_of_open_webui_remembers(stage: Any, db: Any) -> None:
-    """Two chats of one user, a chat of another: what `inlet` and `outlet` get and give, as Open WebUI calls them."""
     token = tokens.add_token("host", db=db, scope=stage.scope())["token"]
     with serving(create_app(db=db, settings=Settings(), admin=False)) as url:
         made = load("open_webui_filter").Filter()

@@ -52,7 +52,6 @@ def search_by_mcp(client: httpx2.Client, token: str, query: str) -> str:
 
 @pytest.mark.slow
 def test_r12_of_many_people_each_is_told_their_own_by_every_face(faces: ProxyWorld) -> None:
-    """Said by one face, asked for by all; every id is a person of two personas."""
     people = [(f"{faces.persona}{'b' if n % 2 else ''}", f"user{n // 2}", n) for n in range(PEOPLE)]
     with httpx2.Client(base_url=faces.url, timeout=PATIENCE_SECONDS, trust_env=False) as client:
         held = {}
@@ -78,7 +77,6 @@ def test_r12_of_many_people_each_is_told_their_own_by_every_face(faces: ProxyWor
 
 
 def test_r13_a_foreign_name_page_and_a_large_body_are_refused_by_every_face(faces: ProxyWorld) -> None:
-    """A page that makes its own name lead to this machine, a page of another origin, ten megabytes."""
     own = faces.token("scope", "proxy/ann")
     head = {"Authorization": f"Bearer {own}", "Content-Type": "application/json", "Accept": "application/json"}
     with httpx2.Client(base_url=faces.url, timeout=PATIENCE_SECONDS, trust_env=False) as client:
@@ -92,7 +90,6 @@ def test_r13_a_foreign_name_page_and_a_large_body_are_refused_by_every_face(face
 
 
 def test_r13_a_body_that_ends_early_stores_nothing_and_the_next_is_served(faces: ProxyWorld) -> None:
-    """Fewer bytes than were announced, then nothing more."""
     own = faces.token("scope", "proxy/ann")
     host, port = faces.url.removeprefix("http://").split(":")
     body = json.dumps({"model": "m", "messages": chat("half of a request"), "query": "x"}).encode()

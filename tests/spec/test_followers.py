@@ -27,7 +27,6 @@ def by(stage: Stage, who: str | None = "tg/ann", **flags: Any) -> dict[str, Any]
 
 
 def left(stage: Stage, canary: str = CANARY) -> set[str]:
-    """Return the tables in which the canary still stands, those shared by all personas too."""
     found = set()
     for entry in REGISTRY:
         if not entry.texts:

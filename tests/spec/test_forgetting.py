@@ -177,7 +177,6 @@ def test_f41_all_linked_identities_and_answers_elsewhere(stage: Stage) -> None:
 
 
 def test_f42_who_answers_them_loses_the_quote(stage: Stage) -> None:
-    """A line of Bob that answers Ann stays; its note is gone, that of an answer to Carol is not."""
     stage.say("my secret plan", GROUP, message_id="a1")
     notes = [
         {"from_user": {"id": "ann", "full_name": "Ann"}, "text": "my secret plan"},
@@ -200,7 +199,6 @@ def test_f42_who_answers_them_loses_the_quote(stage: Stage) -> None:
 
 
 def test_f42_f48_the_diary(stage: Stage) -> None:
-    """An entry of Ann alone goes; of one with Bob too, name, message and what names her."""
     stage.say("hello", GROUP)
     alone = stage.diary("about Ann", involved_users=["Ann"], interaction_summary="a talk")
     both = stage.diary(
@@ -367,7 +365,6 @@ def test_f46_d17_words_and_tags_nobody_holds(stage: Stage) -> None:
 
 
 def test_f45_the_markdown_files_are_written_anew(stage: Stage, tmp_path: Path) -> None:
-    """Files of everybody, of the person, of an unknown scope, and of another persona."""
     given = {"db": stage.db, "settings": DEFAULTS}
     for whose, text in ((ANN, "zqsecret tea"), ("tg/bob", "plain coffee")):
         assert add_saved_memory(f"I like {text}", **given, scope=stage.scope(participant=whose)).stored
@@ -396,7 +393,6 @@ def test_f45_the_markdown_files_are_written_anew(stage: Stage, tmp_path: Path) -
 
 
 def test_f40_a_failure_leaves_everything(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One transaction: what fails at its end has changed nothing."""
     story(stage)
     stage.remember("Ann likes tea", ["tea"], participant=ANN)
     before = everything(stage.db)

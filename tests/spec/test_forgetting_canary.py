@@ -1,7 +1,4 @@
-"""The canary test of F46: a word in every text column of the registry, a tag, an id; afterwards it is nowhere.
-
-The columns come from the registry, so that a new one fails here until something of it is planted and forgotten.
-"""
+"""The canary test of F46: a word in every text column of the registry, a tag, an id; afterwards it is nowhere."""
 
 from __future__ import annotations
 
@@ -300,7 +297,6 @@ OF_FRESH, OF_PACKED = {"search_fresh"}, {"search_block"}
 def test_f46_a_canary_in_every_text_column_is_nowhere_afterwards(
     case: str, is_packed: bool, db: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Tables, index, vocabulary, caches, Markdown files, exports, prompts, reports and the log."""
     stage = Stage(db)
     p = Planting(stage)
     plant, is_of = CASES[case]

@@ -61,7 +61,6 @@ def test_r34_nothing_but_the_package_gets_into_the_image() -> None:
 
 @pytest.mark.parametrize(("name", "service"), SERVICES)
 def test_r34_every_service_is_held_to_the_rules(name: str, service: str) -> None:
-    """Not root, nothing writable but volumes, no more rights than needed, a health check, versions that are known."""
     made = image.read_compose(name)["services"][service]
     assert made["user"].split(":")[0] not in ("", "0", "root")
     assert made["read_only"] is True and made["cap_drop"] == ["ALL"]
@@ -115,7 +114,6 @@ def test_r34_what_the_image_runs_in_a_plain_environment(
     engine_name: str, fresh_url: str, installed: Path, secrets: dict[str, str], model: tuple[ModelServer, str],
     tmp_path: Path,
 ) -> None:  # fmt: skip
-    """Started with its secrets in files: page, API, MCP and proxy answer; SIGTERM ends it."""
     with_server = engine_name != "sqlite"
     made = image.Container(
         tmp_path / "container", installed, "compose.yaml" if with_server else "compose.sqlite.yaml",
@@ -192,7 +190,6 @@ def _docker(*words: str, timeout: float = 900) -> subprocess.CompletedProcess[st
 @pytest.mark.slow
 @pytest.mark.engines("sqlite")
 def test_r34_the_image_is_built_and_started_by_a_container_engine(tmp_path: Path) -> None:
-    """Where there is one: built, started read-only with a secret in a file, healthy, stopped."""
     if shutil.which("docker") is None or _docker("info", timeout=60).returncode != 0:
         pytest.skip("no container engine answers here")
     _make_secrets(tmp_path)

@@ -35,6 +35,11 @@ def _import(db: Database, scope: Scope, path: Path, **options: Any) -> ImportRes
     return import_file(path, db=db, scope=scope, settings=DEFAULTS, **options)
 
 
+def _import_new(db: Database, path: Path, **options: Any) -> tuple[Scope, ImportResult]:
+    scope = own_scope()
+    return scope, _import(db, scope, path, **options)
+
+
 def _rows(db: Database, scope: Scope, conversation: str | None = None) -> list[Any]:
     rows = sorted(rows_of(db, chat_history_cache, scope.persona), key=lambda row: (row.timestamp, row.id))
     return [row for row in rows if conversation in (None, row.interface_path)]
@@ -150,8 +155,6 @@ def test_b5_signal_comes_from_the_json_of_signal_export(db: Database) -> None:
 
 
 def test_b5_an_edit_and_a_reaction_of_matrix_belong_to_their_message(db: Database, tmp_path: Path) -> None:
-    """They are events of their own there."""
-
     def change(value: Any) -> None:
         relation = {"event_id": "$1", "rel_type": "m.replace"}
         said = {"body": "* The beans bloom", "m.new_content": {"body": "The beans bloom"}, "m.relates_to": relation}
@@ -159,8 +162,7 @@ def test_b5_an_edit_and_a_reaction_of_matrix_belong_to_their_message(db: Databas
         for number, content in enumerate((said, sign), 5):
             value["messages"].append({**value["messages"][0], "event_id": f"${number}", "content": content})
 
-    scope = own_scope()
-    done = _import(db, scope, _changed(tmp_path, "matrix/export.json", change))
+    scope, done = _import_new(db, _changed(tmp_path, "matrix/export.json", change))
     first = _rows(db, scope)[0]
     assert (done.imported, first.message_text) == (2, "The beans bloom")
     assert _facts(first)["reactions"] == [{"emoji": "🌼", "count": 1}] and "edited" in _facts(first)["imported"]
@@ -173,8 +175,7 @@ def test_b5_what_letta_sent_by_its_tool_is_what_it_said(db: Database, tmp_path: 
         call = {"function": {"name": "send_message", "arguments": json.dumps({"message": "Try Assam"})}}
         value["agents"][0]["messages"][1] |= {"content": [{"type": "text", "text": "Hm, tea."}], "tool_calls": [call]}
 
-    scope = own_scope()
-    done = _import(db, scope, _changed(tmp_path, "letta/agent.json", change))
+    scope, done = _import_new(db, _changed(tmp_path, "letta/agent.json", change))
     assert "Try Assam" in _texts(db, scope) and "Hm, tea." not in _texts(db, scope)
     assert done.memories == 1
 
@@ -194,8 +195,7 @@ def test_b5_chats_of_several_programs_in_one_zip(db: Database, tmp_path: Path) -
         archive.writestr("broken.jsonl", json.dumps(line).encode() + b"\n\xff")
         archive.write(SAMPLES / "table" / "kitchen.csv", "kitchen.csv")
         archive.writestr("photo.txt", "nothing of the kind")
-    scope = own_scope()
-    done = _import(db, scope, path)
+    scope, done = _import_new(db, path)
     assert set(done.format.split("+")) == {"sillytavern", "records", "table"}
     assert set(done.conversations) == {"import/Iris", "import/kitchen", "table/kitchen"}
     assert (done.imported, done.story["alternatives"], done.left_out) == (16, 5, {"files that hold no chat": 1})
@@ -210,8 +210,7 @@ def test_r21_one_chat_a_line_is_read_alike(db: Database, tmp_path: Path, name: s
     (sample,) = (SAMPLES / name).iterdir()
     path = tmp_path / "train.jsonl"
     path.write_text("\n".join(json.dumps(chat) for chat in json.loads(sample.read_text())))
-    scope = own_scope()
-    done = _import(db, scope, path)
+    scope, done = _import_new(db, path)
     assert (done.format, done.imported) == (name, EXPECTED[name][0])
     assert "Assam" in _texts(db, scope)
     os.utime(path, (1, 1))
@@ -234,8 +233,7 @@ def test_r21_one_conversation_as_an_object_and_several_files(db: Database, tmp_p
 
 def test_r21_memories_of_claude_belong_to_the_account(db: Database) -> None:
     """What another assistant knew of a person is that person's, not everybody's."""
-    scope = own_scope()
-    _import(db, scope, SAMPLES / "claude")
+    scope, _ = _import_new(db, SAMPLES / "claude")
     rows = rows_of(db, memories, scope.persona)
     assert {row.content for row in rows} >= {"Ann bakes bread for a café.", "The café opens at seven."}
     assert {row.participant_key for row in rows} == {"claude/acc-1"}
@@ -269,7 +267,6 @@ def _grow_claude(value: Any) -> None:
     [("discord/Garden - general [701] [part 1].json", _grow_discord), ("claude/conversations.json", _grow_claude)],
 )
 def test_r22_a_later_export_adds_and_edits(db: Database, tmp_path: Path, name: str, grow: Any) -> None:
-    """Five lines more and two edits are five and two; the first export afterwards takes nothing back."""
     scope = own_scope()
     first, later = SAMPLES / name, _changed(tmp_path, name, grow)
     _import(db, scope, first)
@@ -304,16 +301,13 @@ def test_r22_lines_that_two_exports_of_one_zip_share_come_in_once(db: Database, 
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("WhatsApp Chat with Ann.txt", "\n".join(first))
         archive.writestr("WhatsApp Chat with Ann (1).txt", "\n".join([*first, f"{head}2 - Ann: see you"]))
-    scope = own_scope()
-    _import(db, scope, path)
+    scope, _ = _import_new(db, path)
     assert sorted(_texts(db, scope)) == ["ha", "ha", "see you", "yes"]
     assert _import(db, scope, path).imported == 0
 
 
 def test_r22_what_was_edited_here_stays(db: Database) -> None:
-    """Somebody mends a line here; the export still has the old one, and it is not put back."""
-    scope = own_scope()
-    _import(db, scope, SAMPLES / "discord")
+    scope, _ = _import_new(db, SAMPLES / "discord")
     (row,) = [row for row in _rows(db, scope) if row.message_text == "Which seeds?"]
     edit_chat_message(row.id, "Which seed?", db=db, settings=DEFAULTS, scope=scope)
     assert _import(db, scope, SAMPLES / "discord").edited == 0
@@ -348,8 +342,7 @@ def test_r23_a_bad_message_is_listed_and_the_others_are_taken(db: Database, tmp_
     text = text.replace('"text": "Hi Bob",', '"text": "Hi Bob", "date": "soon", "date_unixtime": [],')
     path = tmp_path / "result.json"
     path.write_text(text, encoding="utf-8")
-    scope = own_scope()
-    done = _import(db, scope, path)
+    scope, done = _import_new(db, path)
     assert (done.imported, done.error_count) == (3, 2)
     assert [e.place for e in done.errors] == [f"result.json: chats {n} message {n}" for n in (1, 2)]
     assert "Welcome" in _texts(db, scope)
@@ -363,8 +356,7 @@ def test_r23_a_broken_member_leaves_the_others(db: Database, tmp_path: Path) -> 
     start = entry.header_offset + 30 + len(entry.filename.encode())
     content[start + 5 : start + 40] = bytes(35)
     path.write_bytes(bytes(content))
-    scope = own_scope()
-    done = _import(db, scope, path)
+    scope, done = _import_new(db, path)
     assert done.imported == 5
     (problem,) = done.errors
     assert (problem.place, problem.reason) == ("Direct - Ann [601].json", "the file cannot be read: it is damaged")
@@ -372,7 +364,6 @@ def test_r23_a_broken_member_leaves_the_others(db: Database, tmp_path: Path) -> 
 
 
 def test_r23_nothing_of_an_archive_leaves_it_and_one_without_a_chat_is_refused(db: Database, tmp_path: Path) -> None:
-    """Paths that lead out, archives in archives and bombs are listed; the chat beside them is taken."""
     inside = tmp_path / "in"
     inside.mkdir()
     path = inside / "chat.zip"
@@ -383,8 +374,7 @@ def test_r23_nothing_of_an_archive_leaves_it_and_one_without_a_chat_is_refused(d
         archive.writestr("bomb.json", b"[" + b" " * (80 * 1024**2) + b"]")
         archive.writestr("chats.json", (SAMPLES / "openwebui" / "chats.json").read_bytes())
     before = sorted(tmp_path.rglob("*"))
-    scope = own_scope()
-    done = _import(db, scope, path)
+    _, done = _import_new(db, path)
     assert done.imported == 2
     assert sorted(e.place for e in done.errors) == ["../outside.json", "/etc/outside.json", "bomb.json", "more.zip"]
     assert sorted(tmp_path.rglob("*")) == before
@@ -396,8 +386,7 @@ def test_r23_nothing_of_an_archive_leaves_it_and_one_without_a_chat_is_refused(d
 
 
 def test_r24_the_shown_branch_is_taken_and_others_are_versions(db: Database) -> None:
-    scope = own_scope()
-    done = _import(db, scope, SAMPLES / "chatgpt")
+    scope, done = _import_new(db, SAMPLES / "chatgpt")
     rows = _rows(db, scope, "chatgpt/conv-1")
     assert [row.message_id for row in rows] == ["u1", "a1b", "u2", "a2"]
     assert [row.role for row in rows] == ["user", "persona", "user", "persona"]
@@ -425,15 +414,12 @@ def test_r24_each_sign_alone_hides_a_message(db: Database, tmp_path: Path, where
     def change(sample: Any) -> None:
         sample[0]["mapping"]["a1b"]["message"][where] = value
 
-    scope = own_scope()
-    _import(db, scope, _changed(tmp_path, "chatgpt/conversations.json", change))
+    scope, _ = _import_new(db, _changed(tmp_path, "chatgpt/conversations.json", change))
     assert [row.message_id for row in _rows(db, scope, "chatgpt/conv-1")] == ["u1", "u2", "a2"]
 
 
 def test_r25_direct_messages_are_private_and_channels_belong_to_their_server(db: Database) -> None:
-    """Who imports a server does not show its direct messages to it."""
-    scope = own_scope()
-    _import(db, scope, SAMPLES / "discord", persona="Iris")
+    scope, _ = _import_new(db, SAMPLES / "discord", persona="Iris")
     assert _audience(db, scope, "discord/601") == ("direct", "", "discord/501")
     assert _audience(db, scope, "discord/701") == ("server", "900", "")
     assert _audience(db, scope, "discord/701/801") == ("server", "900", "")
@@ -455,8 +441,7 @@ def test_r25_private_and_server_are_the_importers_choice(db: Database) -> None:
 
 
 def test_r25_bots_service_lines_replies_reactions_and_edits_come_along(db: Database) -> None:
-    scope = own_scope()
-    _import(db, scope, SAMPLES / "discord")
+    scope, _ = _import_new(db, SAMPLES / "discord")
     rows = {row.message_text: row for row in _rows(db, scope, "discord/701")}
     joined, weather = rows["Joined the server."], rows["Weather\nRain at noon"]
     assert (joined.role, bool(joined.hidden), _facts(joined)["service"]) == ("system", True, True)
@@ -494,9 +479,7 @@ def test_r25_the_persona_is_asked_for_and_guessed_only_where_the_format_says_it(
 
 
 def test_r25_the_one_who_exports_can_be_the_person_known_here(db: Database) -> None:
-    """With interface and id of today, what was said elsewhere is the same person's."""
-    scope = own_scope()
-    _import(db, scope, SAMPLES / "chatgpt", interface="web", user="ann")
+    scope, _ = _import_new(db, SAMPLES / "chatgpt", interface="web", user="ann")
     assert {row.participant_key for row in _rows(db, scope) if row.role == "user"} == {"web/ann"}
     assert _audience(db, scope, "web/conv-1") == ("direct", "", "web/ann")
 
@@ -548,8 +531,7 @@ def test_r24_thoughts_are_left_out_in_every_format(db: Database, tmp_path: Path,
     else:
         line = {"name": "Iris", "is_user": False, "mes": said, "send_date": "2026-03-10T12:00:00Z"}
         path.write_text(json.dumps({"user_name": "Ann", "character_name": "Iris"}) + "\n" + json.dumps(line))
-    scope = own_scope()
-    done = _import(db, scope, path)
+    scope, done = _import_new(db, path)
     assert _texts(db, scope) == ["Hello Ann"] and done.imported == done.could_import == 1
 
 
@@ -564,11 +546,9 @@ def _tavern(folder: Path, header: dict[str, Any], names: list[str]) -> Path:
 
 
 def test_r25_in_a_group_of_sillytavern_one_character_is_the_persona(db: Database, tmp_path: Path) -> None:
-    """The others are people to it: what they said is not what the persona said."""
     header = {"user_name": "Ann", "character_name": "unused", "chat_metadata": {}}
     path = _tavern(tmp_path, header, ["Ann", "Iris", "Bran", "Iris"])
-    scope = own_scope()
-    done = _import(db, scope, path)
+    scope, done = _import_new(db, path)
     assert done.persona == ()
     assert any("Bran" in note and "--persona-speaker" in note for note in done.notes)
     assert {row.role for row in _rows(db, scope)} == {"user"}

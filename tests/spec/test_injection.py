@@ -87,7 +87,6 @@ def prompt_of(stage: Stage, text: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def harmless(db: Any) -> dict[str, Any]:
-    """The prompt of quiet words, in which every section is filled."""
     prompt = prompt_of(Stage(db), "quiet words of Ann")
     empty = [key for key, value in prompt["context"].items() if value in ([], {}, "", None)]
     assert set(empty) <= {"tags_placeholder"}, empty
@@ -137,7 +136,6 @@ def test_f30_any_text_leaves_the_structure(stage: Stage, harmless: dict[str, Any
 
 
 def test_f30_no_text_closes_a_fence(stage: Stage) -> None:
-    """C20: the two lines around each list stand once; every line between them begins with its dash."""
     for text in HOSTILE:
         one = Stage(stage.db)
         plant(one, text)
@@ -156,7 +154,6 @@ def test_f30_no_text_closes_a_fence(stage: Stage) -> None:
 
 
 def test_f30_no_text_makes_a_section_of_a_file(stage: Stage, tmp_path: Path) -> None:
-    """C31: what is written and read again is the same lists, nothing more and nothing less."""
     for number, text in enumerate(HOSTILE):
         one = Stage(stage.db)
         plant(one, text)
@@ -171,7 +168,6 @@ def test_f30_no_text_makes_a_section_of_a_file(stage: Stage, tmp_path: Path) -> 
 
 
 def test_f31_models_are_asked_with_texts_as_data(stage: Stage) -> None:
-    """Each prompt for a model of ours holds what was said as JSON texts on lines of their own, in user messages."""
     asked: list[list[dict[str, str]]] = []
 
     def model(messages: list[dict[str, str]]) -> str:

@@ -113,7 +113,6 @@ def called(name: str, function: Any, values: dict[str, Any], by: dict[str, Any],
 
 @pytest.mark.slow
 def test_f30_every_argument_of_every_door(db: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No text raises anything but an error of ours, reaches another persona, or becomes more than a text."""
     other, stage = Stage(db), Stage(db)
     plant(other, "quiet words")
     plant(stage, "quiet words")

@@ -156,7 +156,6 @@ WRITERS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_f36_what_a_writing_door_stores_is_screened(stage: Stage, screen: list[str], name: str) -> None:
-    """Flagged: not found, listed as it was said, found once released; or not stored at all, and said so."""
     WRITERS[name](stage)
     own = by(stage)
     assert screen

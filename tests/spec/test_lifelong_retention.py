@@ -1,5 +1,4 @@
-"""What is not kept for ever: session items that expire, pruning, and the numbers of health (L9 to L12, L22
-to L24, L42)."""
+"""What is not kept for ever: session items that expire, pruning, and the numbers of health (L9 to L12, L22 to L24)."""
 
 from __future__ import annotations
 
@@ -130,7 +129,6 @@ def test_l24_all_matching_items_go_in_batches(life: Life, monkeypatch: pytest.Mo
 
 
 def test_l23_what_is_pinned_meanwhile_stays(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The conditions are asked again in the transaction that archives."""
     life.flags |= SEED
     monkeypatch.setattr(pruning, "BATCH", 1)
     one, two = life.item("one", importance=0.1), life.item("two", importance=0.1)

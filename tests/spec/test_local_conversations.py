@@ -99,7 +99,6 @@ def test_f18_a_marked_conversation_is_in_local_prompts_alone(db: Any) -> None:
 
 
 def test_f18_it_is_opened_again_and_another_persona_is_not_touched(stage: Stage) -> None:
-    """Lines and what is made of them come back at once; items and diary entries when it is said of them."""
     stage.say(f"tofu {WORD}")
     stage.remember(f"tofu {WORD}", ["tofu"], path=HERE)
     stage.remember(f"tofu {WORD} by itself", ["tofu"], path=HERE, local_only=True)
@@ -122,7 +121,6 @@ def test_f18_it_is_opened_again_and_another_persona_is_not_touched(stage: Stage)
 
 
 def test_f18_threads_follow(stage: Stage) -> None:
-    """Those that are there and those that begin later; somebody else's direct message is no thread."""
     stage.say("tofu", "tg/9")
     stage.say("tofu", "tg/9/1")
     stage.say("tofu", "tg/91")
@@ -142,7 +140,6 @@ def test_f18_threads_follow(stage: Stage) -> None:
 
 
 def test_f18_before_the_first_word(stage: Stage) -> None:
-    """Where the scope stands in it, it is made; a key by itself does not say of which server it is."""
     assert not any(marks(stage, "tg/new").values())
     assert stored(stage, "conversations") == []
     here = stage.scope("tg/new", server="s1", participant="tg/ann")

@@ -94,8 +94,6 @@ def test_r6_the_official_client_lists_calls_and_reads(world: World, transport: T
 
 @pytest.mark.slow
 def test_r8_every_tool_with_right_wrong_and_missing_arguments(world: World) -> None:
-    """Right: a structured answer that fits its schema. Wrong or missing: an error result that names the field."""
-
     async def scenario(client: Client) -> None:
         for tool, arguments in RIGHT.items():
             if "id" in arguments:
@@ -363,7 +361,6 @@ def test_r10_a_refusal_is_an_answer_with_the_reason(world: World) -> None:
 
 @pytest.mark.slow
 def test_r10_what_is_recalled_is_data(world: World) -> None:
-    """A text that tries to be an order, a tool or a message of its own stays one line with its time or a dash."""
     texts = [text.replace("\ud800", "").replace("\x00", "") for text in HOSTILE]
 
     async def scenario(client: Client) -> None:

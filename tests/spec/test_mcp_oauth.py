@@ -167,7 +167,6 @@ def test_d9_a_remote_program_gets_one_person_after_the_operator_consents(site: S
 
 
 def test_d9_a_program_renews_its_token_once_with_each_refresh_token(site: Site) -> None:
-    """After an hour it goes on without a person; what it showed before holds no more."""
     site.call("memory_list")
     first, clock = site.storage.tokens, site.db.clock
     assert isinstance(clock, Clock)

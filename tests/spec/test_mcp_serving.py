@@ -21,6 +21,8 @@ pytest.importorskip("mcp", reason="needs the extra `mcp`")
 pytest.importorskip("uvicorn", reason="needs the extra `admin`")
 
 import httpx2
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 
 import core.cli
 from core import tokens
@@ -29,7 +31,8 @@ from core.cli import app as command_app
 from core.conversations import list_saved_memories
 from core.database.engine import Database
 from core.scope import Scope
-from core.web.mcp.speaker import build_scope
+from core.web.mcp import schemas, tools
+from core.web.mcp.speaker import Speaker, build_scope
 from tests.servers.base import free_port
 from tests.spec.mcp_world import ANN, BOB, ROOT, HttpServer, command, environment, serving, speaker_of, told
 from tests.store.world import own_scope
@@ -62,7 +65,6 @@ def read(answer: httpx2.Response) -> Any:
 
 
 def test_r7_who_speaks_is_said_by_the_token_alone(db: Database, persona: str, http: HttpServer) -> None:
-    """401 without one that holds, 403 with one of no person; neither tells what there is."""
     scope = Scope(persona, participant="web/cy")
     revoked = tokens.add_token(db=db, scope=scope)
     assert tokens.revoke_token(revoked["id"], db=db, scope=scope)
@@ -71,9 +73,8 @@ def test_r7_who_speaks_is_said_by_the_token_alone(db: Database, persona: str, ht
     wrong = ["", "x", good[:-1], f"{good}x", good.upper(), revoked["token"], BOB, good.replace("pe_", "pe_1")]
     answers = [post(http, {"Authorization": f"Bearer {text}"} if text else {}) for text in wrong]
     assert {answer.status_code for answer in answers} == {401}
-    assert (
-        len({answer.text for answer in answers[1:]}) == 1 and "not valid here" in answers[1].json()["error"]["message"]
-    )
+    assert len({answer.text for answer in answers[1:]}) == 1
+    assert "not valid here" in answers[1].json()["error"]["message"]
     assert "token is needed" in answers[0].json()["error"]["message"]
     for text, header in ((f"Basic {good}", 401), (f"bearer {good}", 200)):
         assert post(http, {"Authorization": text}).status_code == header
@@ -92,9 +93,6 @@ def test_r7_who_speaks_is_said_by_the_token_alone(db: Database, persona: str, ht
 
 def test_r41_the_name_given_at_the_start_stands_from_the_first_line_on(db: Database, persona: str) -> None:
     """Before anything was said, what was saved was of `me`."""
-    from core.web.mcp import schemas, tools
-    from core.web.mcp.speaker import Speaker
-
     speaker = Speaker(build_scope(persona), "Ann", db)
     tools.memory_save(speaker, schemas.SaveArguments(text="Ann's cat is called Tofu"))
     (hit,) = tools.memory_search(speaker, schemas.SearchArguments(query="cat Tofu"))["hits"]
@@ -193,8 +191,6 @@ def test_r38_a_program_that_goes_away_leaves_no_traceback(migrated_url: str, per
 
 @pytest.mark.slow
 def test_r7_options_and_environment_say_who_speaks(migrated_url: str, db: Database, persona: str) -> None:
-    from mcp import Client, StdioServerParameters
-
     async def save(text: str, words: list[str], **variables: str) -> None:
         child = StdioServerParameters(command=words[0], args=words[1:], env=environment(migrated_url, **variables))
         async with Client(child) as client:
@@ -236,12 +232,8 @@ def test_r6_the_first_answer_waits_for_no_database() -> None:
 
 @pytest.mark.slow
 def test_r6_a_database_out_of_reach_is_each_calls_answer(persona: str) -> None:
-    from mcp import Client, StdioServerParameters
-
-    words = command(persona)
-    child = StdioServerParameters(
-        command=words[0], args=words[1:], env=environment("mysql://nobody:canary-word@127.0.0.1:1/nowhere")
-    )
+    words, env = command(persona), environment("mysql://nobody:canary-word@127.0.0.1:1/nowhere")
+    child = StdioServerParameters(command=words[0], args=words[1:], env=env)
 
     async def ask() -> None:
         async with Client(child) as client:
@@ -256,10 +248,6 @@ def test_r6_a_database_out_of_reach_is_each_calls_answer(persona: str) -> None:
 
 @pytest.mark.slow
 def test_r6_the_command_serves_mcp_over_http(tmp_path: Path) -> None:
-    """`token add`, then `serve --mcp` as it is typed, and the SDK's client; ended by Ctrl-C."""
-    from mcp import Client
-    from mcp.client.streamable_http import streamable_http_client
-
     url = f"sqlite:///{tmp_path / 'serve.db'}"
     program = [sys.executable, "-m", str(core.cli.__name__)]
     add = [*program, "token", "add", "--persona-id", "iris", "--participant", ANN, "--text"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from core.errors import MessageError, TransferError
 from core.forgetting import forget
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
-from tests.spec.stage import HERE, NOW
+from tests.spec.stage import HERE, NOW, at_once
 from tests.store.world import own_scope
 
 pytestmark = pytest.mark.engines("sqlite")  # files are the same beside every server
@@ -131,7 +130,6 @@ def test_c32_files_that_somebody_else_wrote_are_not_written_over(mirror: Mirror)
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_c34_an_import_adds_what_is_new_and_changes_nothing(mirror: Mirror, end: str) -> None:
-    """What was removed or changed in a file stays in the database; a change is a new row."""
     mirror.summary("Trip", "Rome.")
     mirror.summary("Cats", "Tofu.", 10)
     mirror.save("I like tea")
@@ -174,11 +172,7 @@ def test_c30_c33_missing_folders_are_made_and_what_cannot_be_taken_is_told(mirro
 def test_c34_exports_at_the_same_time_leave_a_whole_file(mirror: Mirror) -> None:
     for number in range(20):
         mirror.save(f"I like tea number {number}")
-    threads = [threading.Thread(target=mirror.write) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(mirror.write, 4)
     assert mirror.text(SAVED).count("- I like tea") == 20
     assert sorted(path.name for path in mirror.folder.iterdir()) == [".memory.json", ".memory.json.lock", RECENT, SAVED]
 
@@ -234,7 +228,6 @@ def test_c30_what_changes_is_written_by_itself_also_by_a_worker(kept: Mirror) ->
 
 
 def test_c34_nothing_is_read_by_itself_and_what_is_forgotten_leaves_the_files(kept: Mirror) -> None:
-    """A prompt holds what is stored; files are read by the command alone."""
     conversations.add_saved_memory("I like tea", **kept.known)
     kept.put(SAVED, "- I like tea\n- Call me Jo\n")
     assert shown(kept)["saved_memories"] == ["I like tea"]

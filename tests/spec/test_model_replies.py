@@ -84,7 +84,6 @@ def _reply(other: Stage, foreign: int) -> str:
 
 @pytest.mark.parametrize("kind", WORK)
 def test_f33_a_reply_names_nothing_it_was_not_given(kind: str, db: Database) -> None:
-    """Foreign ids, another persona, operations and settings in a reply change nothing."""
     stage, other = Stage(db), Stage(db)
     foreign = other.say("a secret of the other persona", GROUP)
     mine = []

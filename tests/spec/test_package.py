@@ -86,7 +86,6 @@ def test_r1_the_sdist_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_r1_beside_a_package_called_core(wheel: Path, other: Path, environment: Environment, tmp_path: Path) -> None:
-    """Installed before, after, and removed again, it takes nothing from ours, nor ours from it."""
     said = "\nMy cat is called Tofu.\n"
     theirs = "import core; assert core.WHOSE == 'theirs'"
     environment.install(other)
@@ -102,7 +101,6 @@ def test_r1_beside_a_package_called_core(wheel: Path, other: Path, environment: 
 
 
 def test_r2_the_names_of_the_package() -> None:
-    """Each is what its own module says, and loaded when it is first used."""
     assert set(core.__all__) <= set(dir(core))
     for name in core.__all__:
         assert getattr(core, name) is not None

@@ -72,7 +72,6 @@ def test_c7_the_text_counts_toward_the_limit_and_is_never_shortened(stage: Stage
 
 
 def test_c7_what_the_hook_says_counts_before_the_file(stage: Stage, tmp_path: Path) -> None:
-    """A host that makes the text for each call means that one."""
     settings = folder_of(tmp_path)
     set_persona_text("From the file.", settings=settings, scope=stage.scope())
     set_hook("context", lambda: {"persona": "From the hook."})
@@ -80,7 +79,6 @@ def test_c7_what_the_hook_says_counts_before_the_file(stage: Stage, tmp_path: Pa
 
 
 def test_c7_each_persona_has_a_text_of_its_own(tmp_path: Path) -> None:
-    """An id is never a path: no persona reads or writes outside the folder."""
     settings = folder_of(tmp_path)
     for persona in ("iris", "Iris ", "../iris", "/etc/iris", ".hidden", "a%2Fb", "a/b", "美羽"):
         path = set_persona_text(f"I am {persona!r}.", settings=settings, scope=Scope(persona))

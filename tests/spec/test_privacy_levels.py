@@ -128,7 +128,6 @@ WRITERS: dict[str, tuple[str, Callable[[Cell], Any], tuple[int, int, int]]] = {
 @pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.parametrize("level", LEVELS)
 def test_f20_each_cell_of_the_table(db: Database, writer: str, level: str) -> None:
-    """What may not be kept adds no row; what is made without their lines holds nothing of them."""
     cell = Cell(Stage(db), level)
     table, write, added = WRITERS[writer]
     before = cell.count(table)

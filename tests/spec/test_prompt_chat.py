@@ -146,7 +146,6 @@ def test_f83_a_live_message_of_a_person_called_self_is_theirs(stage: Stage, send
 
 
 def test_f83_memories_use_the_mark_of_the_lines(stage: Stage) -> None:
-    """A memory of the second Ann does not read as the first one's."""
     for who, text, path in (("u1", "hello there", HERE), ("u2", "my parrot is called Coco", "tg/77")):
         scope = stage.scope(path, participant=f"tg/{who}")
         save_chat_message(path, text, "Ann", who, NOW - 90 * MINUTE, db=stage.db, settings=Settings(), scope=scope)

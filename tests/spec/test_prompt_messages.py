@@ -43,7 +43,6 @@ def talk(stage: Stage) -> None:
 
 
 def test_p71_memories_are_lines_by_time_under_one_heading_before_the_text(stage: Stage) -> None:
-    """What is asked stands last, and no id, key or empty list costs room."""
     stage.remember("Ann likes tofu", ["tofu"], 600)
     stage.remember("Ann cooks tofu", ["tofu"], 900)
     last = contents(ask(stage))[-1]
@@ -99,7 +98,6 @@ def test_p71_f83_no_memory_begins_a_line_of_its_own(stage: Stage) -> None:
 
 
 def test_f83_no_text_without_a_speaker_begins_like_a_speakers_line(stage: Stage) -> None:
-    """What nobody is named for stands behind its time, where a line of the chat has its speaker."""
     stage.remember("Eve: I owe Bob a tofu", ["tofu"])
     stage.diary("Eve: I gave Bob my tofu", personal_thought="Eve: I miss my tofu")
     for full in (0, 1):

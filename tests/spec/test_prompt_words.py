@@ -22,7 +22,6 @@ pytestmark = pytest.mark.engines("sqlite")
 
 
 def test_t10_a_word_of_most_lines_counts_next_to_nothing(stage: Stage) -> None:
-    """The row with the rare word comes first, however many lines hold the other; alone it is still looked for."""
     for n in range(120):
         stage.say(f"{'kitchen' if n < 100 else 'other'} number {n}", "tg/crowd", "Zoe", message_id=str(n))
     stage.say("the retrodeck is broken", "tg/crowd", "Zoe", minutes=9000)

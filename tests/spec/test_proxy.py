@@ -62,7 +62,6 @@ def test_r14_a_missing_upstream_is_refused_at_start(db: Any) -> None:
 
 
 def test_r15_every_other_byte_arrives_as_it_was_sent(proxy: ProxyWorld) -> None:
-    """Numbers as written, unknown fields, blanks, tools, images: where nothing is added, nothing is written anew."""
     tools = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]
     content = (
         b'{ "temperature":1.00, "model" : "tiny","x_unknown":{"b":1e2,"a":[ ]},\n"messages":[{"role":"system",'
@@ -156,8 +155,6 @@ def test_r15_a_stream_comes_piece_by_piece_and_one_that_the_client_cuts_is_not_s
 def test_r15_a_stream_that_the_upstream_cuts_stores_nothing_half(
     proxy: ProxyWorld, breaks: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whether the connection breaks, or ends without a word that this was all; one line of the log, no traceback."""
-
     async def broken() -> Any:
         yield event({"delta": {"content": "one"}})
         if breaks:
@@ -245,7 +242,6 @@ def test_r16_whose_chat_it_is(proxy: ProxyWorld, headers: Any, more: Any, conver
 
 
 def test_r40_a_model_name_names_the_persona(proxy: ProxyWorld) -> None:
-    """A front end that sends no headers lists `llama3@mira` as a model; a version of a provider is no persona."""
     client = proxy.client(X_User_Id="ann")
     for name, sent in (
         (f"llama3@{proxy.persona}", "llama3"), ("other@20240620", "other@20240620"), ("@cf/a/b", "@cf/a/b"),
@@ -262,7 +258,6 @@ def test_r40_a_model_name_names_the_persona(proxy: ProxyWorld) -> None:
 
 @pytest.mark.parametrize("way", ["header", "model", "macro"])
 def test_r40_each_character_remembers_its_own(proxy: ProxyWorld, way: str) -> None:
-    """Three characters behind one front end with one token: what Ann tells Mira, Iris and Vera do not know."""
     token = proxy.token(personas="*")
 
     def ask(who: str, name: str, *texts: str) -> str:
@@ -304,7 +299,6 @@ def test_r40_a_persona_that_a_token_is_not_for_is_refused(proxy: ProxyWorld) -> 
 
 
 def test_r40_in_a_group_each_line_has_its_speaker(proxy: ProxyWorld) -> None:
-    """The characters answer in turns; each remembers its own lines as its own and the others' by their names."""
     token = proxy.token(personas="*")
     said: list[Any] = [{"role": "user", "name": "Ann", "content": "Who ate the cake?"}]
     group = [f"{name}{proxy.persona}" for name in ("Iris", "Mira", "Vera")]
@@ -475,7 +469,6 @@ def test_r17_an_answer_that_is_made_again_is_not_shown_to_the_model(proxy: Proxy
 
 
 def test_r17_a_rejected_answer_is_not_shown_where_another_character_spoke_after_it(proxy: ProxyWorld) -> None:
-    """Iris answered, then Vera; the person deletes the answer of Iris and asks for a new one."""
     client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
     proxy.model.answers = ["Your ship is the grey Swan."]
     asked, other = chat("Which ship is mine?"), {"role": "assistant", "name": "Vera", "content": "Ask another."}
@@ -593,7 +586,6 @@ def test_r18_what_is_no_turn_is_passed_on_and_not_stored(
 
 @pytest.mark.slow
 def test_r19_what_is_put_in_stands_in_the_last_line_and_repeats_nothing(proxy: ProxyWorld) -> None:
-    """Fifty turns: the beginning stays byte by byte, and no sentence comes twice."""
     for n in range(6):
         old = proxy.client(X_User_Id="ann", X_Conversation_Id=f"old{n}", **SHARED)
         proxy.ask(old, f"My cat number {n} sleeps on shelf {n}.")

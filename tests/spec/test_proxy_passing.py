@@ -198,7 +198,6 @@ def test_r37_thoughts_reach_no_other_chat(proxy: ProxyWorld) -> None:
 def test_r37_an_answer_is_stored_whatever_it_is_called_and_compressed_too(
     proxy: ProxyWorld, kind: str, stream: bool
 ) -> None:
-    """Servers label streams as text and JSON as a stream; some compress although nobody asked for it."""
     content = SAID + DONE if stream else json.dumps(whole("Hello Ann.")).encode()
     for who, sent, more in (("ann", content, {}), ("bob", gzip.compress(content), {"content-encoding": "gzip"})):
         proxy.model.reply = lambda r, sent=sent, more=more: Response(sent, media_type=kind, headers=more)
@@ -264,7 +263,6 @@ def test_f82_a_new_story_knows_nothing_of_the_last(proxy: ProxyWorld) -> None:
 
 
 def test_f82_what_a_person_asked_to_keep_is_shared_by_their_chats_until_they_are_forgotten(proxy: ProxyWorld) -> None:
-    """An allergy and a form of address count in every chat of the same person, and in nobody else's."""
     kept = ("Please remember: I am allergic to walnuts.", "From now on always answer in German.")
     client = proxy.client(X_User_Id="ann", X_Conversation_Id="one")
     for text in kept:

@@ -247,7 +247,6 @@ def test_c10_an_earlier_end_that_is_summarised_late_does_not_come_back(stage: St
 
 
 def test_f15_a_summary_is_seen_where_the_conversation_was(stage: Stage) -> None:
-    """A direct message is summarised for that direct message alone, also once a public one has turned private."""
     places = {
         "tg/group": {},
         "tg/ann": {"privacy": "direct", "participant": "tg/ann"},
@@ -272,7 +271,6 @@ def test_f15_a_summary_is_seen_where_the_conversation_was(stage: Stage) -> None:
 
 
 def test_f20_lines_of_somebody_at_level_full_are_in_no_summary(stage: Stage) -> None:
-    """F21: the level holds that is set when the summary is written, whatever it was when the end was reported."""
     stage.say("Ann brings zebras.", minutes=9)
     stage.say("Bob brings pandas.", who="Bob", minutes=8)
     stage.say("Pandas are fine.", who="self", minutes=7, participant="tg/bob")

@@ -97,7 +97,6 @@ def test_f81_the_same_room_and_message_id_on_two_servers_are_two_conversations(s
 
 
 def test_f81_a_thread_belongs_to_the_room_of_its_server(stage: Stage) -> None:
-    """A room that turns private takes its own threads with it, and none of another server's."""
     rooms = Rooms(stage)
     for server, room in (("alpha", ROOM), ("beta", THREAD), ("alpha", THREAD), ("beta", ROOM)):
         rooms.say(server, room)
@@ -110,7 +109,6 @@ def test_f81_a_thread_belongs_to_the_room_of_its_server(stage: Stage) -> None:
 
 @pytest.mark.parametrize("room", [ROOM, THREAD])
 def test_f81_a_room_of_no_server_is_that_of_the_server_which_is_named_first(stage: Stage, room: str) -> None:
-    """What was said before any server was named moves to that server; another server has a room of its own."""
     rooms = Rooms(stage)
     for server, key in (("", ROOM), ("", THREAD), ("alpha", ROOM), ("beta", room)):
         said = (key, f"canary of {server or key}", "Bob", "bob")
@@ -185,7 +183,6 @@ DIRECT = [
 @pytest.mark.parametrize("said", DIRECT, ids=str)
 @pytest.mark.parametrize("first", [True, False])
 def test_f81_a_message_of_no_server_is_in_no_servers_room(stage: Stage, said: dict[str, Any], first: bool) -> None:
-    """Two servers and a direct message with one room key and one message id are three conversations."""
     if first and said.get("chat", {}).get("type") in ("group", "group_dm"):
         pytest.skip("a room for several people is that of the server which is named later")
     rooms = Rooms(stage)
@@ -208,7 +205,6 @@ def test_f81_a_message_of_no_server_is_in_no_servers_room(stage: Stage, said: di
 
 @pytest.mark.parametrize("first", [True, False])
 def test_f81_the_server_dm_of_a_scope_or_turn_is_no_server(stage: Stage, first: bool) -> None:
-    """Every door that takes a server by its name reads `DM` as none."""
     rooms = Rooms(stage)
     by, canary = rooms.given("DM"), "canary of none"
     if not first:
@@ -271,7 +267,6 @@ def test_f81_a_turn_over_http_of_no_server_is_in_no_servers_room(stage: Stage, s
 
 
 def test_f81_two_servers_that_name_a_room_at_the_same_moment_have_two(stage: Stage) -> None:
-    """Both find no such room and make it: the second one's gets a key of its own."""
     rooms = Rooms(stage)
     for number in range(10):
         room, both = f"irc/room-{number}", threading.Barrier(2)
@@ -288,7 +283,6 @@ def test_f81_two_servers_that_name_a_room_at_the_same_moment_have_two(stage: Sta
 
 
 def test_f81_a_message_known_in_a_room_of_no_server_gives_it_the_server(stage: Stage) -> None:
-    """The next server's message with the same id is a line of its own room."""
     rooms = Rooms(stage)
     assert [rooms.say(server).reason for server in ("", *SERVERS)] == ["", "duplicate", ""]
     texts = [[line["text"] for line in chat.load_chat_history(ROOM, **rooms.given(server))] for server in SERVERS]

@@ -76,7 +76,6 @@ def test_p70_a_message_is_seen_where_it_was_said(by: dict[str, Any]) -> None:
 
 
 def test_p70_a_message_of_attachments_alone_is_a_line_and_one_of_no_conversation_is_none(by: dict[str, Any]) -> None:
-    """The persona's answer to a picture would follow nothing."""
     picture = said(1, "", interface_path="discord/pictures", attachments=[{"filename": "cat.png"}])
     assert save_message(picture, **by).stored
     assert [line["text"] for line in load_chat_history("discord/pictures", **by)] == ["[Attached: cat.png]"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from core.errors import StoreWriteError
 from core.scope import Scope
 from core.shapes import ToolCall
 from core.synth_core_memory import silently_record_memory
-from tests.spec.stage import HERE, Stage, failed
+from tests.spec.stage import HERE, Stage, at_once, failed
 from tests.store.world import Clock, count
 
 PLAIN = Settings()
@@ -75,12 +74,7 @@ def test_c13_a_duplicate_and_a_failing_store_are_told(stage: Stage) -> None:
 
 @pytest.mark.dialects
 def test_c13_the_same_saved_by_many_at_once_is_there_once(stage: Stage) -> None:
-    told: list[Any] = []
-    threads = [threading.Thread(target=lambda: told.append(save(stage, "I like tea"))) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    told = at_once(lambda: save(stage, "I like tea"), 6)
     assert sorted(one.reason for one in told) == ["", *["duplicate"] * 5] and len({one.id for one in told}) == 1
 
 

@@ -108,7 +108,6 @@ DOORS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("name", list(DOORS))
 def test_f73_no_error_of_a_door_holds_a_secret(name: str, surroundings: Path, caplog: Any) -> None:
-    """Neither its sentence nor its repr, nor what is shown of the errors underneath, nor any log line."""
     caplog.set_level(logging.DEBUG)
     with pytest.raises((CoreError, TypeError)) as raised:
         DOORS[name]()

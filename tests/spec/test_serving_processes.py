@@ -56,7 +56,6 @@ def call(url: str, token: str, name: str, arguments: dict[str, Any]) -> Any:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not spread connections")
 def test_r11_any_of_several_processes_answers_any_request(tmp_path: Path) -> None:
-    """A program's connections end at any of them: what one stored the other knows; one that ends leaves the others."""
     url, port = f"sqlite:///{tmp_path / 'serve.db'}", free_port()
     place = f"http://127.0.0.1:{port}"
     with closing(open_database(url)) as db, ExitStack() as stack:

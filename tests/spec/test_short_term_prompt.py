@@ -63,7 +63,6 @@ def test_m21_other_channels_newest_first_and_once(stage: Stage) -> None:
 
 
 def test_m21_what_the_lists_show_is_not_repeated(stage: Stage) -> None:
-    """Of channel B two lines are in history_recent, so nothing of it is shown again; the next channel is."""
     for n in range(1, 5):
         turn(stage, f"tg/c{n}", f"in {n}", minutes=10 * n)
     stage.say("in 1", "tg/c1", minutes=10, server="s1")

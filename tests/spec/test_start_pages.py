@@ -81,7 +81,6 @@ def command(line: str) -> list[str]:
 
 
 def test_r35_the_bot_answers_after_ten_lines(own_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Then asked by another conversation it knows, and a real client of a model server is asked the same way."""
     pytest.importorskip("openai")
     codes = blocks("start/bot", "python")
     ten, asked, persona, model = codes
@@ -120,7 +119,6 @@ def count_lines(folder: Path) -> int:
 
 @pytest.mark.slow
 def test_r35_a_front_end_needs_the_page_s_commands_and_one_setting(tmp_path: Path) -> None:
-    """The commands of the page, then the official client with another base URL and key: the second chat remembers."""
     openai = pytest.importorskip("openai")
     install, export, add, serve = "".join(blocks("start/front-end", "sh")).splitlines()
     assert install == "pip install 'prompt-engine[cli,admin,llm]'"
@@ -160,7 +158,6 @@ def is_up(port: int) -> bool:
 
 @pytest.mark.slow
 def test_r35_an_agent_needs_the_page_s_configuration(tmp_path: Path) -> None:
-    """Both forms on the page are the same command; two starts of it, as two chats, share what was saved."""
     (block,) = blocks("start/agent", "json")
     server = json.loads(block)["mcpServers"]["memory"]
     words = [server["command"], *server["args"]]
@@ -213,7 +210,6 @@ def test_r35_the_code_of_the_page_runs_and_prints_what_it_says(
 
 
 def test_r35_a_chat_of_sillytavern_goes_on_through_the_proxy(own_folder: Path) -> None:
-    """Imported under the names the page says, it is what the proxy's own user of that name is told."""
     text = (DOCS / "coming-from" / "sillytavern.md").read_text(encoding="utf-8")
     (key,) = set(re.findall(r"--conversation (\S+) --private", text))
     assert re.findall(r"`X-User-Id: (\w+)` and `X-Conversation-Id: (\w+)`", text) == [tuple(key.split("/")[1:])]

@@ -177,7 +177,6 @@ def test_s10_a_message_left_out_later_takes_its_recap_out_of_the_prompt(story: S
 
 
 def test_s34_the_break_of_a_deleted_message_moves_to_the_one_before(story: Story) -> None:
-    """The scene still ends there; where nothing of it is left, it goes, and what it had hidden is shown again."""
     story.write("one", "two", "three", "four")
     for at in (0, 2):
         assert story.call(stories.add_scene_break, story.messages[at], recap=False).stored

@@ -99,7 +99,6 @@ def test_s42_prompt_and_messages_hold_the_text_once(story: Story) -> None:
 
 
 def test_s14_the_injected_text_fits_into_its_share_of_the_context(story: Story) -> None:
-    """The oldest sentences go first, and the report names each that is gone."""
     story.tell(1)
     story.add(" ".join(f"d{n} one two three." for n in range(50)))
 

@@ -43,7 +43,6 @@ def echo(request: str) -> str:
 
 
 def where(story: Story) -> list[str]:
-    """Return the tables in which the canary stands."""
     tables = [(table.name, rows_of(story.db, table, story.persona)) for table in MADE]
     return [name for name, rows in tables if any(CANARY in str(tuple(row)) for row in rows)]
 
@@ -187,7 +186,6 @@ def test_f47_what_is_cleared_while_the_model_writes_comes_back_nowhere(
 
 
 def test_p69_an_edit_leaves_no_made_text_of_what_was_said_before(story: Story) -> None:
-    """Earlier versions too; what a person wrote stays, and what comes before the message."""
     rows = [story.say(f"Ann saw {CANARY if n == 3 else 'the sea'} from house {n}.", minutes=60 - n) for n in range(6)]
     for row in (rows[1], rows[3], rows[5]):
         stories.add_scene_break(row, **story.given)

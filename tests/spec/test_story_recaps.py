@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from core.errors import MessageError
 from core.privacy import set_privacy
 from core.scope import Scope
 from core.shapes import WriteResult
+from tests.spec.stage import at_once
 from tests.spec.story import Story, by_words
 from tests.store.world import count, rows_of
 
@@ -158,7 +158,6 @@ def test_f12_a_scope_sees_and_changes_its_own_alone(story: Story) -> None:
 
 
 def test_s4_a_recap_belongs_to_the_alternative_it_was_made_of(story: Story) -> None:
-    """Nothing is copied: adding an alternative changes no recap, choosing one changes which recap is shown."""
     (message,) = story.write("once", who="self")
     story.set(message, "memory", "before")
     assert story.call(stories.add_alternative, message, "twice") == 1
@@ -293,14 +292,9 @@ def test_s1_recaps_of_an_imported_conversation_are_queued_once(story: Story) -> 
 
 
 def test_s47_two_at_a_time_leave_no_recap_over_the_limit(db: Database) -> None:
-    """Whichever recap is stored last knows of the other: the newest one fits, the older is left out."""
     story = Story(db, recap_on_message=True, message_recap_context_limit=3)
     rows = story.write(*(f"message {n}" for n in range(8)))
-    threads = [threading.Thread(target=story.run, args=(lambda messages: "three words here",)) for _ in range(2)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    at_once(lambda: story.run(lambda messages: "three words here"), 2)
     assert [story.memory(row) for row in rows] == ["three words here"] * 8
     assert [row for row in rows if story.get(row, "include")] == rows[-1:]
 
