@@ -64,8 +64,6 @@ class Wire:
         self.budget = lambda: None
         self.cut_all()
 
-    # In the thread
-
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
 

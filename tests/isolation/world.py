@@ -121,8 +121,6 @@ class World:
     def text(self, table: str, origin: Origin) -> str:
         return f"The {COMMON} of {self.canary(table, origin)} sleeps there."
 
-    # One persona
-
     def _persona(self, persona: str, number: int) -> None:
         ids = list(itertools.islice(self._ids, 11))
         servers = ["", *(each[-100:] for each in ids[:2])]  # the end tells long ids apart
@@ -168,8 +166,6 @@ class World:
 
     def _by(self, scope: Scope) -> dict[str, Any]:
         return {"db": self.db, "settings": self.settings, "scope": scope}
-
-    # Planting
 
     def _plant(self, place: Place, *, whole: bool) -> None:
         o, own, key, rows = place.origin, self._by(place.scope), place.conversation, place.rows
@@ -268,8 +264,6 @@ class World:
         synth_tagging.link_tags(tag, self.canary("tag_links", operator), **bare)
         lifelong.run_cycle(reason=self.canary("consolidation_runs", operator), **bare)
 
-    # Who asks
-
     def _askings(self, persona: str, places: list[Place], servers: list[str], ids: list[str]) -> None:
         made: list[Asking] = []
         for n, place in enumerate(p for p in places if p.conversation is not None):
@@ -303,8 +297,6 @@ class World:
         if local:
             scope = Scope(scope.persona, scope.conversation, scope.participant, scope.server, "local", scope.privacy)
         return Asking(scope, Asker(scope.persona, kind, server, scope.conversation, person, speaker, local))
-
-    # Looking at it
 
     def find_room(self, asker: Asker, key: str | None) -> Place | None:
         """Return the place a key names: the room of the asker's server, else the first of that name."""

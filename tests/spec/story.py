@@ -48,8 +48,6 @@ class Story(Stage):
     def time(self, index: int) -> datetime:
         return NOW - timedelta(days=10) + index * MINUTE
 
-    # Messages
-
     def write(self, *texts: str, who: str = "Ann", **more: Any) -> list[int]:
         """Store messages a minute apart, each with the story's flags, and return their row ids."""
         for text in texts:
@@ -86,8 +84,6 @@ class Story(Stage):
         ]  # fmt: skip
         self.db.transaction(lambda connection: connection.execute(message_recaps.insert(), recaps), source="test")
 
-    # The doors
-
     def call(self, function: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
         flags = {name: more.pop(name) for name in list(more) if name.isupper()}
         return function(*arguments, **{**self.with_flags(**flags), "scope": self.scope(self.path), **more})
@@ -123,8 +119,6 @@ class Story(Stage):
 
     def add(self, content: str, *numbers: int, path: str = HERE, **more: Any) -> int | None:
         return stories.add_running_recap_version(content, *numbers, conversation=path, **{**self.given, **more})
-
-    # Operations
 
     def run(self, model: Any = None, **flags: Any) -> list[OperationRun]:
         return jobs.run_pending(model=model, **self.with_flags(**flags))

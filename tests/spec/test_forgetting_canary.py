@@ -97,8 +97,6 @@ class Planting:
                         found[name, str(column)] = shown[:80]
         return found
 
-    # What there is
-
     def lines(self, path: str, who: str, **more: Any) -> tuple[int, int]:
         word = self.word("chat")
         row = self.stage.say(f"the {word} sings", path, who, message_id=f"{CANARY}1", metadata={"a": word}, **more)
