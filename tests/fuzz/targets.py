@@ -224,7 +224,7 @@ def _filled(value: Any) -> object:
         "server_id",
         "thread_id",
     ]
-    given = {"message_id": 1, "date": NOW, "interface": "x", **dict.fromkeys(names.split(), value)}
+    given = {"message_id": 1, "date": NOW, "interface": "x", **dict.fromkeys(names, value)}
     return _incoming(given)
 
 
