@@ -52,7 +52,6 @@ def store(stage: Stage, rows: list[dict[str, Any]]) -> dict[int, str]:
 
 
 def named(value: Any, places: dict[int, str]) -> Any:
-    """Return the value with row ids replaced by the places of their rows."""
     if isinstance(value, dict):
         return {key: named(each, places) for key, each in value.items()}
     if isinstance(value, list):

@@ -16,7 +16,6 @@ from tests.store.world import NOW, Clock, own_scope
 
 @pytest.fixture(scope="module")
 def db(migrated_url: str) -> Iterator[Database]:
-    """A database whose clock stands at NOW."""
     handle = open_quick(migrated_url)
     yield handle
     handle.close()
@@ -24,7 +23,6 @@ def db(migrated_url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def scope() -> Scope:
-    """A persona of the test's own."""
     return own_scope()
 
 

@@ -32,7 +32,6 @@ class Relay:
 
     @property
     def url(self) -> str:
-        """The server's URL by way of the relay."""
         port = self._listener.getsockname()[1]
         return self._server.set(host="127.0.0.1", port=port).render_as_string(hide_password=False)
 

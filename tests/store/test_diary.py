@@ -52,13 +52,9 @@ def test_p46_an_entry_reads_back(db: Database, scope: Scope) -> None:
     assert index_differences(db, scope.persona) == []
 
 
-@pytest.mark.parametrize("content", [None, " \n\x00"])
-def test_p46_blank_content_is_empty(db: Database, scope: Scope, content: Any) -> None:
-    assert add(db, scope, content, "a thought") == (False, None, "empty")
-    assert count(db, ai_diary, scope.persona) == 0
-
-
-def test_p46_interface_names_are_reduced(db: Database, scope: Scope) -> None:
+def test_p46_blank_content_is_empty_and_interface_names_are_reduced(db: Database, scope: Scope) -> None:
+    for blank in (None, " \n\x00"):
+        assert add(db, scope, blank, "a thought") == (False, None, "empty")
     kept = {"telegram_bot": "telegram", "discord_bot": "discord", "twitter": "x", "cli": "manual", "": "unknown",
             None: "unknown", "webui": "webui"}  # fmt: skip
     for given in kept:

@@ -25,20 +25,14 @@ from tests.conftest import SESSION
 from tests.databases import watched
 from tests.servers import Reachable
 from tests.store.relay import Relay
+from tests.store.test_writers import SERVERS, save
 from tests.store.world import NOW, count, index_differences, own_scope, rows_of
 
 pytestmark = pytest.mark.dialects
 
 DEFAULTS = Settings()
-SERVERS = pytest.mark.engines("mariadb", "mysql", "seekdb")
 BY_PORT = pytest.mark.engines("mariadb", "mysql")
 """What stands in the way of the connection needs a port; seekdb listens on a socket."""
-
-
-def save(db: Database, scope: Scope, path: str, text: str, **fields: Any) -> Any:
-    return chat_history_cache.save_chat_message(
-        path, text, "Ann", fields.pop("sender_id", "ann"), NOW, db=db, settings=DEFAULTS, scope=scope, **fields
-    )
 
 
 @pytest.fixture

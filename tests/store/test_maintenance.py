@@ -41,7 +41,6 @@ def count_rows(db: Database) -> dict[str, int]:
 
 @pytest.fixture
 def db(fresh_migrated_url: str) -> Iterator[Database]:
-    """A database of today."""
     with of_today(fresh_migrated_url, clock=lambda: NOW) as handle:
         yield handle
 

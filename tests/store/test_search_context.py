@@ -28,7 +28,6 @@ def find(db: Database, scope: Scope, **arguments: Any) -> list[Any]:
 
 
 def explain(db: Database, scope: Scope, **arguments: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Explain a search with the settings of a fresh installation."""
     return search_world.explain(db, scope, **{"settings": SETTINGS, **arguments})
 
 

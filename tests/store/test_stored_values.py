@@ -58,7 +58,6 @@ COLUMNS = [
 
 @pytest.fixture
 def file(tmp_path: Path) -> Iterator[Path]:
-    """A database with two rows in each of the three tables."""
     path = tmp_path / "own.db"
     db = open_database(f"sqlite:///{path}")
     for number in range(2):

@@ -50,7 +50,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 @pytest.fixture
 def made(run: Command) -> Command:
-    """The command on a new database."""
     assert run("db", "init").code == 0
     return run
 

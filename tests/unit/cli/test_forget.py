@@ -16,7 +16,6 @@ from tests.unit.cli.conftest import Command
 
 @pytest.fixture
 def said(run: Command, tmp_path: Path) -> Command:
-    """The command on a database with two lines of Ann and one of Bob."""
     db = open_database(f"sqlite:///{tmp_path / 'own.db'}")
     for who, text in (("ann", "hello"), ("ann", "I like tea"), ("bob", "me too")):
         given = {"db": db, "settings": Settings(), "scope": Scope("default", "tg/1", f"tg/{who}")}

@@ -19,7 +19,6 @@ from tests.unit.cli.conftest import Command
 
 @pytest.fixture
 def call(run: Command, tmp_path: Path) -> Any:
-    """The arguments of a door on the database of the command."""
     db = open_database(f"sqlite:///{tmp_path / 'own.db'}")
     yield {"db": db, "settings": Settings(), "scope": Scope("default")}
     db.close()

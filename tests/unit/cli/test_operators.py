@@ -21,7 +21,6 @@ from tests.unit.cli.conftest import Command
 
 @pytest.fixture
 def call(tmp_path: Path) -> dict[str, Any]:
-    """The database of the command and settings."""
     return {"db": open_database(f"sqlite:///{tmp_path / 'own.db'}"), "settings": Settings()}
 
 

@@ -52,6 +52,7 @@ def test_a_record_holds_what_the_row_says() -> None:
     assert (line.room.id, line.speaker.id, line.text, line.id) == ("c", "Ann", "hi", "m1")
     assert line.at == datetime(2026, 3, 10, 12, tzinfo=UTC)
     assert line.metadata == {"mood": "calm", "persona_id": "other", "session": 3}
+    assert _read(text=" \n") == Left(BLANK) and _read(id=17).id == "17"
 
 
 @pytest.mark.parametrize(
@@ -75,12 +76,6 @@ def test_f76_a_row_of_a_wrong_type_is_listed_with_its_reason(changes: dict[str, 
     assert problem.row == 1
     assert problem.reason.startswith(reason)
     assert "canary" not in problem.reason
-
-
-def test_a_blank_text_is_skipped_and_a_number_is_an_id() -> None:
-    """L38: blank rows are skipped. G6: numbers are written in decimal."""
-    assert _read(text=" \n") == Left(BLANK)
-    assert _read(id=17).id == "17"
 
 
 def test_rows_without_id_get_the_same_one_every_time() -> None:
