@@ -18,6 +18,10 @@ import prompt_engine
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "api.md"
 WIDTH = 110
 
+JOBS = (
+    "cancel count_operations enqueue_operation list_operations ListedOperation Operation operation_scope "
+    "OperationRun register_handler retry_operation run_pending Tools Worker"
+)
 DOORS: dict[str, tuple[str, ...] | None] = {
     "prompt_engine.prompt_engine": None,
     "prompt_engine.privacy": None,
@@ -34,21 +38,7 @@ DOORS: dict[str, tuple[str, ...] | None] = {
     "prompt_engine.ai_diary": None,
     "prompt_engine.synth_tagging": None,
     "prompt_engine.history_engine": ("HistoryEngine",),
-    "prompt_engine.jobs": (
-        "cancel",
-        "count_operations",
-        "enqueue_operation",
-        "list_operations",
-        "ListedOperation",
-        "Operation",
-        "operation_scope",
-        "OperationRun",
-        "register_handler",
-        "retry_operation",
-        "run_pending",
-        "Tools",
-        "Worker",
-    ),
+    "prompt_engine.jobs": tuple(JOBS.split()),
     "prompt_engine.db": None,
     "prompt_engine.web": None,
     "prompt_engine.forgetting": ("Forgotten", "delete_quarantined"),

@@ -82,10 +82,6 @@ def built(case: str, db: Database) -> dict[str, Any]:
     return named(json.loads(json.dumps(made)), places)  # type: ignore[no-any-return]
 
 
-def test_there_are_cases() -> None:
-    assert len(CASES) >= 7
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_golden(case: str, db: Database, request: pytest.FixtureRequest) -> None:
     made = built(case, db)

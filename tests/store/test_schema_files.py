@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import pytest
@@ -45,13 +44,3 @@ def test_d32_alembic_and_the_program_know_the_same_revisions() -> None:
     script = ScriptDirectory.from_config(config)
     assert [one.revision for one in script.walk_revisions()][::-1] == migration.list_revisions()
     assert script.get_heads() == migration.list_revisions()[-1:]
-
-
-@pytest.mark.parametrize("family", ["mysql", "sqlite"])
-def test_each_index_stands_in_the_file_with_what_it_serves(family: str) -> None:
-    text = schema_files.build_script(family)
-    for table in ddl.list_tables().values():
-        for name in ddl.list_indexes(table):
-            line = next(i for i, one in enumerate(text.splitlines()) if re.search(rf"\b{name}\b", one))
-            above = text.splitlines()[line - 1].strip()
-            assert re.fullmatch(r"-- \S.* \(\d+ bytes\)", above), name

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
@@ -72,12 +71,6 @@ class WithCall:
 )  # fmt: skip
 def test_g3_a_hook_gets_the_keywords_it_accepts(function: Any, answer: Any) -> None:
     assert call(function, ARGUMENTS) == answer
-
-
-def test_g3_a_mock_sees_every_argument_by_name() -> None:
-    double = Mock(return_value=None)
-    call(double, ARGUMENTS)
-    double.assert_called_once_with(**ARGUMENTS)
 
 
 def test_g3_a_hook_runs_in_the_callers_thread_and_raises_what_it_raises() -> None:
