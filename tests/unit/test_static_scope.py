@@ -1,7 +1,7 @@
 """D1, F12: no statement reads or changes a table of somebody's rows without saying whose.
 
-Every statement is looked at that the library holds ready, and every one that a whole story, a world of scopes and all
-readers of the registry send on their way; each part of it by itself, table by table.
+Every statement that a whole story, a world of scopes and all readers of the registry send is read, part by part and
+table by table.
 """
 
 from __future__ import annotations
@@ -42,8 +42,6 @@ ALLOWED = {
     "SELECT l.interface_path FROM chat_history_cache AS l WHERE l.id = ?": "of a hit found within the audiences seen; "
     "the part around it is held to the persona, and what it finds is read by audience",
     "SELECT DISTINCT conversations.persona_id FROM conversations": "a scheduler asks whom there is anything to do for",
-    "UPDATE counters SET value=? WHERE counters.name > ? AND counters.name < ? AND counters.value > ?": "what a module "
-    "adds its conditions to before it is sent",
     "SELECT participants.persona_id FROM participants WHERE participants.participant_key = ?": "a privacy level holds "
     "for all personas",
     "SELECT participants.participant_key FROM participants WHERE participants.participant_key = "
