@@ -121,7 +121,7 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], setting
     wide = not settings.private_stays_private
     seen = _select_seen(wide, family).text(shared, into)
     parts = [*_select_always(family)]
-    parts += [_select_spoken_in(family)] if settings.server_in_direct else []
+    parts += [_select_spoken_in(family)] if settings.server_in_direct and request.servers else []
     parts += [_select_inserted(request.inserted_into, family)] if request.inserted_into else []
     parts += _select_vocabulary(family) if request.vocabulary_version is not None else ()
     parts += _select_recent(wide, family) if request.recent else ()

@@ -72,6 +72,9 @@ class Request:
     """How many other conversations of each audience are read, those with the newest messages."""
     inserted_into: tuple[int, ...] = ()
     """Numbers of the sources in which rows that others inserted by SQL are indexed first."""
+    servers: bool = False
+    """With SERVER_IN_DIRECT the public audiences of servers are seen too: where rows are found, never where they are
+    changed."""
 
 
 @dataclass(frozen=True, slots=True)

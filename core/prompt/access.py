@@ -54,7 +54,7 @@ def load_visible(call: PromptCall) -> VisibleContext:
 def _load_snapshot(call: PromptCall, db: Database) -> AccessSnapshot | None:
     """Return what the scope sees; None when that cannot be told."""
     version = tags_table.get_held(db, call.scope.persona)[0]
-    request = Request(live_keys(call.live), version, count_recent(call), inserted_into=tuple(BY_NUMBER))
+    request = Request(live_keys(call.live), version, count_recent(call), inserted_into=tuple(BY_NUMBER), servers=True)
     for step in (request, replace(request, vocabulary_version=None, inserted_into=())):
         seen = call.guard(
             "conversations",

@@ -111,7 +111,7 @@ class Search:
 def load_viewer(call: Call, query: Query) -> tuple[Query, Viewer]:
     """Return the query with the tags that its text names, and what its scope may see."""
     version = tags_table.get_held(call.db, call.persona)[0] if query.is_of_text else None
-    seen = load_access(call, Request(vocabulary_version=version, inserted_into=query.numbers))
+    seen = load_access(call, Request(vocabulary_version=version, inserted_into=query.numbers, servers=True))
     query = replace(query, notes=(*query.notes, *seen.notes))
     if not query.is_of_text:
         return query, seen.viewer

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from core import chat_history_cache, conversations
+from core import chat_history_cache, conversations, lifelong
 from core.config import Settings
+from core.errors import ItemNotFoundError
 from core.privacy import link_participants, set_conversation_local_only, set_privacy
+from core.synth_core_memory import search_memories
 from tests.spec.stage import Stage
-from tests.store.search_world import viewer_of
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -133,13 +134,29 @@ def test_server_in_direct_is_for_the_person_of_the_direct_message(stage: Stage) 
     assert "bob third" not in str(asked), "somebody else speaks in Ann's direct message"
 
 
+def test_server_in_direct_changes_nothing_of_a_server(stage: Stage) -> None:
+    row = stage.say("zebra bob public line", "discord/c1", "Bob", minutes=50, server="s1")
+    stage.say("Hello", "discord/c1", "Ann", minutes=40, server="s1")
+    item = stage.remember("zebra bob memory", ["zebra"], 60, "discord/c1", server="s1")
+    direct_scope = stage.scope("discord/ann", participant="discord/ann", privacy="direct")
+    known: dict[str, Any] = {"db": stage.db, "settings": Settings(server_in_direct=True), "scope": direct_scope}
+    assert {hit["id"] for hit in search_memories(query="zebra bob", **known)} == {row, item}
+    assert chat_history_cache.edit_chat_message(row, "changed", **known).reason == "unchanged"
+    assert chat_history_cache.delete_chat_message(row, **known).reason == "unchanged"
+    assert chat_history_cache.clear_chat_history("discord/c1", **known) == 0
+    assert lifelong.delete_items([item], **known).count == 0
+    with pytest.raises(ItemNotFoundError):
+        lifelong.edit_item(item, "changed", **known)
+    assert {hit["id"] for hit in search_memories(query="zebra bob", **known)} == {row, item}
+
+
 def test_f1_server_in_direct_sees_no_audience_of_another_persona(stage: Stage) -> None:
     other, seen = Stage(stage.db), []
     for each in (stage, other):
         each.say("zebra ann public line", "discord/c1", server="s1")
         asking = each.scope("discord/ann", participant="discord/ann", privacy="direct")
-        assert stage.db is not None
-        seen.append(set(viewer_of(stage.db, asking, Settings(server_in_direct=True)).audiences))
+        known: dict[str, Any] = {"db": stage.db, "settings": Settings(server_in_direct=True), "scope": asking}
+        seen.append({hit["id"] for hit in search_memories(query="zebra", **known)})
     assert all(seen) and not seen[0] & seen[1]
 
 
