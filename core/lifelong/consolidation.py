@@ -44,6 +44,8 @@ DEEP_WINDOW = 200
 """Newest messages of a conversation whose facts deep consolidation extracts anew: some hours of talk."""
 TRIES = 3
 """Times a window is read anew because something changed while the model was asked."""
+REFUSED = (400, 413, 422)
+"""Statuses of a server that refuses what it is asked, however often: a filter of contents, a length."""
 DISABLED, CHANGED = "disabled", "changed"
 """Reasons: ENABLE_MEMORIES is off; the messages changed each time."""
 
@@ -116,7 +118,8 @@ def _consolidate_window(call: Call, window: Window, model: Any, *, deep: bool) -
         try:
             facts = ask(call.settings, chosen_model, lines, deep=deep)
         except ModelError as error:
-            if error.reason != "empty" or not window.is_full:
+            is_refused = error.reason == "empty" or error.status in REFUSED
+            if not (is_refused and window.is_full):
                 raise
         if facts is None and not window.is_full:
             return replace(outcome, reasons=("unreadable",))

@@ -179,8 +179,8 @@ def test_l16_no_usable_reply_is_tried_again_and_nothing_found_is_no_failure(life
     assert (done, done.reason, life.mark()) == (0, "", last)
 
 
-@pytest.mark.parametrize("answer", ["sorry", ""])
-def test_l16_a_full_window_that_no_model_answers_does_not_stop_the_others(life: Life, answer: str) -> None:
+@pytest.mark.parametrize("answer", ["sorry", "", ModelError("error", status=400)])
+def test_l16_a_full_window_that_no_model_answers_does_not_stop_the_others(life: Life, answer: Any) -> None:
     """The oldest messages stay the oldest: a model that refuses what they say would be asked about them for ever."""
     life.stage.say("My name is Jonas.", message_id="m", minutes=200)
     rows = talk(life, 19)
