@@ -195,10 +195,10 @@ VOLATILE = {
 def held(db: Database, persona: str, name: str) -> dict[str, Counter[str]]:
     """Return what the tables of a persona hold, without ids and times: two runs that come to the same are equal.
 
-    A cycle that died leaves its row of consolidation_runs open, beside that of the cycle which took its place; that of
-    an operation in the queue comes with its effect.
+    A consolidation stores its items before its run is recorded: the run after a death counts none of them.
     """
-    left_out = {"audiences", "conversations"} | ({"consolidation_runs"} if not name.isupper() else set())
+    is_consolidation = not name.isupper() or "CONSOLIDATION" in name
+    left_out = {"audiences", "conversations"} | ({"consolidation_runs"} if is_consolidation else set())
     found: dict[str, Counter[str]] = {}
     for listed in REGISTRY:
         if listed.scoped != "persona" or listed.table in left_out:

@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.engines("sqlite", "mariadb", "mysql"
 
 PERSONA = "p1"
 SMALL = {"counters", "schema_version", "audiences", "tags", "tag_aliases",
-         "message_alternatives", "short_term_memories", "privacy_levels"}  # fmt: skip
+         "message_alternatives", "short_term_memories", "search_gone", "privacy_levels"}  # fmt: skip
 """Tables of few rows here, or of which the whole vocabulary of a persona is read."""
 DEFAULTS = Settings()
 
@@ -184,7 +184,11 @@ def reads(db: Database) -> dict[str, tuple[Callable[[], Any], dict[str, set[str]
         "a prompt": (lambda: build_json_prompt(message, **person), prompt),
         "a direct message: the servers where the person has spoken": (
             lambda: load_snapshot(
-                db, DIRECT, Request(), destination="remote", settings=replace(DEFAULTS, server_in_direct=True)
+                db,
+                DIRECT,
+                Request(servers=True),
+                destination="remote",
+                settings=replace(DEFAULTS, server_in_direct=True),
             ),
             {chat: {"ix_chat_participant"}, "conversations": {"uq_conversations_key"}},
         ),
