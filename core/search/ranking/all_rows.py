@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..question.question import Question
-from .relevance import PASSAGE, weigh
+from .relevance import PASSAGE, SHORT_ROW, weigh
 from .rows import PERSONA, Asked, Candidate, Place, Term
 from .weights import K1, LEAST_CONTEXT, LONG_TURNS, SHORT_TURNS, B, rarity_weight
 
@@ -31,8 +31,6 @@ BEST = 120
 """Rows that come out at most."""
 FADE_BACK, FADE_ON = 150.0, 50.0
 """Words after which a word found earlier, or later, counts 1/e: an answer follows its question."""
-SHORT_ROW = 60.0
-"""Words of a row that its neighbour counts 1/e for."""
 MOST_LENGTH = 60
 """Words beyond which a longer text is no better."""
 USUAL_LENGTH = 20
