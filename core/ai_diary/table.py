@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, or_, select, update
+from sqlalchemy import Connection, Integer, bindparam, or_, select
 
 from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import split_key
@@ -227,11 +227,9 @@ def edit_entry(db: Database, viewer: Viewer, row_id: int, text: str, *, quaranti
         values["quarantined"] = 1
 
     def work(connection: Connection) -> WriteResult:
-        old = indexed.lock(connection, AI_DIARY, persona, [row_id])
-        if not old or not _is_visible(connection, viewer, row_id):
+        if not indexed.lock(connection, AI_DIARY, persona, [row_id]) or not _is_visible(connection, viewer, row_id):
             return WriteResult(False, None, "unchanged")
-        connection.execute(update(ai_diary).where(_C.persona_id == persona, _C.id == row_id).values(values))
-        indexed.exchange(connection, db, AI_DIARY, old, indexed.lock(connection, AI_DIARY, persona, [row_id]))
+        indexed.set_columns(connection, db, AI_DIARY, persona, [row_id], **values)
         return WriteResult(True, row_id)
 
     return db.idempotent_transaction(work, source="ai_diary")

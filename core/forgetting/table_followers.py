@@ -29,6 +29,7 @@ from ..database.dialects import has_keyword, like_pattern
 from ..database.rows import read_list
 from ..database.schema import ai_diary, audiences, chat_history_cache, memories
 from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
+from ..index import entries as index_entries
 from ..index import indexed
 from ..memories import instructions, shown_texts, table_instructions
 from ..memories.rules import INSTRUCTION, SAVED
@@ -240,10 +241,10 @@ def _change_items(removal: Removal, message: Line, text: str | None) -> None:
 def _reword(removal: Removal, row_id: int, text: str) -> None:
     """Let an item that is what the message says say it as it reads now."""
     old = indexed.lock(removal.connection, MEMORIES, removal.persona, [row_id])
-    values = {"content": text, "text_folded": fold(text), "content_hash": content_digest(text)}
+    derived = index_entries.derive_columns([text])
     change = update(memories).where(_M.persona_id == removal.persona, _M.id == row_id)
-    removal.connection.execute(change.values(**values, updated_at=removal.db.clock()))
-    removal.exchange_rows(MEMORIES, old, [replace(each, folded=fold(text)) for each in old])
+    removal.connection.execute(change.values(content=text, **derived, updated_at=removal.db.clock()))
+    removal.exchange_rows(MEMORIES, old, [replace(each, folded=derived["text_folded"]) for each in old])
     removal.counts[memories.name] += len(old)
 
 

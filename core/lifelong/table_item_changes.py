@@ -16,6 +16,7 @@ from ..database.schema import memories
 from ..database.sources import MEMORIES
 from ..forgetting import table as forgetting
 from ..forgetting.table_rows import Removal
+from ..index import entries as index_entries
 from ..index import indexed
 from ..memories import table_reading as items
 from ..memories import table_sources
@@ -24,8 +25,7 @@ from ..memories.shapes import BulkResult
 from ..memories.table_reading import ReadScope
 from ..shapes import WriteResult
 from ..tags import table as tags
-from ..text.folding import fold
-from ..text.hits import content_digest, stored_tags
+from ..text.hits import stored_tags
 
 _C = memories.c
 
@@ -45,8 +45,9 @@ def edit(
     quarantined: bool = False,
 ) -> WriteResult | None:
     """Give an item another text; id, tags, kind, importance and time stay."""
-    folded, digest = fold(text), content_digest(text)
-    rows.check_size(folded, "new_content in its folded form")
+    columns: dict[str, Any] = {"content": text, **index_entries.derive_columns([text])}
+    rows.check_size(columns["text_folded"], "new_content in its folded form")
+    columns |= {"quarantined": 1} if quarantined else {}
 
     def work(connection: Connection) -> WriteResult | None:
         row = next(iter(items.lock_items(connection, seen, [row_id])), None)
@@ -57,15 +58,9 @@ def edit(
         if not operator and row.kind == SAVED and len(text) > SAVED_MEMORY_CHARS:
             note = f"it has {len(text)} characters; {SAVED_MEMORY_CHARS} are allowed"
             return WriteResult(False, row_id, "too_long", notes=(note,))
-        old = indexed.lock(connection, MEMORIES, seen.persona, [row_id])
         table_sources.insert_text(connection, db, seen.persona, row_id, row.content, changed_by=editor)
-        values = {"content": text, "text_folded": folded, "content_hash": digest, "updated_at": db.clock()}
-        if quarantined:
-            values["quarantined"] = 1
-        connection.execute(update(memories).where(_C.persona_id == seen.persona, _C.id == row_id).values(values))
+        indexed.set_columns(connection, db, MEMORIES, seen.persona, [row_id], **columns, updated_at=db.clock())
         table_sources.close_sources(connection, seen.persona, [row_id])
-        new = [replace(each, folded=folded, findable=each.findable and not quarantined) for each in old]
-        indexed.exchange(connection, db, MEMORIES, old, new)
         return WriteResult(True, row_id)
 
     return db.idempotent_transaction(work, source="memories")

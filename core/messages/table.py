@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, and_, bindparam, or_, select, update
+from sqlalchemy import Connection, Integer, and_, bindparam, or_, select
 
 from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import plain_key
@@ -32,8 +32,6 @@ from ..memories.rules_instructions import Instruction
 from ..scope import Privacy, Scope
 from ..shapes import WriteResult
 from ..short_term import table as short_term_table
-from ..text.folding import fold
-from ..text.hits import content_digest
 from . import table_hidden, table_recaps
 from .new_message import SAME_WITHIN, NewMessage
 from .table_lines import Line
@@ -248,12 +246,8 @@ def _row(persona: str, row_id: int, message: NewMessage, place: table_conversati
 def rewrite_message(connection: Connection, db: Database, persona: str, line: Line, text: str) -> None:
     """Give a message that is held another text, its index rows and short-term entries too."""
     short_term_table.reword_lines(connection, persona, line.conversation, line.text, text)
-    old = indexed.lock(connection, CHAT, persona, [line.row_id])
-    folded = fold(text)
-    values = {"message_text": text, "text_folded": folded, "content_hash": content_digest(text)}
-    change = update(chat_history_cache).where(_C.persona_id == persona, _C.id == line.row_id)
-    connection.execute(change.values(**values, edited_at=db.clock()))
-    indexed.exchange(connection, db, CHAT, old, [replace(each, folded=folded) for each in old])
+    columns = {"message_text": text, "edited_at": db.clock(), **index_entries.derive_columns([text])}
+    indexed.set_columns(connection, db, CHAT, persona, [line.row_id], **columns)
 
 
 FORGOTTEN = "the person or the conversation was forgotten while this was being stored"
