@@ -7,25 +7,24 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, func, literal, select
+from sqlalchemy import Connection, func, literal, select
 
 from ..access import table as audience_table
-from ..access import table_conversations
 from ..access.view import Viewer
 from ..database import rows
-from ..database.dialects import ID, Key
+from ..database.dialects import Key
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
 from ..database.row_shapes import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Shape
 from ..database.schema import memories, participants
 from ..database.sources import MEMORIES
-from ..database.statements import Part, hide_from_index
+from ..database.statements import Part
 from ..index import indexed
 from ..memories import new_item, table_instructions, table_sources
 from ..memories import table as memories_table
 from ..memories.new_item import NewMemory, Provenance
 from ..memories.rules import INSTRUCTION, SAVED
-from ..memories.table_instructions import KEPT_ITEM, KeptItem, match_in_force
+from ..memories.table_instructions import KEPT_ITEM, KeptItem, match_in_force, match_seen
 from ..scope import Scope
 from ..shapes import WriteResult
 
@@ -63,11 +62,10 @@ def insert_memory(db: Database, scope: Scope, memory: NewMemory, *, privacy_defa
     stored = WriteResult(True, row_id, notes=memory.notes)
 
     def work(connection: Connection) -> WriteResult:
-        if memories_table.is_private(connection, scope, memory.tier, privacy_default, True):
-            return WriteResult(False, None, "privacy", notes=memory.notes)
-        place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
-        place = table_conversations.choose_place(connection, db, scope, place, KIND)
-        memories_table.refuse_late(db, scope, row_id, WriteResult(False, None, "privacy", notes=memory.notes))
+        refused = WriteResult(False, None, "privacy", notes=memory.notes)
+        place = memories_table.hold_place(
+            connection, db, scope, row_id, memory, refused, privacy_default=privacy_default, of_person=True
+        )
         audience_table.lock(connection, scope.persona, place.audience_id)
         double = _find_equal(connection, scope.persona, place.audience_id, scope.participant, memory.digest)
         if double is not None:
@@ -124,19 +122,12 @@ def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
 # Reading
 
 
-def _match_audiences(family: str) -> Any:
-    """Return the condition on audiences; there are few saved memories, so that the index of kinds is to be taken."""
-    return hide_from_index(_C.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID))
-
-
 @lru_cache(maxsize=12)
 def _select_kept(kind: str, archived: bool, is_person_known: bool, family: str) -> Any:
     on_list = (_C.kind == kind, _C.quarantined == 0) if archived else match_in_force(kind)
     whose = (table_instructions.match_person(is_person_known),) if kind == INSTRUCTION else ()
     statement = select(*KEPT_ITEM).where(
-        _C.persona_id == bindparam("persona", type_=Key(64)),
-        _match_audiences(family),
-        _C.local_only <= bindparam("local_only", type_=Integer()),
+        *match_seen(family),
         *on_list,
         *whose,
     )
@@ -205,9 +196,7 @@ def _select_shown(family: str) -> Any:
         at=_C.timestamp,
     )
     newest = select(*columns).where(
-        _C.persona_id == bindparam("persona", type_=Key(64)),
-        _match_audiences(family),
-        _C.local_only <= bindparam("local_only", type_=Integer()),
+        *match_seen(family),
         *match_in_force(KIND),
     )
     return newest.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ)

@@ -62,11 +62,10 @@ def insert(
         return WriteResult(not reason, item_id, reason, dropped_tags=memory.dropped_tags, notes=memory.notes)
 
     def work(connection: Connection) -> WriteResult:
-        if is_private(connection, scope, memory.tier, privacy_default, once):
-            return result(None, "privacy")
-        place = conversations.ensure(connection, db, scope, sender=scope.participant)
-        place = conversations.choose_place(connection, db, scope, place, memory.kind)
-        refuse_late(db, scope, row_id, result(None, "privacy"))
+        place = hold_place(
+            connection, db, scope, row_id, memory, result(None, "privacy"),
+            privacy_default=privacy_default, of_person=once,
+        )  # fmt: skip
         if once:
             audiences.lock(connection, scope.persona, place.audience_id)
             equal = find_equal(connection, db, scope, place.audience_id, [memory.digest]).get(memory.digest)
@@ -82,10 +81,27 @@ def insert(
     return db.transaction(work, source="memories", confirm=confirm)
 
 
-def refuse_late(db: Database, scope: Scope, row_id: int, result: WriteResult) -> None:
-    """Refuse an item that was begun before its person or conversation was forgotten; the caller holds the latter."""
+def hold_place(
+    connection: Connection,
+    db: Database,
+    scope: Scope,
+    row_id: int,
+    memory: NewMemory,
+    refused: WriteResult,
+    *,
+    privacy_default: str,
+    of_person: bool,
+) -> conversations.Place:
+    """Return where an item belongs, held; the transaction returns `refused` where the level of who is speaking forbids
+    the item, or where their person or conversation was forgotten since it was begun.
+    """
+    if is_private(connection, scope, memory.tier, privacy_default, of_person):
+        raise RollbackError(refused)
+    place = conversations.ensure(connection, db, scope, sender=scope.participant)
+    place = conversations.choose_place(connection, db, scope, place, memory.kind)
     if tombstones.is_late(db, scope.persona, row_id, people=(scope.participant,), conversation=scope.conversation):
-        raise RollbackError(result)
+        raise RollbackError(refused)
+    return place
 
 
 def is_private(connection: Connection, scope: Scope, tier: Tier, default: str, of_person: bool) -> bool:

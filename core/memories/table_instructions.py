@@ -226,9 +226,13 @@ def _read_topics(metadata: Any) -> tuple[str, ...]:
     return tuple(each for each in topics if isinstance(each, str)) if isinstance(topics, list) else ()
 
 
-def _match_audiences(family: str) -> Any:
-    """Return the condition on audiences; instructions are few, so that the index of kinds is to be taken."""
-    return hide_from_index(_C.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID))
+def match_seen(family: str) -> tuple[Any, ...]:
+    """Return the conditions of rows that a viewer sees, of a kind of few rows: the index of kinds is to be taken."""
+    return (
+        _C.persona_id == bindparam("persona", type_=Key(64)),
+        hide_from_index(_C.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID)),
+        _C.local_only <= bindparam("local_only", type_=Integer()),
+    )
 
 
 @lru_cache(maxsize=8)
@@ -262,9 +266,7 @@ SHOWN = Shape(FIRST + 24, _read_shown, content=TEXT, metadata=OBJECT, at=TIME)
 @lru_cache(maxsize=4)
 def _part(known: bool, family: str) -> Part:
     chosen = select(*SHOWN.columns(id=_C.id, content=_C.content, metadata=_C.metadata, at=_C.timestamp)).where(
-        _C.persona_id == bindparam("persona", type_=Key(64)),
-        _match_audiences(family),
-        _C.local_only <= bindparam("local_only", type_=Integer()),
+        *match_seen(family),
         match_person(known),
         *match_in_force(INSTRUCTION),
     )
