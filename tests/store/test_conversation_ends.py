@@ -17,6 +17,7 @@ from core.config import Settings
 from core.conversations import add_recent_conversation, list_recent_conversations
 from core.conversations import table_summaries as summaries
 from core.database.engine import Database
+from core.database.ids import retry_duplicates
 from core.database.schema import conversation_summaries, memory_jobs
 from core.scope import Scope
 from tests.store.world import NOW, own_scope, rows_of
@@ -89,6 +90,7 @@ def test_c9_whoever_adds_to_a_list_waits_for_the_one_before(db: Database) -> Non
     persona, most = own_scope().persona, 10
     inside = threading.Event()
 
+    @retry_duplicates
     def put(n: int, hold_seconds: float = 0.0) -> None:
         new = summaries.NewSummary(db.ids.one(), "", f"T{n}", "s", NOW + timedelta(minutes=n), -n - 1, "extract")
 
