@@ -76,6 +76,11 @@ def stamp(time: datetime | None, zone: tzinfo, shown_time: str = "") -> str:
     return f"[{moment.isoformat(' ', 'minutes')[:16]}]"
 
 
+def stamp_day(time: datetime | None, zone: tzinfo) -> str:
+    """Return the bracket with the day alone, blank when there is no time."""
+    return f"{stamp(time, zone)[:11]}]" if time is not None else ""
+
+
 def age_mark(time: datetime | None, now: datetime | None) -> str:
     """Return how long ago the message was, blank when it is younger than the marker or has no time."""
     if time is None or now is None:

@@ -45,6 +45,8 @@ class Built:
     """Ids of the items of a list, in its order, for the account of what reduction cuts."""
     notes: tuple[str, ...] = ()
     """Sentences for the report."""
+    said: tuple[str, ...] = ()
+    """Texts of its items without day and name: a memory that says one of them is left out."""
 
 
 class Section(Protocol):

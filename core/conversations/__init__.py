@@ -9,8 +9,8 @@ StoreReadError if nothing could be read, and StoreWriteError if nothing was chan
 >>> tea = conversations.add_saved_memory("Ann likes tea", db=db, scope=scope)
 >>> conversations.add_saved_memory("Ann likes tea", said="nice weather", db=db, scope=scope).reason
 'not_explicit'
->>> conversations.get_user_memory_prompt(db=db, scope=scope).splitlines()
-['<saved_memories>', '- Ann likes tea', '</saved_memories>']
+>>> "Ann likes tea" in conversations.get_user_memory_prompt(db=db, scope=scope)
+True
 >>> conversations.delete_saved_memory(tea.id, db=db, scope=scope).stored
 True
 >>> conversations.load_memory(db=db, scope=scope)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC
 
 from ..base import logs
 from ..calls.call import GivenSettings, load_access, open_call
@@ -16,12 +17,13 @@ from ..memories.rules_modes import MODES
 from ..scope import Scope
 from ..shapes import LoadedMemory, RecentConversation
 from ..templates.render import Renderer
+from ..text import times
 from . import table_saved
 from .recent import read_recent
 from .rules_summaries import format_time
 from .saved import read_saved
 from .section_recent import RECENT_IN_PROMPT
-from .section_saved import choose_saved, name_texts
+from .section_saved import choose_saved, write_lines
 
 TEMPLATE = "memory.txt.j2"
 
@@ -51,7 +53,8 @@ def get_user_memory_prompt(
         if has_saved:
             with _logged("memories"):
                 rows = choose_saved(table_saved.read_shown(call.db, viewer), (), call.settings)
-                saved = name_texts(rows, (viewer.scope.participant, viewer.person), NameLabels())
+                zone = times.zone(call.settings.timezone) or UTC
+                saved = write_lines(rows, (viewer.scope.participant, viewer.person), NameLabels(), zone)
     shown = {
         "now": format_time(call.db.clock(), call.settings.timezone),
         "recent": [

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from datetime import UTC, tzinfo
 
 from ..config import Settings
 from ..context.context import LITE_SAVED
 from ..context.history import HistoryLists
-from ..context.lines import NameLabels
+from ..context.lines import NameLabels, mark_opening, stamp_day
 from ..context.section_base import Asked, Built, StoredRows
 from ..database.row_shapes import Branch
 from ..memories import section_instructions
 from ..memories.rules_modes import MODES
 from ..shapes import LeftOut
+from ..text import times
 from ..text.folding import collapsed, fold, one_line
 from ..text.hits import known_name
 from . import table_saved as saved
@@ -42,23 +44,25 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
         *(LeftOut(KEY, SAID_TWICE, str(row.id)) for row in stored if row.id in doubled),
         *(LeftOut(KEY, CUT, str(row.id)) for row in new if row.id not in kept),
     )
-    texts = name_texts(shown, (asked.viewer.scope.participant, asked.viewer.person), lists.names)
-    return Built(texts, left_out, tuple(str(row.id) for row in shown))
+    zone = times.zone(asked.settings.timezone) or UTC
+    lines = write_lines(shown, (asked.viewer.scope.participant, asked.viewer.person), lists.names, zone)
+    said = tuple(row.content or "" for row in shown)
+    return Built(lines, left_out, tuple(str(row.id) for row in shown), said=said)
 
 
-# Which are shown, and with whose name
+# Which are shown, with their day and the name of who asked
 
 
-def name_texts(rows: Sequence[SavedText], own: Collection[str | None], labels: NameLabels) -> list[str]:
-    """Return the texts; if any is of somebody else than the asker, each begins with its person's label."""
-    if all(not row.participant or row.participant in own for row in rows):
-        return [row.content or "" for row in rows]
-    texts = []
+def write_lines(rows: Sequence[SavedText], own: Collection[str | None], labels: NameLabels, zone: tzinfo) -> list[str]:
+    """Return the texts, each behind its day; where others than the asker saved some, behind a name too."""
+    with_names = any(row.participant and row.participant not in own for row in rows)
+    lines = []
     for row in rows:
-        participant, text = row.participant or "", row.content or ""
-        name = known_name(row.person or "", participant.partition("/")[2])
-        texts.append(f"{labels.participant(participant, name)}: {one_line(text)}" if name else text)
-    return texts
+        participant, text = row.participant or "", one_line(row.content or "")
+        name = known_name(row.person or "", participant.partition("/")[2]) if with_names else ""
+        said = f"{labels.participant(participant, name)}: {text}" if name else mark_opening(text)
+        lines.append(" ".join(filter(None, (stamp_day(row.at, zone), said))))
+    return lines
 
 
 def choose_saved(rows: Sequence[SavedText], words: Sequence[str], settings: Settings) -> list[SavedText]:

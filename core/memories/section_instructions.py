@@ -48,4 +48,4 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa
     for item in shown:
         # The same may be said in private and in public.
         texts.setdefault(item.text, str(item.id))
-    return Built(list(texts), left_out, tuple(texts.values()))
+    return Built(list(texts), left_out, tuple(texts.values()), said=tuple(texts))

@@ -28,7 +28,7 @@ from .fit import (
     fit_items,
     keep_within,
 )
-from .messages import LEFT_OUT, Messages, Part, order_for_dialect, read_turns
+from .messages import LEFT_OUT, Messages, Part, find_day_marks, mark_days, order_for_dialect, read_turns
 from .structure import MESSAGES, Actions, write_line, write_opening
 
 MOST_MEMORIES = 100
@@ -45,7 +45,7 @@ TITLES = {
     "ai_diary": "Diary:",
     "short_term": "Said lately elsewhere:",
     "recent_conversations": "Recent conversations:",
-    "saved_memories": "Always to be kept in mind; a name in front is who asked:",
+    "saved_memories": "Always to be kept in mind, oldest first; a name in front is who asked:",
     "message_recaps": "Recaps of messages:",
     "running_recap": "The story so far:",
     "standing_wishes": "Asked once and for all:",
@@ -76,7 +76,7 @@ class MessageLines:
     """The lines of one prompt; chooses those that fit and writes the messages for a model."""
 
     def __init__(self, call: PromptCall, gathered: Gathered, actions: Actions, *, as_turns: bool = True) -> None:
-        self.gathered, self.zone = gathered, call.zone
+        self.gathered, self.zone, self.at = gathered, call.zone, call.message.date
         s, message, persona = call.settings, call.message, gathered.names.persona
         self.asker = gathered.names.asker(message)
         renderer, lite = Renderer(s.templates_dir, call.report.note), bool(s.prompt_lite_mode)
@@ -109,7 +109,7 @@ class MessageLines:
         unit = space.find_broken(least)
         if unit is not None:
             return Fitted(messages, least, parts={"messages": space.measure(least)}, broken=unit)
-        items, kept = self._choose(self.lines, space, least + HEAD)
+        items, kept = self._choose(self.lines, space, least + HEAD + stamp(self.at, self.zone))
         return _name_hits(build_fitted(items, *keep_within(kept, space, write)))
 
     def write_records(self, most_chars: int, held: Iterable[str] = ()) -> Fitted:
@@ -136,7 +136,8 @@ class MessageLines:
             if section in LEFT_OUT or not value:
                 continue
             if section == CURRENT and turns:
-                lines += [Line(section, part.text, turn=part) for part in turns]
+                marks = find_day_marks(turns, self.at, self.zone)
+                lines += [Line(section, part.text, marks.get(n, ""), turn=part) for n, part in enumerate(turns)]
             elif section == MEMORIES:
                 ordered = sorted(value, key=lambda hit: (str(hit.get("timestamp", "")), str(hit.get("id", ""))))
                 lines += map(self._build_memory, ordered)
@@ -245,7 +246,7 @@ class MessageLines:
             text = f"{self.reply} {text}"
         block = "\n".join(filter(None, [HEAD if records else "", self.now, *records]))
         last = f"{block}\n\n{text}" if block else text
-        return [*self.system, *relationship, *wishes], [*turns, Part(last)]
+        return [*self.system, *relationship, *wishes], [*mark_days(turns, self.at, self.zone), Part(last)]
 
 
 def _name_hits(fitted: Fitted) -> Fitted:

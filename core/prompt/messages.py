@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta, tzinfo
 from typing import Any, Final, NamedTuple
 
 from ..context.injection import check_depth, check_position, check_role
-from ..context.lines import NAMELESS_PERSONA, Turn, mark_lines, read_turn
+from ..context.lines import NAMELESS_PERSONA, Turn, mark_lines, read_turn, stamp
 from ..text.folding import clean
 from ..text.sizes import to_json
 from ..text.strict_json import make_strict
@@ -27,6 +29,11 @@ LEFT_OUT: Final = ("tags_placeholder",)
 _NOT_STATIC = frozenset({*HISTORY, *VOLATILE, *LEFT_OUT})
 _CACHED = {"type": "ephemeral"}
 _BEGINNING = "(The conversation begins.)"
+
+PAUSE = timedelta(hours=6)
+"""After this long a turn shows its time again."""
+_STAMPED = re.compile(r"\W*\[\d{4}-")
+"""How a text begins that could be taken for a turn with its time."""
 
 
 class Messages(list[dict[str, Any]]):
@@ -113,11 +120,40 @@ def read_turns(context: Mapping[str, Any], persona: str, asker: str = "") -> lis
 def _said(turn: Turn, *, with_name: bool) -> Part:
     text = clean(turn.text)
     if turn.is_persona:
-        return Part(text, "assistant", is_turn=True)
+        return Part(text, "assistant", is_turn=True, time=turn.time)
     if not with_name:
-        return Part(text, is_turn=True)
+        return Part(f"> {text}" if _STAMPED.match(text) else text, is_turn=True, time=turn.time)
     said = clean(" ".join(filter(None, (turn.name, turn.reply))))
-    return Part(f"{said}: {mark_lines(text)}", is_turn=True, several=True)
+    return Part(f"{said}: {mark_lines(text)}", is_turn=True, several=True, time=turn.time)
+
+
+def find_day_marks(turns: Sequence[Part], now: datetime, zone: tzinfo) -> dict[int, str]:
+    """Return positions of turns with the time that stands before each: the first of a day, and the first after a pause.
+
+    Where all turns are of today, its first needs none.
+    """
+    marks: dict[int, str] = {}
+    last = now
+    for at, turn in enumerate(turns):
+        if turn.time is None:
+            continue
+        mark, has_pause = stamp(turn.time, zone), abs(turn.time - last) >= PAUSE and at > 0
+        if mark[:11] != stamp(last, zone)[:11] or has_pause:
+            marks[at] = mark
+        last = turn.time
+    return marks
+
+
+def mark_days(turns: Sequence[Part], now: datetime, zone: tzinfo) -> list[Part]:
+    """Return the turns with their day marks, each in a user's turn: what the persona says begins with its words."""
+    marks, marked = find_day_marks(turns, now, zone), list[Part]()
+    for at, turn in enumerate(turns):
+        mark = marks.get(at)
+        if mark and turn.role == "user":
+            marked.append(turn._replace(content=f"{mark} {turn.text}"))
+        else:
+            marked += [Part(mark, is_turn=True), turn] if mark else [turn]
+    return marked
 
 
 def _find_text(prompt: Mapping[str, Any], *names: str) -> str:
@@ -141,6 +177,8 @@ class Part(NamedTuple):
     """What was said in this conversation."""
     several: bool = False
     """Names stand in front, since more than one person speaks."""
+    time: datetime | None = None
+    """When a turn was said."""
 
     @property
     def text(self) -> str:

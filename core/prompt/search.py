@@ -119,8 +119,7 @@ def _dropper(call: PromptCall, lists: HistoryLists, sections: Mapping[str, Built
     listed = [built for key in ("standing_wishes", "saved_memories") if (built := sections.get(key))]
     memories = {int(each) for built in listed for each in built.ids}
     diary = {int(each) for each in sections[section_diary.KEY].ids} if section_diary.KEY in sections else set()
-    texts = [text for built in listed for text in built.value or ()]
-    digests = {content_digest(said) for text in texts for said in (text, text.partition(": ")[2]) if said}
+    digests = {content_digest(text) for built in listed for text in built.said}
     digests |= {entry_digest(e) for e in lists.visible}
     lines = {e.row_id: e for e in lists.visible if e.row_id is not None}
     replaced, replaced_texts = lists.replacing, {entry_digest(e) for e in lists.replaced}

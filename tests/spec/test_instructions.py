@@ -223,7 +223,7 @@ def test_a_wish_that_was_saved_as_well_is_shown_once_and_no_hit_twice(stage: Sta
     conversations.add_saved_memory("I live in Rome", **call(stage))
     prompt, report = stage.explain("hello")
     assert prompt["context"]["standing_wishes"] == ["I am vegan"]
-    assert prompt["context"]["saved_memories"] == ["I live in Rome"]
+    assert prompt["context"]["saved_memories"] == ["[2026-03-10] I live in Rome"]
     left_out = [entry["reason"] for entry in report["left_out"] if entry["section"] == "saved_memories"]
     assert left_out == ["duplicate"]
     found = [hit["snippet"] for hit in stage.context("vegan recipes?", CONTEXT_VERBOSITY=5)["memories"]]

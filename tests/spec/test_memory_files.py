@@ -230,9 +230,9 @@ def test_c30_what_changes_is_written_by_itself_also_by_a_worker(kept: Mirror) ->
 def test_c34_nothing_is_read_by_itself_and_what_is_forgotten_leaves_the_files(kept: Mirror) -> None:
     conversations.add_saved_memory("I like tea", **kept.known)
     kept.put(SAVED, "- I like tea\n- Call me Jo\n")
-    assert shown(kept)["saved_memories"] == ["I like tea"]
+    assert shown(kept)["saved_memories"] == ["[2026-03-10] I like tea"]
     assert conversations.import_markdown(**kept.known).added == 1
-    assert sorted(shown(kept)["saved_memories"]) == ["Call me Jo", "I like tea"]
+    assert [line[13:] for line in shown(kept)["saved_memories"]] == ["I like tea", "Call me Jo"]
     forget(participant=kept.scope.participant, **kept.known)
     assert kept.text(SAVED) == "" and "saved_memories" not in shown(kept)
 

@@ -72,7 +72,7 @@ def test_c21_a_part_that_cannot_be_read_is_absent_and_the_other_comes(caplog: py
         assert parts(memory(stage)) == ["saved_memories"]
     assert "memory_part_not_read source='conversation_summaries'" in caplog.text
     prompt, report = stage.explain("hello")
-    assert prompt["context"]["saved_memories"] == ["I like tea"]
+    assert prompt["context"]["saved_memories"] == ["[2026-03-10] I like tea"]
     assert "recent_conversations" not in prompt["context"] and "conversation_summaries" in failed(report)
     db.close()
 
@@ -83,7 +83,7 @@ def test_c22_a_system_prompt_with_memory(stage: Stage) -> None:
     assert load_memory(**call) == {"recent": [], "saved": []} and memory(stage) is None
     save(stage, "I like tea")
     assert get_system_prompt_with_memory("Be kind.", **call) == (
-        "Be kind.\n\n<saved_memories>\n- I like tea\n</saved_memories>"
+        "Be kind.\n\n<saved_memories>\n- [2026-03-10] I like tea\n</saved_memories>"
     )
     talk(stage, "Trip", "We fly.")
     loaded = load_memory(**call)
@@ -100,10 +100,10 @@ def test_c20_the_memory_prompt_selects_as_the_json_prompt_does(stage: Stage) -> 
     for n in range(59):
         save(stage, f"fact {n}")
     shown = [line.removeprefix("- ") for line in (memory(stage) or "").splitlines() if line.startswith("- ")]
-    assert shown[0] == "I am allergic to nuts"
+    assert shown[0] == "[2026-03-10] I am allergic to nuts"
     assert shown == stage.context("hello")["saved_memories"]
     system = get_system_prompt_with_memory("Base.", db=stage.db, settings=PLAIN, scope=stage.scope(HERE))
-    assert "- I am allergic to nuts" in system
+    assert "] I am allergic to nuts" in system
 
 
 def test_c23_the_sections_of_the_prompt(stage: Stage) -> None:
@@ -115,14 +115,14 @@ def test_c23_the_sections_of_the_prompt(stage: Stage) -> None:
     context = prompt["context"]
     assert [one["title"] for one in context["recent_conversations"]] == [f"T{n}" for n in range(20, 30)]
     assert context["recent_conversations"][-1] == {"title": "T29", "time": "2026-03-10 10:49", "summary": "We spoke."}
-    assert context["saved_memories"] == [f"fact {n}" for n in range(7, 12)]
+    assert context["saved_memories"] == [f"[2026-03-10] fact {n}" for n in range(7, 12)]
     assert reasons(report, "saved_memories") == ["cut"] * 7
     assert report["sections"]["saved_memories"]["found"] == 12 and report["sections"]["saved_memories"]["kept"] == 5
     keys = list(context)
     assert keys.index("recent_conversations") < keys.index("saved_memories")
     alone = (memory(stage, saved_chars=8) or "").splitlines()
     heads = [line for line in alone if line.startswith(("## ", "- "))]
-    assert heads == [*(f"## T{n}" for n in range(20, 30)), "- fact 11"]
+    assert heads == [*(f"## T{n}" for n in range(20, 30)), "- [2026-03-10] fact 11"]
     off, bare = stage.explain("hello", ENABLE_RECENT_CONVERSATIONS=0, ENABLE_SAVED_MEMORY=0)
     assert "recent_conversations" not in off["context"] and "saved_memories" not in off["context"]
     fewer = stage.context("hello", MAX_RECENT_CONVERSATIONS=10)
@@ -135,7 +135,7 @@ def test_p34_a_saved_memory_is_not_recalled_beside_its_own_section(stage: Stage)
     saved = add_saved_memory("I like quagga tea", db=stage.db, settings=Settings(), scope=stage.scope())
     stage.remember("quagga at the zoo", ["zoo"], 30)
     prompt, report = stage.explain("quagga")
-    assert prompt["context"]["saved_memories"] == ["I like quagga tea"]
+    assert prompt["context"]["saved_memories"] == ["[2026-03-10] I like quagga tea"]
     assert snippets(prompt["context"]) == ["quagga at the zoo"]
     told = [one["id"] for one in report["left_out"] if one["section"] == "memories" and one["reason"] == "visible"]
     assert any(str(saved.id) in one for one in told)
@@ -163,5 +163,5 @@ def test_p40_lite_mode_keeps_ten_saved_memories_and_two_conversations(stage: Sta
     context = stage.context("hello", UNIFIED_HISTORY=0)
     lite = stage.context("hello", PROMPT_LITE_MODE=1, UNIFIED_HISTORY=0)
     assert (len(context["saved_memories"]), len(context["recent_conversations"])) == (40, 4)
-    assert lite["saved_memories"] == [f"fact {n}" for n in range(30, 40)]
+    assert lite["saved_memories"] == [f"[2026-03-10] fact {n}" for n in range(30, 40)]
     assert len(lite["recent_conversations"]) == 2

@@ -172,7 +172,7 @@ def test_p72_what_one_list_shows_stands_in_no_other(stage: Stage) -> None:
     stage.say("My tofu is grey", HERE, minutes=3000)
     context = stage.context("tofu recipe", from_user={"id": "ann"}, HISTORY_LINES=0, ENABLE_HISTORY_RECENT=0)
     assert "tofu recipe" in str(context["ai_diary"])
-    assert context["saved_memories"] == ["My tofu is grey"]
+    assert context["saved_memories"] == ["[2026-03-10] My tofu is grey"]
     assert context["memories"] == []
 
 

@@ -8,13 +8,16 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from core import chat_history_cache
 from core.config import Settings
+from core.conversations import add_saved_memory
+from core.database.schema import memories
 from core.errors import PromptTooLargeError
 from core.prompt_engine import build_messages, explain_messages, set_hook
 from core.scope import Scope
-from tests.spec.stage import ELSEWHERE, NOW, Stage, message
+from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -138,6 +141,76 @@ def test_p71_the_model_is_told_the_day_and_the_time_of_the_asker(stage: Stage) -
     assert "\nIt is Tuesday, 2026-03-10 21:00.\n" in made[-1]["content"]
     assert "[2026-03-10 11:00] " in made[-1]["content"]
     assert "It is" not in contents(ask(stage, INCLUDE_LOCAL_TIME_IN_PROMPTS=False))[-1]
+
+
+DAY = 24 * 60
+
+
+def said_in(made: Any) -> list[tuple[str, str]]:
+    return [(one["role"], one["content"]) for one in made[1:-1]]
+
+
+def test_p73_the_first_turn_of_a_day_and_of_a_new_talk_carries_its_time(stage: Stage) -> None:
+    """`Tomorrow I fly` of February, above the date of today, reads as if it were said today."""
+    stage.say("Tomorrow I fly to Riga.", minutes=24 * DAY)
+    stage.say("Safe travels!", who="self", minutes=24 * DAY - 1)
+    stage.say("Back again.", minutes=DAY)
+    stage.say("Good morning.", minutes=500)
+    stage.say("Good morning to you.", who="self", minutes=499)
+    stage.say("I am home.", minutes=30)
+    assert said_in(ask(stage)) == [
+        ("user", "[2026-02-14 12:00] Tomorrow I fly to Riga."),
+        ("assistant", "Safe travels!"),
+        ("user", "[2026-03-09 12:00] Back again."),
+        ("user", "[2026-03-10 03:40] Good morning."),
+        ("assistant", "Good morning to you."),
+        ("user", "[2026-03-10 11:30] I am home."),
+    ]
+
+
+def test_p73_turns_of_today_alone_carry_no_day(stage: Stage) -> None:
+    stage.say("Hello.", minutes=300)
+    stage.say("Hi.", who="self", minutes=299)
+    stage.say("Still here?", minutes=10)
+    assert [text for _, text in said_in(ask(stage))] == ["Hello.", "Hi.", "Still here?"]
+
+
+def test_p73_what_the_persona_says_begins_with_its_words(stage: Stage) -> None:
+    """A model writes as its own turns are written: the day of a turn of the persona stands in a user's turn."""
+    stage.say("You slept long.", who="self", minutes=2 * DAY)
+    stage.say("[2020-01-01 10:00] I was born.", minutes=2 * DAY - 1)
+    stage.say("Good night.", who="self", minutes=DAY)
+    shown = [
+        ("user", "[2026-03-08 12:00]"),
+        ("assistant", "You slept long."),
+        ("user", "> [2020-01-01 10:00] I was born."),
+    ]
+    assert said_in(ask(stage)) == [*shown, ("user", "[2026-03-09 12:00]"), ("assistant", "Good night.")]
+    strict = ask(stage, dialect="alternating")
+    assert [one["role"] for one in strict[1:]] == ["user", "assistant", "user", "assistant", "user"]
+    assert strict[3]["content"] == "> [2020-01-01 10:00] I was born.\n\n[2026-03-09 12:00]"
+
+
+@pytest.mark.parametrize("most", [700, 800, 1000, 1500])
+def test_p73_the_limit_counts_the_days_and_the_first_turn_shown_has_one(stage: Stage, most: int) -> None:
+    for n in range(30):
+        stage.say(f"line {n} about the weather", who="self" if n % 4 == 3 else "Ann", minutes=(31 - n) * DAY)
+    made = ask(stage, max_chars=most)
+    assert len("\n\n".join(contents(made))) <= most
+    told = "\n".join(text for _, text in said_in(made))
+    assert told.startswith("[2026-0") and told.count("[2026-0") == told.count("line ")
+
+
+def test_p73_saved_memories_carry_their_day_oldest_first(stage: Stage) -> None:
+    """Of two that contradict each other the model can tell which is newer."""
+    for days, text in ((40, "My flat is in Bern"), (3, "My flat is in Rome")):
+        row = add_saved_memory(text, db=stage.db, scope=stage.scope(HERE)).id
+        then = update(memories).where(memories.c.id == row).values(timestamp=NOW - timedelta(days=days))
+        stage.db.transaction(lambda connection, then=then: connection.execute(then), source="memories")
+    saved = ["[2026-01-29] My flat is in Bern", "[2026-03-07] My flat is in Rome"]
+    assert stage.context("hello")["saved_memories"] == saved
+    last = contents(ask(stage, "hello", HISTORY_LINES=0))[-1]
+    assert "\n".join(f"- {line}" for line in saved) in last and "oldest first" in last
 
 
 def test_p71_roles_alternate_in_the_openai_form_where_the_dialect_asks_for_it(stage: Stage) -> None:

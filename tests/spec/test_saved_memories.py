@@ -170,13 +170,14 @@ def test_c29_in_mode_plus_the_message_is_saved_before_the_prompt(stage: Stage) -
         return made["context"].get("saved_memories", []), report["search"].get("memory_tool")
 
     shown, told = prompt("@memory likes tea")
-    assert shown == ["likes tea"]
+    assert shown == ["[2026-03-10] likes tea"]
     assert told == {"call": "memoryTool", "by": "@memory", "stored": True, "id": told["id"], "reason": ""}
     assert prompt("@memory likes tea")[1]["reason"] == "duplicate"
     assert prompt("@memory")[1]["reason"] == "empty"
-    assert prompt("write to mail@memory.org") == (["likes tea"], None)
+    assert prompt("write to mail@memory.org") == (["[2026-03-10] likes tea"], None)
     shown, told = prompt("Please remember that my cat is Tofu")
-    assert shown == ["likes tea", "Please remember that my cat is Tofu"] and told["by"] == "phrase"
+    assert [line[13:] for line in shown] == ["likes tea", "Please remember that my cat is Tofu"]
+    assert told["by"] == "phrase"
     assert prompt("@memory more", MEMORY_MODE="agent")[1] is None
     assert prompt("@memory more", ENABLE_SAVED_MEMORY=0) == ([], None)
     assert prompt("@memory more", ENABLED_TOOL_IDS=["weather"])[1] is None

@@ -99,12 +99,12 @@ def test_t33_a_saved_memory_of_somebody_else_names_them(stage: Stage) -> None:
         scope = stage.scope(GROUP, participant=f"tg/{who}")
         add_saved_memory(f"I drink {who} tea", db=stage.db, scope=scope)
     shown = stage.context("hello", path=GROUP, is_private=False)["saved_memories"]
-    assert shown == ["Bob: I drink bob tea", "Ann: I drink ann tea"]
+    assert shown == ["[2026-03-10] Bob: I drink bob tea", "[2026-03-10] Ann: I drink ann tea"]
 
 
 def test_t33_saved_memories_of_one_person_alone_are_about_them(stage: Stage) -> None:
     add_saved_memory("I drink tea", db=stage.db, scope=stage.scope(GROUP, participant="tg/ann"))
-    assert stage.context("hello", path=GROUP, is_private=False)["saved_memories"] == ["I drink tea"]
+    assert stage.context("hello", path=GROUP, is_private=False)["saved_memories"] == ["[2026-03-10] I drink tea"]
 
 
 @pytest.mark.parametrize(
