@@ -9,7 +9,8 @@ from .config import Settings
 from .context.context import read_hits
 from .database.engine import Database
 from .prompt import pipeline
-from .prompt.call import PromptRequest, open_call
+from .prompt.call import open_call
+from .prompt.request import PromptRequest
 from .scope import Scope
 from .shapes import Hit
 

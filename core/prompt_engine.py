@@ -24,6 +24,7 @@ from .hooks import set_hook
 from .prompt import messages
 from .prompt.fit import Fitted, Space, fit
 from .prompt.messages import Messages
+from .prompt.request import PromptRequest
 from .prompt.rules_answer import Answer, parse_answer
 from .scope import Scope
 from .text.sizes import resolve_counter, to_json
@@ -110,10 +111,11 @@ def build_json_prompt(
         'Any tea?'
         >>> db.close()
     """
-    return _build(
-        message, context_memory, interface_name, image_data, attachments, max_chars,
-        limit_tokens, counter, destination, db, settings, scope, replacing,
-    )[0]  # fmt: skip
+    request = PromptRequest(
+        message, context_memory, interface_name, image_data, attachments, max_chars, limit_tokens, counter,
+        destination, db, settings, scope, replacing,
+    )  # fmt: skip
+    return _build(request)[0]
 
 
 def build_messages(
@@ -161,10 +163,11 @@ def build_messages(
         (['system', 'user'], True)
         >>> db.close()
     """
-    return _build_messages(
-        dialect, message, context_memory, interface_name, None, None, max_chars,
-        limit_tokens, counter, destination, db, settings, scope, replacing,
-    )[0]  # fmt: skip
+    request = PromptRequest(
+        message, context_memory, interface_name, None, None, max_chars, limit_tokens, counter,
+        destination, db, settings, scope, replacing,
+    )  # fmt: skip
+    return _build_messages(request, dialect)[0]
 
 
 def explain_messages(
@@ -197,17 +200,18 @@ def explain_messages(
         (4000, True)
         >>> db.close()
     """
-    made, report = _build_messages(
-        dialect, message, context_memory, interface_name, None, None, max_chars,
-        limit_tokens, counter, destination, db, settings, scope, replacing,
+    request = PromptRequest(
+        message, context_memory, interface_name, None, None, max_chars, limit_tokens, counter,
+        destination, db, settings, scope, replacing,
     )  # fmt: skip
-    return made, report.as_dict()
+    messages, report = _build_messages(request, dialect)
+    return messages, report.as_dict()
 
 
-def _build_messages(dialect: str, *arguments: Any) -> tuple[Messages | dict[str, Any], Report]:
-    from .prompt import call, pipeline  # noqa: PLC0415 - as above
+def _build_messages(request: PromptRequest, dialect: str) -> tuple[Messages | dict[str, Any], Report]:
+    from .prompt import pipeline  # noqa: PLC0415 - as above
 
-    return pipeline.build_messages(call.PromptRequest(*arguments), dialect)
+    return pipeline.build_messages(request, dialect)
 
 
 def explain_json_prompt(
@@ -245,17 +249,18 @@ def explain_json_prompt(
         (['tea'], [], False)
         >>> db.close()
     """
-    prompt, report = _build(
-        message, context_memory, interface_name, image_data, attachments, max_chars,
-        limit_tokens, counter, destination, db, settings, scope, replacing,
+    request = PromptRequest(
+        message, context_memory, interface_name, image_data, attachments, max_chars, limit_tokens, counter,
+        destination, db, settings, scope, replacing,
     )  # fmt: skip
+    prompt, report = _build(request)
     return prompt, report.as_dict()
 
 
-def _build(*arguments: Any) -> tuple[dict[str, Any], Report]:
-    from .prompt import call, pipeline  # noqa: PLC0415 - loads the database packages, which take longer than all the rest
+def _build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
+    from .prompt import pipeline  # noqa: PLC0415 - loads the database packages, which take longer than all the rest
 
-    return pipeline.build(call.PromptRequest(*arguments))
+    return pipeline.build(request)
 
 
 def reduce_prompt_for_llm_limit(prompt: Mapping[str, Any], max_chars: int | None = None) -> dict[str, Any]:

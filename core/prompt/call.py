@@ -28,6 +28,7 @@ from ..shapes import Hit, LeftOut
 from ..text import times
 from ..text.strict_json import make_strict
 from .fit import Fitted, Space
+from .request import PromptRequest
 
 if TYPE_CHECKING:
     from ..index.state import IndexState
@@ -154,27 +155,6 @@ class Guard:
         if isinstance(self.db, Database):
             self.db.release_connection()
         return hooks.call(function, arguments)
-
-
-@dataclass(frozen=True, slots=True)
-class PromptRequest:
-    """The arguments of `build_json_prompt`, as they were given."""
-
-    message: Any
-    context_memory: Any = None
-    interface_name: str | None = None
-    image_data: Any = None
-    attachments: Any = None
-    max_chars: int | None = None
-    limit_tokens: int | None = None
-    counter: Callable[[str], int] | None = None
-    destination: str | None = None
-    db: Database | None = None
-    settings: Settings | Mapping[str, Any] | None = None
-    scope: Scope | None = None
-    replacing: str | int | None = None
-    replaced_rows: frozenset[int] = frozenset()
-    """Stored messages that the caller's own list replaces, by row id."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,6 @@ from .call import (
     MOST_ASKED_CHARS,
     Gathered,
     PromptCall,
-    PromptRequest,
     Recalled,
     Report,
     VisibleContext,
@@ -59,6 +58,7 @@ from .fit import NO_LIMIT, Fitted, Space, fit, read_engine_limit
 from .history import ask_history_hook, build_history, compose, read_stored
 from .message_lines import MOST_MEMORIES, MessageLines
 from .messages import Messages, check_dialect
+from .request import PromptRequest
 from .structure import ask_actions, assemble
 
 SECTIONS: tuple[Section, ...] = (

@@ -13,8 +13,8 @@ from ...chat_history_cache import delete_chat_message, edit_chat_message, save_c
 from ...conversations import add_saved_memory
 from ...errors import ItemNotFoundError, MessageError
 from ...lifelong import delete_items, edit_item, retag_items, search_items
-from ...prompt.call import PromptRequest
 from ...prompt.pipeline import build_records
+from ...prompt.request import PromptRequest
 from ...shapes import WriteResult
 from ...synth_core_memory import search_memories
 from ...transcripts import finish_turn

@@ -20,9 +20,9 @@ from ...errors import ConfigError, StoreError
 from ...llm import table_usage as usage
 from ...memories.rules_modes import MODES
 from ...personas import fill_names, get_persona_text
-from ...prompt.call import PromptRequest
 from ...prompt.message_lines import HEAD
 from ...prompt.pipeline import build_records
+from ...prompt.request import PromptRequest
 from ...prompt.structure import MESSAGES, write_line, write_opening
 from ...scope import Scope
 from ...templates.render import Renderer

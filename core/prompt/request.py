@@ -1,0 +1,34 @@
+"""What a host asks of a prompt; imported before anything that loads the database packages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..config import Settings
+from ..scope import Scope
+
+if TYPE_CHECKING:
+    from ..database.engine import Database
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRequest:
+    """The arguments of `build_json_prompt` and `build_messages`, as they were given."""
+
+    message: Any
+    context_memory: Any = None
+    interface_name: str | None = None
+    image_data: Any = None
+    attachments: Any = None
+    max_chars: int | None = None
+    limit_tokens: int | None = None
+    counter: Callable[[str], int] | None = None
+    destination: str | None = None
+    db: Database | None = None
+    settings: Settings | Mapping[str, Any] | None = None
+    scope: Scope | None = None
+    replacing: str | int | None = None
+    replaced_rows: frozenset[int] = frozenset()
+    """Stored messages that the caller's own list replaces, by row id."""
