@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-wheel package lint servers unit bench bench-recall bench-scale isolation fuzz secrets sbom test-faults test-clusters docs docs-site clean
+.PHONY: help demo test test-wheel package lint servers unit bench bench-recall bench-scale isolation fuzz histories secrets sbom test-faults test-clusters docs docs-site clean
 
 help:
 	@echo "make demo          install the command line and run the demo"
@@ -19,6 +19,7 @@ help:
 	@echo "make bench         speed at a large table; make bench-recall: how much a search finds"
 	@echo "make bench-scale   whether it still finds it among ever more talk of others (SCALE=--million: a million rows, too)"
 	@echo "make isolation     every way to read, as thousands of scopes (ISOLATION_SCOPES, default 5000)"
+	@echo "make histories     random histories of three processes with kills, against a plain model (SECONDS, default 60; SEED replays one)"
 	@echo "make test-faults   servers killed, networks cut, workers that die at every step (FAULT_ROUNDS, default 3)"
 	@echo "make test-clusters the primary of a Galera and a group replication cluster killed under load"
 	@echo "make docs          write what comes from the code: config.yaml, its JSON Schema, sql/schema"
@@ -121,6 +122,9 @@ bench-recall: $(VENV)/.test
 
 bench-scale: $(VENV)/.test
 	$(BIN)/python -m bench.scale $(SCALE)
+
+histories: $(VENV)/.test
+	$(BIN)/python -m tests.histories --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED))
 
 test-faults: servers
 	FAULT_ROUNDS=$(or $(FAULT_ROUNDS),3) $(BIN)/python -m pytest tests/faults
