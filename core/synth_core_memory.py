@@ -18,7 +18,6 @@ from .calls.call import open_call
 from .calls.defaults import check_handle
 from .config import Settings
 from .database.engine import Database
-from .errors import StoreReadError
 from .memories.capture import should_remember, silently_record_memory
 from .scope import Scope
 from .shapes import Hit
@@ -122,7 +121,7 @@ def explain_search(
         result = searching.run(search, call.db)
         errors = list(result.round.errors.values())
         if errors and not result.chosen:
-            raise StoreReadError(str(errors[0]), source="search_memories")
+            raise errors[0]
     return [one.hit for one in result.chosen], searching.build_report(result)
 
 

@@ -1,0 +1,154 @@
+"""Every statement of a call fails with every class of error: the caller is told the cause, or nothing is lost."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pymysql
+import pytest
+from sqlalchemy import exc
+
+from core import ai_diary, chat_history_cache, conversations, db, forgetting, jobs, synth_core_memory
+from core.config import Settings
+from core.database.engine import Database
+from core.errors import CoreError, StoreError
+from core.prompt_engine import explain_json_prompt
+from tests.databases import watched
+from tests.spec.stage import Stage, message
+
+pytestmark = [pytest.mark.engines("sqlite"), pytest.mark.slow]
+
+PASSING = {
+    1040: ("Too many connections", "max_connections"),
+    1205: ("Lock wait timeout exceeded", "Another session holds"),
+    1213: ("Deadlock found", "try again"),
+    1290: ("running with the --read-only option", "read only"),
+    2013: ("Lost connection", "try again"),
+}
+"""Errors after which the same call may succeed, what the server says, and what the caller is told where it does not."""
+LASTING = {
+    1021: ("Disk full", "disk is full"),
+    1054: ("Unknown column 'x'", "db migrate"),
+    1114: ("The table is full", "free space"),
+    1142: ("INSERT command denied to user 'pe'@'h' for table 'memories'", "lacks the right INSERT"),
+    1146: ("Table 'pe.memories' doesn't exist", "db migrate"),
+    1153: ("Got a packet bigger than 'max_allowed_packet' bytes", "max_allowed_packet"),
+}
+"""Errors that stay: every statement after the first fails with it too."""
+MOST_PLACES = 12
+"""Statements of a long call that fail in turn; of a short one every one does."""
+_numbers = itertools.count()
+
+
+class Fail:
+    """Raises an error before the statement with a number, and before all after it where it is lasting."""
+
+    def __init__(self, at: int = 0, number: int = 0, said: str = "", *, is_lasting: bool = False) -> None:
+        self.at, self.number, self.said, self.is_lasting, self.seen = at, number, said, is_lasting, 0
+
+    def __call__(self, statement: str, *_: Any) -> None:
+        self.seen += 1
+        if self.seen == self.at or (self.is_lasting and self.seen > self.at):
+            original = pymysql.err.OperationalError(self.number, self.said)
+            raise exc.OperationalError(statement, {}, original, connection_invalidated=self.number == 2013)
+
+
+@contextmanager
+def failing(db: Database, fail: Fail) -> Iterator[None]:
+    """Let `fail` see every statement of a handle, those on the driver's own cursor too."""
+    db.watchers.append(fail)
+    try:
+        with watched(db, fail):
+            yield
+    finally:
+        db.watchers.remove(fail)
+
+
+def _scope(stage: Stage) -> Any:
+    return stage.scope(f"tg/{next(_numbers)}", participant="tg/ann")
+
+
+CALLS: dict[str, Callable[[Stage, dict[str, Any]], Any]] = {
+    "save a message": lambda stage, given: chat_history_cache.save_chat_message(
+        given["scope"].conversation, "tofu tea", "Ann", "ann", **given
+    ),
+    "save a memory": lambda stage, given: conversations.add_saved_memory(f"tofu {next(_numbers)}", **given),
+    "insert a memory": lambda stage, given: db.insert_memory(
+        f"tofu {next(_numbers)}", "Ann", "chat", ["tofu"], **given
+    ),
+    "add a diary entry": lambda stage, given: ai_diary.add_diary_entry(f"tofu {next(_numbers)}", **given),
+    "queue an operation": lambda stage, given: jobs.enqueue_operation("CONSOLIDATION", **given),
+    "read a history": lambda stage, given: chat_history_cache.load_chat_history(given["scope"].conversation, **given),
+    "search": lambda stage, given: synth_core_memory.search_memories(keywords=["tofu"], **given),
+    "forget": lambda stage, given: forgetting.forget(conversation=given["scope"].conversation, **given),
+}
+
+
+def _given(stage: Stage, handle: Database) -> dict[str, Any]:
+    return {"db": handle, "settings": Settings(), "scope": _scope(stage)}
+
+
+def _places(count: int) -> range:
+    return range(1, count + 1, -(-count // MOST_PLACES))
+
+
+def _count(stage: Stage, call: Callable[[Stage, dict[str, Any]], Any]) -> int:
+    watch = Fail()
+    for _ in range(2):  # what a handle looks up once is not counted
+        watch.seen = 0
+        with failing(stage.db, watch):
+            call(stage, _given(stage, stage.db))
+    return watch.seen
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_f50_a_lasting_error_of_any_statement_is_told_with_its_remedy(stage: Stage, name: str) -> None:
+    call, told = CALLS[name], 0
+    for number, (said, remedy) in LASTING.items():
+        for at in _places(_count(stage, call)):
+            with failing(stage.db, Fail(at, number, said, is_lasting=True)):
+                try:
+                    call(stage, _given(stage, stage.db))
+                except StoreError as error:
+                    told += 1
+                    assert error.number == number and remedy in str(error), (name, at, number, str(error))
+                    assert "tofu" not in str(error)
+    assert told >= len(LASTING)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_f50_a_passing_error_of_any_statement_is_told_or_tried_again(stage: Stage, name: str) -> None:
+    call = CALLS[name]
+    for number, (said, remedy) in PASSING.items():
+        for at in _places(_count(stage, call)):
+            fail = Fail(at, number, said)
+            with failing(stage.db, fail):
+                try:
+                    call(stage, _given(stage, stage.db))
+                except CoreError as error:
+                    assert getattr(error, "number", None) == number, (name, at, number, str(error))
+                    assert remedy in str(error)
+            assert fail.seen >= at
+
+
+def test_f50_a_prompt_names_the_error_of_any_statement_and_comes_all_the_same(stage: Stage) -> None:
+    stage.say("tofu there", "tg/43", "Bob")
+    stage.remember("Ann likes tofu", ["tofu"])
+
+    def build() -> tuple[dict[str, Any], dict[str, Any]]:
+        given = {"db": stage.db, "settings": Settings(), "scope": stage.scope()}
+        return explain_json_prompt(message("tofu"), **given)
+
+    watch = Fail()
+    with failing(stage.db, watch):
+        whole = build()[0]
+    for number, (said, remedy) in LASTING.items():
+        for at in _places(watch.seen):
+            with failing(stage.db, Fail(at, number, said)):
+                prompt, report = build()
+            assert list(prompt) == list(whole) and prompt["input"] == whole["input"]
+            if prompt["context"] != whole["context"]:
+                assert any(remedy in error["message"] for error in report["errors"]), (at, number, report["errors"])
