@@ -122,7 +122,8 @@ def build_script(family: str) -> str:
     ignore = "INSERT OR IGNORE" if family == "sqlite" else "INSERT IGNORE"
     parts = [f"-- The database as it is today: {HEADERS[family]}\n-- Written by `make docs`."]
     parts += [table_script(table, family) for table in ddl.list_tables().values()]
-    parts.append(f"{ignore} INTO schema_version (version_num) VALUES ('{migration.list_revisions()[-1]}');")
+    values = f"'{migration.list_revisions()[-1]}', '{ddl.build_fingerprint()}'"
+    parts.append(f"{ignore} INTO schema_version (version_num, fingerprint) VALUES ({values});")
     return "\n\n".join(parts) + "\n"
 
 

@@ -305,15 +305,15 @@ def _sqlite_engines(target: Target, timeout_seconds: float, pool_size: int) -> t
     arguments = {"timeout": timeout_seconds, "check_same_thread": False}
     if target.in_memory:
         only = create_engine(target.url, connect_args=arguments, poolclass=StaticPool, hide_parameters=True)
-        _listen_sqlite(only, timeout_seconds)
+        _listen_sqlite(only, timeout_seconds, writes=True)
         return only, only
     common = _pool(pool_size) | {"connect_args": arguments}
     alone = common | {"connect_args": arguments | {"cached_statements": KEPT_PLANS}}
     url = _file_url(target)
     reading = create_engine(url, isolation_level="AUTOCOMMIT", pool_reset_on_return=None, **alone)
     writing = create_engine(url, **common)
-    for engine in (reading, writing):
-        _listen_sqlite(engine, timeout_seconds, read_only=target.read_only)
+    for engine, writes in ((reading, False), (writing, not target.read_only)):
+        _listen_sqlite(engine, timeout_seconds, writes=writes)
         event.listen(engine, "do_connect", lambda *_: make_private(target))
     return reading, writing
 
@@ -382,17 +382,18 @@ def make_private(target: Target) -> None:
             os.close(os.open(str(target.url.database), os.O_CREAT | os.O_RDWR, 0o600))
 
 
-def _listen_sqlite(engine: Engine, timeout_seconds: float, *, read_only: bool = False) -> None:
-    """Have each connection of an engine set up as it is made."""
+def _listen_sqlite(engine: Engine, timeout_seconds: float, *, writes: bool) -> None:
+    """Have each connection of an engine set up as it is made; a reading one leaves a file of others as it is."""
 
     def connected(connection: Any, _record: Any) -> None:
         # Its own fails on bytes that are not UTF-8, and with them the whole statement.
         connection.text_factory = READ_UTF8
-        if read_only:
+        connection.execute("PRAGMA cache_size = -16000").close()
+        if not writes:
             return
         _start_wal(connection, timeout_seconds)
         # What is deleted is overwritten with zeros: else texts that were forgotten stay readable in the file.
-        for pragma in ("synchronous = FULL", "foreign_keys = ON", "cache_size = -16000", "secure_delete = ON"):
+        for pragma in ("synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
             connection.execute(f"PRAGMA {pragma}").close()
 
     event.listen(engine, "connect", connected)

@@ -588,8 +588,13 @@ model_usage: Table = table(
     clustered=True,
 )
 
-schema_version: Table = table("schema_version", Column("version_num", StoredText(32), primary_key=True, nullable=False))
-"""The last migration that ran; those before it ran too. Alembic reads and writes it, so it has Alembic's shape."""
+schema_version: Table = table(
+    "schema_version",
+    # the last migration that ran; those before it ran too. Alembic reads and writes it
+    Column("version_num", StoredText(32), primary_key=True, nullable=False),
+    # of the tables that the program made or compared then: `upkeep.ddl.build_fingerprint`
+    key("fingerprint", 16),
+)
 
 TABLES: Mapping[str, Table] = metadata.tables
 """Every table by its name, `schema_version` last."""

@@ -235,16 +235,16 @@ def _covers(target: str, database: str) -> bool:
 # Tables
 
 
-def _check_tables(db: Database, facts: inspection.Facts, versions: list[str] | None) -> list[Finding]:
+def _check_tables(db: Database, facts: inspection.Facts, versions: Mapping[str, str] | None) -> list[Finding]:
     foreign = migration.list_foreign(inspection.list_names(facts), versions)
     if foreign:
         what = "a table of another program has a name that this one needs"
         return [Finding("error", what, name, "Use a database of its own") for name in foreign]
-    newest, version = migration.list_revisions()[-1], max(versions or (), default="")
-    if version == newest:
+    mismatch = migration.find_mismatch(versions)
+    if mismatch is None:
         return inspection.list_differences(facts, db.family)
-    remedy = "prompt-engine db migrate" if version < newest else "Update this program"
-    return [Finding("error", f"the database is at version {version or None}, this program at {newest}", "", remedy)]
+    is_of_program = migration.list_revisions()[-1] in (versions or ())
+    return [*(inspection.list_differences(facts, db.family) if is_of_program else ()), mismatch]
 
 
 # Values that cannot be read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +19,20 @@ _OPTIONS = f" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE={COLLATION} ROW_FORM
 def list_tables() -> dict[str, Table]:
     """Return every table of the database today by name, `schema_version` last."""
     return dict(TABLES)
+
+
+@lru_cache(maxsize=1)
+def build_fingerprint() -> str:
+    """Return 16 hexadecimal digits of all tables, columns, types, defaults and indexes, whatever their order."""
+    parts = []
+    for table in TABLES.values():
+        keys = [table.primary_key.columns.keys(), list_indexes(table), table.dialect_options["sqlite"]["with_rowid"]]
+        parts.append(f"{table.name} {keys}")
+        for column in table.columns:
+            types = [column.type.compile(dialect=choose_dialect(family)) for family in ("sqlite", "mysql")]
+            default = getattr(getattr(column.server_default, "arg", None), "text", None)
+            parts.append(f"{table.name}.{column.name} {types} {column.nullable} {default}")
+    return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()[:16]
 
 
 @lru_cache(maxsize=2)

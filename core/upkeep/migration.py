@@ -4,6 +4,8 @@
 |---|---|
 | none of our tables | all are made from `database.schema`, and the version is written |
 | our version, with newer revisions | Alembic runs the revisions |
+| our version, with another fingerprint of the tables | refused where the tables differ from `database.schema` |
+| a version of a newer program, or of a build before the first release | refused |
 | tables with our names, but no version of ours | refused: they belong to another program |
 
 The first row of `schema_version` is written before any other table, so a creation that stopped half way goes on, and
@@ -12,13 +14,13 @@ nobody takes the tables of a creation under way for another program's.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, select, update
 
 from ..base import resources
 from ..base.logs import event
@@ -27,12 +29,16 @@ from ..database.engine import Database
 from ..database.failures import is_missing_table
 from ..database.schema import schema_version
 from ..errors import StoreError
+from ..shapes import Finding
 from . import ddl
 
 UNFINISHED = "0000"
 """The version while the tables are being made."""
 PATIENCE_SECONDS = 6 * 3600.0
 """Longest answer to one statement: an index on millions of rows takes minutes, far over DB_TIMEOUT_SECONDS."""
+MIGRATE = "Run `prompt-engine db migrate`"
+OLD_BUILD = "Export it with that build, and import the file into a new database"
+SHOWN_DIFFERENCES = 5
 NOTHING = "The database is at the present version. Nothing was changed."
 
 
@@ -62,85 +68,135 @@ def list_revisions() -> list[str]:
     return sorted(path.name.removeprefix("v").split("_", 1)[0] for path in files)
 
 
-def read_versions(db: Database) -> list[str] | None:
-    """Return the rows of `schema_version`, None if there is no such table; one round trip."""
-    try:
-        rows = db.read(select(schema_version.c.version_num), source="schema_version")
-    except StoreError as error:
-        if is_missing_table(error):
-            return None
-        raise
-    return [str(row[0]) for row in rows]
+def read_versions(db: Database) -> dict[str, str] | None:
+    """Return `{version: fingerprint}` of `schema_version`, None if there is no such table; one round trip."""
+    v = schema_version.c
+    for columns in ((v.version_num, v.fingerprint), (v.version_num,)):  # older builds recorded no fingerprint
+        try:
+            rows = db.read(select(*columns), source="schema_version")
+        except StoreError as error:
+            if not is_missing_table(error):
+                raise
+        else:
+            return {str(version): str(*fingerprint) for version, *fingerprint in rows}
+    return None
 
 
-def _newest(versions: list[str] | None) -> str:
+def _newest(versions: Mapping[str, str] | None) -> str:
     """Return the last revision that ran, blank where none of ours has."""
     return max((one for one in versions or () if len(one) == len(UNFINISHED) and one.isdigit()), default="")
 
 
 def list_pending(db: Database) -> list[str]:
-    """Return the revisions that have not run on this database, oldest first; one round trip."""
-    version = _newest(read_versions(db))
-    return [one for one in list_revisions() if one > version]
+    """Return the revisions that have not run on this database, oldest first; the last one also where its tables are
+    not known to be those of this program. One round trip."""
+    return _list_pending(read_versions(db))
+
+
+def _list_pending(versions: Mapping[str, str] | None) -> list[str]:
+    version, revisions = _newest(versions), list_revisions()
+    is_present = (versions or {}).get(revisions[-1]) == ddl.build_fingerprint()
+    return [one for one in revisions if one > version] or ([] if is_present else revisions[-1:])
+
+
+def find_mismatch(versions: Mapping[str, str] | None) -> Finding | None:
+    """Return why a database of ours has to be migrated or cannot be used; None if it is empty or at the present."""
+    version, revisions = _newest(versions), list_revisions()
+    if version in ("", UNFINISHED) or not _list_pending(versions):
+        return None
+    what = f"the database is at version {version}, this program at {revisions[-1]}"
+    remedy = MIGRATE
+    if version > revisions[-1]:
+        remedy = "A newer program made it: update this program"
+    elif version < revisions[0]:
+        what, remedy = f"{what}: a build before the first release made other tables", OLD_BUILD
+    elif version == revisions[-1]:
+        what = f"the tables of the database are those of another build at version {version}"
+    return Finding("error", what, "schema_version", remedy)
 
 
 def ensure_present(db: Database) -> None:
     """Make the database usable at its opening; one round trip when it is at the present."""
-    version, newest = _newest(read_versions(db)), list_revisions()[-1]
-    if version > newest:
-        raise StoreError(
-            f"The database is at version {version}, which a newer program made. Update this program.",
-            source="schema_version",
-        )
-    if UNFINISHED < version < newest and db.family != "sqlite":
-        raise StoreError(
-            f"The database is at version {version}, this program needs {newest}. Run `prompt-engine db migrate` once.",
-            source="schema_version",
-        )
-    if version < newest:
+    versions = read_versions(db)
+    mismatch = find_mismatch(versions)
+    if mismatch is not None and db.family != "sqlite":
+        raise _refusal(mismatch)
+    if _list_pending(versions):
         migrate(db)
 
 
-def list_foreign(found: Container[str], versions: list[str] | None) -> list[str]:
+def _refusal(finding: Finding) -> StoreError:
+    """Return the error that says what `db check` says."""
+    what = finding.what[0].upper() + finding.what[1:]
+    return StoreError(f"{what}. Nothing was changed. {finding.remedy}.", source=finding.where)
+
+
+def list_foreign(found: Container[str], versions: Mapping[str, str] | None) -> list[str]:
     """Return the tables that have our names and belong to another program; the tables were read before the versions."""
     if _newest(versions):
         return []
     names = [name for name in ddl.list_tables() if name in found]
     # What another process makes at this moment begins with this table alone, still empty.
-    return [] if names == ["schema_version"] and versions == [] else names
+    return [] if names == ["schema_version"] and versions == {} else names
 
 
 def migrate(db: Database) -> Migrated:
     """Bring the database to the present and return what was done."""
     from . import inspection  # noqa: PLC0415 - a database that is at the present does without
 
-    names = inspection.list_names(inspection.read_facts(db))
+    facts = inspection.read_facts(db)
     versions = read_versions(db)
-    foreign = list_foreign(names, versions)
+    foreign = list_foreign(inspection.list_names(facts), versions)
     if foreign:
         raise StoreError(
             f"The database has tables of another program with names that this one needs: {', '.join(foreign)}. Nothing "
             "was changed. Use a database of its own.",
             source=foreign[0],
         )
-    if _newest(versions) in ("", UNFINISHED):
+    version, pending, mismatch = _newest(versions), _list_pending(versions), find_mismatch(versions)
+    if version in ("", UNFINISHED):
         return _create(db)
-    pending = list_pending(db)
+    if mismatch is not None and mismatch.remedy != MIGRATE:
+        raise _refusal(mismatch)
+    if version < list_revisions()[-1]:
+        _run_patiently(db)
+        facts = inspection.read_facts(db)
+    differences = inspection.list_differences(facts, db.family)
+    if any(one.severity == "error" for one in differences) or (pending and differences):
+        named = "; ".join(f"{one.where}: {one.what}" for one in differences[:SHOWN_DIFFERENCES])
+        raise StoreError(
+            f"{len(differences)} parts of the tables are not as this program needs them: {named}. Run `prompt-engine "
+            "db check`, which names the statement that repairs each; then run `prompt-engine db migrate` again.",
+            source=differences[0].where,
+        )
     if not pending:
-        return Migrated(messages=(NOTHING,))
-    if db.family == "sqlite":  # which sets no limit to a statement
-        run_revisions(db)
-    else:
-        url = db.target.url.render_as_string(hide_password=False)
-        with closing(Database(url, timeout_seconds=PATIENCE_SECONDS, clock=db.clock)) as patient:
-            run_revisions(patient)
+        return Migrated(messages=(NOTHING, *map(str, differences)))
+    _record_fingerprint(db, pending[-1])
     event(20, "migrated", version=pending[-1])
     return Migrated(tuple(pending), tuple(f"version {one}" for one in pending))
+
+
+def _run_patiently(db: Database) -> None:
+    """Run the revisions, however long a statement takes."""
+    if db.family == "sqlite":  # which sets no limit to a statement
+        run_revisions(db)
+        return
+    url = db.target.url.render_as_string(hide_password=False)
+    with closing(Database(url, timeout_seconds=PATIENCE_SECONDS, clock=db.clock)) as patient:
+        run_revisions(patient)
+
+
+def _record_fingerprint(db: Database, version: str) -> None:
+    """Record that the tables are those of this program."""
+    v = schema_version.c
+    change = update(schema_version).where(v.version_num == version).values(fingerprint=ddl.build_fingerprint())
+    db.idempotent_transaction(lambda connection: connection.execute(change), source="schema_version")
 
 
 def _create(db: Database) -> Migrated:
     """Make every table of the present; safe to run again and at once with others."""
     names = list_revisions()
+    row = {"version_num": names[-1], "fingerprint": ddl.build_fingerprint()}
 
     def work(connection: Connection) -> None:
         for statement in ddl.create_all(schema_version, db.family):
@@ -150,7 +206,7 @@ def _create(db: Database) -> Migrated:
             connection.commit()  # a server commits each CREATE TABLE anyway, and this row must stand before them
         for statement in _creation(db.family):
             connection.exec_driver_sql(statement)
-        connection.execute(insert_ignore(schema_version, db.family), {"version_num": names[-1]})
+        connection.execute(insert_ignore(schema_version, db.family), row)
         connection.execute(delete(schema_version).where(schema_version.c.version_num == UNFINISHED))
 
     db.transaction(work, source="the tables of the database")

@@ -563,8 +563,9 @@ CREATE TABLE IF NOT EXISTS model_usage (
 
 CREATE TABLE IF NOT EXISTS schema_version (
     version_num VARCHAR(32) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+    fingerprint VARBINARY(16) NOT NULL DEFAULT '',
     -- the row (128 bytes)
     PRIMARY KEY (version_num)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
-INSERT IGNORE INTO schema_version (version_num) VALUES ('0001');
+INSERT IGNORE INTO schema_version (version_num, fingerprint) VALUES ('0010', '6c4c165d7d4d8f73');

@@ -580,8 +580,9 @@ CREATE TABLE IF NOT EXISTS model_usage (
 
 CREATE TABLE IF NOT EXISTS schema_version (
     version_num VARCHAR(32) NOT NULL,
+    fingerprint TEXT DEFAULT '' NOT NULL,
     -- the row (128 bytes)
     PRIMARY KEY (version_num)
 );
 
-INSERT OR IGNORE INTO schema_version (version_num) VALUES ('0001');
+INSERT OR IGNORE INTO schema_version (version_num, fingerprint) VALUES ('0010', '6c4c165d7d4d8f73');

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
 import sqlite3
 import threading
@@ -14,11 +15,16 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select, text
 
+import core.cli
 from core.database.dialects import StoredBytes
 from core.database.engine import Database
+from core.database.schema import schema_version
 from core.db import check_server, open_database
 from core.errors import StoreError
+from core.scope import Scope
+from core.synth_core_memory import search_memories
 from core.upkeep import ddl, inspection, migration
+from tests import release_file
 from tests.store.world import of_today, run_at_once
 
 pytestmark = pytest.mark.dialects
@@ -157,13 +163,101 @@ def test_d30_tables_of_another_program_are_refused_by_name_and_stay_as_they_are(
     assert (shape(db), db.read(text(f"SELECT * FROM {table}"), source="test")) == before
 
 
-def test_a_database_of_a_newer_program_is_refused(present: Database) -> None:
-    run(present, "UPDATE schema_version SET version_num = '9998'")
+OLD_SHAPE = ["DROP TABLE schema_version", *FOREIGN["alembic"][:1]]
+"""The version table as builds before the first release had it."""
+OTHERS = {
+    "9998": (["UPDATE schema_version SET version_num = '9998'"], "newer program", "Update this program"),
+    "0009": ([*OLD_SHAPE, "INSERT INTO schema_version VALUES ('0009')"], "version 0009", "Export it with that build"),
+    "0001": ([*OLD_SHAPE, "INSERT INTO schema_version VALUES ('0001')"], "version 0001", "Export it with that build"),
+    "column": (
+        [
+            "ALTER TABLE chat_history_cache DROP COLUMN no_items",
+            "UPDATE schema_version SET fingerprint = '0123456789abcdef'",
+        ],
+        "chat_history_cache.no_items: the column is missing",
+        "prompt-engine db check",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_d31_a_database_of_another_schema_is_refused_by_name_and_stays_as_it_is(
+    fresh_url: str, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What opens it, migrates it and checks it say the same, and a script sees it by the exit code."""
+    statements, what, remedy = OTHERS[name]
+    monkeypatch.setenv("DATABASE_URL", fresh_url)
+    with of_today(fresh_url) as db:
+        run(db, *statements)
+        before = shape(db), db.read(text("SELECT * FROM schema_version"), source="test")
+        with pytest.raises(StoreError, match=what) as refused:
+            migration.migrate(db)
+        assert remedy.lower() in str(refused.value).lower()
+        with pytest.raises(StoreError) as unopened:
+            open_database(fresh_url)
+        is_server_shape = name == "column" and db.family != "sqlite"  # an operator decides there when tables are read
+        assert ("another build" if is_server_shape else what) in str(unopened.value)
+        errors = [one for one in check_server(db) if one.severity == "error"]
+        assert what.rpartition(": ")[2].lower() in f"{errors[0].what} {errors[0].remedy}".lower()
+        for words in (("db", "migrate"), ("db", "check")):
+            assert core.cli.main(words) == 1, words
+            told = "".join(capsys.readouterr())
+            assert all(part in " ".join(told.split()) for part in what.split(": ")), told
+        assert (shape(db), db.read(text("SELECT * FROM schema_version"), source="test")) == before
+
+
+@pytest.mark.engines("sqlite")
+def test_d31_not_a_byte_of_a_refused_file_changes(tmp_path: Path) -> None:
+    """A file in the usual journal mode would be switched to another one by being opened for writing."""
+    file = tmp_path / "other.sqlite3"
+    with closing(sqlite3.connect(file)) as other:
+        other.execute("CREATE TABLE memories (id INTEGER PRIMARY KEY)").close()
+    before = file.read_bytes()
+    with pytest.raises(StoreError, match="another program"):
+        open_database(f"sqlite:///{file}")
+    assert file.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_d31_tables_that_were_repaired_are_recorded_by_the_next_migration(present: Database) -> None:
+    """The statements of `db check` make them equal; a type that is spelled otherwise may be equal from the start."""
+    run(present, *(OTHERS["column"][0]))
+    errors = [one for one in check_server(present) if one.severity == "error"]
+    assert [one.where for one in errors] == ["chat_history_cache.no_items", "schema_version"]
+    run(present, errors[0].remedy.rstrip(";"))
+    assert migration.list_pending(present)
+    assert migration.migrate(present).changed
+    assert migration.list_pending(present) == []
+    assert present.read(select(schema_version.c.fingerprint), source="test")[0][0] == ddl.build_fingerprint()
+
+
+def test_d31_a_missing_column_is_no_present_version(present: Database) -> None:
+    run(present, OTHERS["column"][0][0])
     try:
-        with pytest.raises(StoreError, match="newer program"):
-            migration.ensure_present(present)
+        with pytest.raises(StoreError, match=r"chat_history_cache\.no_items: the column is missing"):
+            migration.migrate(present)
     finally:
-        run(present, f"UPDATE schema_version SET version_num = '{migration.list_revisions()[-1]}'")
+        run(present, check_server(present)[0].remedy.rstrip(";"))
+
+
+RELEASES = sorted(release_file.FOLDER.glob(f"*{release_file.ENDING}"))
+
+
+@pytest.mark.engines("sqlite")
+@pytest.mark.parametrize("release", [None, *RELEASES], ids=lambda path: path.name if path else "today")
+def test_d31_a_database_of_each_release_opens_with_what_it_holds(release: Path | None, tmp_path: Path) -> None:
+    packed, file = release or tmp_path / "today.gz", tmp_path / "copy.sqlite3"
+    if release is None:
+        release_file.write_file(packed)
+    file.write_bytes(gzip.decompress(packed.read_bytes()))
+    file.chmod(0o600)
+    scope = Scope(conversation=release_file.CHAT, participant="discord/7")
+    with closing(open_database(f"sqlite:///{file}")) as db:
+        assert [one for one in check_server(db) if one.severity != "note"] == []
+        for words, snippet in (("Mio", release_file.MEMORY), ("harbour festival", release_file.MESSAGE)):
+            hits = search_memories(query=words, scope=scope, db=db)
+            assert snippet in [hit["snippet"] for hit in hits]
+        migration.migrate(db)
 
 
 def test_d29_processes_at_once_make_one_database(db: Database) -> None:
@@ -188,7 +282,8 @@ def test_a_new_file_is_opened_while_another_program_makes_it(db: Database) -> No
         migration.ensure_present(db)
     finally:
         later.join()
-    assert db.read(text("PRAGMA journal_mode"), source="test")[0][0] == "wal"
+    with closing(sqlite3.connect(db.target.url.database or "")) as other:
+        assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 @NOT_SEEKDB

@@ -2,6 +2,7 @@
 
 Until the first release the tables are those of `sql/schema`, which is edited in place. The second revision copies the
 two files of the first release to this folder, and this one runs the copies: a shipped migration never changes.
+The number is above every number that a build before the first release gave to other tables.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from alembic import op
 
-revision = "0001"
+revision = "0010"
 down_revision = None
 
 
