@@ -44,7 +44,7 @@ def index_before_search(db: Database, persona: str, numbers: Iterable[int]) -> N
             left -= _index_range(db, sources.BY_NUMBER[number], persona, left, connection)
 
     try:
-        db.transaction(work, source="the rows inserted by SQL")
+        db.transaction(work, source="the rows inserted by SQL", waits=False)
     except StoreError as error:
         logs.warning("rows_not_indexed", error=type(error).__name__, number=error.number)
 

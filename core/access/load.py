@@ -124,7 +124,7 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], setting
     parts += [_select_spoken_in(family)] if settings.server_in_direct and request.servers else []
     parts += [_select_inserted(request.inserted_into, family)] if request.inserted_into else []
     parts += _select_vocabulary(family) if request.vocabulary_version is not None else ()
-    parts += _select_recent(wide, family) if request.recent else ()
+    parts += [*_select_recent(wide, family), _select_recent_inserted(family)] if request.recent else ()
     branches = [part.text(shared, into) for part in parts]
     return f"WITH seen AS ({seen}) {statements.union(branches, family)}"
 
@@ -393,6 +393,27 @@ def _select_recent(all_of_server: bool, family: str) -> tuple[Part, ...]:
         )
         parts.append(Part(_newest_of(c.audience_id == audience.scalar_subquery(), family), family))
     return tuple(parts)
+
+
+@lru_cache(maxsize=2)
+def _select_recent_inserted(family: str) -> Part:
+    """Return what brings the other conversations that only rows inserted by SQL name; the whole persona sees them."""
+    a, c, m = audiences.c, conversations.c, chat_history_cache.c
+    everywhere = select(a.audience_id).where(
+        a.persona_id == _P, a.kind == literal("persona", Key(12)), a.server_id == literal("", Key(191))
+    )
+    lines = select(m.interface_path, m.timestamp, m.audience_id).where(
+        m.persona_id == _P,
+        m.audience_id == everywhere.scalar_subquery(),
+        m.interface_path.not_in([_KEY, literal("", Key(512))]),
+    )
+    newest = lines.order_by(m.timestamp.desc(), m.id.desc()).limit(NEWEST_LINES).subquery("inserted").c
+    keys = [_raw(newest.interface_path), _as_text(func.max(newest.timestamp), family)]
+    rooms = select(*_row(RECENT, n=[newest.audience_id, literal_column("0", Integer())], k=keys)).where(
+        ~exists(c.id).where(c.persona_id == _P, c.conversation_key == newest.interface_path)
+    )
+    last = rooms.group_by(newest.interface_path, newest.audience_id).order_by(func.max(newest.timestamp).desc())
+    return Part(last.limit(bindparam("recent", type_=Integer())), family)
 
 
 def _newest_of(which: Any, family: str) -> Any:

@@ -248,6 +248,7 @@ class Database:
         *,
         source: str,
         confirm: Callable[[Connection], T | None] | None = None,
+        waits: bool = True,
     ) -> T:
         """Run `work` in one transaction and return what it returns; all of it is stored or nothing (`RollbackError`).
 
@@ -255,7 +256,8 @@ class Database:
         not-ready answers, as long as DB_TIMEOUT_SECONDS are not over, which count from the first try on; it must
         therefore have no effect but on its connection. Where the
         answer to the commit itself was lost, `confirm` is asked on a fresh connection whether the rows are there, and
-        what it returns, unless that is None, is the result.
+        what it returns, unless that is None, is the result. With `waits` off it is tried once, and gives up where
+        others hold what it needs.
 
         Raises:
             StoreWriteError: nothing was written; or the commit's answer was lost and whether it is stored cannot be
@@ -269,7 +271,7 @@ class Database:
             for attempt in range(1, TRIES + 1):
                 committing = False
                 try:
-                    with self._exclusive(), self._writing() as connection:
+                    with self._exclusive(), self._writing(self._left() if waits else 0.0) as connection:
                         there = confirm(connection) if unsure and confirm is not None else None
                         if there is not None:
                             return there
@@ -294,7 +296,7 @@ class Database:
                     # What was in others' way has waited for nobody: long work is done again though its time is over.
                     in_time = call.taken < self.timeout_seconds
                     in_time |= is_alone and attempt < 3 and number in failures.IN_THE_WAY
-                    again = attempt < TRIES and in_time and failures.is_passing(error)
+                    again = waits and attempt < TRIES and in_time and failures.is_passing(error)
                     if not again or (unsure and confirm is None):
                         # A commit still under way when the next try began is in the way of that now.
                         there = self._ask(confirm) if unsure else None
@@ -360,11 +362,11 @@ class Database:
             call.spent, call.since = call.taken, None
 
     @contextlib.contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        """Yield a connection that writes; it waits for rows and answers no longer than the call has left."""
+    def _writing(self, lock_seconds: float) -> Iterator[Connection]:
+        """Yield a connection that writes; it waits for answers no longer than the call has left."""
         with self.engines()[1].connect() as connection:
             connections.set_timeout(connection, self._left())
-            connections.wait_for_locks(connection, self._left())
+            connections.wait_for_locks(connection, lock_seconds)
             connection.begin()
             if self.family == "sqlite":
                 connections.run_driver(connection, "BEGIN IMMEDIATE", ())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -210,6 +213,41 @@ def test_d40_a_search_that_cannot_index_finds_the_rest(
     prompt, report = ask(db, "Where is the otter?")
     assert [hit["snippet"] for hit in prompt["context"]["memories"]] == ["an otter of ours"]
     assert (report["errors"], report["notes"]) == ([], [load.WAITING])
+
+
+@pytest.mark.engines("sqlite")
+def test_d40_a_search_waits_for_no_other_writer(db: Database) -> None:
+    """Another session may hold the write lock for as long as it likes: the search has its time for reading."""
+    memory(db, Scope(), "an otter of ours")
+    run_sql(db, "INSERT INTO memories (content, tags) VALUES ('an otter of theirs', '[]')")
+    hasty = Database(db.target.url.render_as_string(), timeout_seconds=1.0, clock=db.clock)
+    with closing(sqlite3.connect(db.target.url.database or "", isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        for n in range(3):
+            hits, report = explain_search(keywords=["otter"], db=hasty)
+            assert "an otter of ours" in [hit["snippet"] for hit in hits], n
+            assert report["notes"] == [load.WAITING]
+        assert hasty.repeats == Counter()
+    hasty.close()
+    assert len(find(db, Scope(), keywords=["otter"])) == 2
+
+
+def test_p25_a_conversation_inserted_by_sql_is_among_the_others(db: Database) -> None:
+    """Its rows are seen in the whole persona, in a search and in the history."""
+    run_sql(db, CHAT)
+    sql = "INSERT INTO chat_history_cache (interface_path, message_text, sender_id, timestamp) VALUES (?, ?, ?, ?)"
+    run_sql(db, sql, "telegram_bot/43", "the jam is ready", "8", "2026-03-10 11:00:00")
+    asked = {"text": "And now?", "chat": {"id": "9"}, "from_user": {"id": "7"}, "interface_path": "telegram_bot/9"}
+    for place in ({}, {"server_id": "5001"}, {"chat": {"id": "7", "type": "private"}}):
+        prompt, report = explain_json_prompt({**asked, **place}, db=db)
+        lines = [line["text"] if isinstance(line, dict) else line for line in prompt["context"]["history_recent"]]
+        assert ["marmalade" in lines[0], "jam" in lines[1]] == [True, True], (place, lines)
+        assert report["errors"] == []
+    own = {**asked, "interface_path": "telegram_bot/42", "chat": {"id": "42"}}
+    lines = explain_json_prompt(own, db=db)[0]["context"]["history_recent"]
+    assert len(lines) == 1 and "jam" in str(lines)
+    elsewhere = explain_json_prompt(asked, scope=Scope("other"), db=db)[0]
+    assert elsewhere["context"]["history_recent"] == []
 
 
 def test_f50_a_table_that_cannot_be_read_hides_no_other(db: Database) -> None:
