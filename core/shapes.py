@@ -231,7 +231,7 @@ class OperationRun:
     state: RunState
     seconds: float
     error: str = ""
-    """Class and reason of what went wrong; never a text that was said."""
+    """Class and reason of what went wrong, of a completed one of what made its result poorer; never a said text."""
 
 
 class ListedOperation(TypedDict):
@@ -245,7 +245,7 @@ class ListedOperation(TypedDict):
     participant: str | None
     tries: int
     error: str
-    """Why it failed or is tried again; blank otherwise."""
+    """Why it failed or is tried again, or why the result of a completed one is poorer; blank otherwise."""
     depends_on: list[int]
     created_at: str
     """ISO 8601, UTC; blank when it cannot be read, as the three below."""

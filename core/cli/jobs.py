@@ -58,9 +58,11 @@ def work(
 
     external_rows.index_all_rows(run.db)
     worker = Worker(run.db, personas=personas or (), on_done=report)
+    asked = llm.resolve(None, run.settings, run.db)
+    if asked is None and run.settings.llm_base_url.strip():
+        output.note(llm.UNNAMED, style="yellow")
     if not run.as_json:
         whose = ", ".join(personas or ()) or "all personas"
-        asked = llm.resolve(None, run.settings, run.db)
         model = f"The model is {asked!r}." if asked else "Without LLM_BASE_URL and LLM_MODEL texts are extracts."
         output.note(f"Working for {whose} on {run.db.target.shown}, {'once' if once else 'until Ctrl-C'}. {model}")
     try:

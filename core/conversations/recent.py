@@ -18,6 +18,7 @@ from ..database.engine import Connection, Database
 from ..errors import MessageError, ModelError, StoreWriteError
 from ..jobs import table as jobs_table
 from ..jobs.handlers import Effect, Tools, operation_call
+from ..jobs.rules import UNREADABLE_ANSWER
 from ..scope import Scope
 from ..shapes import Operation, RecentConversation, WriteResult
 from ..templates.render import Renderer
@@ -333,7 +334,10 @@ def summary(operation: Operation, tools: Tools) -> Effect | None:
     lines = gather_lines(call, end)
     if not lines:
         return None
-    text = make_summary(call.settings, lines, choose_model(call, tools.model), retries=operation.tries < MODEL_TRIES)
+    asked = choose_model(call, tools.model)
+    text = make_summary(call.settings, lines, asked, retries=operation.tries < MODEL_TRIES)
+    if asked is not None and text.provenance != "model":
+        tools.notes.append(UNREADABLE_ANSWER)
 
     def effect(connection: Connection) -> None:
         store_summary(connection, call, end, lines, text)

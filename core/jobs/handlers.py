@@ -7,7 +7,7 @@ operation of its type runs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from importlib import import_module
 from typing import Any, TypeAlias, cast
@@ -34,6 +34,8 @@ class Tools:
     """The model to ask by `llm.ask`; None where there is none."""
     now: datetime
     """When the try began, by the clock of the database."""
+    notes: list[str] = field(default_factory=list)
+    """What made the result poorer than it could be, as `rules.error_text` writes it: the `error` of a completed one."""
 
 
 Handler: TypeAlias = Callable[[Operation, Tools], Effect | None]
@@ -53,6 +55,8 @@ _handlers: dict[str, str | Handler] = {
     "DEEP_CONSOLIDATION": f"{_PACKAGE}.lifelong.cycles:handle_deep_consolidation",
     EMBED: f"{_PACKAGE}.semantic.handlers:embed",
 }
+ASKING = frozenset(_handlers) - {EMBED}
+"""Types of the package that ask a model where there is one."""
 _after = {"CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.recent:follow_summary"}
 """Type to what is done once the effect of such an operation is stored; what it writes is outside the database."""
 

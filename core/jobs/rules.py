@@ -68,6 +68,10 @@ def error_text(kind: str, reason: str = "", number: int | None = None, cause: st
     return (f"{text} ({', '.join(facts)})" if facts else text)[:ERROR_CHARS]
 
 
+UNREADABLE_ANSWER = error_text("ModelError", "unreadable")
+"""Note of an operation that made its text without the model's answer."""
+
+
 class Waiting(NamedTuple):
     """An operation that may be next, as far as its turn needs it."""
 

@@ -149,9 +149,9 @@ def renew_lease(db: Database, claimed: Claim, *, lease_seconds: float) -> bool:
     return db.idempotent_transaction(lambda c: c.execute(change).rowcount == 1, source=_SOURCE)
 
 
-def complete(db: Database, claimed: Claim, effect: Callable[[Connection], None] | None) -> bool:
+def complete(db: Database, claimed: Claim, effect: Callable[[Connection], None] | None, error: str = "") -> bool:
     """Store the effect and mark the operation completed, both or neither, and return whether it was done."""
-    return _settle(db, claimed, "completed", effect, payload=EMPTIED, error=None)
+    return _settle(db, claimed, "completed", effect, payload=EMPTIED, error=error or None)
 
 
 def put_off(db: Database, claimed: Claim, error: str, until: datetime, *, is_try: bool = True) -> bool:

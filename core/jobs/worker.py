@@ -237,7 +237,10 @@ def run_operation(db: Database, claimed: Claim, *, settings: Settings, model: An
         handle = handlers.find(operation.type)
         with use_scope(operation_scope(operation)), keep_lease(db, claimed, LEASE_SECONDS):
             effect = handle(operation, tools)
-        state = "completed" if table_claiming.complete(db, claimed, effect) else "dropped"
+        if model is None and settings.llm_base_url.strip() and operation.type in handlers.ASKING:
+            tools.notes.append(rules.error_text("NoModel", "LLM_MODEL is not set"))
+        error = "; ".join(dict.fromkeys(tools.notes))[: rules.ERROR_CHARS]
+        state = "completed" if table_claiming.complete(db, claimed, effect, error) else "dropped"
     except Exception as failure:  # noqa: BLE001 - whatever a handler does, the queue goes on and the reason is kept
         state, error = _note_failure(db, claimed, failure)
     except BaseException:

@@ -129,6 +129,7 @@ def _consolidate_window(call: Call, window: Window, model: Any, *, deep: bool) -
     items = _build_items(call, lines, facts, provenance, deep=deep)
     stored = _store(call, window, lines, items, deep=deep)
     reasons = () if lines else ("privacy",) if window.lines else ("no_messages",)
+    reasons = ("unreadable",) if chosen_model is not None and provenance == "extract" else reasons
     return replace(outcome, ids=stored.ids, merged=stored.merged, reasons=reasons)
 
 

@@ -16,6 +16,7 @@ from ..database.ids import retry_duplicates
 from ..errors import MessageError, StoreError
 from ..jobs import table as jobs_table
 from ..jobs.handlers import Effect, Tools, operation_call
+from ..jobs.rules import UNREADABLE_ANSWER
 from ..jobs.worker import LEASE_SECONDS
 from ..memories.shapes import Added, CycleResult
 from ..scope import Scope
@@ -338,7 +339,7 @@ def handle_consolidation(operation: Operation, tools: Tools) -> Effect | None:
     call, payload = operation_call(operation, tools), {"reason": _read_reason(operation)}
     if call.scope.conversation is not None:
         outcome = consolidation.consolidate(call, tools.model, call.settings.consolidation_window, retries=True)
-        return _record(operation, call, "consolidation", outcome)
+        return _record(operation, tools, call, "consolidation", outcome)
     _archive_expired(call)
     keys = table_windows.read_waiting(call.db, call.persona) if call.settings.enable_memories else []
 
@@ -354,13 +355,14 @@ def handle_deep_consolidation(operation: Operation, tools: Tools) -> Effect:
     call = operation_call(operation, tools)
     outcome = _prune(call) if call.settings.prune_by_itself else Outcome()
     outcome += consolidation.deepen(call, tools.model, retries=True)
-    return _record(operation, call, "deep", outcome)
+    return _record(operation, tools, call, "deep", outcome)
 
 
 def _read_reason(operation: Operation) -> str:
     return str(operation.payload.get("reason") or "queued")
 
 
-def _record(operation: Operation, call: Call, kind: str, outcome: Outcome) -> Effect:
+def _record(operation: Operation, tools: Tools, call: Call, kind: str, outcome: Outcome) -> Effect:
     key, reason = call.scope.conversation, _read_reason(operation)
+    tools.notes.extend([UNREADABLE_ANSWER] if "unreadable" in outcome.reasons else [])
     return lambda connection: table_runs.insert_run(connection, call.db, call.persona, kind, reason, key, outcome)

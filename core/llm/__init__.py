@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
 
 from ..base import logs
@@ -60,8 +61,18 @@ def resolve(model: Model | None, settings: Settings, db: Database | None = None)
         timeout_seconds=settings.llm_timeout_seconds,
     )
     if not client.model:
+        _warn_unnamed()
         return None
     return MeteredModel(client, client.model, db) if db is not None else client
+
+
+UNNAMED = "LLM_BASE_URL is set and LLM_MODEL is not: no model is asked, and texts are extracts. Set LLM_MODEL."
+
+
+@lru_cache(maxsize=1)
+def _warn_unnamed() -> None:
+    """Log once in a process that a server is named, and no model of it."""
+    logs.logger.warning("model_not_named %s", UNNAMED)
 
 
 def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings, **options: Any) -> str:

@@ -25,6 +25,7 @@ from ..database.readers import reader_in
 from ..errors import ModelError
 from ..jobs import table as jobs_table
 from ..jobs.handlers import Effect, Tools, operation_scope
+from ..jobs.rules import UNREADABLE_ANSWER
 from ..messages import table_lines, table_recaps, table_scenes
 from ..messages.table_lines import Line
 from ..messages.table_recaps import Recap
@@ -222,6 +223,7 @@ def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
         index, is_usable = (None, False) if answer is None else rules_scenes.read_break(answer.get(KEY), limits, asked)
         if not is_usable:
             logs.warning("scene_answer_not_used", id=task.operation.id)
+            task.notes.append(UNREADABLE_ANSWER)
     if index is None:
         return _Detection(checked=last, goes_on=last < limits.last)
     return _Detection((index,), index, goes_on=True)

@@ -50,6 +50,8 @@ class Task:
     """None where there is none, and where what was said may not leave the machine."""
     count: Counter
     read: Reader
+    notes: list[str]
+    """Those of the tools."""
 
     @property
     def persona(self) -> str:
@@ -117,7 +119,7 @@ def open_task(operation: Operation, tools: Tools) -> Task | None:
     stays = place.local_only and tools.settings.prompt_destination != "local"
     return Task(
         operation, operation.conversation, tools.db, tools.settings, None if stays else tools.model,
-        choose_counter(None, tools.settings), read,
+        choose_counter(None, tools.settings), read, tools.notes,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -114,3 +115,21 @@ def test_f33_a_reply_names_nothing_it_was_not_given(kind: str, db: Database) -> 
     follows = {"SCENE_RECAP": {"RUNNING_SCENE_RECAP"}, "SCENE_DETECTION": {"SCENE_RECAP", "RUNNING_SCENE_RECAP"}}
     queued = {row.type for row in rows(db, "memory_jobs", stage.persona)}
     assert queued <= {kind} | follows.get(kind, set())
+
+
+@pytest.mark.parametrize("kind", WORK)
+@pytest.mark.parametrize("reply", ["no JSON at all" * 2, "[]", None], ids=["words", "list", "unnamed"])
+def test_s47_an_operation_without_a_usable_answer_says_so(kind: str, reply: str | None, db: Database) -> None:
+    """Completed with an extract, or tried again: in both cases the row of the operation has the reason."""
+    stage = Stage(db)
+    mine = [stage.say(f"line {n} about boats and tea in the harbour", GROUP, "Ann", minutes=300 - n) for n in range(40)]
+    flags = FLAGS if reply is not None else replace(FLAGS, llm_base_url="http://127.0.0.1:9/v1")
+    given = {"db": db, "settings": flags, "scope": stage.scope()}
+    WORK[kind](given, mine[-1])
+    (run,) = [run for run in jobs.run_pending(model=reply and (lambda _: reply), **given) if run.type == kind]
+    stored = next(row for row in rows(db, "memory_jobs", stage.persona) if row.id == run.id)
+    assert (stored.status, stored.error or "") == (run.state, run.error)
+    if reply is None:
+        assert (run.state, run.error) == ("completed", "NoModel: LLM_MODEL is not set")
+    elif reply == "[]" or kind in ("CONSOLIDATION", "DEEP_CONSOLIDATION", "SCENE_DETECTION"):  # words are a recap
+        assert run.error == "ModelError: unreadable"

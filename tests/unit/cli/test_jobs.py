@@ -74,6 +74,14 @@ def test_s47_a_worker_reports_each_operation(run: Command, queue: Queue) -> None
     assert "Working for all personas" in ran.err and "1 operation done." in ran.err
 
 
+def test_s47_a_server_without_a_model_is_told_at_the_start(
+    run: Command, queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    for form in ("--text", "--json"):
+        assert run("worker", "--once", form).err.count("LLM_BASE_URL is set and LLM_MODEL is not") == 1
+
+
 def test_s46_the_view_shows_what_runs_and_what_failed_and_why(run: Command, queue: Queue) -> None:
     assert run("jobs", "list", "--text").out == "Nothing is queued for default.\n"
     failed, tried = queue("REFUSED", 1), queue("SLOW", 2)
