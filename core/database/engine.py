@@ -184,8 +184,10 @@ class Database:
                         return ask(connection)
                 except exc.SQLAlchemyError as error:
                     call.release_connection()
-                    if attempt == 2 or not (failures.is_passing(error) and call.taken < self.timeout_seconds):
-                        failures.raise_store_error(StoreReadError, error, source, server=self.target.server)
+                    too_large = self._explain_large(error)
+                    in_time = call.taken < self.timeout_seconds
+                    if attempt == 2 or too_large or not (failures.is_passing(error) and in_time):
+                        failures.raise_store_error(StoreReadError, error, source, too_large, server=self.target.server)
                     self._note_repeat("read_repeated", error, source)
         raise AssertionError
 
@@ -264,6 +266,7 @@ class Database:
                 told, which the message says.
         """
         unsure = False
+        first: exc.SQLAlchemyError | None = None
         self._check_file(StoreWriteError)
         self.release_connection()  # a snapshot would not hold what is written now
         is_alone = getattr(self._local, "call", None) is None
@@ -296,18 +299,34 @@ class Database:
                     # What was in others' way has waited for nobody: long work is done again though its time is over.
                     in_time = call.taken < self.timeout_seconds
                     in_time |= is_alone and attempt < 3 and number in failures.IN_THE_WAY
-                    again = waits and attempt < TRIES and in_time and failures.is_passing(error)
+                    remedy = self._explain_large(error)
+                    again = waits and attempt < TRIES and in_time and failures.is_passing(error) and not remedy
+                    first = first or error
                     if not again or (unsure and confirm is None):
                         # A commit still under way when the next try began is in the way of that now.
                         there = self._ask(confirm) if unsure else None
                         if there is not None:
                             return there
-                        remedy = failures.UNSURE if unsure else ""
+                        remedy = failures.UNSURE if unsure else remedy
                         kind = DuplicateKeyError if is_duplicate else StoreWriteError
-                        failures.raise_store_error(kind, error, source, remedy, server=self.target.server)
+                        # The last tries have little time: that their connections were given up is no cause.
+                        cause = first if failures.is_lost(error) and not unsure else error
+                        failures.raise_store_error(kind, cause, source, remedy, server=self.target.server)
                     self._note_repeat("write_repeated", error, source)
                     time.sleep(0.02 * 2**attempt * (0.5 + random.random()))
         raise AssertionError
+
+    def _explain_large(self, error: exc.SQLAlchemyError) -> str:
+        """Return what to do where a statement ended the connection because it is too large; blank otherwise."""
+        size = failures.measure_statement(error) if failures.is_lost(error) else 0
+        if size < failures.LARGE_BYTES:
+            return ""
+        try:
+            with self.engines()[0].connect() as connection:
+                most = connections.run_driver(connection, "SELECT @@max_allowed_packet", ())[0][0]
+        except exc.SQLAlchemyError:
+            return ""
+        return failures.TOO_LARGE if size > int(most) else ""
 
     def _note_repeat(self, name: str, error: exc.SQLAlchemyError, source: str) -> None:
         """Count what is run again; close our own idle connections where the server takes no more."""
@@ -370,7 +389,12 @@ class Database:
             connection.begin()
             if self.family == "sqlite":
                 connections.run_driver(connection, "BEGIN IMMEDIATE", ())
-            yield connection
+            try:
+                yield connection
+            except BaseException:
+                with contextlib.suppress(exc.SQLAlchemyError):  # a rollback that fails must not hide why it is made
+                    connection.rollback()
+                raise
 
     def _ask(self, confirm: Callable[[Connection], T | None] | None) -> T | None:
         if confirm is None:

@@ -26,7 +26,12 @@ LOOK = "Run `prompt-engine db check` to see what is wrong."
 REFUSED_AT_COMMIT = 1180
 """A commit that a cluster refused; whether other nodes have it cannot be told from the answer."""
 DUPLICATE_KEY = "Another process stored the same at the same moment: try again."
+NO_ANSWER = (
+    "No answer within DB_TIMEOUT_SECONDS: another session may hold rows that are needed (SHOW PROCESSLIST), or the "
+    "server is overloaded. Try again."
+)
 UNSURE = "The commit's answer was lost, so it may be stored: look before repeating it."
+TOO_LARGE = "The text is larger than the server takes in one packet: raise max_allowed_packet (64 MB takes every text)."
 _REMEDY = {
     1146: "The table is missing: run `prompt-engine db migrate`.",
     1054: "A column is missing: run `prompt-engine db migrate`.",
@@ -53,7 +58,7 @@ _REMEDY = {
     1053: "The server is shutting down: try again when it is back.",
     3100: "The group of servers refused it: try again, and look whether this server still belongs to the group.",
     3101: "Writers were in each other's way on two servers: try again.",
-    1153: "The text is larger than the server takes in one packet: raise max_allowed_packet (64 MB takes every text).",
+    1153: TOO_LARGE,
 }
 
 
@@ -82,7 +87,7 @@ _SQLITE: tuple[tuple[str, int | None, str], ...] = (
     ("disk I/O error", None, "The disk or the network folder of the file failed: look at its log."),
 )
 """What SQLite says, the server's number for it, and what is to be done."""
-LARGE_BYTES = 1 << 20
+LARGE_BYTES = 1 << 18
 """A statement of this size that ends the connection may be larger than the server takes."""
 
 
@@ -127,15 +132,19 @@ _NAMED = re.compile(
 )
 
 
+_ESCAPED = (b"'", b'"', b"\\", b"\n", b"\r", b"\0", b"\x1a")
+"""Bytes before which the driver writes a backslash."""
 _DENIED = re.compile(r"\b([A-Z][A-Z ,]*) command denied")
 
 
-def _size(error: exc.SQLAlchemyError) -> int:
-    """Return about how many bytes a statement had with its values."""
+def measure_statement(error: exc.SQLAlchemyError) -> int:
+    """Return about how many bytes a statement had with its values, as the driver escapes them."""
     given = getattr(error, "params", None)
     rows = given if isinstance(given, list) else [given]
     values = [value for row in rows for value in (row.values() if isinstance(row, dict) else row or ())]
-    return sum(len(value) for value in values if isinstance(value, (str, bytes)))
+    sent = [value.encode() if isinstance(value, str) else value for value in values if isinstance(value, (str, bytes))]
+    escaped = sum(len(value) + sum(map(value.count, _ESCAPED)) for value in sent)
+    return escaped + len(str(getattr(error, "statement", "")))
 
 
 def raise_store_error(
@@ -151,8 +160,8 @@ def raise_store_error(
     elif number == NO_LOGIN:
         package = "pynacl" if "ed25519" in said else "'prompt-engine[mysql]'"
         remedy = remedy or f"The login of this account needs a package: pip install {package}."
-    elif is_lost(error) and _size(error) >= LARGE_BYTES:
-        remedy = remedy or _REMEDY[1153]
+    elif number == 2013 and "timed out" in said:
+        remedy = remedy or NO_ANSWER
     elif number == 2003 and "CERTIFICATE" in said:
         remedy = remedy or "Its certificate cannot be verified: name its authority by &tls_ca=FILE, or use ?tls=on."
     elif number in (1142, 1143):

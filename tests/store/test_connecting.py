@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import stat
 import threading
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 import pymysql
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.database import connections, failures
@@ -199,5 +200,40 @@ def test_f52_a_text_larger_than_the_packet_is_told_as_what_it_is(
     with of_today(server.create_database("packets"), timeout_seconds=5) as db:
         server.execute("SET GLOBAL max_allowed_packet = 1048576")
         db.close()
-        with pytest.raises(StoreWriteError, match="max_allowed_packet"):
-            insert_memory("a" * 3_000_000, "ann", "chat", [], db=db)
+        # 600 kB are stored twice, and half of a text of quotes is what protects them on the way
+        for content in ("a" * 3_000_000, "ж" * 300_000, "'" * 300_000):
+            with pytest.raises(StoreWriteError, match="max_allowed_packet"):
+                insert_memory(content, "ann", "chat", [], db=db)
+            assert db.repeats == Counter(), "no other connection takes it either"
+        insert_memory("a" * 450_000, "ann", "chat", [], db=db)
+
+
+@SERVERS
+def test_f52_a_large_text_on_a_lost_connection_is_no_large_packet(db: Database) -> None:
+    """The server takes 8 MB: what ended the connection is the network."""
+    large = "a" * 1_500_000
+
+    def lose(cursor: Any, *_: Any) -> None:
+        raise pymysql.err.OperationalError(2013, "Lost connection")
+
+    engine = db.engines()[0]
+    event.listen(engine, "do_execute", lose)
+    try:
+        with pytest.raises(StoreReadError, match="The connection was lost") as caught:
+            db.read(text("SELECT :large"), {"large": large}, source="test")
+    finally:
+        event.remove(engine, "do_execute", lose)
+    assert "max_allowed_packet" not in str(caught.value)
+
+
+@SERVERS
+@pytest.mark.parametrize("timeout_seconds", [1, 3])
+def test_f52_rows_that_another_session_holds_are_told_as_that(fresh_migrated_url: str, timeout_seconds: float) -> None:
+    """The tries after the first have less time than a server waits for a row: they end as lost connections."""
+    with of_today(fresh_migrated_url, timeout_seconds=timeout_seconds) as db, of_today(fresh_migrated_url) as other:
+        save_chat_message("web/7", "Hi", "Ann", db=db)
+        with other.engines()[1].connect() as holder:
+            holder.execute(text("SELECT * FROM conversations FOR UPDATE")).fetchall()
+            with pytest.raises(StoreWriteError, match=r"[Aa]nother session .*hold.*SHOW PROCESSLIST"):
+                save_chat_message("web/7", "Hello", "Ann", db=db)
+            holder.rollback()
