@@ -413,7 +413,7 @@ def _read_lines(
         viewer.audiences,
         most,
         conversation=conversation,
-        level=level,
+        level=bool(rows.yes_no(level, "level")),
         local=viewer.sees_local_only,
     )
     return [_show_line(line) for line in lines]

@@ -14,6 +14,7 @@ from ..access.rules import said_privacy, split_key
 from ..config import Settings, resolve
 from ..context.incoming import IncomingMessage
 from ..database.engine import Database
+from ..errors import ConfigError
 from ..scope import NO_SERVER, Scope, _current, current_scope
 from ..shapes import now_utc
 
@@ -138,8 +139,24 @@ def open_bare(
 ) -> Database:
     """Return a handle on a database as it is: of the connection string, else DATABASE_URL, else the embedded file."""
     known = resolve(settings)
-    url = url or known.database_url or f"sqlite:///{Path.cwd() / EMBEDDED_FILE}"
+    url = url or known.database_url or f"sqlite:///{_find_embedded()}"
     return Database(url, timeout_seconds=known.db_timeout_seconds, **options)
+
+
+def _find_embedded() -> Path:
+    """Return the path of the embedded file, in a folder that can be meant."""
+    try:
+        folder = Path.cwd()
+    except OSError:  # it was removed
+        folder = Path("/")
+    file = folder / EMBEDDED_FILE
+    if folder == folder.parent and not file.exists():
+        raise ConfigError(
+            f"DATABASE_URL is not set, and this program was started in {str(folder)!r}, where no database is made. Set "
+            f"it to a file, as in sqlite:////home/you/{EMBEDDED_FILE}, or start the program in a folder of yours.",
+            flag="DATABASE_URL",
+        )
+    return file
 
 
 def open_database(

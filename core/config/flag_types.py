@@ -205,14 +205,15 @@ class Zone(Text):
         super().__init__("the name of a time zone such as Europe/Rome", 100)
 
     def read(self, value: object) -> str:
-        from zoneinfo import ZoneInfo  # noqa: PLC0415 - only other zones than UTC need it
+        from zoneinfo import ZoneInfo, available_timezones  # noqa: PLC0415 - only other zones than UTC need it
 
         text = super().read(value)
         try:
             if text != "UTC":
                 ZoneInfo(text)
         except (KeyError, ValueError, OSError):
-            raise BadValueError from None
+            lacks = "" if available_timezones() else "This machine knows no time zones: run `pip install tzdata`."
+            raise BadValueError(lacks) from None
         return text
 
 

@@ -60,8 +60,8 @@ class Target:
 
     @property
     def read_only(self) -> bool:
-        """Whether it is a file that is only read: `?mode=ro`."""
-        return self.url.query.get("mode") == "ro"
+        """Whether it is a file that is only read: `?mode=ro` or `?immutable=1`."""
+        return "immutable" in self.url.query or self.url.query.get("mode") == "ro"
 
     @property
     def server(self) -> str:
@@ -112,10 +112,10 @@ def parse_url(url: str) -> Target:
             "MariaDB, OceanBase and TiDB."
         )
     if backend == "sqlite":
-        return _sqlite(parsed)
+        return _sqlite(parsed, _list_parameters(url, parsed))
     if not parsed.database:
         raise _refuse("DATABASE_URL names no database. Add its name at the end: .../NAME.")
-    unknown = sum(1 for name in parsed.query if name not in PARAMETERS)
+    unknown = sum(1 for name in _list_parameters(url, parsed) if name not in PARAMETERS)
     if unknown:
         raise _refuse(
             f"DATABASE_URL has {unknown} parameters that are not known. Behind the question mark may stand "
@@ -151,14 +151,26 @@ def _check_parts(url: URL) -> None:
         raise _refuse("DATABASE_URL names a host that cannot be one. Correct it.") from None
 
 
-def _sqlite(url: URL) -> Target:
+def _list_parameters(url: str, parsed: URL) -> list[str]:
+    """Return the names behind the question mark; those without a value, which are dropped in parsing, with a sign."""
+    parts = url.rpartition("@")[2].partition("?")[2].split("&")
+    return [*parsed.query, *(f"{part}=" for part in parts if part and not part.partition("=")[2])]
+
+
+def _sqlite(url: URL, parameters: Sequence[str]) -> Target:
+    if url.host or url.username or url.port:
+        raise _refuse(
+            f"DATABASE_URL names a host, and a SQLite file has none: write three slashes, as in "
+            f"sqlite:///{url.database or url.host}, and four before a path that begins with /."
+        )
     file = url.database or ":memory:"
     in_memory = file == ":memory:"
-    unknown = sorted(set(url.query) - {"mode"})
-    if unknown or url.query.get("mode", "rwc") not in ("ro", "rw", "rwc"):
+    known = url.query.get("mode", "rwc") in ("ro", "rw", "rwc") and url.query.get("immutable", "1") == "1"
+    if not known or set(parameters) - {"mode", "immutable"}:
         raise _refuse(
             "DATABASE_URL has parameters that are not known. Behind the question mark of a SQLite file may stand "
-            "mode=ro, which only reads it."
+            "mode=ro, which only reads it, or immutable=1, for one on a read-only medium. A question mark in the name "
+            "of a file is %3F."
         )
     if not in_memory:
         url = url.set(drivername="sqlite", database=str(resolve_file(file)))
@@ -320,9 +332,9 @@ def _sqlite_engines(target: Target, timeout_seconds: float, pool_size: int) -> t
 
 def _file_url(target: Target) -> URL:
     """Return the URL as SQLAlchemy wants it: a mode is a parameter of a file's own URL."""
-    if "mode" not in target.url.query:
+    if not target.url.query:
         return target.url
-    query = {"mode": str(target.url.query["mode"]), "uri": "true"}
+    query = {**{name: str(value) for name, value in target.url.query.items()}, "uri": "true"}
     return target.url.set(database=f"file:{quote(str(target.url.database))}", query=query)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import os
 import random
@@ -12,7 +13,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from sqlalchemy import Connection, Engine, exc
 
@@ -69,6 +70,16 @@ class Call:
                 connection.close()
 
 
+_handles: weakref.WeakSet[Database] = weakref.WeakSet()
+
+
+@functools.lru_cache(maxsize=1)
+def _watch_forks() -> None:
+    """Let a forked process open connections of its own: two on one connection would read each other's answers."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lambda: [handle._leave_connections() for handle in _handles])
+
+
 def _dispose(engines: tuple[Engine, Engine]) -> None:
     for engine in set(engines):
         engine.dispose()
@@ -103,6 +114,21 @@ class Database:
         self.watchers: list[Callable[[str, Sequence[Any] | None], object]] = []
         """Called with each reading statement that is sent, and its values where it was compiled before."""
         self._local = threading.local()
+        _handles.add(self)
+        _watch_forks()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("A Database stays in its process. Pass the connection string, and open_database(url) there.")
+
+    def _leave_connections(self) -> None:
+        """Use no connection of the parent process any more, and close none: it goes on using them."""
+        call: Call | None = getattr(self._local, "call", None)
+        self._opening = threading.Lock()
+        if not self.target.in_memory:
+            self._inherited = (self._engines, call.connection if call is not None else None, self._given_up)
+            self._engines = self._given_up = None
+            if call is not None:
+                call.connection = None
 
     def __repr__(self) -> str:
         return f"Database({self.target.shown!r})"

@@ -40,7 +40,9 @@ _REMEDY = {
     1021: "The server's disk is full: free space and try again.",
     1114: "The server's table or disk is full: free space and try again.",
     1062: DUPLICATE_KEY,
-    1045: "Access denied: check the user and the password in DATABASE_URL.",
+    1045: "Access denied: check the user and the password in DATABASE_URL. An account that requires TLS needs ?tls=on "
+    "on this machine.",
+    3159: "The server requires TLS: add ?tls=on to DATABASE_URL.",
     1044: "The user has no rights on this database: grant them.",
     2003: "The server could not be reached: check host, port and that it is running.",
     1049: "The database does not exist: create it or correct its name in DATABASE_URL.",
@@ -62,6 +64,10 @@ _REMEDY = {
 }
 
 
+NO_FILE = (
+    "The database file cannot be opened: it must be there, and this user must be able to write it and its folder. One "
+    "on a read-only medium is opened with ?immutable=1."
+)
 _SQLITE: tuple[tuple[str, int | None, str], ...] = (
     ("no such table", 1146, ""),
     ("no such column", 1054, ""),
@@ -69,7 +75,7 @@ _SQLITE: tuple[tuple[str, int | None, str], ...] = (
     (
         "readonly",
         1290,
-        "The database file is read only: let this user write it and its folder, or leave out ?mode=ro.",
+        "The database file is read only: let this user write it and its folder, or leave out mode=ro and immutable=1.",
     ),
     (
         "database is locked",
@@ -77,11 +83,7 @@ _SQLITE: tuple[tuple[str, int | None, str], ...] = (
         "Another program holds the write lock of the file: end what it does, and try again.",
     ),
     ("disk is full", 1021, "The disk is full: free space and try again."),
-    (
-        "unable to open database file",
-        None,
-        "The database file cannot be opened: check that it is there, and may be read and written with its folder.",
-    ),
+    ("unable to open database file", None, NO_FILE),
     ("file is not a database", 26, "The file is no SQLite database: correct DATABASE_URL, or restore a backup."),
     ("malformed", None, "The file is damaged: restore a backup, or try `sqlite3 FILE .recover`."),
     ("disk I/O error", None, "The disk or the network folder of the file failed: look at its log."),
@@ -162,6 +164,8 @@ def raise_store_error(
         remedy = remedy or f"The login of this account needs a package: pip install {package}."
     elif number == 2013 and "timed out" in said:
         remedy = remedy or NO_ANSWER
+    elif "insecure transport" in said:
+        remedy = remedy or _REMEDY[3159]
     elif number == 2003 and "CERTIFICATE" in said:
         remedy = remedy or "Its certificate cannot be verified: name its authority by &tls_ca=FILE, or use ?tls=on."
     elif number in (1142, 1143):

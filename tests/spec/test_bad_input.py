@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from core import aio
-from core.chat_history_cache import save_chat_message
+from core.chat_history_cache import load_chat_history, save_chat_message
 from core.conversations import add_recent_conversation, list_recent_conversations
 from core.database.engine import Database
 from core.database.schema import chat_history_cache
@@ -81,6 +81,11 @@ CONNECTIONS = {
     "mysql://u:canary-pw\udcff@h/n": "character",
     "mysql://u:canary-pw@..../n": "host",
     "sqlite:///a\0b.db": "character",
+    "sqlite://persona.db": "sqlite:///persona.db",
+    "sqlite://u:canary-pw@h/persona.db": "three slashes",
+    "sqlite:///a?b.db": "%3F",
+    "mysql://u:canary-pw@h/n?tls": "Behind the question mark",
+    "mysql://u:canary-pw@h/n?tls=": "Behind the question mark",
 }
 
 
@@ -91,6 +96,24 @@ def test_f73_a_connection_string_names_its_fault_and_never_the_password(url: str
     assert said in str(raised.value)
     assert "127.0.0.1" not in str(raised.value)
     assert "canary-pw" not in str(raised.value)
+
+
+def test_f65_a_switch_that_is_none_is_refused_by_name(stage: Stage) -> None:
+    for bad in ([], {}, "no", 2, None):
+        with pytest.raises(MessageError, match=r"level.*True or False"):
+            _call(stage, load_chat_history, "tg/1", level=bad)
+
+
+@pytest.mark.engines("mariadb", "mysql")
+def test_f73_an_account_that_requires_tls_is_told_so(db: Database) -> None:
+    """On a loopback address no encryption is asked for, and the server only says: access denied."""
+    db.transaction(lambda c: c.exec_driver_sql("CREATE USER tls_only IDENTIFIED BY 'pw' REQUIRE SSL"), source="test")
+    try:
+        url = db.target.url.set(username="tls_only", password="pw")
+        with pytest.raises(StoreError, match=r"requires TLS.*\?tls=on"):
+            check_server(Database(url.render_as_string(hide_password=False), timeout_seconds=5))
+    finally:
+        db.transaction(lambda c: c.exec_driver_sql("DROP USER tls_only"), source="test")
 
 
 @pytest.mark.engines("mariadb", "mysql")

@@ -8,6 +8,7 @@ import stat
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from core.chat_history_cache import load_chat_history, save_chat_message
 from core.database import connections, failures
 from core.database.engine import Database
 from core.database.ids import Ids
-from core.db import insert_memory, open_database
+from core.db import check_server, insert_memory, open_database
 from core.errors import ConfigError, StoreError, StoreReadError, StoreWriteError
 from core.synth_core_memory import search_memories
 from core.upkeep import check
@@ -190,6 +191,34 @@ def test_d34_too_many_connections_of_an_account_are_waited_for_and_explained(fre
     other.close()
     root.transaction(lambda c: c.exec_driver_sql(f"DROP USER {user}@'%%'"), source="test")
     root.close()
+
+
+@pytest.mark.engines("sqlite")
+def test_f54_a_file_on_a_read_only_medium_is_opened_as_immutable(file: Path) -> None:
+    """SQLite makes files beside one that it reads; here, as there, it cannot."""
+    file.with_name(f"{file.name}-shm").symlink_to("/nowhere/at/all")
+    with pytest.raises(StoreReadError, match=r"read-only medium .*\?immutable=1"):
+        open_database(f"sqlite:///{file}?mode=ro")
+    with closing(open_database(f"sqlite:///{file}?immutable=1")) as db:
+        assert [hit["snippet"] for hit in search_memories(keywords=["tea"], db=db)] == ["Ann likes green tea"]
+        with pytest.raises(StoreWriteError, match="immutable=1"):
+            insert_memory("Ann likes coffee", "ann", "chat", [], db=db)
+        assert [one for one in check_server(db) if one.severity == "error"] == []
+
+
+@pytest.mark.engines("sqlite")
+def test_g24_no_file_is_made_where_none_can_be_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Desktop programs start an MCP server in `/`; and a folder may be gone."""
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    (tmp_path / "gone").mkdir()
+    for folder in ("/", tmp_path / "gone"):
+        monkeypatch.chdir(folder)
+        if folder != "/":
+            folder.rmdir()
+        with pytest.raises(ConfigError, match=r"DATABASE_URL.*sqlite:////"):
+            open_database()
+        assert not Path("/prompt-engine.sqlite3").exists()
+    monkeypatch.chdir(tmp_path)
 
 
 @SERVERS

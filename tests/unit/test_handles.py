@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import os
+import pickle
 import weakref
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +15,7 @@ from sqlalchemy import text
 
 from core.database.connections import KEPT_PLANS
 from core.database.engine import Database
+from core.db import open_database
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -39,3 +43,25 @@ def test_a_reading_connection_keeps_a_bounded_number_of_plans(tmp_path: Path) ->
             line = connection.connection.dbapi_connection
             kept = [each.cache_info().currsize for each in gc.get_referents(line) if hasattr(each, "cache_info")]
     assert kept == [KEPT_PLANS]
+
+
+def test_g21_a_handle_is_not_sent_to_another_process(tmp_path: Path) -> None:
+    with closing(Database(f"sqlite:///{tmp_path}/own.sqlite3")) as db:
+        for send in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match=r"open_database\(url\)"):
+                send(db)
+
+
+def test_g21_a_forked_process_opens_connections_of_its_own(tmp_path: Path) -> None:
+    """Two processes on one connection read each other's answers."""
+    with closing(open_database(f"sqlite:///{tmp_path}/own.sqlite3")) as db, db.request_connection():
+        mine = db.engines()
+        db.read(text("SELECT 1"), source="test")
+        child = os.fork()
+        if child == 0:
+            answer = db.read(text("SELECT 2"), source="test")[0][0]
+            others = all(engine.pool is not own.pool for engine, own in zip(db.engines(), mine, strict=True))
+            os._exit(0 if others and answer == 2 else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert db.engines() is mine
+        assert db.read(text("SELECT 3"), source="test")[0][0] == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zoneinfo
 from pathlib import Path
 from typing import Any
 
@@ -147,3 +148,14 @@ def test_g18_d28_what_is_taken_stays_and_reads_back_from_its_text(name: str) -> 
             continue
         back = kind.read_text(kind.write_text(kept))
         assert kind.read(kept) == kept == back and type(back) is type(kept)
+
+
+def test_timezone_says_where_the_machine_has_no_zone_data() -> None:
+    """Images without tzdata know no zone at all: the name is right, and would be looked for in vain."""
+    zoneinfo.reset_tzpath(to=())
+    zoneinfo.ZoneInfo.clear_cache()
+    try:
+        with pytest.raises(ConfigError, match=r"TIMEZONE.*pip install tzdata"):
+            Settings(timezone="Europe/Rome")
+    finally:
+        zoneinfo.reset_tzpath()
