@@ -18,6 +18,8 @@ from ..errors import StoreError
 
 DUMP_TOOLS = ("mariadb-dump", "mysqldump")
 DUMP_OPTIONS = ("--single-transaction", "--no-tablespaces", "--hex-blob")
+OWN_OPTIONS = (("loose-set-gtid-purged", "OFF"), ("loose-column-statistics", "0"))
+"""What mysqldump needs rights on the whole server for, or tables of MySQL alone; a tool ignores `loose-` it lacks."""
 
 
 def write_backup(db: Database, target: Path, *, overwrite: bool = False) -> int:
@@ -77,7 +79,7 @@ def _address(target: Target) -> list[str]:
 def _login_file(target: Target) -> Iterator[str]:
     """Yield an option file with address, password and encryption: on a command line every process could read them."""
     options = [option.removeprefix("--").partition("=")[::2] for option in _address(target)]
-    options += [("password", target.url.password or ""), *_encryption(target)]
+    options += [("password", target.url.password or ""), *_encryption(target), *OWN_OPTIONS]
     with tempfile.NamedTemporaryFile("w", suffix=".cnf", encoding="utf-8") as file:
         lines = [f'{name}="{_escape(str(value))}"' if value else name for name, value in options]
         file.write("\n".join(["[client]", *lines, ""]))
@@ -86,7 +88,7 @@ def _login_file(target: Target) -> Iterator[str]:
 
 
 def _encryption(target: Target) -> list[tuple[str, str]]:
-    """Return the options for `tls` and `tls_ca` of the URL; a tool ignores `loose-` options that it lacks."""
+    """Return the options for `tls` and `tls_ca` of the URL."""
     mode, query = target.tls_mode, target.url.query
     options = [("loose-ssl-mode", {"off": "DISABLED", "on": "REQUIRED"}.get(mode, "VERIFY_IDENTITY"))]
     options += [("loose-skip-ssl", "")] if mode == "off" else [("loose-ssl", "1")]
