@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +21,8 @@ from .render import TYPES, TemplateError, find, header, version
 
 OUTPUT_CHARS = 1_000_000
 """Most characters a template may make, without the values a JSON template puts out."""
+MOST_STEPS = 100_000
+"""Most rounds of loops, calls, numbers of ranges and repeated signs, all together: a template of an operator ends."""
 
 _UNDEFINED = re.compile(r"'([^']{1,100})' is undefined")
 
@@ -32,6 +34,30 @@ MARK = "\x00"
 
 VALUES: ContextVar[list[Any]] = ContextVar("prompt_engine_template_values")
 """The values that the JSON template of this thread put out."""
+
+
+STEPS: ContextVar[list[int]] = ContextVar("prompt_engine_template_steps")
+"""How many steps the template of this thread has made."""
+
+
+def _count_steps(number: int = 1) -> None:
+    steps = STEPS.get()
+    steps[0] += number
+    if steps[0] > MOST_STEPS:
+        raise TemplateRuntimeError(f"it makes more than {MOST_STEPS} steps")
+
+
+def _range(*bounds: int) -> range:
+    numbers = safe_range(*bounds)
+    _count_steps(len(numbers))
+    return numbers
+
+
+@pass_context  # as `_put_json`
+def _count_rounds(_context: Context, items: Iterable[Any]) -> Iterator[Any]:
+    for item in items:
+        _count_steps()
+        yield item
 
 
 def _put_text(value: Any) -> Any:
@@ -48,7 +74,9 @@ def _put_json(_context: Context, value: Any) -> str:
 
 
 class TemplateEnvironment(ImmutableSandboxedEnvironment):
-    """An environment in which a template can reach nothing but its variables."""
+    """An environment in which a template can reach nothing but its variables, and not for ever."""
+
+    intercepted_binops = frozenset(("*", "**"))
 
     def __init__(self, kind: Kind, folders: list[Path]) -> None:
         super().__init__(
@@ -60,7 +88,8 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
             autoescape=False,
         )
         self.kind: Kind = kind
-        self.globals = {"range": safe_range}
+        self.globals = {"range": _range}
+        self.filters["count_rounds"] = _count_rounds
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         tree: nodes.Template = super()._parse(source, name, filename)
@@ -69,7 +98,20 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
             for unknown in sorted(meta.find_undeclared_variables(tree) - {*known, *self.globals}):
                 lines = [node.lineno for node in tree.find_all(nodes.Name) if node.name == unknown]
                 raise TemplateAssertionError(f"'{unknown}' is undefined", min(lines), name, filename)
+        for loop in tree.find_all(nodes.For):
+            loop.iter = nodes.Filter(loop.iter, "count_rounds", [], [], None, None, lineno=loop.lineno)
         return tree
+
+    def call(self, context: Context, function: Any, /, *arguments: Any, **named: Any) -> Any:
+        _count_steps()
+        return super().call(context, function, *arguments, **named)
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        _count_steps(1 + MOST_STEPS if operator == "**" else 1)
+        for repeated, times in ((left, right), (right, left)):
+            if isinstance(repeated, Sized) and isinstance(times, int):
+                _count_steps(max(0, len(repeated) * times))
+        return super().call_binop(context, operator, left, right)
 
 
 def _load_from(folders: list[Path]) -> Callable[[str], tuple[str, str, Callable[[], bool]]]:
@@ -101,7 +143,7 @@ def run(env: TemplateEnvironment, name: str, values: Mapping[str, Any] | None) -
     """Return what the template makes; without values it is compiled alone."""
     template = None
     written: list[Any] = []
-    token = VALUES.set(written)
+    token, steps = VALUES.set(written), STEPS.set([0])
     try:
         template = env.get_template(name)
         text = "" if values is None else _render(template, values)
@@ -118,6 +160,7 @@ def run(env: TemplateEnvironment, name: str, values: Mapping[str, Any] | None) -
         raise _explain(name, reason, line, file) from None
     finally:
         VALUES.reset(token)
+        STEPS.reset(steps)
     if values is None or env.kind == "text":
         return text
     return _read_result(name, text, written, template.filename or "")

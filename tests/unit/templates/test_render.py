@@ -121,6 +121,29 @@ def test_p65_more_than_a_million_characters_are_an_error_and_no_hang(overlay: Ov
     assert time.process_time() - began < 4
 
 
+ENDLESS = {
+    "loops in loops": "{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% endfor %}",
+    "loops over a list": "{% set x = [1, 2] %}" + "{% for a in x %}" * 17 + "{% endfor %}" * 17,
+    "a list of numbers": "{% for a in range(90000) %}{% set b = range(90000) | list %}{% endfor %}",
+    "a macro of itself": "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}",
+    "a loop of itself": "{% for a in [1] recursive %}{% if loop.depth < 60 %}{{ loop([1, 1]) }}{% endif %}{% endfor %}",
+    "a power": "{% set a = 9 ** 9 ** 9 ** 9 %}",
+    "a long text": "{% set a = 'a' * 9000000 %}",
+}
+
+
+@pytest.mark.parametrize("source", ENDLESS.values(), ids=ENDLESS)
+def test_f32_a_template_that_would_not_end_is_an_error(overlay: Overlay, source: str) -> None:
+    assert "steps" in failure(overlay(source)).reason
+
+
+def test_f32_steps_are_counted_for_each_rendering_and_loops_know_their_length(overlay: Overlay) -> None:
+    source = "{% for a in range(40000) %}{% if loop.last %}{{ loop.index }} of {{ loop.length }}{% endif %}{% endfor %}"
+    renderer = Renderer(overlay(source + "{% for a in [] %}{% else %}, none{% endfor %}"))
+    for _ in range(3):
+        assert renderer.text(LINE, **GIVEN) == "40000 of 40000, none"
+
+
 def test_p64_an_overlay_may_include_its_own_files(overlay: Overlay) -> None:
     overlay("inner {{ interface }}", "lines/mine.txt.j2")
     folder = overlay("{% include 'lines/mine.txt.j2' %}!")
