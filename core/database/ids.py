@@ -17,6 +17,8 @@ T = TypeVar("T")
 BITS = 12
 """Bits of an id below its milliseconds."""
 _START = datetime(2025, 1, 1, tzinfo=UTC)
+_END = (1 << 41) - (1 << 20)
+"""Milliseconds since the start, in 2094, from which on a clock is lost: its ids would be above 2**53."""
 _LOST_CLOCK_BITS = 42
 """Ids below this are of the first twelve days of 2025, when nobody used this program."""
 _WRITES = 5
@@ -38,10 +40,12 @@ class Ids:
         """Return `count` new ids, rising."""
         if count < 1:
             return []
-        milliseconds = max(0, int((self._clock() - _START).total_seconds() * 1000))
+        milliseconds = int((self._clock() - _START).total_seconds() * 1000)
+        if not 0 < milliseconds < _END:
+            milliseconds = 0
         with self._lock:
             if not (milliseconds or self._last):
-                # A clock before the start: each process begins elsewhere, below every id of a clock that is right.
+                # A clock before the start, or after the end: each process begins elsewhere, below every id of a clock that is right.
                 first = secrets.randbelow(1 << _LOST_CLOCK_BITS) + 1
             elif milliseconds > self._last >> BITS:
                 first = (milliseconds << BITS) + secrets.randbelow(1 << (BITS - 1))

@@ -9,7 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from sqlalchemy import event, text
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.database import connections, failures
 from core.database.engine import Database
-from core.database.ids import Ids
+from core.database.ids import Ids, made_at
 from core.db import check_server, insert_memory, open_database
 from core.errors import ConfigError, StoreError, StoreReadError, StoreWriteError
 from core.synth_core_memory import search_memories
@@ -51,6 +51,23 @@ def test_g28_a_clock_before_2025_still_gives_each_process_ids_of_its_own() -> No
     assert mine == sorted(set(mine))
     assert max(mine + theirs) < Ids(lambda: datetime(2026, 1, 1, tzinfo=UTC)).one()
     assert Ids(lambda: datetime(2090, 1, 1, tzinfo=UTC)).one() < 2**53
+
+
+@pytest.mark.parametrize("year", [2095, 2300, 9999])
+def test_g28_a_clock_that_jumps_ahead_once_gives_no_id_that_a_number_cannot_hold(year: int) -> None:
+    """A reader in JavaScript holds numbers below 2**53; ids of one process rise all the same."""
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    ahead, times = datetime(year, 1, 1, tzinfo=UTC), [now]
+    ids = Ids(lambda: times[-1])
+    made = ids.take(3)
+    times.append(ahead)
+    made += ids.take(5000)
+    ids.jump()
+    times.append(now + timedelta(days=1))
+    made += ids.take(3)
+    assert made == sorted(set(made)) and made[-1] < 2**53
+    assert made_at(made[-1]).date() == times[-1].date()
+    assert Ids(lambda: ahead).one() < 2**42
 
 
 def test_g28_rows_whose_ids_another_process_used_are_stored_under_new_ones(
