@@ -22,8 +22,9 @@ help:
 	@echo "make histories     random histories of three processes with kills, against a plain model (SECONDS, default 60; SEED replays one)"
 	@echo "make test-faults   servers killed, networks cut, workers that die at every step (FAULT_ROUNDS, default 3)"
 	@echo "make test-clusters the primary of a Galera and a group replication cluster killed under load"
-	@echo "make docs          write what comes from the code: config.yaml, its JSON Schema, sql/schema"
-	@echo "make docs-site     write the pages of functions, settings and tables, and build the site into site/"
+	@echo "make docs          write what comes from the code: config.yaml, its JSON Schema, sql/schema, the pages of"
+	@echo "                   functions, settings and tables"
+	@echo "make docs-site     build the documentation site into site/"
 	@echo "make fuzz          hostile input for every parser (FUZZ_EXAMPLES, default 500)"
 	@echo "make secrets       passwords and tokens for compose.yaml, files in secrets/; those that are there stay"
 	@echo "make sbom          what an install brings (SBOM_EXTRAS), as CycloneDX in build/, and the licence of each"
@@ -140,12 +141,10 @@ isolation: servers
 docs: $(VENV)/.test
 	$(BIN)/python -m tests.config_files
 	$(BIN)/python -m tests.schema_files
+	$(BIN)/python -m tests.api_page
 
 docs-site: $(VENV)/.test $(VENV)/.docs
 	$(BIN)/python -m tests.word_count
-	$(BIN)/python -m tests.config_files --page
-	$(BIN)/python -m tests.schema_files --page
-	$(BIN)/python -m tests.api_page
 	$(BIN)/zensical build --clean --strict -f mkdocs.yml
 
 clean:

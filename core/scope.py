@@ -140,6 +140,6 @@ def current_scope(scope: Scope | None = None) -> Scope:
     """Return the scope passed, else the one of `use_scope`, else persona `default`."""
     if scope is not None:
         if not isinstance(scope, Scope):
-            raise ScopeError(f"scope is of type {type(scope).__name__}. Pass a core.scope.Scope.")
+            raise ScopeError(f"scope is of type {type(scope).__name__}. Pass a prompt_engine.scope.Scope.")
         return scope
     return _current.get() or Scope()

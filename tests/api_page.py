@@ -1,6 +1,6 @@
 """Writes docs/api.md: the public names of every door with their signatures, as the code has them.
 
-`make docs-site` runs `python -m tests.api_page`; the page is not kept in the repository.
+`make docs` runs `python -m tests.api_page`; a test compares the page.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""Writes the files made from the flags: config.yaml, docs/config.schema.json and, for the site, docs/config.md.
+"""Writes the files made from the flags: config.yaml, docs/config.schema.json and docs/config.md.
 
-`python -m tests.config_files [--page]`, called by `make docs` and `make docs-site`; a test compares the files.
+`python -m tests.config_files`, called by `make docs`; a test compares the files.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
@@ -189,5 +188,4 @@ def build_files() -> dict[str, str]:
 
 if __name__ == "__main__":
     for name, text in build_files().items():
-        if name != "docs/config.md" or "--page" in sys.argv:
-            (ROOT / name).write_text(text, encoding="utf-8", newline="\n")
+        (ROOT / name).write_text(text, encoding="utf-8", newline="\n")

@@ -1,4 +1,4 @@
-"""Writes the files that show the database as it is today: `sql/schema/*.sql`, and for the site `docs/schema.md`.
+"""Writes the files that show the database as it is today: `sql/schema/*.sql` and `docs/schema.md`.
 
 `make docs` runs `python -m tests.schema_files`; `--check` only says which are out of date.
 What each index serves is the comment that stands above it in `core/database/schema.py`.
@@ -141,14 +141,12 @@ def build_document() -> str:
 def build_files() -> dict[Path, str]:
     """Return what each generated file should hold."""
     root = resources.find("sql").parent
-    return {root / "sql" / "schema" / f"{family}.sql": build_script(family) for family in HEADERS}
+    scripts = {root / "sql" / "schema" / f"{family}.sql": build_script(family) for family in HEADERS}
+    return {**scripts, root / "docs" / "schema.md": build_document()}
 
 
 def main(arguments: list[str]) -> int:
-    """Write the files, or with `--check` say which differ; `--page` writes the page of the site."""
-    if "--page" in arguments:
-        (resources.find("sql").parent / "docs" / "schema.md").write_text(build_document(), encoding="utf-8")
-        return 0
+    """Write the files, or with `--check` say which differ."""
     files = build_files()
     stale = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:

@@ -217,7 +217,13 @@ _SENTENCES = {
 
 
 @command("health", without={"database", "persona_id"})
-def health(run: Run, host: HostOption = None, port: PortOption = None) -> None:
+def health(
+    run: Run,
+    host: Annotated[
+        str | None, Option("--host", metavar="ADDRESS", help="Where the server listens. Without it ADMIN_HOST.")
+    ] = None,
+    port: PortOption = None,
+) -> None:
     """Ask a running server whether it is ready to serve.
 
     It is when it answers, its database does, and the tables are of this version. The exit code is 1 if it is not.

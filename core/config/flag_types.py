@@ -193,7 +193,7 @@ class EmbedderName(Text):
     def read(self, value: object) -> str:
         name = super().read(value).strip()
         if name and not name.startswith(("http://", "https://")):
-            raise BadValueError("An object of your own is passed in code: core.db.configure(embedder=...).")
+            raise BadValueError("An object of your own is passed in code: prompt_engine.db.configure(embedder=...).")
         return name
 
 

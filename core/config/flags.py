@@ -204,7 +204,7 @@ class Settings(FlagValues):
         (0, 10_000),
         "messages",
     )
-    consolidation_window: int = flag(120, "Messages consolidated at once, the newest.", (20, 500), "messages")
+    consolidation_window: int = flag(120, "Messages consolidated at once, the oldest first.", (20, 500), "messages")
     deep_consolidation_every_n_streams: int = flag(
         5, "Ends of streams after which deep consolidation runs; 0 is 5.", (0, 10_000), "ends"
     )

@@ -45,7 +45,7 @@ class Ids:
             milliseconds = 0
         with self._lock:
             if not (milliseconds or self._last):
-                # A clock before the start, or after the end: each process begins elsewhere, below every id of a clock that is right.
+                # A clock before the start or after the end: each process begins elsewhere, below ids of a right clock.
                 first = secrets.randbelow(1 << _LOST_CLOCK_BITS) + 1
             elif milliseconds > self._last >> BITS:
                 first = (milliseconds << BITS) + secrets.randbelow(1 << (BITS - 1))

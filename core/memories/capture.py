@@ -170,7 +170,7 @@ def _read_scope(scope: str | Scope | None) -> tuple[Scope | None, str]:
         return scope, ""
     if not isinstance(scope, str):
         raise MessageError(
-            f"scope is of type {type(scope).__name__}. Pass a core.scope.Scope, or a text as the label.",
+            f"scope is of type {type(scope).__name__}. Pass a prompt_engine.scope.Scope, or a text as the label.",
             fields=("scope",),
         )
     return None, scope

@@ -74,7 +74,7 @@ def embed_rows(
     known_embedder = resolve(embedder, call.settings)
     if known_embedder is None:
         raise ConfigError(
-            "There is no embedder. Set EMBEDDER, pass one, or set it for the process: core.db.configure(embedder=...)."
+            "There is no embedder. Set EMBEDDER, pass one, or call prompt_engine.db.configure(embedder=...)."
         )
     model, rows, batch = check(known_embedder), 0, None
     while limit is None or rows < limit:

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from core.calls import defaults
+from core.cli.app import app as cli_app
 from core.config import FLAGS
 from core.context.context import order_context
 from core.database.engine import Database
@@ -22,15 +24,14 @@ from core.privacy import set_screen
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.transfer.imports import import_file
+from tests import api_page
 from tests.store.embedder import Grams
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
 ABOUT = [README, *(ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY"))]
-MADE = {DOCS / name for name in ("api.md", "config.md", "schema.md")}
-"""Pages that `make docs-site` writes from the code."""
-SITE = [page for page in sorted(DOCS.rglob("*.md")) if page not in MADE]
+SITE = sorted(DOCS.rglob("*.md"))
 SILENT = {"which", "was", "again", "all", "had", "the", "ann"}
 
 
@@ -152,6 +153,36 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in titles}
 
 
+def _list_commands(command: Any, *above: str) -> Iterator[str]:
+    for name, each in getattr(command, "commands", {}).items():
+        yield " ".join((*above, name))
+        yield from _list_commands(each, *above, name)
+
+
+@pytest.mark.checkout
+def test_r35_commands_and_modules_that_texts_name_exist() -> None:
+    """In pages, forms of the repository, help texts and errors."""
+    commands = set(_list_commands(typer.main.get_command(cli_app)))
+    groups = {each.partition(" ")[0] for each in commands if " " in each}
+    forms = [path for folder in (".github", "core", "prompts") for path in (ROOT / folder).rglob("*.*")]
+    texts = [path for path in forms if path.suffix in (".py", ".yml", ".yaml", ".j2", ".html")]
+    wrong = []
+    for path in (*ABOUT, *SITE, *texts):
+        text = path.read_text(encoding="utf-8")
+        for first, second in re.findall(r"(?:`|\n {4,}|: )prompt-engine ([a-z]+) ?([a-z]*)", text):
+            name = f"{first} {second}".strip() if first in groups else first
+            wrong += [(path.name, name)] * (name not in commands | groups)
+        if path.suffix == ".py":  # a user imports `prompt_engine`: `core` is the name in a checkout
+            wrong += [(path.name, each) for each in re.findall(r"\S core\.(?:db|scope|errors)\.\w+", text)]
+    assert wrong == [], wrong
+
+
+@pytest.mark.checkout
+def test_r35_the_page_of_functions_is_up_to_date() -> None:
+    """`make docs` writes it, as those of the settings and tables, which their own tests compare."""
+    assert api_page.PAGE.read_text(encoding="utf-8") == api_page.text()
+
+
 @pytest.mark.checkout
 def test_r35_links_lead_to_files_and_the_site_is_whole_by_itself() -> None:
     """The site holds docs/ and nothing else: a link out of it leads nowhere there."""
@@ -160,7 +191,7 @@ def test_r35_links_lead_to_files_and_the_site_is_whole_by_itself() -> None:
         for link in re.findall(r"\]\(([^)\s]+)\)", without_code(page.read_text(encoding="utf-8"))):
             path, _, anchor = link.partition("#")
             target = (page.parent / path).resolve() if path else page
-            if re.match(r"[a-z]+:", link) or target in MADE:
+            if re.match(r"[a-z]+:", link):
                 continue
             is_outside = page in SITE and DOCS not in target.parents
             if is_outside or not target.exists() or (anchor and page in SITE and anchor not in anchors(target)):
