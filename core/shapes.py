@@ -99,6 +99,11 @@ class Sender:
     """Full name for people."""
     username: str = ""
 
+    @property
+    def identity(self) -> str:
+        """The id, or the name where there is no id."""
+        return self.id or self.name or self.username
+
 
 @dataclass(frozen=True, slots=True)
 class ReplyNote:

@@ -102,7 +102,8 @@ def _complete(db: Database, source: SourceTable, row: Mapping[str, Any]) -> dict
         columns["created_at"] = at
     if source is sources.CHAT:
         columns["role"] = "persona" if row["sender_id"] == PERSONA_SENDER else row["role"]
-        columns["participant_key"] = participant_of(row["interface_path"], row["sender_id"])
+        name = row["sender_name"] if columns["role"] == "user" else None
+        columns["participant_key"] = participant_of(row["interface_path"], row["sender_id"] or name)
     return columns
 
 

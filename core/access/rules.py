@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Literal
 from urllib.parse import unquote
 
-from ..scope import Privacy
+from ..scope import KEY_BYTES, Privacy
 from ..text.folding import one_line
 
 AudienceKind = Literal["persona", "server", "direct", "saved", "conversation"]
@@ -121,6 +121,14 @@ def split_key(conversation: str) -> tuple[str, str, str]:
     interface, _, rest = plain_key(conversation).partition("/")
     chat, _, thread = rest.partition("/")
     return interface, chat, thread
+
+
+def named_participant(interface: str, name: str) -> str | None:
+    """Return the participant key of somebody without an id: the name is the id, cut to fit; None without a name."""
+    prefix = f"{interface}/" if interface else ""
+    room = max(KEY_BYTES["participant"] - len(prefix.encode()), 0)
+    own = one_line(name).strip().encode()[:room].decode("utf-8", "ignore")
+    return f"{prefix}{own}" if own else None
 
 
 def parent_key(conversation: str) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, bindparam, case, delete, func, select, update
 
-from ..database.dialects import insert_ignore
+from ..database.dialects import Key, insert_ignore
 from ..database.engine import Database
 from ..database.readers import IDS, read_parts, reader_in
 from ..database.schema import participants, privacy_levels
@@ -70,6 +70,25 @@ def known(connection: Connection, persona: str, keys: Iterable[str], default: st
     ranks = {row[0]: row[1] for row in read_parts(read, _RANKS, {}, wanted)}
     names = {row[0]: row[1] for row in read_parts(read, _NAMES, {"persona": persona}, wanted)}
     return {key: Known(level_of(ranks.get(key), default), names.get(key)) for key in wanted}
+
+
+def read_bare_ids(keys: Iterable[str]) -> set[str]:
+    """Return the ids of participant keys without their interfaces, as turns without an interface store them."""
+    return {bare for key in keys if (bare := key.partition("/")[2])}
+
+
+_OWN_ID = func.substr(_P.participant_key, func.instr(_P.participant_key, "/") + 1, type_=Key(255))
+"""The id in a participant key; the key itself where it has no interface."""
+
+
+def find_on_interfaces(connection: Connection, keys: Iterable[str]) -> dict[str, set[str]]:
+    """Return each id without an interface, with the participants of all personas who have it on any interface."""
+    bare = sorted(key for key in keys if "/" not in key)
+    found: dict[str, set[str]] = {key: set() for key in bare}
+    if bare:
+        for key in connection.execute(select(_P.participant_key).where(_OWN_ID.in_(bare)).distinct()).scalars():
+            found[key.partition("/")[2] or key].add(key)
+    return found
 
 
 class SaidLine(Protocol):

@@ -10,9 +10,9 @@ from datetime import datetime
 from pathlib import Path, PurePath
 from typing import Any
 
-from ..access.rules import said_privacy, split_key
+from ..access.rules import named_participant, said_privacy, split_key
 from ..config import Settings, resolve
-from ..context.incoming import IncomingMessage
+from ..context.incoming import IncomingMessage, read_role
 from ..database.engine import Database
 from ..errors import ConfigError
 from ..scope import NO_SERVER, Scope, _current, current_scope
@@ -215,15 +215,23 @@ def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) 
             message.is_private,
             message.chat_type,
             message.chat_id or chat,
-            message.sender.id,
+            message.sender.identity,
             "" if no_server else message.server_id,
         )
         privacy = said or ("direct" if no_server else privacy)
-    sender = message.sender.id
     return replace(
         given,
         conversation=conversation,
-        participant=f"{message.interface}/{sender}" if sender else given.participant,
+        participant=_find_participant(message, given),
         server=message.server_id or given.server,
         privacy=privacy,
     )
+
+
+def _find_participant(message: IncomingMessage, given: Scope) -> str | None:
+    """Return who speaks: by the message's id, else as the scope says, else by the name."""
+    sender = message.sender
+    if sender.id:
+        return f"{message.interface}/{sender.id}"
+    name = "" if read_role(message.raw) == "persona" else sender.identity
+    return given.participant or named_participant(message.interface, name)

@@ -97,13 +97,17 @@ def read_text(message: Any) -> str:
 
 
 def read_sender(message: Any) -> Sender:
-    """Return who sent a message: by fields of its own, else by the person in it."""
+    """Return who sent a message: by fields of its own, else by the person in it; a bare number is an id."""
     person = read_part(message, "person")
     return Sender(
-        text_at(message, *_names(message, "sender_id")) or text_at(person, "id"),
+        text_at(message, *_names(message, "sender_id")) or text_at({"id": _read_person_id(person)}, "id"),
         text_at(message, *_names(message, "sender_name")) or read_name(person),
         text_at(message, "username") or text_at(person, "username"),
     )
+
+
+def _read_person_id(person: Any) -> Any:
+    return person if isinstance(person, int) and not isinstance(person, bool) else get(person, "id")
 
 
 def read_name(person: Any) -> str:
@@ -194,8 +198,10 @@ class IncomingMessage:
         path, interface = _read_conversation(message, chat, context_memory, interface_name)
         chat_id = _read_key(get(chat, "id"), "chat.id")
         sender_id = read_part(message, "sender_id")
-        sender_id = get(read_part(message, "person"), "id") if sender_id is None else sender_id
+        sender_id = _read_person_id(read_part(message, "person")) if sender_id is None else sender_id
         sender = replace(read_sender(message), id=_read_key(sender_id, "from_user.id") or "")
+        if not sender.id and sender.identity and read_role(message) != "persona":
+            notes.append("the sender has no id; unless the scope names the participant, the name is used as the id")
         chat_type = word_at(chat, "type") or None
         return cls(
             message_id=_read_key(read_part(message, "message_id"), "message_id"),
@@ -207,7 +213,7 @@ class IncomingMessage:
             chat_id=chat_id,
             chat_type=chat_type,
             server_id=_read_key(get(message, "server_id"), "server_id", KEY_BYTES["server"]) or "",
-            is_private=_read_privacy(get(message, "is_private"), chat_type, chat_id, sender.id, notes),
+            is_private=_read_privacy(get(message, "is_private"), chat_type, chat_id, sender.identity, notes),
             time_zone=text_at(message, "time_zone") or text_at(context_memory, "time_zone") or None,
             raw=message,
             notes=tuple(notes),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from ..access.rules import split_key
+from ..access.rules import named_participant, split_key
 from ..context.live import read_line
 from ..memories.rules import is_marked
 from ..text.extracts import build_extract, rarest_words
@@ -77,7 +77,8 @@ def read_messages(messages: object, conversation: str | None, participant: str |
         if line.is_persona:
             line = replace(line, triggered_by=line.triggered_by or last)
         else:
-            line = replace(line, participant=line.participant or participant)
+            named = line.participant or participant or named_participant(interface, line.who)
+            line = replace(line, participant=named)
             last = line.participant
         lines.append(line)
     return lines

@@ -240,7 +240,8 @@ def _find_person(removal: Removal, participant: str) -> Owner:
 
 def _find_identities(removal: Removal, participant: str) -> set[str]:
     who = _find_in(removal, _P.person_key, _P.participant_key, {participant}) or {participant}
-    return {participant, *who, *_find_in(removal, _P.participant_key, _P.person_key, who)}
+    keys = {participant, *who, *_find_in(removal, _P.participant_key, _P.person_key, who)}
+    return keys | table_participants.read_bare_ids(keys)
 
 
 def _find_conversations(removal: Removal, keys: Collection[str]) -> set[str]:

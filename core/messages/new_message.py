@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, get_args
 
-from ..access.rules import split_key
+from ..access.rules import named_participant, split_key
 from ..access.table_conversations import check_key
 from ..database import rows
 from ..errors import MessageError
@@ -104,9 +104,10 @@ def read_message(
     sender = "" if sender_id is None else key_text(sender_id, "sender_id", SENDER_ID_BYTES)
     known_role = _role(role, sender)
     participant = None
+    name = rows.name(sender_name, "sender_name", NAME_CHARS, notes)
     own = known_role in PERSONA_ROLES or (sender == PERSONA_SENDER and known_role != "user")
     if not own:
-        participant, sender = _participant(scope, key, sender, known_role)
+        participant, sender = _participant(scope, key, sender, known_role, name)
     elif triggered_by is None:
         triggered_by = scope.participant
     return NewMessage(
@@ -114,7 +115,7 @@ def read_message(
         text=said,
         at=_time(timestamp, now, notes),
         sender_id=sender,
-        sender_name=rows.name(sender_name, "sender_name", NAME_CHARS, notes),
+        sender_name=name,
         message_id=_optional_key(message_id, "message_id", MESSAGE_ID_BYTES),
         role=known_role,
         participant=participant,
@@ -138,14 +139,14 @@ def _role(role: object, sender: str) -> Role:
     return role  # type: ignore[return-value]
 
 
-def _participant(scope: Scope, conversation: str, sender: str, role: Role) -> tuple[str | None, str]:
-    """Return participant key and sender id: `interface/sender id`, else who the scope says is speaking."""
+def _participant(scope: Scope, conversation: str, sender: str, role: Role, name: str) -> tuple[str | None, str]:
+    """Return participant key and sender id: by the id, else who the scope says is speaking, else by the name."""
+    interface = split_key(conversation)[0]
     if sender:
-        key = f"{split_key(conversation)[0]}/{sender}"
+        key = f"{interface}/{sender}"
         return key_text(key, "sender_id with its interface", KEY_BYTES["participant"]), sender
-    if scope.participant and role not in NOBODY_ROLES:
-        return scope.participant, scope.participant.partition("/")[2] or scope.participant
-    return None, ""
+    speaker = None if role in NOBODY_ROLES else scope.participant or named_participant(interface, name)
+    return speaker, "" if speaker is None else speaker.partition("/")[2] or speaker
 
 
 def _optional_key(value: object, name: str, limit: int) -> str | None:

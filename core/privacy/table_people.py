@@ -45,7 +45,7 @@ def set_privacy(
     def work(connection: Connection) -> tuple[str, dict[str, int], dict[str, int]]:
         group = hold(connection, db, persona, [key])
         keys_of: dict[str, list[str]] = {}
-        for each in sorted(group):
+        for each in sorted({*group, *table_participants.read_bare_ids(group)}):
             for name in connection.execute(select(_P.persona_id).where(_P.participant_key == each)).scalars():
                 keys_of.setdefault(name, []).append(each)
         groups = {name: set(hold(connection, db, name, keys)) for name, keys in sorted(keys_of.items())}

@@ -163,17 +163,20 @@ def hold_place(
     )
     if home.facts is not None and home.facts.direct_person is not None:
         scope = replace(scope, server="")
-    rows = connection.execute(_HOLD_PEOPLE, {"people": sorted(people)}).all()
+    others = table_participants.find_on_interfaces(connection, people)
+    held = {"people": sorted({*people, *(key for keys in others.values() for key in keys)})}
+    rows = connection.execute(_HOLD_PEOPLE, held).all()
     missing = set(people) - {row.participant_key for row in rows if row.persona_id == scope.persona}
     if missing and default != "full":
         # Whoever turns private meanwhile waits for this turn, which only a stored row can make them do.
         names = {key: new.names.get(key, "") for key in missing}
         table_participants.note_names(connection, db, scope.persona, names, {})
-        rows = connection.execute(_HOLD_PEOPLE, {"people": sorted(people)}).all()
+        rows = connection.execute(_HOLD_PEOPLE, held).all()
     ranks: dict[str, int] = {}
     for row in rows:
         ranks[row.participant_key] = max(ranks.get(row.participant_key, 0), int(row.rank))
-    return scope, home, {key for key in people if table_participants.level_of(ranks.get(key), default) == "full"}
+    strictest = {key: max(ranks.get(each, 0) for each in {key, *others.get(key, ())}) for key in people}
+    return scope, home, {key for key in people if table_participants.level_of(strictest[key], default) == "full"}
 
 
 def _inherit_privacy(connection: Connection, new: NewEntry) -> Scope:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
 
-from ..access.rules import plain_key, said_privacy
+from ..access.rules import named_participant, plain_key, said_privacy
 from ..access.table_conversations import resolve_key, resolve_scope
 from ..access.table_participants import LEVELS
 from ..calls.call import Call
@@ -140,7 +140,9 @@ def _read_item(message: Any, user: str, user_name: str) -> Item | None:
     if role == "persona":
         return Item("model", content, _name(sender), at, answers=as_text(read_field(message, "triggered_by"))[0] or "")
     who = text_at(message, "participant").strip() or sender.id
-    return Item("user", content, _name(sender) or (user_name if who in ("", user) else ""), at, who=who or user)
+    return Item(
+        "user", content, _name(sender) or (user_name if who in ("", user) else ""), at, who=who or user or _name(sender)
+    )
 
 
 def _name(sender: Sender) -> str:
@@ -203,13 +205,18 @@ def build_key(value: object, field: str, scope: Scope, interface: object = None)
 
     The interface is the one given, else the scope's; an id that has it already, or for which none is known, stays.
     """
-    text = read_id(value, field)
-    if not (isinstance(interface, str) and interface):
-        named = next((key for key in (scope.conversation, scope.participant) if key and "/" in key), "")
-        interface = named.partition("/")[0]
+    text, interface = read_id(value, field), _find_interface(scope, interface)
     if text is None or not interface or text.startswith(f"{interface}/"):
         return text
     return key_text(f"{interface}/{text}", field, _LIMITS[field])
+
+
+def _find_interface(scope: Scope, interface: object) -> str:
+    """Return the interface given, else the scope's; blank for none."""
+    if isinstance(interface, str) and interface:
+        return interface
+    named = next((key for key in (scope.conversation, scope.participant) if key and "/" in key), "")
+    return named.partition("/")[0]
 
 
 def build_person_key(who: str, turn: Turn, scope: Scope, otherwise: str) -> str:
@@ -233,6 +240,7 @@ def find_place(db: Database, turn: Turn, scope: Scope) -> NewEntry:
     What the host leaves out is taken from the scope.
     """
     user = build_key(turn.user, "user", scope, turn.interface) or scope.participant
+    user = user or named_participant(_find_interface(scope, turn.interface), turn.user_name)
     own_channel = plain_key(scope.conversation) if scope.conversation else None
     channel = build_key(turn.channel, "channel", scope, turn.interface) or own_channel
     server_id = read_id(turn.server, "server")
