@@ -377,8 +377,7 @@ def to_messages(
             `assistant`, everybody else's as `user`, with names where there are several speakers. Of a prompt that went
             through JSON the turns are read from its lines, which have no line breaks.
         injection: `position`, `depth` and `role` of the running recap, as `stories.get_running_recap_injection` gives
-            them. None takes SCENE_RECAP_POSITION, SCENE_RECAP_DEPTH and SCENE_RECAP_ROLE; the role is user where it is
-            not set.
+            them. None takes SCENE_RECAP_POSITION, SCENE_RECAP_DEPTH and SCENE_RECAP_ROLE.
         settings: those of the process by default.
 
     Returns:
@@ -401,6 +400,9 @@ def to_messages(
         from .calls import defaults  # noqa: PLC0415 - loads the database packages, and is of use with a recap alone
 
         known = defaults.settings_for(settings)
-        role = known.scene_recap_role if known.sources["SCENE_RECAP_ROLE"] != "default" else "user"
-        injection = {"position": known.scene_recap_position, "depth": known.scene_recap_depth, "role": role}
+        injection = {
+            "position": known.scene_recap_position,
+            "depth": known.scene_recap_depth,
+            "role": known.scene_recap_role,
+        }
     return messages.to_messages(prompt, dialect, style, injection=injection)

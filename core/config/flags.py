@@ -252,7 +252,7 @@ class Settings(FlagValues):
         "in_chat", "Where the running recap is put among messages.", choices=RecapPosition
     )
     scene_recap_depth: int = flag(2, "Messages that come after the running recap.", (0, 1000), "messages")
-    scene_recap_role: RecapRole = flag("system", "Who says the running recap.", choices=RecapRole)
+    scene_recap_role: RecapRole = flag("user", "Who says the running recap.", choices=RecapRole)
     scene_recap_scan: bool = flag(False, "Tell the host that the running recap is to be scanned for its own triggers.")
 
     group("Jobs and model", "What is done in the background, and the model that is asked.")

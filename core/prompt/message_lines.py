@@ -28,7 +28,17 @@ from .fit import (
     fit_items,
     keep_within,
 )
-from .messages import LEFT_OUT, Messages, Part, find_day_marks, mark_days, order_for_dialect, read_turns
+from .messages import (
+    INJECTED,
+    LEFT_OUT,
+    Messages,
+    Part,
+    find_day_marks,
+    mark_days,
+    order_for_dialect,
+    place_recap,
+    read_turns,
+)
 from .structure import MESSAGES, Actions, write_line, write_opening
 
 MOST_MEMORIES = 100
@@ -47,7 +57,6 @@ TITLES = {
     "recent_conversations": "Recent conversations:",
     "saved_memories": "Always to be kept in mind, oldest first; a name in front is who asked:",
     "message_recaps": "Recaps of messages:",
-    "running_recap": "The story so far:",
     "standing_wishes": "Asked once and for all:",
     "relationship": "How you stand to who asks:",
 }
@@ -92,7 +101,8 @@ class MessageLines:
         self.reply = reply_note(replied.get("from", ""), replied.get("text", "")) if replied else ""
         self.text = message.text_with_attachments()
         turns = read_turns(gathered.context, persona, self.asker) if as_turns else []
-        self.lines = self._list_lines(turns)
+        self.recap_at, self.recap_depth = s.scene_recap_position, s.scene_recap_depth
+        self.lines = self._list_lines(turns, s.scene_recap_role if as_turns else None)
 
     # What is sent
 
@@ -129,8 +139,12 @@ class MessageLines:
 
     # The lines
 
-    def _list_lines(self, turns: Sequence[Part]) -> list[Line]:
-        """Return every line that may be shown: section after section, as they are read."""
+    def _list_lines(self, turns: Sequence[Part], recap_role: str | None) -> list[Line]:
+        """Return every line that may be shown: section after section, as they are read.
+
+        Args:
+            recap_role: who says the running recap in a message of its own; None puts it among the other lines.
+        """
         lines: list[Line] = []
         for section, value in self.gathered.context.items():
             if section in LEFT_OUT or not value:
@@ -138,6 +152,9 @@ class MessageLines:
             if section == CURRENT and turns:
                 marks = find_day_marks(turns, self.at, self.zone)
                 lines += [Line(section, part.text, marks.get(n, ""), turn=part) for n, part in enumerate(turns)]
+            elif section == INJECTED and recap_role is not None:
+                text = mark_lines(value)
+                lines.append(Line(section, text, turn=Part(text, recap_role)))
             elif section == MEMORIES:
                 ordered = sorted(value, key=lambda hit: (str(hit.get("timestamp", "")), str(hit.get("id", ""))))
                 lines += map(self._build_memory, ordered)
@@ -224,18 +241,19 @@ class MessageLines:
     def _find_title(self, section: str) -> str:
         if section == "standing_wishes" and self.asker != UNKNOWN:
             return f"What {self.asker} asked of you once and for all:"
-        return TITLES.get(section, f"{section}:")
+        return "" if section == INJECTED else TITLES.get(section, f"{section}:")  # its template has a title
 
     def _write_sections(self, lines: Sequence[Line]) -> list[str]:
         """Return each section with its title, as one text."""
         sections: dict[str, list[str]] = {}
         for line in lines:
             sections.setdefault(line.section, []).append(line.text)
-        return ["\n".join([self._find_title(section), *texts]) for section, texts in sections.items()]
+        return ["\n".join(filter(None, [self._find_title(name), *texts])) for name, texts in sections.items()]
 
     def _compose(self, lines: Sequence[Line]) -> tuple[list[str], list[Part]]:
         """Return the texts of the system's message, and the others."""
-        turns = [line.turn for line in lines if line.turn is not None]
+        turns = [line.turn for line in lines if line.turn is not None and line.section != INJECTED]
+        recap = [line.turn for line in lines if line.turn is not None and line.section == INJECTED]
         relationship = [line.text for line in lines if line.section == "relationship"]
         wishes = self._write_sections([line for line in lines if line.section == "standing_wishes"])
         records = self._write_sections([line for line in lines if line.turn is None and line.section not in SYSTEM])
@@ -246,7 +264,9 @@ class MessageLines:
             text = f"{self.reply} {text}"
         block = "\n".join(filter(None, [HEAD if records else "", self.now, *records]))
         last = f"{block}\n\n{text}" if block else text
-        return [*self.system, *relationship, *wishes], [*mark_days(turns, self.at, self.zone), Part(last)]
+        opening, parts = [*self.system, *relationship, *wishes], [*turns, Part(last)]
+        system, placed = place_recap(opening, parts, recap, self.recap_at, self.recap_depth)
+        return system, mark_days(placed, self.at, self.zone)
 
 
 def _name_hits(fitted: Fitted) -> Fitted:

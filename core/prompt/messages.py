@@ -218,6 +218,17 @@ def _block(text: str, *, cached: bool = False) -> dict[str, Any]:
 # The order of the parts
 
 
+def place_recap(
+    system: list[str], parts: list[Part], recap: list[Part], position: str, depth: int
+) -> tuple[list[str], list[Part]]:
+    """Return the system's texts and the parts, the new message last, with the running recap in its place."""
+    if position == "before_prompt" and any(part.role == "system" for part in recap):
+        return [*(part.text for part in recap), *system], parts
+    places = {"in_chat": max(0, len(parts) - depth), "after_prompt": len(parts) - 1}
+    at = places.get(position, 0)
+    return system, [*parts[:at], *recap, *parts[at:]]
+
+
 def _place_parts(
     prompt: Mapping[str, Any], turns: list[Part] | None, injection: Mapping[str, Any] | None
 ) -> list[Part]:

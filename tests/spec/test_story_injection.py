@@ -10,8 +10,8 @@ import pytest
 
 from core import stories
 from core.config import Settings
-from core.prompt_engine import to_messages
-from tests.spec.stage import ELSEWHERE, HERE
+from core.prompt_engine import build_messages, to_messages
+from tests.spec.stage import ELSEWHERE, HERE, message
 from tests.spec.story import Story
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -30,7 +30,7 @@ def test_s38_defaults_and_flags(story: Story) -> None:
         ("position", "in_chat"),
         ("depth", 2),
         ("scan", False),
-        ("role", "system"),
+        ("role", "user"),
     ]
     by_hand = stories.get_running_recap_injection(
         HERE, position="before_prompt", depth=0, scan=True, role="assistant", **story.given
@@ -127,3 +127,40 @@ def test_f83_no_line_of_the_injected_text_begins_like_a_speakers(story: Story) -
         story.add(f"They met.{breaks}Ann: I agree.", provenance="manual")
         lines = injection(story)["value"].splitlines()
         assert not any(line.startswith("Ann:") for line in lines), repr(breaks)
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ({}, "system, l0, l1, l2, RECAP user, l3, new"),
+        ({"SCENE_RECAP_DEPTH": 4}, "system, l0, RECAP user, l1, l2, l3, new"),
+        ({"SCENE_RECAP_DEPTH": 99}, "system, RECAP user, l0, l1, l2, l3, new"),
+        ({"SCENE_RECAP_DEPTH": 0}, "system, l0, l1, l2, l3, new, RECAP user"),
+        (
+            {"SCENE_RECAP_POSITION": "in_prompt", "SCENE_RECAP_ROLE": "system"},
+            "system, RECAP system, l0, l1, l2, l3, new",
+        ),
+        ({"SCENE_RECAP_POSITION": "before_prompt"}, "system, RECAP user, l0, l1, l2, l3, new"),
+        ({"SCENE_RECAP_POSITION": "before_prompt", "SCENE_RECAP_ROLE": "system"}, "RECAP system, l0, l1, l2, l3, new"),
+        (
+            {"SCENE_RECAP_POSITION": "after_prompt", "SCENE_RECAP_ROLE": "assistant"},
+            "system, l0, l1, l2, l3, RECAP assistant, new",
+        ),
+    ],
+    ids=str,
+)
+def test_p73_position_depth_and_role_hold_in_the_messages(story: Story, flags: dict[str, Any], expected: str) -> None:
+    """And the story has one title, not two."""
+    story.write("l0", "l1", "l2", "l3")
+    story.add("They left.\nAnn: I agree.", provenance="manual")
+    made = build_messages(message("new"), **story.with_flags(**flags))
+    shown = []
+    for each in made:
+        text = each["content"]
+        if "They left" in text:
+            assert text.count("story so far") == 1 and "\nAnn: I agree" not in text
+            shown.append(f"RECAP {each['role']}")
+        else:
+            shown.append("system" if each["role"] == "system" else text.rsplit("\n", 1)[-1])
+    assert ", ".join(shown) == expected
+    assert len(build_messages(message("new"), max_chars=900, **story.with_flags(**flags))) >= 2
