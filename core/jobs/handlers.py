@@ -124,6 +124,11 @@ def find_after(type: str) -> Callable[[Operation, Tools], None] | None:  # noqa:
     return None if text is None else cast("Callable[[Operation, Tools], None]", _load(text))
 
 
+def find_follower() -> Callable[[Database, str, Settings], None]:
+    """Return what brings the stories of a persona in line with the settings."""
+    return cast("Callable[[Database, str, Settings], None]", _load(f"{_PACKAGE}.stories.refresh:follow_settings"))
+
+
 def _load(text: str) -> Handler:
     """Return the function that `module:function` names."""
     module, _, name = text.partition(":")

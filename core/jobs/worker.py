@@ -102,6 +102,7 @@ class Worker:
         while not self._stopped.is_set():
             try:
                 queue_embedding(self._db, settings_for(self._settings), self._only)
+                follow_settings(self._db, settings_for(self._settings), self._only)
                 done = self._round()
                 begun += done
                 prune_now_and_then(self._db, self._only)
@@ -190,6 +191,13 @@ def queue_embedding(db: Database, settings: Settings, personas: Sequence[str] = 
                 lambda c, whose=persona: table.enqueue(c, db, whose, handlers.EMBED, priority="LOW", once=True),  # type: ignore[misc]
                 source="memory_jobs",
             )
+
+
+def follow_settings(db: Database, settings: Settings, personas: Sequence[str] = ()) -> None:
+    """Let the stories of these personas, or of all, follow a change of settings."""
+    follow = handlers.find_follower()
+    for persona in personas or embeddings_writing.personas(db):
+        follow(db, persona, settings)
 
 
 # One operation, from its claim to its end

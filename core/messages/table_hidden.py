@@ -5,13 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, bindparam, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, or_, select, union, update
 
+from ..database.dialects import upsert
+from ..database.engine import Database
 from ..database.readers import Reader
-from ..database.schema import chat_history_cache, scenes
+from ..database.schema import chat_history_cache, counters, message_recaps, scenes
 
 _C = chat_history_cache.c
 _S = scenes.c
+_MARK = "story_settings"
+"""Row of `counters` with the digest of the settings that the stories of a persona were refreshed with."""
 SHOWN, BY_SCENES, AT_SOURCE = 0, 1, 2
 """Values of `hidden`. By the scenes, which is worked out anew, or since the message came in, which stays."""
 
@@ -103,3 +107,24 @@ def clear_excluded(connection: Connection, persona: str, conversation: str) -> i
     """Take the mark `exclude` from all messages of a conversation and return how many had it."""
     mine = (_C.persona_id == persona, _C.interface_path == conversation, _C.excluded != 0)
     return connection.execute(update(chat_history_cache).where(*mine).values(excluded=0)).rowcount
+
+
+# With which settings
+
+
+def read_digest(db: Database, persona: str) -> int | None:
+    """Return the digest of the settings that the stories of a persona were refreshed with, None for none."""
+    c = counters.c
+    rows = db.read(select(c.value).where(c.persona_id == persona, c.name == _MARK), source=counters.name)
+    return int(rows[0].value) if rows else None
+
+
+def write_digest(connection: Connection, db: Database, persona: str, digest: int) -> None:
+    values = {"persona_id": persona, "name": _MARK, "value": digest}
+    connection.execute(upsert(counters, db.family, ("value",)), values)
+
+
+def read_stories(db: Database, persona: str) -> list[str]:
+    """Return the conversations of a persona that have scenes or recaps."""
+    parts = (select(t.c.conversation_key).where(t.c.persona_id == persona) for t in (scenes, message_recaps))
+    return sorted(str(row[0]) for row in db.read(union(*parts), source=scenes.name))

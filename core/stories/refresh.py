@@ -8,6 +8,7 @@ whether any message is on the wrong side, no more.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from hashlib import blake2b
 from typing import NamedTuple
 
 from ..access import table_conversations
@@ -69,6 +70,31 @@ def refresh_within(
     if any(plan.values()):
         table_hidden.update_hidden(connection, persona, conversation, last_hidden)
     return Refresh(plan, *_update_included(connection, persona, conversation, settings, counter, disabled))
+
+
+_FOLLOWED = (
+    "auto_hide_scene_count", "include_user_messages", "include_system_messages", "include_narrator_messages",
+    "message_length_threshold", "message_recap_context_limit", "message_recap_context_type", "context_tokens",
+)  # fmt: skip
+"""Settings that decide what is hidden and included."""
+
+
+def follow_settings(db: Database, persona: str, settings: Settings) -> None:
+    """Refresh every story of a persona where the settings differ from those of the last time."""
+    values = repr([getattr(settings, name) for name in _FOLLOWED])
+    digest = int.from_bytes(blake2b(values.encode(), digest_size=7).digest(), "big")
+    current: dict[str, int] = db.caches.setdefault(__name__, {})
+    if current.get(persona) == digest:
+        return
+    stories = [] if table_hidden.read_digest(db, persona) == digest else table_hidden.read_stories(db, persona)
+    for conversation in stories:
+        db.idempotent_transaction(
+            lambda connection, key=conversation: refresh_within(connection, persona, key, settings),  # type: ignore[misc]
+            source="message_recaps",
+        )
+    if stories:
+        db.idempotent_transaction(lambda c: table_hidden.write_digest(c, db, persona, digest), source="counters")
+    current[persona] = digest
 
 
 # What is included

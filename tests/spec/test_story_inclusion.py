@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core import chat_history_cache, stories
+from core.config import set_in_file
 from core.database.engine import Database
 from core.database.schema import chat_history_cache as chat_table
 from core.database.schema import message_recaps as recaps_table
 from core.database.schema import scenes
+from core.jobs.worker import Worker
 from core.messages import table_hidden, table_recaps
 from core.synth_core_memory import search_memories
 from tests.databases import watched
@@ -222,3 +225,29 @@ def test_d2_a_refresh_and_a_prompt_use_their_indexes(db: Database) -> None:
                 used.setdefault(access.table, set()).add(access.index)
     assert all(indexes <= WANTED[table] for table, indexes in used.items()), used
     assert "ix_recaps_included" in used["message_recaps"]
+
+
+def test_s34_a_setting_changed_in_the_file_acts_when_a_worker_runs(
+    story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever shows more scenes again sees them in the next prompt, without an operation that happens to refresh."""
+    file = tmp_path / "config.yaml"
+    monkeypatch.setenv("CONFIG_FILE", str(file))
+    story.write(*(f"line {n}" for n in range(10)))
+    story.recap("one", "two", "three")
+    for at in (2, 6):
+        story.end_scene(story.messages[at])
+
+    def work(**flags: int) -> list[int]:
+        for name, value in flags.items():
+            set_in_file(name, value, file)
+        story.db.caches.clear()  # as in another process
+        Worker(story.db, personas=[story.persona]).run(once=True)
+        return hidden_of(story)
+
+    assert work(AUTO_HIDE_SCENE_COUNT=2) == [0, 1, 2]
+    assert work(AUTO_HIDE_SCENE_COUNT=1) == list(range(7))
+    with statements(story, WRITES) as written:
+        assert work() == list(range(7)) and written == []
+    assert work(AUTO_HIDE_SCENE_COUNT=9) == []
+    assert work(MESSAGE_RECAP_CONTEXT_LIMIT=0) == [] and story.call(stories.get_recap_text) == ""
