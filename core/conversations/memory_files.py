@@ -1,8 +1,9 @@
-"""The two Markdown files that show memories to people: written whole after a change, read by command."""
+"""The two Markdown files of memories. `Saved Memories.md` is its person's: what they changed in it counts."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -21,6 +22,7 @@ from ..errors import CoreError, MessageError, TransferError
 from ..memories.rules import SAVED_MEMORY_CHARS
 from ..scope import Scope
 from ..text.folding import clean, fold, one_line
+from ..text.hits import digest_folded
 from ..text.times import zone
 from . import table_saved, table_summaries
 from .rules_summaries import TITLE_CHARS, UNTITLED, format_time
@@ -52,6 +54,17 @@ class MarkdownResult:
     """Names of the files that were changed."""
 
 
+class State(NamedTuple):
+    """What was last written into a folder."""
+
+    scope: Scope | None = None
+    """Whose rows the files contain, None if it is unknown."""
+    lines: frozenset[str] = frozenset()
+    """Digests of the saved memories in the file."""
+    left: frozenset[str] = frozenset()
+    """Digests of a person's lines that could not be stored; they stay as they are."""
+
+
 class Section(NamedTuple):
     """A conversation as the file shows it."""
 
@@ -71,7 +84,10 @@ def export_markdown(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> MarkdownResult:
-    """Rewrite the two files with what the scope sees. Edits made in them are lost unless they were imported.
+    """Write the two files with what the scope sees.
+
+    In `Saved Memories.md`, lines that a person added are saved first, and memories whose lines they removed are
+    archived; text that is no list item stays. `Recent Conversations.md` is rewritten whole.
 
     Args:
         folder: created if it is missing; None is MEMORY_FOLDER_NAME. One folder belongs to one scope.
@@ -80,20 +96,29 @@ def export_markdown(
         What both files contain now, and the names of those that were changed.
 
     Raises:
-        TransferError: a file cannot be written, another program wrote it, or the folder is another scope's.
+        TransferError: a file cannot be read or written, `Recent Conversations.md` has another format, or the folder is
+            another scope's.
         StoreReadError: the rows cannot be read; no file is changed.
     """
     call = open_call(db, settings, scope)
     path = _check_folder(folder, call.settings)
     with _lock(path, make=True):
         _check_owner(path, call.scope)
-        sections, memories = _read_rows(call)
-        texts = _write_texts(call.settings, sections, memories)
+        state, texts = read_state(path), {}
+        if call.settings.enable_recent_conversations:
+            if state.scope is None:
+                _take_sections(call, path)
+            texts[RECENT] = _write_sections(_read_sections(call))
+        if call.settings.enable_saved_memory:
+            _take_edits(call, path, state)
+            texts[SAVED], state = _merge_lines(_read(path / SAVED), _read_memories(call), state)
         written = [name for name, text in texts.items() if _write(path / name, text)]
         owner = [call.scope.persona, call.scope.conversation, call.scope.participant, call.scope.server]
-        _write(path / STATE, json.dumps({"scope": owner}) + "\n")
+        held = {"scope": owner, "lines": sorted(state.lines), "left": sorted(state.left)}
+        _write(path / STATE, json.dumps(held) + "\n")
     call.db.caches.setdefault(_FOLDERS, {})[str(path.absolute())] = None
-    return MarkdownResult(str(path), recent=len(sections), saved=len(memories), written=tuple(written))
+    recent, saved = len(_read_sections(call)), len(_read_memories(call))
+    return MarkdownResult(str(path), recent=recent, saved=saved, written=tuple(written))
 
 
 def import_markdown(
@@ -119,45 +144,57 @@ def import_markdown(
     path = _check_folder(folder, call.settings)
     reasons: list[str] = []
     if path.is_dir():
-        _check_owner(path, call.scope, writing=False)
+        _check_owner(path, call.scope)
         recent = read_sections(_read(path / RECENT)) if call.settings.enable_recent_conversations else []
         saved = read_bullets(_read(path / SAVED)) if call.settings.enable_saved_memory else []
-        sections, memories = _read_rows(call)
-        for number, section in _iter_new(recent, lambda section: section.text, [each.text for each in sections]):
+        stored = [each.text for each in _read_sections(call)]
+        for number, section in _iter_new(recent, lambda section: section.text, stored):
             reasons.append(_note(RECENT, number, _insert_section(call, path, section)))
-        for number, text in _iter_new(saved, str, memories):
+        for number, text in _iter_new(saved, str, _read_memories(call)):
             reasons.append(_note(SAVED, number, _insert_memory(call, path, text)))
-    sections, memories = _read_rows(call)
-    left_out = tuple(reason for reason in reasons if reason)
-    return MarkdownResult(str(path), len(sections), len(memories), len(reasons) - len(left_out), left_out)
+    counts, left_out = (len(_read_sections(call)), len(_read_memories(call))), tuple(filter(None, reasons))
+    return MarkdownResult(str(path), *counts, len(reasons) - len(left_out), left_out)
 
 
 # Rows and texts
 
 
-def _read_rows(call: Call) -> tuple[list[Section], list[str]]:
-    """Return the conversations and memories the scope sees, oldest first, as the files show them."""
+def _read_sections(call: Call) -> list[Section]:
+    """Return the conversations the scope sees, oldest first, as the file shows them."""
     viewer, settings = load_access(call).viewer, call.settings
     summaries = table_summaries.read_summaries(call.db, viewer, most=settings.max_recent_conversations)
-    sections = [
-        Section(_line(one.title), format_time(one.at, settings.timezone), _line(one.summary)) for one in summaries
-    ]
-    return sections, [_line(one.text) for one in table_saved.read_items(call.db, viewer)]
+    return [Section(_line(one.title), format_time(one.at, settings.timezone), _line(one.summary)) for one in summaries]
+
+
+def _read_memories(call: Call) -> list[str]:
+    return [_line(one.text) for one in table_saved.read_items(call.db, load_access(call).viewer)]
 
 
 def _line(text: str) -> str:
     return one_line(text).strip()
 
 
-def _write_texts(settings: Settings, sections: Iterable[Section], memories: Iterable[str]) -> dict[str, str]:
-    """Return the text of each file whose flag is on."""
-    texts = {}
-    if settings.enable_recent_conversations:
-        blocks = (f"{HEADING}{one.title}\n{TIME} {one.time}\n{SUMMARY} {one.text}\n" for one in sections)
-        texts[RECENT] = "\n".join(blocks)
-    if settings.enable_saved_memory:
-        texts[SAVED] = "".join(f"{BULLET}{text}\n" for text in memories)
-    return texts
+def _write_sections(sections: Iterable[Section]) -> str:
+    return "\n".join(f"{HEADING}{one.title}\n{TIME} {one.time}\n{SUMMARY} {one.text}\n" for one in sections)
+
+
+def _merge_lines(text: str, memories: Iterable[str], state: State) -> tuple[str, State]:
+    """Return the text with the items of deleted memories removed and those of new ones added, and what it holds now."""
+    current = {_digest(memory): f"{BULLET}{memory}\n" for memory in memories}
+    kept, seen = [], set()
+    for line in io.StringIO(text):
+        digests = {_digest(bullet) for bullet in read_bullets(line)}
+        if not digests & state.lines - current.keys():
+            kept.append(line)
+            seen |= digests
+    if kept and not kept[-1].endswith("\n"):
+        kept.append("\n")
+    added = [line for digest, line in current.items() if digest not in seen]
+    return "".join([*kept, *added]), State(state.scope, frozenset(current), frozenset(seen - current.keys()))
+
+
+def _digest(text: str) -> str:
+    return digest_folded(fold(_line(text))).hex()
 
 
 def read_sections(text: str) -> list[Section]:
@@ -184,6 +221,32 @@ def _iter_lines(text: str) -> Iterator[str]:
 
 
 # Out of the files
+
+
+def _take_sections(call: Call, folder: Path) -> None:
+    """Add the conversations of a file that another program wrote in this format; refuse a file with anything else."""
+    text = _read(folder / RECENT)
+    sections = read_sections(text)
+    if _write_sections(sections).split() != text.split():
+        raise TransferError(
+            f"{str(folder / RECENT)!r} was not written by this program. Import it, then move it away.", path=str(folder)
+        )
+    for _, section in _iter_new(sections, lambda section: section.text, [one.text for one in _read_sections(call)]):
+        _insert_section(call, folder, section)
+
+
+def _take_edits(call: Call, folder: Path, state: State) -> None:
+    """Save the lines that a person added to the file of saved memories, and archive the memories they removed."""
+    if not (folder / SAVED).exists():
+        return
+    bullets = {_digest(text): text for text in read_bullets(_read(folder / SAVED))}
+    viewer = load_access(call).viewer
+    stored = {_digest(_line(item.text)): item.id for item in table_saved.read_items(call.db, viewer)}
+    for digest in sorted(state.lines & stored.keys() - bullets.keys()):
+        table_saved.archive_memory(call.db, viewer, stored[digest])
+    for digest, text in bullets.items():
+        if digest not in state.lines | state.left | stored.keys():
+            _insert_memory(call, folder, text)
 
 
 def _iter_new(items: Iterable[T], read_text: Callable[[T], str], stored: Iterable[str]) -> Iterator[tuple[int, T]]:
@@ -246,17 +309,10 @@ def _check_folder(folder: str | Path | None, settings: Settings) -> Path:
     return Path(shown)
 
 
-def _check_owner(folder: Path, scope: Scope, *, writing: bool = True) -> None:
-    """Refuse another scope's folder, and to overwrite files that this program did not write."""
-    owner = find_owner(folder)
-    if owner is None:
-        foreign = [name for name in NAMES if (folder / name).exists() and (folder / name).stat().st_size]
-        if writing and foreign:
-            raise TransferError(
-                f"{str(folder / foreign[0])!r} was not written by this program. Import it, then move it away.",
-                path=str(folder),
-            )
-    elif owner != Scope(scope.persona, scope.conversation, scope.participant, scope.server):
+def _check_owner(folder: Path, scope: Scope) -> None:
+    """Refuse another scope's folder."""
+    owner = read_state(folder).scope
+    if owner is not None and owner != Scope(scope.persona, scope.conversation, scope.participant, scope.server):
         raise TransferError(
             f"{str(folder)!r} holds the files of another scope. Give each scope a folder of its own.",
             path=str(folder),
@@ -320,12 +376,12 @@ def _as_transfer_error(path: Path, what: str) -> Iterator[None]:
 
 
 def write_files(call: Call) -> None:
-    """Rewrite the files if the folder is set and the persona's; a failure is logged, not raised."""
+    """Write the files if the folder is set and the persona's; a failure is logged, not raised."""
     settings, name = call.settings, call.settings.memory_folder_name
     if settings.sources["MEMORY_FOLDER_NAME"] == "default" or not name.strip() or "\0" in name:
         return
     folder = Path(name).absolute()
-    owner = find_owner(folder) or call.scope
+    owner = read_state(folder).scope or call.scope
     if owner.persona != call.persona:
         return
     try:
@@ -337,12 +393,13 @@ def write_files(call: Call) -> None:
 # Forgetting
 
 
-def find_owner(folder: Path) -> Scope | None:
-    """Return the scope whose rows the files of a folder contain, None if it is unknown."""
+def read_state(folder: Path) -> State:
+    """Return what this program wrote into a folder; nothing if that is unknown."""
     try:
-        return Scope(*json.loads(_read(folder / STATE))["scope"])
-    except (CoreError, ValueError, TypeError, KeyError):
-        return None
+        held = json.loads(_read(folder / STATE))
+        return State(Scope(*held["scope"]), frozenset(held.get("lines", ())), frozenset(held.get("left", ())))
+    except (CoreError, ValueError, TypeError, KeyError, AttributeError):
+        return State()
 
 
 def find_folders(db: Database, settings: Settings) -> list[Path]:
@@ -364,7 +421,7 @@ def rewrite_folder(
     Returns:
         Paths of the files that were changed, and of those that may still contain it, each with the reason.
     """
-    paths, owner = [folder / name for name in NAMES if (folder / name).exists()], find_owner(folder)
+    paths, owner = [folder / name for name in NAMES if (folder / name).exists()], read_state(folder).scope
     if not paths or (owner is not None and owner.persona != persona):
         return (), ()
     if owner is None:

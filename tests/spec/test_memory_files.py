@@ -105,27 +105,44 @@ def test_c31_stored_line_breaks_open_no_section(mirror: Mirror) -> None:
     assert mirror.take().added == 0
 
 
-def test_c32_an_export_holds_the_rows_and_nothing_else(mirror: Mirror) -> None:
-    """The files show what is known; they are no second place where something is kept."""
-    mirror.save("I like tea")
+def test_c32_an_export_takes_what_a_person_changed_in_the_file(mirror: Mirror) -> None:
+    """The file of saved memories is theirs; that of conversations shows what is stored."""
+    tea = mirror.save("I like tea")
+    mirror.save("I have a cat")
     mirror.summary("Trip", "Rome.")
     mirror.write()
     whole = mirror.text(RECENT)
-    mirror.put(SAVED, "my list\n- by hand\n")
+    mirror.put(SAVED, "\ufeff# my list\r\n- i have a CAT\r\n- by hand\n\n  - indented\n- " + "x" * 4001)
     mirror.put(RECENT, "")
-    assert mirror.write().written == (RECENT, SAVED)
-    assert (mirror.text(RECENT), mirror.text(SAVED)) == (whole, "- I like tea\n")
-    assert mirror.saved == ["I like tea"]
+    mirror.write()
+    assert mirror.text(RECENT) == whole
+    assert mirror.saved == ["I have a cat", "by hand"]
+    assert mirror.text(SAVED) == f"\ufeff# my list\r\n- i have a CAT\r\n- by hand\n\n  - indented\n- {'x' * 4001}\n"
+    assert mirror.write().written == ()
+    assert conversations.delete_saved_memory(tea, restore=True, **mirror.known).stored
+    mirror.write()
+    assert mirror.text(SAVED).endswith("x\n- I like tea\n") and len(mirror.saved) == 3
+    mirror.put(SAVED, "")
+    mirror.write()
+    assert mirror.saved == [] and mirror.text(SAVED) == ""
 
 
-def test_c32_files_that_somebody_else_wrote_are_not_written_over(mirror: Mirror) -> None:
-    """A person's own list is not lost because a folder was named."""
-    mirror.folder.mkdir(parents=True)
-    mirror.put(SAVED, "- my own list\n")
+def test_c34_the_files_of_the_original_are_added_to(mirror: Mirror) -> None:
+    """A person's own list is not lost because a folder was named, and it is known from then on."""
+    mirror.save("I like tea")
+    mirror.summary("Trip", "Rome.")
+    mirror.put(SAVED, "- My pin is 4711\n- i like TEA")
+    mirror.put(RECENT, "## Cats\n**Time:** 2026-02-10 14:05\n**Summary:** Tofu.\n\n")
+    mirror.write()
+    assert mirror.text(SAVED) == "- My pin is 4711\n- i like TEA\n"
+    assert mirror.recent == [("Cats", "Tofu."), ("Trip", "Rome.")] and mirror.text(RECENT).count("## ") == 2
+
+
+def test_c34_a_file_of_conversations_in_another_format_is_not_written_over(mirror: Mirror) -> None:
+    mirror.put(RECENT, "## Cats\n**Summary:** Tofu.\nmy own note\n")
     with pytest.raises(TransferError, match="not written by this program"):
         mirror.write()
-    assert mirror.text(SAVED) == "- my own list\n"
-    assert mirror.take().added == 1 and mirror.saved == ["my own list"]
+    assert mirror.text(RECENT).endswith("my own note\n")
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -227,6 +244,18 @@ def test_c30_what_changes_is_written_by_itself_also_by_a_worker(kept: Mirror) ->
     assert "Oslo" in kept.text(RECENT)
 
 
+def test_c32_a_line_removed_by_hand_is_gone_and_a_line_added_is_a_memory(kept: Mirror) -> None:
+    for text in ("My pin is 4711", "I like tea"):
+        conversations.add_saved_memory(text, **kept.known)
+    kept.put(SAVED, "# Mine\n- I like tea\n- Rex is my dog\n")
+    conversations.add_saved_memory("I like jazz", **kept.known)
+    assert kept.text(SAVED) == "# Mine\n- I like tea\n- Rex is my dog\n- I like jazz\n"
+    assert sorted(shown(kept)["saved_memories"]) == ["I like jazz", "I like tea", "Rex is my dog"]
+    (pin,) = [one for one in conversations.list_saved_memories(archived=True, **kept.known) if one["archived"]]
+    assert pin["text"] == "My pin is 4711"
+    assert forget(memory=pin["id"], **kept.known)["memories"] == 1
+
+
 def test_c34_nothing_is_read_by_itself_and_what_is_forgotten_leaves_the_files(kept: Mirror) -> None:
     conversations.add_saved_memory("I like tea", **kept.known)
     kept.put(SAVED, "- I like tea\n- Call me Jo\n")
@@ -255,8 +284,9 @@ def test_c30_a_folder_is_of_one_scope_and_others_neither_fail_nor_show_in_it(kep
 
 
 def test_c33_what_cannot_be_written_costs_no_memory(kept: Mirror, caplog: pytest.LogCaptureFixture) -> None:
-    kept.put(SAVED, "- somebody else's list\n")
+    kept.put(RECENT, "somebody else's notes\n")
+    (kept.folder / SAVED).write_bytes(b"\xff")
     with caplog.at_level(logging.WARNING):
         assert conversations.add_saved_memory("I have a dog", **kept.known).stored
-    assert kept.text(SAVED) == "- somebody else's list\n"
+    assert (kept.folder / SAVED).read_bytes() == b"\xff" and kept.text(RECENT) == "somebody else's notes\n"
     assert "memory_files_not_written" in caplog.text and "dog" not in caplog.text
