@@ -333,7 +333,8 @@ def edit_chat_message(
     anew, and its recap is stale.
 
     Args:
-        message: the row id that saving returned; with `interface_path` the platform's message id.
+        message: the row id that saving returned, of a message that the scope sees; with `interface_path` the platform's
+            message id.
         message_text: as it reads now.
 
     Returns:
@@ -354,7 +355,8 @@ def edit_chat_message(
     if place is None:
         return table_followers.NO_MESSAGE
     row_id, conversation = place
-    return table_followers.edit_message(call, _view_from(call, conversation), conversation, row_id, text)
+    viewer = _view_from(call, None if interface_path is None else conversation)
+    return table_followers.edit_message(call, viewer, conversation, row_id, text)
 
 
 def delete_chat_message(
@@ -381,7 +383,8 @@ def delete_chat_message(
     if place is None:
         return table_followers.NO_MESSAGE
     row_id, conversation = place
-    return table_followers.delete_message(call, _view_from(call, conversation), conversation, row_id)
+    viewer = _view_from(call, None if interface_path is None else conversation)
+    return table_followers.delete_message(call, viewer, conversation, row_id)
 
 
 def _find_message(call: Call, message: object, interface_path: object) -> tuple[int, str] | None:

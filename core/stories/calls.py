@@ -63,17 +63,17 @@ def open_conversation(call: Call, conversation: object) -> StoryCall:
             "with it.",
             fields=("conversation",),
         )
-    return _see(call, find_key(call, conversation, "conversation"))
+    return _see(call, find_key(call, conversation, "conversation"), is_named=True)
 
 
 def open_message(call: Call, message: object, interface_path: object) -> StoryCall:
-    """Return a call about a message."""
+    """Return a call about a message; a row id alone lets the caller see no more than the scope does."""
     interface_path = None if interface_path is None else find_key(call, interface_path)
     named = table_lines.find_named(call.db, call.persona, message, interface_path)
     if named is None:
         return StoryCall(call.db, call.settings, call.scope, call.viewer)
     row_id, conversation = named
-    story = _see(call, conversation)
+    story = _see(call, conversation, is_named=interface_path is not None)
     return story if story.place is None else replace(story, row_id=row_id)
 
 
@@ -86,10 +86,10 @@ def no_such_message() -> MessageError:
     )
 
 
-def _see(call: Call, key: str) -> StoryCall:
-    """Return the call with what the scope sees of the conversation."""
+def _see(call: Call, key: str, *, is_named: bool) -> StoryCall:
+    """Return the call with what the scope sees of the conversation; a scope without one sees what was named."""
     named = replace(call, scope=replace(call.scope, conversation=key))
-    viewer = load_access(named if call.scope.conversation is None else call).viewer
+    viewer = load_access(named if is_named and call.scope.conversation is None else call).viewer
     place = table_lines.find_place(reader_for(call.db, "conversations"), call.persona, key)
     story = StoryCall(call.db, call.settings, named.scope, viewer)
     if place is None or place.audience_id not in viewer.audiences:

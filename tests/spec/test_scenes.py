@@ -235,7 +235,8 @@ def test_a_scene_longer_than_the_model_can_read_is_recapped_in_stretches(story: 
     assert recap.count("part") == len(model.asked) > 2
     # one message larger than everything else
     story.tell(1, "tg/9", texts=["giant " * 3000])
-    stories.add_scene_break(story.tell(1, "tg/9", start=timedelta(days=1))[0], **story.given)
+    last = story.tell(1, "tg/9", start=timedelta(days=1))[0]
+    stories.add_scene_break(last, **{**story.given, "scope": story.scope("tg/9")})
     model = Model("p")
     story.run(model, context_tokens=1000, running_scene_recap_auto_generate=False)
     assert len(model.asked) > 3
