@@ -115,7 +115,11 @@ def import_(
         if file is None:
             from ..transfer.original import import_original
 
-            run.answer(import_original(str(from_url), db=run.db, scope=run.scope()).as_dict())
+            if any((interface, conversation, persona, user, day_first is not None, consolidate, dry_run,
+                    timezone != "UTC")):  # fmt: skip
+                raise typer.BadParameter("--from goes with --private, --public, --server and --persona-id alone")
+            done = import_original(str(from_url), private=private, db=run.db, scope=run.scope(server=server))
+            run.answer(done.as_dict())
         elif any((file / name).is_file() for name in NAMES):
             from ..conversations import import_markdown
 

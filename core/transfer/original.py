@@ -7,6 +7,7 @@ are not stored twice, so an import that was stopped is run again to go on.
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -16,7 +17,7 @@ from typing import Any
 from ..ai_diary import add_diary_entry
 from ..calls.call import Call, GivenSettings, open_call
 from ..database.engine import Database
-from ..database.stored_values import read_list, read_texts, read_time
+from ..database.stored_values import read_json, read_list, read_time
 from ..scope import Scope
 from ..shapes import PERSONA_SENDER
 from ..text.hits import content_digest
@@ -47,25 +48,32 @@ class OriginalImport:
 
 
 def import_original(
-    url: str, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
+    url: str,
+    *,
+    private: bool | None = None,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
 ) -> OriginalImport:
     """Save the memories, the diary and the messages of the original application's database; it is not changed.
 
     Args:
         url: its connection string.
+        private: make new conversations direct messages, or restricted where several people speak; else public.
         db, settings, scope: those of the process where they are None; the scope gives the persona.
 
     Returns:
         How many rows of each table were stored.
 
     Raises:
+        TransferError: the database is one of this program, or holds no table of the original.
         StoreReadError: the source cannot be read.
         StoreWriteError: a part could not be stored; what was stored stays.
     """
     call = open_call(db, settings, scope)
     source = table_original.open_source(url, call.settings.db_timeout_seconds)
     try:
-        counts = _import_memories(source, call) + _import_diary(source, call) + _import_messages(source, call)
+        counts = _import_memories(source, call) + _import_diary(source, call) + _import_messages(source, call, private)
     finally:
         source.close()
     return OriginalImport(**counts)
@@ -85,9 +93,19 @@ def _item(row: dict[str, Any]) -> dict[str, Any]:
     at = read_time(row.get("timestamp"))
     return {
         **{name: row.get(name) for name in _MEMORY_COLUMNS},
-        "tags": read_texts(row.get("tags")),
+        "tags": _read_words(row.get("tags")),
         "timestamp": at.isoformat() if at else None,
     }
+
+
+def _read_words(value: Any) -> list[str]:
+    """Return the texts of a list, written as JSON, with commas, or as words in quotes."""
+    words = read_json(value)
+    if not isinstance(words, (list, dict)):
+        text = words if isinstance(words, str) else str(value or "")
+        words = re.split(r"""[,;\n]|\s+(?=\#)|(?<=["'])\s+(?=["'])""", text)
+        words = [word.strip(" \t\r\"'[](){}#") for word in words]
+    return [str(word) for word in words if isinstance(word, (str, int)) and word not in ("", "null", "None")]
 
 
 def _import_diary(source: Database, call: Call) -> Counter[str]:
@@ -100,7 +118,7 @@ def _import_diary(source: Database, call: Call) -> Counter[str]:
             continue
         done = add_diary_entry(
             content, row.get("personal_thought"), read_list(row.get("emotions")), row.get("interaction_summary"),
-            row.get("user_message"), read_texts(row.get("context_tags")), read_texts(row.get("involved_users")),
+            row.get("user_message"), _read_words(row.get("context_tags")), _read_words(row.get("involved_users")),
             row.get("interface"), row.get("chat_id"), row.get("thread_id"), timestamp=at,
             db=call.db, settings=call.settings, scope=call.scope,
         )  # fmt: skip
@@ -108,7 +126,7 @@ def _import_diary(source: Database, call: Call) -> Counter[str]:
     return counts
 
 
-def _import_messages(source: Database, call: Call) -> Counter[str]:
+def _import_messages(source: Database, call: Call, private: bool | None) -> Counter[str]:
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         files: dict[str, Path] = {}
@@ -123,17 +141,19 @@ def _import_messages(source: Database, call: Call) -> Counter[str]:
                 "conversation": chat,
                 "id": str(row.get("message_id") or f"original-{row['id']}"),
                 "timestamp": at.isoformat(),
-                "speaker": row.get("sender_id") or row.get("sender_name") or "unknown",
+                "speaker": row.get("sender_name") or row.get("sender_id") or "unknown",
+                "speaker_id": row.get("sender_id"),
                 "text": row["message_text"],
             }
-            if line["speaker"] == PERSONA_SENDER:
+            if line["speaker_id"] == PERSONA_SENDER:
                 answered.add(interface)
             file = files.setdefault(interface, Path(folder) / f"{len(files)}.jsonl")
             with file.open("a", encoding="utf-8") as stream:
                 stream.write(json.dumps(line) + "\n")
         for interface, file in files.items():
             done = import_file(
-                file, interface=interface, persona=PERSONA_SENDER if interface in answered else None, private=True,
+                file, interface=interface, persona=PERSONA_SENDER if interface in answered else None,
+                private=private,
                 db=call.db, settings=call.settings, scope=call.scope,
             )  # fmt: skip
             left = sum(done.left_out.values()) + done.error_count + done.skipped

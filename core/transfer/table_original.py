@@ -10,9 +10,11 @@ from sqlalchemy import select, text
 
 from ..database.engine import Database
 from ..database.failures import is_missing_table
-from ..database.schema import ai_diary
+from ..database.schema import ai_diary, schema_version
 from ..database.stored_values import read_text
-from ..errors import StoreError
+from ..errors import StoreError, TransferError
+
+TABLES = ("memories", "ai_diary", "chat_history_cache")
 
 RANGE = 1000
 """Rows read at once."""
@@ -21,10 +23,39 @@ RANGE = 1000
 def open_source(url: str, seconds: float) -> Database:
     """Return a handle that only reads; a file is opened so that nothing of it changes."""
     source = Database(url, timeout_seconds=seconds)
-    if source.family != "sqlite" or source.target.in_memory:
-        return source
-    only_read = source.target.url.update_query_dict({"mode": "ro"})
-    return Database(only_read.render_as_string(hide_password=False), timeout_seconds=seconds)
+    if source.family == "sqlite" and not source.target.in_memory:
+        only_read = source.target.url.update_query_dict({"mode": "ro"})
+        source = Database(only_read.render_as_string(hide_password=False), timeout_seconds=seconds)
+    try:
+        _check_owner(source)
+    except Exception:
+        source.close()
+        raise
+    return source
+
+
+def _check_owner(source: Database) -> None:
+    """Refuse a database of this program, and one without a table of the original."""
+    shown = source.target.shown
+    if _has_table(source, schema_version.name, "version_num"):
+        raise TransferError(
+            f"{shown!r} is a database of prompt-engine, whose rows say who may see them; an import would drop that. "
+            "Copy it: prompt-engine db copy SOURCE TARGET."
+        )
+    if not any(_has_table(source, table, "id") for table in TABLES):
+        raise TransferError(
+            f"{shown!r} holds none of the tables {', '.join(TABLES)}. Name the database of the original application."
+        )
+
+
+def _has_table(source: Database, table: str, column: str) -> bool:
+    try:
+        source.read(text(f"SELECT {column} FROM {table} LIMIT 1"), source=table)  # noqa: S608 - names of this module
+    except StoreError as error:
+        if is_missing_table(error):
+            return False
+        raise
+    return True
 
 
 def list_entries(db: Database, persona: str) -> set[tuple[datetime | None, bytes]]:

@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from core.cli import main
 from core.database.engine import Database
+from core.database.schema import chat_history_cache
 from core.db import check_server, open_database
+from core.errors import TransferError
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.transfer.original import OriginalImport, import_original
 from core.upkeep import inspection
+from tests.store.world import rows_of
 
 pytestmark = pytest.mark.dialects
 
@@ -28,12 +32,15 @@ INSERT INTO memories VALUES (1, '2026-03-10 10:00:00', 'Ann keeps a xylofant', '
     NULL, NULL, NULL);
 INSERT INTO memories (id, content, tags) VALUES (2, 'Bob likes herring', 'broken [');
 INSERT INTO memories (id, content) VALUES (3, '');
+INSERT INTO memories (id, content, tags) VALUES (4, 'Cleo paints quokkas', 'animals, wall art');
+INSERT INTO memories (id, content, tags) VALUES (5, 'Dan bakes', '"bread" "rye"');
+INSERT INTO memories (id, content, tags) VALUES (6, 'Eve sails', '[''boats'', ''open sea'']');
 INSERT INTO ai_diary (id, content, personal_thought, context_tags, timestamp, interface, chat_id)
     VALUES (1, 'We spoke of glaciers', 'how cold', '["ice"]', '2026-03-10 10:00:00', 'telegram_bot', '42');
 INSERT INTO chat_history_cache VALUES (1, 'telegram_bot/42', 'the marmalade is ready', 'Ann', '7',
     '2026-03-10 10:00:00', NULL);
 INSERT INTO chat_history_cache VALUES (2, 'telegram_bot/42', 'how sweet', 'Iris', 'self', '2026-03-10 10:00:01', NULL);
-INSERT INTO chat_history_cache VALUES (3, 'discord_bot/9', 'nobody answers', 'Bob', '8', '2026-03-10 10:00:02', NULL)
+INSERT INTO chat_history_cache VALUES (3, 'discord_bot/9', 'nobody answers', 'Bob Stone', '8', '2026-03-10 10:00:02', NULL)
 """
 
 
@@ -62,15 +69,52 @@ def test_d30_the_rows_of_the_original_application_are_saved_and_the_source_is_no
     db = open_database(f"sqlite:///{tmp_path / 'own.db'}")
     scope = Scope("iris")
     assert import_original(url, db=db, scope=scope) == OriginalImport(
-        memories=2, diary=1, messages=3, duplicates=0, left_out=1
+        memories=5, diary=1, messages=3, duplicates=0, left_out=1
     )
-    assert import_original(url, db=db, scope=scope) == OriginalImport(duplicates=6, left_out=1)
+    assert import_original(url, db=db, scope=scope) == OriginalImport(duplicates=9, left_out=1)
     assert read_all(url) == before
     assert [hit["snippet"] for hit in search_memories(tags=["pets"], db=db, scope=scope)] == ["Ann keeps a xylofant"]
-    direct = Scope("iris", "telegram_bot/42", "telegram_bot/7", privacy="direct")
-    found = search_memories(keywords=["marmalade"], include_chat=True, db=db, scope=direct)
-    assert [hit["snippet"] for hit in found] == ["the marmalade is ready"]
-    elsewhere = Scope("iris", "web/1", "web/bob", privacy="direct")
-    assert search_memories(keywords=["marmalade"], include_chat=True, db=db, scope=elsewhere) == []
+    tags = {words: [hit["snippet"] for hit in search_memories(tags=[words], db=db, scope=scope)]
+            for words in ("wall art", "rye", "open sea")}  # fmt: skip
+    assert tags == {"wall art": ["Cleo paints quokkas"], "rye": ["Dan bakes"], "open sea": ["Eve sails"]}
     assert [one for one in check_server(db) if one.severity == "error"] == []
     db.close()
+
+
+@pytest.mark.parametrize("private", [None, True])
+def test_d30_speakers_keep_name_and_id_and_lines_are_public_unless_private(
+    url: str, tmp_path: Path, private: bool | None
+) -> None:
+    db, scope = open_database(f"sqlite:///{tmp_path / 'own.db'}"), Scope("iris")
+    import_original(url, private=private, db=db, scope=scope)
+    rows = sorted(rows_of(db, chat_history_cache, "iris"), key=lambda row: row.message_id)
+    assert [(row.sender_name, row.sender_id, row.role) for row in rows] == [
+        ("Ann", "7", "user"), ("Iris", "self", "persona"), ("Bob Stone", "8", "user")
+    ]  # fmt: skip
+    elsewhere = Scope("iris", "web/1", "web/eve", privacy="public")
+    hits = search_memories(keywords=["marmalade"], include_chat=True, db=db, scope=elsewhere)
+    assert [hit["snippet"] for hit in hits] == ([] if private else ["the marmalade is ready"])
+    direct = Scope("iris", "telegram_bot/42", "telegram_bot/7", privacy="direct" if private else "public")
+    hits = search_memories(keywords=["marmalade"], include_chat=True, db=db, scope=direct)
+    assert [hit["snippet"] for hit in hits] == ["the marmalade is ready"]
+    db.close()
+
+
+def test_d30_a_database_of_prompt_engine_and_one_without_its_tables_are_refused_by_name(tmp_path: Path) -> None:
+    own, empty = f"sqlite:///{tmp_path / 'own.db'}", f"sqlite:///{tmp_path / 'empty.db'}"
+    open_database(own).close()
+    db = Database(empty)
+    db.transaction(lambda c: c.exec_driver_sql("CREATE TABLE other (id INT)"), source="test")
+    db.close()
+    target = f"sqlite:///{tmp_path / 'target.db'}"
+    for url, reason in ((own, r"own\.db.* is a database of prompt-engine.*prompt-engine db copy SOURCE TARGET"),
+                        (empty, r"empty\.db.* holds none of the tables memories")):  # fmt: skip
+        db = open_database(target)
+        with pytest.raises(TransferError, match=reason):
+            import_original(url, db=db, scope=Scope("iris"))
+        db.close()
+
+
+def test_d30_an_option_that_changes_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["import", "--from", "sqlite:///a.db", "--dry-run", "--database", "sqlite:///b.db"]) != 0

@@ -175,7 +175,8 @@ FORMATS: dict[str, Format] = {
     ),
     "table": Format(
         "table of speaker, text and timestamp", (("lines.speaker", "lines.text", "lines.timestamp"),),
-        messages=(LINES,), time=("timestamp",), id=("id",), speaker=("speaker",), named_after="file",
+        messages=(LINES,), time=("timestamp",), id=("id",), speaker=("speaker_id", "speaker"),
+        shown=("speaker",), named_after="file",
     ),
     "sharegpt": Format(
         "ShareGPT", (("conversations.from", "conversations.value"),), messages=("conversations",), room=("id",),

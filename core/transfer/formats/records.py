@@ -1,4 +1,4 @@
-"""Our own format: one JSON object a line, {conversation, session, id, timestamp, speaker, text}."""
+"""Our own format: one JSON object a line, {conversation, session, id, timestamp, speaker, speaker_id, text}."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..files import Member
 from ..json_values import BadJson, read_lines
 from ..shapes import BLANK, Fault, Left, Line, Read, Reading, Room, Speaker
 
-_FIELDS = frozenset({"conversation", "session", "id", "timestamp", "speaker", "text"})
+_FIELDS = frozenset({"conversation", "session", "id", "timestamp", "speaker", "speaker_id", "text"})
 _OF_ITEMS = frozenset({"kind", "tier", "memory", "importance"})
 
 
@@ -54,6 +54,7 @@ def _message(member: Member, row: int, value: dict[str, Any], reading: Reading) 
         metadata["session"] = value["session"]
     return Line(
         place=member.name, room=Room(conversation or member.stem, privacy="direct" if reading.private else "public"),
-        text=text, at=time, speaker=Speaker(speaker, speaker), metadata=metadata, row=row,
+        text=text, at=time, metadata=metadata, row=row,
+        speaker=Speaker(key_of(value.get("speaker_id"), "speaker_id", SPEAKER_BYTES) or speaker, speaker),
         id=key_of(value.get("id"), "id", MESSAGE_ID_BYTES),
     )  # fmt: skip
