@@ -40,7 +40,8 @@ INSERT INTO ai_diary (id, content, personal_thought, context_tags, timestamp, in
 INSERT INTO chat_history_cache VALUES (1, 'telegram_bot/42', 'the marmalade is ready', 'Ann', '7',
     '2026-03-10 10:00:00', NULL);
 INSERT INTO chat_history_cache VALUES (2, 'telegram_bot/42', 'how sweet', 'Iris', 'self', '2026-03-10 10:00:01', NULL);
-INSERT INTO chat_history_cache VALUES (3, 'discord_bot/9', 'nobody answers', 'Bob Stone', '8', '2026-03-10 10:00:02', NULL)
+INSERT INTO chat_history_cache VALUES (3, 'discord_bot/9', 'nobody answers', 'Bob Stone', '8',
+    '2026-03-10 10:00:02', NULL)
 """
 
 

@@ -294,7 +294,9 @@ def _openwebui(place: str, value: Any, member: Member, reading: Reading) -> Iter
 def _openwebui_node(message: Mapping[str, Any], before: str, missing: str) -> Node:
     parent = id_at(message, "parentId") if "parentId" in message else before
     role, content = text_at(message, "role"), message.get("content")
-    text = _spoken(role, _join(content if isinstance(content, list) else [content]))
+    said = _join(content if isinstance(content, list) else [content])
+    items = [each for each in list_at(message, "output") if text_at(each, "type") == "message"]
+    text = _spoken(role, said or _join(part for each in items for part in list_at(each, "content")))
     metadata = build_metadata(files_of(message, "files"), model=text_at(message, "modelName", "model")[:191])
     at = time_at(message, "timestamp")
     return Node(id_at(message, "id") or missing, parent, role or "?", text, at, None, metadata)

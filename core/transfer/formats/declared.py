@@ -86,20 +86,33 @@ def _unfold_pairs(chat: Any) -> Any:
     ]}  # fmt: skip
 
 
+_LABEL = re.compile(
+    r"\A(?:Prompted|Preguntaste|Escribiste|Has (?:preguntado|escrito)|Vous avez (?:demandé|écrit)|"
+    r"[^:：\n]{0,30}(?:prompt|anfrage|eingabe|frage|requête|demande|question|invite|message|petici|pregunta|consulta|"
+    r"instrucci|mensaje|solicitud|richiesta|domanda|pedido|メッセージ|プロンプト|프롬프트)[^:：\n]{0,20}?\s?[:：])\s+",
+    re.IGNORECASE,
+)
+"""What the program writes in front of a question, in the languages it is used in."""
+
+
 def _unfold_activity(entry: Any) -> Any:
     """Return the question and the answer of one entry of Google's list of activity."""
     answers = [each.get("html") for each in list_at(entry, "safeHtmlItem") if isinstance(each, dict)]
     title, time = text_at(entry, "title"), entry.get("time")
-    if not answers and not title.startswith("Prompted "):
-        return {"messages": []}
-    question, answer = title.removeprefix("Prompted "), "\n".join(map(_plain, filter(None, answers)))
+    question, answer = _LABEL.sub("", title, count=1), "\n".join(map(_plain, filter(None, answers)))
+    if not question or (not answers and question == title):
+        return {"id": "gemini", "messages": [{"role": "activity"}]}
     asked = {"role": "user", "text": question, "time": time, "attachedFiles": entry.get("attachedFiles")}
-    return {"id": "gemini", "messages": [asked, {"role": "ai", "text": answer, "time": time}] if question else []}
+    return {"id": "gemini", "messages": [asked, {"role": "ai", "text": answer, "time": time}] if answers else [asked]}
 
 
 def _plain(text: Any) -> str:
     broken = re.sub(r"<(?:br|/p|/li|/h\d|/div)\b[^<>]{0,200}>", "\n", str(text), flags=re.IGNORECASE)
     return html.unescape(re.sub(r"<[^<>]{0,2000}>", "", broken)).strip()
+
+
+_QUOTE = re.compile(r"\A> (?:\* )?<.*(?:\n>.*)*\n{0,2}")
+"""What a reply repeats of the message it answers."""
 
 
 def _unfold_events(room: Any) -> Any:
@@ -108,15 +121,19 @@ def _unfold_events(room: Any) -> Any:
     for event in list_at(room, "messages"):
         content = dict_at(event, "content")
         relation = dict_at(content, "m.relates_to")
-        target = messages.get(id_at(relation, "event_id"))
-        if target is not None and relation.get("rel_type") == "m.replace":
-            target["content"] = {**dict_at(target, "content"), **dict_at(content, "m.new_content")}
-            target["edited"] = event.get("origin_server_ts")
-        elif target is not None and relation.get("rel_type") == "m.annotation":
-            target["reactions"] = [*list_at(target, "reactions"), {"reaction": relation.get("key")}]
+        key = id_at(relation, "event_id")
+        if key and relation.get("rel_type") == "m.replace":
+            # Where the message itself is not in the file, its edit takes its place.
+            target = messages.setdefault(key, {**event, "event_id": key})
+            content = dict_at(content, "m.new_content") or {"body": text_at(content, "body").removeprefix("* ")}
+            target |= {"content": {**dict_at(target, "content"), **content}, "edited": event.get("origin_server_ts")}
+        elif key in messages and relation.get("rel_type") == "m.annotation":
+            messages[key]["reactions"] = [*list_at(messages[key], "reactions"), {"reaction": relation.get("key")}]
         else:
-            key = id_at(event, "event_id") or str(len(messages))
-            messages[key] = dict(event) if isinstance(event, Mapping) else event
+            message = dict(event) if isinstance(event, Mapping) else event
+            if dict_at(relation, "m.in_reply_to"):
+                message["content"] = {**content, "body": _QUOTE.sub("", text_at(content, "body"), count=1)}
+            messages[id_at(event, "event_id") or str(len(messages))] = message
     return {**room, "messages": list(messages.values())}
 
 

@@ -65,7 +65,7 @@ def _join_boxes(boxes: Sequence[Any], names: Sequence[str], field: tuple[str, st
     """Return the words of the boxes that a bot shows: the named texts and the fields of each."""
     texts = []
     for box in boxes:
-        shown = [text_at(box, name) for name in names]
+        shown = [*(text_at(box, name) for name in names), _join_blocks(list_at(box, "blocks"))]
         fields = [f"{text_at(each, field[0])}: {text_at(each, field[1])}" for each in list_at(box, "fields")]
         texts += [*shown, *fields] if any(shown) or fields else [text_at(box, fallback)]
     return "\n".join(text for text in texts if text.strip(" :"))
@@ -108,8 +108,18 @@ class Discord(_Messenger):
                 self.names[id_at(person, "id")] = text_at(person, "nickname", "name")
         kind, text, forwarded = id_at(value, "type"), text_at(value, "content"), dict_at(value, "forwardedMessage")
         is_forwarded = not text and bool(forwarded)
-        text = text_at(forwarded, "content") if is_forwarded else text
-        text = text or _join_boxes(list_at(value, "embeds"), ("title", "description"), ("name", "value"))
+        source = forwarded if is_forwarded else value
+        boxes = [
+            {
+                **each,
+                "author": text_at(dict_at(each, "author"), "name"),
+                "footer": text_at(dict_at(each, "footer"), "text"),
+            }
+            for each in list_at(source, "embeds")
+            if isinstance(each, Mapping)
+        ]
+        names = ("author", "title", "description", "footer")
+        text = text_at(source, "content") or _join_boxes(boxes, names, ("name", "value"))
         text = _MENTION.sub(lambda match: f"@{self.names[match[1]]}" if match[1] in self.names else match[0], text)
         if not text.strip():
             return Left("files, stickers or calls without a word")
@@ -119,7 +129,7 @@ class Discord(_Messenger):
         ]
         command = text_at(dict_at(value, "interaction"), "name")[:100]
         metadata = build_metadata(
-            files_of(value, "attachments", "stickers"), reactions, pinned=value.get("isPinned") is True,
+            files_of(source, "attachments", "stickers"), reactions, pinned=value.get("isPinned") is True,
             command=command, forwarded=is_forwarded,
         )  # fmt: skip
         reference = id_at(dict_at(value, "reference"), "messageId")
@@ -239,7 +249,34 @@ _SLACK_TYPES = frozenset({
     "file_mention", "slackbot_response", "message_replied", "assistant_app_thread",
 })  # fmt: skip
 """Subtypes of messages that somebody wrote; the program writes the others."""
+_INLINE = ("rich_text_section", "rich_text_quote", "rich_text_preformatted")
+_BLOCK_LEVELS = 8
 _MARK = re.compile(r"<([^<>|\s][^<>|]*)(?:\|([^<>]*))?>")
+
+
+def _join_blocks(blocks: Sequence[Any]) -> str:
+    return "\n".join(text for text in (_block_words(block, _BLOCK_LEVELS) for block in blocks) if text.strip())
+
+
+def _block_words(block: Any, levels: int) -> str:
+    """Return the words of a block of Slack or of one of its elements, with Slack's marks."""
+    if not isinstance(block, Mapping) or levels == 0:
+        return ""
+    kind, text, url = text_at(block, "type"), block.get("text"), text_at(block, "url")
+    mentions = {"user": "@" + id_at(block, "user_id"), "channel": "#" + id_at(block, "channel_id"),
+                "usergroup": "!subteam^" + id_at(block, "usergroup_id"), "broadcast": "!" + text_at(block, "range"),
+                "link": f"{url}|{text}" if isinstance(text, str) else url}  # fmt: skip
+    if kind in mentions:
+        return f"<{mentions[kind]}>"
+    if kind == "emoji":
+        return f":{text_at(block, 'name')}:"
+    if isinstance(text, str):
+        return text if kind in ("mrkdwn", "markdown") else html.escape(text, quote=False)
+    inner = (text, *list_at(block, "fields"), *list_at(block, "elements"))
+    words = [each for each in (_block_words(element, levels - 1) for element in inner) if each]
+    if kind == "rich_text_list":
+        words = [f"- {each}" for each in words]
+    return ("" if kind in _INLINE else "\n").join(words)
 
 
 class Slack(_Messenger):
@@ -325,6 +362,7 @@ class Slack(_Messenger):
         """Return what a message says: its text, else the boxes of a bot."""
         text = text_at(value, "text") or text_at(dict_at(value, "comment"), "comment")
         boxes = list_at(value, "attachments")
+        text = text or _join_blocks(list_at(value, "blocks"))
         text = text or _join_boxes(boxes, ("pretext", "title", "text"), ("title", "value"), "fallback")
         return clean(html.unescape(_MARK.sub(lambda match: self._unmarked(match[1], match[2] or ""), text)))
 
