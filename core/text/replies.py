@@ -239,35 +239,59 @@ def _character(match: re.Match[str]) -> str:
 # What a model thought, beside what it said
 
 _TAG = lazy_pattern(
-    r"(?<![^`]`)(?<!\A`)(?:<(/?)(think|thinking|thought|reasoning|seed:think|ant(?:ml:)?thinking)(?:\s[^<>]{0,200})?(/?)>"
+    r"(?<![^`]`)(?<!\A`)(?:<(/?)((?:[a-z]+:)?(?:think|thinking|thought|reasoning))(?:\s[^<>]{0,200})?(/?)>"
     r"|◁(/?)think▷"
     r"|\[(/?)THINK\])",
     re.IGNORECASE,
 )
 """A tag around thoughts; one directly behind a single backtick is quoted, not used."""
+_OPENING = lazy_pattern(
+    r"\s*(?P<left>[<\[{◁【]{1,2}\|?)(?P<begin>(?:begin|start)(?:_of)?_)?(?P<name>[^\W\d][\w:.-]{1,40})(?P<right>\|?[>\]}▷】]{1,2})",
+    re.IGNORECASE,
+)
+"""A mark with which a reply begins, whatever it is called: `<plan>`, `<|plan|>`, `<|begin_of_plan|>`, `[PLAN]`."""
+_THOUGHT = lazy_pattern(r"\W*(?:\w+\W)?\W*(?:start_|begin_of_)?(?:think|thought|reason|analy)", re.IGNORECASE)
+_SAID = lazy_pattern(
+    r"h\d|[a-z]|abbr|action|article|aside|big|blockquote|center|cite|code|color|del|div|dl|em|emote|emotion|figure|font"
+    r"|footer|header|html|img|ins|kbd|li|main|mark|mood|narration|ol|pre|quote|ruby|scene|section|si[zd]e|small|spoiler"
+    r"|span|status|strike|strong|style|sub|sup|svg|table|title|tt|ul|url|whisper|xml"
+    r"|.*(?:answer|call|final|function|message|output|recap|reply|respon[ds]|result|solution|speech|summar|text|tool).*",
+    re.IGNORECASE,
+)
+"""Names of marks around what is said: markup, stage directions, answers."""
+_SPECIAL = lazy_pattern(r"\A(?:\s*<\|\w+\|>)+|(?:<\|\w+\|>\s*)+\Z")
+"""Tokens of a model's template around a reply."""
 _DETAILS = lazy_pattern(
     r"<details\s[^<>]{0,500}\btype=\"(?:reasoning|tool_calls|code_interpreter)\"[^<>]{0,500}>", re.IGNORECASE
 )
 _DETAILS_END = "</details>"
 """How Open WebUI folds thoughts and tool calls into an answer."""
-_ANALYSIS = "<|channel|>analysis"
-_FINAL = "<|channel|>final<|message|>"
-"""The channels of gpt-oss, as servers that do not separate them pass them on."""
+_CHANNEL = lazy_pattern(
+    r"(?:(?:<\|start\|>\s*assistant)?<\|channel\|>|\A)(?:analysis|commentary)[^<]{0,200}(?:<\|constrain\|>\w*)?<\|message\|>"
+    r".*?(?:<\|(?:end|call|return)\|>|(?=<\|(?:start|channel)\|>)|\Z)"
+    r"|(?:<\|start\|>\s*assistant)?<\|channel\|>final[^<]{0,200}<\|message\|>|<\|(?:end|return)\|>",
+    re.DOTALL,
+)
+"""The channels of gpt-oss, as servers that do not separate them pass them on: thoughts, and what is around words."""
+_BARE_CHANNEL = lazy_pattern(r"\s*(?:assistant)?(?:analysis|commentary)(?=\S)|\s*assistantanalysis")
+_BARE_FINAL = "assistantfinal"
+"""The same by servers that drop special tokens."""
 
 
 def strip_thoughts(reply: str) -> str:
     """Return a model's reply without its thoughts, trimmed.
 
     A tag that is never closed hides the rest only where the reply begins with it. A closing tag alone ends thoughts
-    that began before the reply.
+    that began before the reply. A pair of unknown marks at the beginning counts as thoughts if prose is inside and
+    words follow.
     """
-    if _ANALYSIS in reply:
-        reply = reply.rpartition(_FINAL)[2].partition("<|")[0] if _FINAL in reply else ""
-    reply = _strip_details(reply)
+    reply = _strip_details(_strip_channels(reply))
+    while (behind := _find_behind_marks(reply)) is not None:
+        reply = behind
     said: list[str] = []
     inside, opened_at, end = "", 0, 0
-    for tag in _TAG.finditer(reply):
-        name = (tag[2] or tag[0].strip("<>◁▷[]/")).lower()
+    tags = [(tag, (tag[2] or tag[0].strip("<>◁▷[]/")).lower()) for tag in _TAG.finditer(reply)]
+    for number, (tag, name) in enumerate(tags):
         closes, alone = bool(tag[1] or tag[4] or tag[5]), bool(tag[3])
         if inside:
             if closes and name == inside:
@@ -275,14 +299,44 @@ def strip_thoughts(reply: str) -> str:
             continue
         if not closes:
             said.append(reply[end : tag.start()])
-            inside = "" if alone else name
+            closing = [other for later, other in tags[number + 1 :] if later[1] or later[4] or later[5]]
+            inside = "" if alone else name if name in closing or not closing else closing[0]
             opened_at = tag.start()
         end = tag.end()
     if inside and reply[:opened_at].strip():
         said.append(reply[opened_at:])
     elif not inside:
         said.append(reply[end:])
-    return "".join(said).strip()
+    words = "".join(said).strip()
+    return _SPECIAL.sub("", words).strip() or words
+
+
+def _strip_channels(reply: str) -> str:
+    if "<|message|>" in reply:
+        return _CHANNEL.sub("", reply)
+    if _BARE_CHANNEL.match(reply) and (_BARE_FINAL in reply or reply.lstrip().startswith("assistant")):
+        return reply.rpartition(_BARE_FINAL)[2] if _BARE_FINAL in reply else ""
+    return reply
+
+
+def _find_behind_marks(reply: str) -> str | None:
+    """Return what follows a pair of marks at the beginning that holds thoughts, None where there is none."""
+    opening = _OPENING.match(reply)
+    if opening is None or _SAID.fullmatch(opening["name"]):
+        return None
+    left, right, name = opening["left"], opening["right"], re.escape(opening["name"])
+    closing = rf"{re.escape(left)}(?:/|(?:end|stop)(?:_of)?_){name}{re.escape(right)}"
+    if left == "<|" and right == ">":
+        closing = rf"<{name}\|>"
+    if left.startswith("<|"):
+        closing = rf"{closing}|</\|?{name}\|?>"
+    end = re.compile(closing, re.IGNORECASE).search(reply, opening.end())
+    is_thought = _THOUGHT.match(reply) is not None
+    if end is None:
+        return "" if is_thought and "|" in left else None
+    inside, behind = reply[opening.end() : end.start()].lstrip(), reply[end.end() :]
+    is_prose = not inside.startswith(("{", "[", "<", _FENCE))
+    return behind if is_thought or (is_prose and behind.strip()) else None
 
 
 def _strip_details(reply: str) -> str:

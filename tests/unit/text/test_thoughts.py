@@ -28,11 +28,43 @@ from core.text.replies import strip_thoughts
         ("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Hello.<|return|>",
          "Hello."),
         ("<|channel|>analysis<|message|>Hm.", ""),
+        ("<|channel|>analysis<|message|>Hm.<|end|>Hello.", "Hello."),
+        (("analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary to=functions.look "
+         "<|constrain|>json<|message|>{}<|call|><|start|>assistant<|channel|>final<|message|>Hello."), "Hello."),
+        ("analysisWe look.assistantcommentary to=functions.look json{}assistantfinalHello.", "Hello."),
+        ("assistantanalysisWe look.", ""),
+        ("analysis of tea", "analysis of tea"),
+        ("<think>Hm.</thinking>Green tea.", "Green tea."),
+        ("<think>Write </thinking> first.</think>Green tea.", "Green tea."),
+        ("<mm:think>Hm.</mm:think>Hello.", "Hello."),
+        ("So <mm:think>Hm.</mm:think>Hello.", "So Hello."),
+        ("<|channel>thought\nHm.<channel|>Hello.", "Hello."),
+        ("<|channel>thought\nHm.", ""),
+        ("<|begin_of_thought|>Hm.<|end_of_thought|>\n\n<|begin_of_solution|>Hello.<|end_of_solution|>", "Hello."),
+        ("<|START_THINKING|>Hm.<|END_THINKING|><|START_RESPONSE|>Hello.<|END_RESPONSE|>", "Hello."),
+        ("<|START_THINKING|>Hm.", ""),
+        ("<analysis>Hm.</analysis>\nHello.", "Hello."),
+        ("<scratchpad>\nHm.\n</scratchpad>\n\n<plan>Say hello.</plan>Hello.", "Hello."),
+        ("[REFLECTION]Hm.[/REFLECTION] Hello.", "Hello."),
+        ("<|plan|>Hm.<|/plan|>Hello.", "Hello."),
+        ("Hello.<|im_end|>", "Hello."),
     ],
 )  # fmt: skip
 def test_r37_only_what_was_said_is_left(reply: str, said: str) -> None:
     """Every way in which servers mark thoughts inside the text."""
     assert strip_thoughts(reply) == said
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<b>Hello</b> Ann.", "[i]Hello[/i] Ann.", "<answer>Green tea.</answer> Enjoy.", "<action>waves</action> Hello.",
+        '<use_tool>{"name": "x"}</use_tool> Done.', '<notes>{"a": 1}</notes> Done.', "<notes>Only this.</notes>",
+        "<notes>Never closed. Hello.", "[link](https://example.org)", '["tea", "coffee"]', "<|endoftext|>",
+    ],
+)  # fmt: skip
+def test_r37_marks_around_what_is_said_hide_nothing(reply: str) -> None:
+    assert strip_thoughts(reply) == reply
 
 
 @pytest.mark.parametrize("reply", ["Write `<think>` first, then the answer.", "Put <think> in front of it.", "a < b"])
