@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from ...text.replies import strip_thoughts
+from .messages import read_words
 
 MAX_BYTES = 16_000_000
 """A longer answer is passed on and not stored."""
@@ -22,13 +23,15 @@ class AnswerReader:
         self._size = 0
         self._rest = b""
         self._is_stream: bool | None = None
+        self._data: list[bytes] = []
+        """Lines of the event that is being read."""
         self._parts: list[str] = []
         self._is_done = self._is_finished = self._has_failed = False
 
     def feed(self, chunk: bytes) -> None:
         self._size += len(chunk)
         if self.is_too_long:
-            self._rest, self._parts = b"", []
+            self._rest, self._data, self._parts = b"", [], []
             return
         self._rest += chunk
         if self._is_stream is None:
@@ -39,7 +42,7 @@ class AnswerReader:
         if self._is_stream:
             *lines, self._rest = _LINE_END.split(self._rest)
             for line in lines:
-                self._read_event(line)
+                self._read_line(line)
 
     @property
     def is_too_long(self) -> bool:
@@ -51,31 +54,40 @@ class AnswerReader:
         return self._is_done if self._is_stream else self._size == self._length
 
     def text(self) -> str | None:
-        """Return what was said, blank for an answer without text (a tool call); None for none, a part or an error."""
+        """Return what was said, blank for an answer without text (a tool call); None for none, a part or an error.
+
+        The answer is whole when its finish_reason came, whatever comes or is cut after it.
+        """
         if self.is_too_long:
             return None
         if self._is_stream:
-            self._read_event(self._rest)
+            self._read_line(self._rest)
+            self._read_event()
             self._rest = b""
             is_whole = (self._is_done or self._is_finished) and not self._has_failed
             return strip_thoughts("".join(self._parts)) if is_whole else None
         choice = self._read_choice(self._rest)
-        return None if choice is None or self._has_failed else strip_thoughts(_read_text(choice.get("message")))
+        return None if choice is None or self._has_failed else strip_thoughts(read_words(choice.get("message")))
 
-    def _read_event(self, line: bytes) -> None:
+    def _read_line(self, line: bytes) -> None:
         name, _, value = line.partition(b":")
         data = value.strip()
         if name == b"event" and data == b"error":
             self._has_failed = True
-        if name != b"data":
-            return
-        if data == b"[DONE]":
-            self._is_done = True
-            return
-        choice = self._read_choice(data)
-        if choice is not None:
-            self._parts.append(_read_text(choice.get("delta")))
-            self._is_finished = bool(choice.get("finish_reason"))
+        if not line or data == b"[DONE]":
+            self._read_event()
+            self._is_done = self._is_done or bool(line)
+        elif name == b"data":
+            self._data.append(data)
+
+    def _read_event(self) -> None:
+        """Read the lines of an event as one value; of servers that put no blank line between events, each line."""
+        lines, self._data = self._data, []
+        choice = self._read_choice(b"\n".join(lines))
+        for each in [choice] if choice is not None or len(lines) < 2 else map(self._read_choice, lines):
+            if each is not None:
+                self._parts.append(read_words(each.get("delta")))
+                self._is_finished = self._is_finished or bool(each.get("finish_reason"))
 
     def _read_choice(self, data: bytes) -> dict[str, Any] | None:
         """Return the first choice, and note whether it failed."""
@@ -87,11 +99,3 @@ class AnswerReader:
             return None
         self._has_failed = self._has_failed or choice.get("finish_reason") == "error" or bool(choice.get("error"))
         return choice
-
-
-def _read_text(message: Any) -> str:
-    content = message.get("content") if isinstance(message, dict) else None
-    if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, dict)]
-        return "".join(part for part in parts if isinstance(part, str))
-    return content if isinstance(content, str) else ""

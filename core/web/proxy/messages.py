@@ -31,6 +31,8 @@ _LABEL = (
 )
 _NOTES = re.compile(rf"\A(?:\s*{_LABEL}[ \t]*(?:\n|\Z))+|(?:\n[ \t]*{_LABEL}\s*)+\Z", re.IGNORECASE)
 """Notes that a role-play front end merges into the person's message, in paragraphs of their own."""
+_APART = re.compile("reason|think|thought", re.IGNORECASE)
+"""Types of parts that hold thoughts."""
 _PERSONA = re.compile(r"^[ \t]*X-Persona-Id:[ \t]*(\S[^\r\n]*?)[ \t]*(?:\r?\n|\Z)", re.IGNORECASE | re.MULTILINE)
 
 
@@ -92,6 +94,24 @@ def read_text(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
+def read_words(message: Any) -> str:
+    """Return what an assistant's message says: its text, a refusal, or what its sound says, without thoughts apart."""
+    if not isinstance(message, dict):
+        return message if isinstance(message, str) else ""
+    kind, content = message.get("type"), message.get("content")
+    if isinstance(kind, str) and _APART.search(kind):
+        return ""
+    words = "".join(map(read_words, content)) if isinstance(content, list) else read_words(content)
+    said = [message.get(name) for name in ("text", "refusal")]
+    return words + "".join(each for each in said if isinstance(each, str)) or _read_sound(message)
+
+
+def _read_sound(message: Mapping[str, Any]) -> str:
+    audio = message.get("audio")
+    said = audio.get("transcript") if isinstance(audio, dict) else message.get("transcript")
+    return said if isinstance(said, str) else ""
+
+
 def read_question(content: Any) -> str:
     """Return what a person wrote, without what a front end put around it; in doubt the whole text."""
     text = read_text(content)
@@ -126,7 +146,7 @@ def read_lines(messages: Sequence[Any], persona: str) -> list[dict[str, Any]]:
         is_left_out = role == "user" and has_words and is_note(message)
         if role in ("user", "assistant") and not is_left_out:
             content = message.get("content")
-            text = read_question(content) if role == "user" else strip_thoughts(read_text(content))
+            text = read_question(content) if role == "user" else strip_thoughts(read_words(message))
             name = message.get("name")
             is_other = role == "assistant" and not is_own_name(name, persona)
             lines.append({"role": "character" if is_other else role, "content": text, "name": name})

@@ -40,6 +40,57 @@ def test_r15_an_answer_is_read_however_it_is_cut() -> None:
     assert cut.text() is None
 
 
+def read(content: bytes) -> str | None:
+    reader = AnswerReader()
+    reader.feed(content)
+    return reader.text()
+
+
+PLACES: list[tuple[dict[str, Any], str]] = [
+    ({"content": "Tea."}, "Tea."),
+    ({"content": None, "refusal": "No tea."}, "No tea."),
+    ({"content": None, "audio": {"id": "a1", "data": "AAAA", "transcript": "Tea."}}, "Tea."),
+    ({"content": "Tea.", "audio": {"transcript": "Tea."}}, "Tea."),
+    ({"content": [{"type": "text", "text": "Green "}, {"type": "text", "text": "tea."}]}, "Green tea."),
+    ({"content": [{"type": "output_text", "text": "Tea."}, {"type": "refusal", "refusal": " No."}]}, "Tea. No."),
+    ({"content": [{"type": "audio", "audio": {"transcript": "Tea."}}]}, "Tea."),
+    ({"content": [{"type": "output_audio", "transcript": "Tea."}]}, "Tea."),
+    ({"content": [{"type": "reasoning", "text": "Hm."}, {"type": "text", "text": "Tea."}]}, "Tea."),
+    ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}, "Tea."]}, "Tea."),
+    ({"content": None, "reasoning_content": "Hm.", "tool_calls": [{"id": "t"}]}, ""),
+]
+
+
+@pytest.mark.parametrize(("message", "said"), PLACES)
+def test_r37_words_are_read_wherever_they_stand(message: dict[str, Any], said: str) -> None:
+    whole = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode()
+    assert read(whole) == read(event(message) + event({}, finish_reason="stop")) == said
+    assert messages.read_lines([user("hi"), {"role": "assistant", **message}], "iris")[1]["content"] == said
+
+
+SAID, STOP = event({"content": "Tea."}), event({}, finish_reason="stop")
+USAGE = b'data: {"choices": [], "usage": {}}\n\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (SAID + STOP, "Tea."),
+        (SAID + STOP + event({}, finish_reason=None), "Tea."),
+        (SAID + STOP + USAGE, "Tea."),
+        (event({"content": "Tea."}, finish_reason="length"), "Tea."),
+        (SAID + event({}, finish_reason=None), None),
+        (STOP.replace(b', "finish', b',\ndata: "finish') + b"data: [DONE]\n", ""),
+        (b'data: {"choices": [{"delta":\ndata: {"content": "Tea."},\ndata: "finish_reason": "stop"}]}\n\n', "Tea."),
+        ((SAID + STOP).replace(b"\r\n\r\n", b"\n"), "Tea."),
+        (SAID + STOP.rstrip(), "Tea."),
+    ],
+)
+def test_r39_an_answer_is_whole_when_its_finish_reason_came(content: bytes, said: str | None) -> None:
+    """Clients stop reading there, and an event may have several lines of data."""
+    assert read(content) == said
+
+
 @pytest.mark.parametrize(
     "content",
     [
