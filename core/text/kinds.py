@@ -1,0 +1,50 @@
+"""Class nouns and the words that name their kinds or state them: `instruments` and clarinet, `job` and hired.
+
+The lists are in `prompts/kinds`, one file for each language: a line holds class nouns, a colon, and kinds. Those of
+English come from WordNet (`prompts/kinds/LICENSE.wordnet`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from .folding import fold
+from .question_words import WITHOUT_SPACES
+from .stems import stem
+from .words import iter_words, read_lists
+
+LANGUAGES = ("de", "en", "es", "fr", "it", "ja", "nl", "pt", "ru", "zh")
+MOST_CLASSES = 3
+"""Most class nouns of a question whose kinds are looked for."""
+
+
+@lru_cache(maxsize=16)
+def _read_classes(language: str) -> Mapping[str, frozenset[str]]:
+    """Return the kinds of each class noun, folded, by its stem."""
+    classes: dict[str, set[str]] = {}
+    for nouns, kinds in read_lists(f"kinds/{language}").items():
+        for noun in () if nouns.startswith("#") else fold(nouns).split():
+            form = noun if language in WITHOUT_SPACES else stem(noun, (language,))
+            classes.setdefault(form, set()).update(fold(kinds).split())
+    return {form: frozenset(kinds) for form, kinds in classes.items()}
+
+
+def find_kinds(text: str, languages: Sequence[str]) -> dict[str, frozenset[str]]:
+    """Return the kinds of each class noun in a text, by the noun as it stands there, folded.
+
+    >>> sorted(find_kinds("Which instruments does Ann play?", ["en"]))
+    ['instruments']
+    """
+    found: dict[str, frozenset[str]] = {}
+    folded = fold(text)
+    for language in languages:
+        classes = _read_classes(language) if language in LANGUAGES else {}
+        if language in WITHOUT_SPACES:
+            named = {noun: noun for noun in classes if noun in folded}
+        else:
+            named = {word: stem(word, (language,)) for word in iter_words(folded)} if classes else {}
+        for word, form in named.items():
+            if form in classes:
+                found[word] = found.get(word, frozenset()) | classes[form]
+    return dict(list(found.items())[:MOST_CLASSES])

@@ -1,0 +1,51 @@
+"""Tests of class nouns and their kinds (T64)."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.base import resources
+from core.text.kinds import LANGUAGES, find_kinds
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "noun", "kind"),
+    [
+        ("en", "Which musical instruments can she play?", "instruments", "oboe"),
+        ("en", "What pets did they keep?", "pets", "hamster"),
+        ("en", "Which countries have we been to?", "countries", "norway"),
+        ("en", "What cities are on the list?", "cities", "vienna"),
+        ("en", "Which languages do you speak?", "languages", "danish"),
+        ("en", "Which colours did he choose?", "colours", "turquoise"),
+        ("en", "Does Bo have any allergies?", "allergies", "pollen"),
+        ("en", "What is her job?", "job", "hired"),
+        ("en", "What is his current address?", "address", "moved"),
+        ("de", "Welche Haustiere hatte sie?", "haustiere", "hamster"),
+        ("de", "Welche Bäume stehen dort?", "baume", "eiche"),
+        ("de", "Was ist sein Beruf?", "beruf", "eingestellt"),
+        ("fr", "Quels instruments joue-t-elle ?", "instruments", "clarinette"),
+        ("es", "¿Qué frutas compró?", "frutas", "pera"),
+        ("it", "Quali lingue parla?", "lingue", "tedesco"),
+        ("pt", "Quais países visitou?", "paises", "franca"),
+        ("nl", "Welke talen spreekt hij?", "talen", "frans"),
+        ("ru", "Какие языки она знает?", "языки", "французский"),
+        ("ja", "どんな果物が好きですか?", "果物", "桃"),
+        ("zh", "她会哪些乐器?", "乐器", "钢琴"),
+    ],
+)
+def test_t64_a_class_noun_names_its_kinds(language: str, question: str, noun: str, kind: str) -> None:
+    """Nobody says `instrument` who talks about a clarinet."""
+    assert kind in find_kinds(question, [language])[noun]
+
+
+@pytest.mark.parametrize("question", ["Who called yesterday?", "Tell me a joke", "", "Why?"])
+def test_t64_a_question_without_a_class_noun_names_no_kinds(question: str) -> None:
+    assert find_kinds(question, LANGUAGES) == {}
+
+
+def test_t64_no_list_is_taken_from_a_source_without_its_licence() -> None:
+    """What comes from WordNet names it, and its licence ships beside it."""
+    folder = resources.find("prompts") / "kinds"
+    assert "Princeton University" in (folder / "LICENSE.wordnet").read_text(encoding="utf-8")
+    assert "WordNet 3.0" in (folder / "en.txt").read_text(encoding="utf-8")[:20_000]
+    assert {file.stem for file in folder.glob("*.txt")} == set(LANGUAGES)
