@@ -18,16 +18,20 @@ from .folding import SPACELESS, clean, fold_letters
 WANTED_GROUPS = ("explicit", "facts", "preferences", "feelings")
 """explicit: asks to remember. facts: about the person. preferences: likes and dislikes. feelings: how someone feels."""
 
+ABOUT_PERSON = frozenset({"facts", "preferences"})
+"""The groups that say who somebody is and what they like."""
+
 REFUSALS = "refusals"
 """The group that wins over all others: asks not to remember."""
 
 TOPICS = ("name", "language", "units", "emoji", "length", "diet")
 """What a standing instruction may be about, by words of the groups: of one topic, the newest holds."""
 
-GROUPS = (*WANTED_GROUPS, REFUSALS, "wishes", "endings", "leads", "asks", "ruled_out", "not_wishes", "fiction", *TOPICS)
+_RULED_OUT = ("ruled_out", "not_wishes", "not_facts", "fiction")
+GROUPS = (*WANTED_GROUPS, REFUSALS, "wishes", "endings", "leads", "asks", *_RULED_OUT, *TOPICS)
 """wishes: begin a standing instruction. endings: take one back. leads: may stand in front. asks: begin a question or a
-task. ruled_out: make a sentence nobody's own. not_wishes: make it no instruction. fiction: make that of all that
-follows."""
+task. ruled_out: make a sentence nobody's own. not_wishes, not_facts: make it no instruction; no fact and no taste.
+fiction: make that of all that follows."""
 
 Phrases = Mapping[str, Sequence[str]]
 
@@ -232,6 +236,8 @@ def read_statements(text: str | None, known: Sequence[Phrases]) -> list[Statemen
     for sentence, said in _own_sentences(text, known):
         may_wish = not _holds_any(_without_marks(sentence), "not_wishes", known)
         groups = frozenset[str]().union(*(_groups_of(said, phrases, may_wish) for phrases in known))
+        if groups & ABOUT_PERSON and _holds_any(_without_marks(sentence).rstrip(" .!…。！"), "not_facts", known):
+            groups -= ABOUT_PERSON
         if groups:
             found.append(Statement(sentence, groups))
     return found
