@@ -214,6 +214,7 @@ purge_items = _awaitable(lifelong.purge_items)
 restore_items = _awaitable(lifelong.restore_items)
 retag_items = _awaitable(lifelong.retag_items)
 run_cycle = _awaitable(lifelong.run_cycle)
+find_similar_item = _awaitable(lifelong.find_similar_item)
 search_items = _awaitable(lifelong.search_items)
 trigger_memory_consolidation = _awaitable(lifelong.trigger_memory_consolidation)
 

@@ -45,6 +45,15 @@ class Hit(TypedDict):
     """Who said it: the name shown in lines of the history, the persona's own for its own. Absent where nobody knows."""
 
 
+class SimilarMemory(TypedDict):
+    """An older saved memory about the same subject. Keys stand in this order."""
+
+    id: int
+    text: str
+    day: str
+    """When it was saved, `YYYY-MM-DD`; blank when it cannot be read."""
+
+
 class _Written(NamedTuple):
     stored: bool
     id: int | None
@@ -52,7 +61,8 @@ class _Written(NamedTuple):
 
 
 class WriteResult(_Written):
-    """What a write did: `(stored, id, reason)`, and beside the three what was left out of the row.
+    """What a write did: `(stored, id, reason)`, and beside the three what was left out of the row, and as `similar` an
+    older memory that the new one may contradict.
 
     >>> result = WriteResult(False, None, "empty")
     >>> result == (False, None, "empty"), result.dropped_tags
@@ -61,6 +71,7 @@ class WriteResult(_Written):
 
     dropped_tags: int
     notes: tuple[str, ...]
+    similar: SimilarMemory | None
 
     def __new__(
         cls,
@@ -70,10 +81,12 @@ class WriteResult(_Written):
         *,
         dropped_tags: int = 0,
         notes: tuple[str, ...] = (),
+        similar: SimilarMemory | None = None,
     ) -> WriteResult:
         made = super().__new__(cls, stored, id, reason)
         made.dropped_tags = dropped_tags
         made.notes = notes
+        made.similar = similar
         return made
 
 

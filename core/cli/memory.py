@@ -123,14 +123,17 @@ def remember(
 
     Without --conversation it is seen everywhere within the persona.
     """
-    from .. import db
+    from .. import db, lifelong
 
     scope = run.scope(conversation, participant(conversation, user), server)
     with refusals():
         tags = _choose_tags(run, text, scope) if tag is None else tag
+        similar = lifelong.find_similar_item(text, db=run.db, settings=run.settings, scope=scope)
         row_id = db.insert_memory(text, author, "cli", tags, scope, label=label, db=run.db)
-    shown = ", ".join(tags) or "none"
-    run.answer({"stored": True, "id": row_id, "tags": list(tags)}, f"Stored as {row_id}, tags: {shown}.")
+    said = f"Stored as {row_id}, tags: {', '.join(tags) or 'none'}."
+    if similar is not None:
+        said += f" An older one is about the same, {similar['id']} of {similar['day']}: {similar['text']}"
+    run.answer({"stored": True, "id": row_id, "tags": list(tags), "similar": similar}, said)
 
 
 def _choose_tags(run: Run, text: str, scope: Scope) -> list[str]:

@@ -141,6 +141,8 @@ def run_tool_call(
         logs.warning("memory_tool_failed", source=error.source, number=error.number)
         return _answer(call, False, f"error: it could not be saved ({type(error).__name__})")
     message = "saved" if result.stored else _WHY.get(result.reason, result.reason)
+    if result.similar is not None:
+        message += f"; an older memory of {result.similar['day']} is about the same: {result.similar['text']}"
     return _answer(call, result.stored, message, result.id)
 
 

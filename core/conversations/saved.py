@@ -17,6 +17,7 @@ from ..memories.instructions import read_instruction
 from ..memories.rules import INSTRUCTION, SAVED_MEMORY_CHARS
 from ..memories.rules_instructions import MOST_CHARS
 from ..memories.section_instructions import is_recorded
+from ..memories.similar import find_similar
 from ..scope import Scope
 from ..shapes import SavedMemory, WriteResult
 from ..templates.words import phrases_for
@@ -56,7 +57,8 @@ def add_saved_memory(
 
     Returns:
         `(True, id, "")`; else `disabled`, `empty`, `too_long`, `not_explicit`, `privacy`, or `duplicate` with the id of
-        the equal one.
+        the equal one. `similar` is the older memory of the same person that shares most words with a stored one, as
+        `{id, text, day}`, or None: if the new one takes its place, delete it.
     """
     call = open_call(db, settings, scope)
     return save_memory(call, text, said, screen, message_id=message_id, kind=_check_kind(kind))
@@ -94,6 +96,8 @@ def save_memory(
     memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
     stored = table_saved.insert_memory(call.db, call.scope, memory, privacy_default=default)
     memory_files.write_files(call)
+    if stored.stored:
+        return WriteResult(*stored, notes=stored.notes, similar=find_similar(call, fact, stored.id))
     return stored
 
 

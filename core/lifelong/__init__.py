@@ -9,13 +9,13 @@ from ..memories.rules import KINDS as KINDS
 from ..memories.shapes import Added, BulkResult, CycleResult, Item, ItemPage, ItemVersion, Pruned
 from .changes import classify_items, delete_items, edit_item, pin_items, purge_items, restore_items, retag_items
 from .cycles import consolidate_history, deep_consolidation, on_stream_end, run_cycle, trigger_memory_consolidation
-from .items import add_facts_with_meta, get_item, get_item_history, search_items
+from .items import add_facts_with_meta, find_similar_item, get_item, get_item_history, search_items
 from .pruning import prune_ltm, prune_session_by_ttl
 from .schedule import Scheduler
 
 __all__ = ["Added", "BulkResult", "CycleResult", "Item", "ItemPage",
            "ItemVersion", "Pruned", "Scheduler", "add_facts_with_meta", "classify_items",
            "consolidate_history", "deep_consolidation", "delete_items", "edit_item",
-           "get_item", "get_item_history", "on_stream_end",
+           "find_similar_item", "get_item", "get_item_history", "on_stream_end",
            "pin_items", "prune_ltm", "prune_session_by_ttl", "purge_items", "restore_items", "retag_items",
            "run_cycle", "search_items", "trigger_memory_consolidation"]  # fmt: skip

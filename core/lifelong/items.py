@@ -21,8 +21,10 @@ from ..memories import table_reading as items
 from ..memories.new_item import NewMemory
 from ..memories.rules import DEFAULT_KIND, Tier
 from ..memories.shapes import Added, Item, ItemPage, ItemVersion
+from ..memories.similar import find_similar
 from ..memories.table_reading import ItemFilter, ReadScope
 from ..scope import Scope
+from ..shapes import SimilarMemory
 from ..tags.rules import normal, tag_items
 from ..text.folding import clean, fold
 from ..text.times import read_time
@@ -175,6 +177,23 @@ def _read_item(call: Call, given: object, kind: str, screen: Screen | None) -> N
 
 
 # Looking
+
+
+def find_similar_item(
+    text: str, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
+) -> SimilarMemory | None:
+    """Return the long-term item of the scope's person that is about the same subject as a text, None without one.
+
+    It shares most words with the text, and half of the words of the shorter of the two at least.
+
+    >>> from prompt_engine import Scope, open_database
+    >>> from prompt_engine.lifelong import add_facts_with_meta, find_similar_item
+    >>> db, ann = open_database("sqlite://"), Scope("iris", participant="tg/ann")
+    >>> _ = add_facts_with_meta(["I live in Leeds"], db=db, scope=ann)
+    >>> find_similar_item("I live in Rome now", db=db, scope=ann)["text"]
+    'I live in Leeds'
+    """
+    return find_similar(open_call(db, settings, scope), text)
 
 
 def search_items(

@@ -340,6 +340,9 @@ def test_r10_a_refusal_is_an_answer_with_the_reason(world: World) -> None:
         first = told(await call(client, "memory_save", text="Ann likes tea"))
         second = told(await call(client, "memory_save", text="Ann likes tea"))
         assert (second["done"], second["reason"], second["id"]) == (False, "duplicate", first["id"])
+        assert first["similar"] is None
+        other = told(await call(client, "memory_save", text="Ann likes green tea now"))
+        assert other["similar"]["id"] == first["id"] and other["similar"]["text"] == "Ann likes tea"
         long = told(await call(client, "memory_save", text="x" * 5000))
         assert long["reason"] == "too_long" and "4000" in long["notes"][0]
         assert told(await call(client, "memory_save", text=" \n "))["reason"] == "empty"

@@ -72,6 +72,33 @@ def test_c13_a_duplicate_and_a_failing_store_are_told(stage: Stage) -> None:
         conversations.add_saved_memory("canary7391", db=broken, settings=PLAIN, scope=where(stage))
 
 
+SUBJECTS = [
+    ("I live in Leeds", "I live in Rome now", True),
+    ("My shoe size is 39", "My shoe size is 40", True),
+    ("I use Emacs as my editor", "My editor is Zed", True),
+    ("Ich esse kein Fleisch", "Ich esse wieder Fleisch", True),
+    ("Vivo en Lugo", "Ahora vivo en Vigo", True),
+    ("Мой размер обуви 39", "Размер обуви теперь 40", True),
+    ("I like tea", "I like rain", False),
+    ("My cat is called Tofu", "My dog is called Rex", False),
+    ("My favourite colour is blue", "My favourite food is pizza", False),
+]
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+@pytest.mark.parametrize(("old", "new", "is_similar"), SUBJECTS)
+def test_t63_a_saved_fact_names_an_older_one_about_the_same_subject(
+    stage: Stage, old: str, new: str, is_similar: bool
+) -> None:
+    """A model that is told can take the old one away; two that contradict each other would both be believed."""
+    first = save(stage, old)
+    save(stage, new, who="bob")
+    similar = save(stage, new).similar
+    expected = {"id": first.id, "text": old, "day": stage.db.clock().date().isoformat()}  # type: ignore[union-attr]
+    assert similar == (expected if is_similar else None) and first.similar is None
+    assert save(stage, new).similar is None  # a duplicate
+
+
 @pytest.mark.dialects
 def test_c13_the_same_saved_by_many_at_once_is_there_once(stage: Stage) -> None:
     told = at_once(lambda: save(stage, "I like tea"), 6)

@@ -133,15 +133,26 @@ class Answer(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
 
+class SimilarAnswer(Answer):
+    id: int
+    text: str
+    day: str
+
+
 class WriteAnswer(Answer):
     done: bool
     id: int | None = Field(description="Of the memory; where it was a duplicate, of the one that says the same.")
     reason: str = Field(description="Why nothing changed: duplicate, privacy, unchanged and so on; blank where it did.")
     notes: list[str]
+    similar: SimilarAnswer | None = Field(
+        None, description="An older memory about the same subject: it may hold no longer."
+    )
 
     @classmethod
     def of_result(cls, result: WriteResult) -> WriteAnswer:
-        return cls(done=result.stored, id=result.id, reason=result.reason, notes=[str(note) for note in result.notes])
+        similar = None if result.similar is None else SimilarAnswer(**result.similar)
+        notes = [str(note) for note in result.notes]
+        return cls(done=result.stored, id=result.id, reason=result.reason, notes=notes, similar=similar)
 
 
 class TurnAnswer(Answer):

@@ -126,7 +126,9 @@ def memory_search(speaker: Speaker, asked: schemas.SearchArguments) -> dict[str,
 
 @_tool("Remember")
 def memory_save(speaker: Speaker, asked: schemas.SaveArguments) -> schemas.WriteAnswer:
-    """Save one fact for good, because the person asked you to remember it."""
+    """Save one fact for good, because the person asked you to remember it. Where the answer names a similar memory that
+    holds no longer, take that one away with memory_delete, so that one of the two is left.
+    """
     done = add_saved_memory(asked.text, **speaker.asking)
     tags = [*asked.tags, *([asked.subject] if asked.subject.strip() else [])]
     if tags and done.id is not None:

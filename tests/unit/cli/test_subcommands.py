@@ -76,6 +76,7 @@ def test_remember_and_tags_build_a_vocabulary(run: Command) -> None:
     assert run("tags", "list", "--text").out.split()[:2] == ["tag", "uses"]
     assert run("tags", "list", "--persona-id", "other").json == []
     assert run("remember", "Lena likes trains").json["tags"] == ["lena"]
+    assert run("remember", "Lena likes fast trains").json["similar"]["text"] == "Lena likes trains"
     assert [hit["tags"] for hit in run("search", "--tag", "allergy").json["hits"]] == [["lena", "allergy"]]
 
 

@@ -56,7 +56,7 @@ def test_c12_people_are_understood_with_few_mistakes(kind: str, groups: tuple[st
 
 @pytest.mark.parametrize("language", ["en", "de", "es", "fr"])
 def test_l18_small_talk_with_i_is_no_fact(language: str) -> None:
-    """What somebody does just now tells nobody who they are. Some 40 of the sentences were not used to choose phrases."""
+    """What somebody does just now tells nobody who they are."""
     right, wrong = (
         [is_in(text, "facts", "preferences", "wishes") for text in cases("facts", language, s)] for s in "+-"
     )

@@ -1,0 +1,51 @@
+"""Which older memory of a person says something about the same subject as a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..calls.call import Call, load_access
+from ..shapes import SimilarMemory
+from ..text.languages import languages_of
+from ..text.search_words import minor_words, salient_words
+from ..text.stems import stem
+from .rules import INSTRUCTION
+from .table_reading import ItemFilter, ReadScope, search
+
+LEAST_SHARED = 0.5
+"""Share of the words of the shorter text that both must hold: `I live in Leeds` and `I live in Rome`."""
+MOST_COMPARED = 1000
+"""Newest memories of the person that are compared."""
+MOST_WORDS = 60
+
+
+def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMemory | None:
+    """Return the memory of the scope's person that shares most words with a text, the newest of several.
+
+    Args:
+        row_id: the memory that holds the text, which is not meant.
+    """
+    viewer, whose = load_access(call).viewer, call.scope.participant
+    seen = ReadScope(call.persona, tuple(viewer.audiences), viewer.sees_local_only)
+    wanted = ItemFilter(tier="long_term", participants=(whose,) if whose else ())
+    ttl = call.settings.session_ttl_sec
+    languages = languages_of(text, call.settings.languages)
+    words, best, similar = list_subject_words(text, languages), 0.0, None
+    for item in search(call.db, seen, wanted, ttl_seconds=ttl, limit=MOST_COMPARED, offset=0)["items"]:
+        if item["id"] == row_id or item["kind"] == INSTRUCTION or item["participant"] != whose:
+            continue
+        shared = share_words(words, list_subject_words(item["text"], languages))
+        if shared >= LEAST_SHARED and shared > best:
+            similar, best = item, shared
+    return similar and {"id": similar["id"], "text": similar["text"], "day": similar["timestamp"][:10]}
+
+
+def share_words(words: set[str], others: set[str]) -> float:
+    """Return the share of the words of the shorter text that both hold."""
+    return len(words & others) / max(1, min(len(words), len(others)))
+
+
+def list_subject_words(text: str, languages: Sequence[str]) -> set[str]:
+    """Return the stems of the words that tell what a text is about; a number tells its value."""
+    said = [*salient_words(text, languages, MOST_WORDS), *minor_words(text, languages, MOST_WORDS)]
+    return {stem(word, languages) for word in said if not any(map(str.isdecimal, word))}
