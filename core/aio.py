@@ -215,6 +215,7 @@ restore_items = _awaitable(lifelong.restore_items)
 retag_items = _awaitable(lifelong.retag_items)
 run_cycle = _awaitable(lifelong.run_cycle)
 find_similar_item = _awaitable(lifelong.find_similar_item)
+profile = _awaitable(lifelong.profile)
 search_items = _awaitable(lifelong.search_items)
 trigger_memory_consolidation = _awaitable(lifelong.trigger_memory_consolidation)
 

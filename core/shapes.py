@@ -45,6 +45,29 @@ class Hit(TypedDict):
     """Who said it: the name shown in lines of the history, the persona's own for its own. Absent where nobody knows."""
 
 
+StatementKind = Literal["fact", "taste", "instruction"]
+"""fact, taste: about the person. instruction: how the person wants to be answered."""
+
+
+class ProfileStatement(TypedDict):
+    """Something a person told of themselves. Keys stand in this order."""
+
+    source: Source
+    """memories: an item that is kept. chat_history: a line as it was said."""
+    id: int
+    """Of the row."""
+    text: str
+    about: list[StatementKind]
+    """What its phrases state; [] for an item that holds none of them."""
+    timestamp: str
+    """When it was said, ISO 8601, UTC; blank when it cannot be read."""
+    conversation: str
+    """Key of the conversation it was said in; blank where the row has none."""
+    seen_by: Literal["persona", "server", "direct", "saved", "conversation"]
+    """persona: every conversation of the persona. server: public conversations of its server. direct: direct messages
+    with the person. saved: the person's conversations. conversation: this one and its threads."""
+
+
 class SimilarMemory(TypedDict):
     """An older saved memory about the same subject. Keys stand in this order."""
 

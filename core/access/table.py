@@ -54,3 +54,14 @@ _LOCK = (
     .where(audiences.c.persona_id == bindparam("persona"), audiences.c.audience_id == bindparam("id"))
     .with_for_update()
 )
+
+
+def read_keys(db: Database, persona: str) -> dict[int, AudienceKey]:
+    """Return what names each audience of a persona, by id."""
+    rows = db.read(_NAMED, {"persona": persona}, source="audiences")
+    return {int(row[0]): AudienceKey(*row[1:]) for row in rows}
+
+
+_NAMED = select(audiences.c.audience_id, audiences.c.kind, audiences.c.server_id, audiences.c.ref).where(
+    audiences.c.persona_id == bindparam("persona")
+)

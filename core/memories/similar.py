@@ -37,7 +37,9 @@ def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMem
         shared = share_words(words, list_subject_words(item["text"], languages))
         if shared >= LEAST_SHARED and shared > best:
             similar, best = item, shared
-    return similar and {"id": similar["id"], "text": similar["text"], "day": similar["timestamp"][:10]}
+    if similar is None:
+        return None
+    return {"id": similar["id"], "text": similar["text"], "day": similar["timestamp"][:10]}
 
 
 def share_words(words: set[str], others: set[str]) -> float:

@@ -17,7 +17,7 @@ from ..errors import CoreError, StoreReadError
 from ..index.entries import TAG, WORD
 from ..text import times
 from ..text.folding import fold
-from ..text.question_words import is_question, self_words
+from ..text.question_words import asked_words, asks_about_person, is_question, self_words
 from ..text.stems import stem
 from ..text.words import words
 from . import table
@@ -114,9 +114,11 @@ def gather(current: Round, db: Database) -> None:
 
         left_out = [*_list_excluded(search), *current.copies]
         try:
-            every = bool(current.question.days) or search.embedder is not None
+            every = bool(current.question.days) or search.embedder is not None or search.query.may_be_about_person
             current.matches = matches.read_matches(search, left_out, every=every)
             _gather_best(current, current.matches)
+            if search.query.may_be_about_person and not current.depth:
+                _add_statements(current, db, current.matches)
             if not (current.candidates or current.depth):
                 _offer_person(current)
             return
@@ -183,6 +185,23 @@ def rank_best(search: Search, question: Question, found: Matches, depth: int = 0
         offered=of_days,
     )
     return asked, ranking
+
+
+def _add_statements(current: Round, db: Database, found: Matches) -> None:
+    """Add what a person told of themselves to the candidates, where the question is about the person as a whole."""
+    from . import profile  # noqa: PLC0415 - as in `gather`
+
+    search, asked = current.search, current.asked
+    if asked is None or not asks_about_person(asked_words(search.query.text), asked.question.people, asked.languages):
+        return
+    keys = profile.list_keys(found.audiences, asked.question.people, asked.asker)
+    known = {c.key: c for c in current.candidates}
+    for one in profile.read_person(search, db, keys):
+        place = one.row.source, one.row.id
+        candidate = known.get(place) or Candidate(*place, one.row.at_us)
+        candidate.is_offered, candidate.reasons["statement"] = True, one.worth
+        known[place], current.rows[place] = candidate, one.row
+    current.candidates = list(known.values())
 
 
 def _offer_person(current: Round) -> None:
@@ -256,7 +275,7 @@ def question_of(search: Search, now: datetime) -> Question:
         return Question()
     zone, languages = times.zone(search.settings.timezone) or UTC, search.settings.languages
     question = read_question(search.query.text, now=now, zone=zone, speaker_names=(), languages=languages)
-    if is_question(search.query.text, question.languages):
+    if search.query.may_be_about_person or is_question(search.query.text, question.languages):
         return question
     # `I meet Ann on Monday` names people and a day, and does not ask for what they said, or for what was said then.
     return Question(languages=question.languages)

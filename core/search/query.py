@@ -14,7 +14,7 @@ from ..database import sources
 from ..text import search_words
 from ..text.folding import fold
 from ..text.languages import languages_of
-from ..text.question_words import is_question
+from ..text.question_words import asked_words, asks_about_person, is_question
 from ..text.search_words import KEYWORD_LIMIT, TAGS_LIMIT
 from ..text.stems import is_form, stem
 from .rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ..index.lexicon import Lexicon
     from ..index.state import IndexState
 
+PERSON_CHARS = 120
+"""Characters of a question about a person; a longer one is about something else too."""
 MOST_WORDS = 1000
 """Most words of a message that are counted to find the rarest."""
 
@@ -43,6 +45,8 @@ class Query:
     text: str
     is_question: bool = False
     """In relevance mode: the text asks something, so that a day or person it names may lead to rows."""
+    may_be_about_person: bool = False
+    """In relevance mode: it is about a person as a whole, if one of its words is a name."""
     is_of_text: bool = False
     """Tags and keywords are those of the text, and follow from what is stored."""
     words: tuple[str, ...] = ()
@@ -126,6 +130,7 @@ def prepare(
         wanted_words = choose_words(words, settings.languages, None)
     count, bad_limit = read_limit(limit)
     mode, bad_mode = read_mode(ranking, settings)
+    about_person = mode == "relevance" and _may_be_about_person(text, settings.languages)
     for name, note in (("limit", bad_limit), ("ranking", bad_mode)):
         if note:
             logs.warning("bad_argument", argument=name, note=note)
@@ -140,11 +145,19 @@ def prepare(
         since=read_time(since, "since"),
         until=read_time(until, "until"),
         text=text,
-        is_question=mode == "relevance" and any(map(str.isalnum, text)) and is_question(text, settings.languages),
+        is_question=about_person
+        or (mode == "relevance" and any(map(str.isalnum, text)) and is_question(text, settings.languages)),
+        may_be_about_person=about_person,
         is_of_text=is_of_text,
         words=tuple(words),
         notes=tuple(notes),
     )
+
+
+def _may_be_about_person(text: str, languages: Sequence[str]) -> bool:
+    """Return whether a text is about a person as a whole, if one of its words is a name."""
+    words = asked_words(text) if len(text) <= PERSON_CHARS else ""
+    return any(asks_about_person(words, names, languages) for names in ((), *((word,) for word in words.split())))
 
 
 def fold_words(words: Sequence[str]) -> tuple[str, ...]:

@@ -9,11 +9,13 @@ The phrases are in `prompts/questions`, one file for each language; `_` stands f
 | request | what a message begins with that wants something done, not something told |
 | opens | what a question begins with |
 | numbers | number words; those that are articles as well are left out |
+| about, profile | what a question about a person as a whole ends with, and what it holds; `@` is who it is about |
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from .folding import all_runs, fold
@@ -24,6 +26,8 @@ NUMBERS = ("en", "de", "fr", "es", "it", "pt", "nl", "ru", "ko", "ar", "he", "el
 """The languages that have number words."""
 
 WITHOUT_SPACES = frozenset({"ja", "zh", "th"})
+WHO = "@"
+"""Stands in phrases for whom a question is about."""
 MARKS = frozenset("?\uff1f\u061f\u037e\u055e\u2e2e")
 
 LOOKED_AT = 4_000
@@ -59,6 +63,25 @@ def holds(words: str, name: str, languages: Sequence[str]) -> bool:
 def is_request(words: str, languages: Sequence[str]) -> bool:
     """Return whether a message begins by asking the other side to do something; `words` as of `asked_words`."""
     return any(words.lstrip().startswith(phrase.lstrip()) for code in languages for phrase in _phrases("request", code))
+
+
+def asks_about_person(words: str, people: Collection[str], languages: Sequence[str]) -> bool:
+    """Return whether a question is about a person as a whole: who asks, or whom it names; `words` as of `asked_words`.
+
+    `What do you know about Ann?` is; `What did Ann say about the boat?` is not.
+    """
+    names = {part for name in people for part in all_runs(bare(name))}
+    for language in languages:
+        own = {bare(word) for word in list_phrases("self", language)} | names
+        if language in WITHOUT_SPACES:
+            said = re.sub("|".join(map(re.escape, sorted(own, key=len, reverse=True))), WHO, words.strip())
+        else:
+            said = re.sub(
+                f"({WHO} )+", f"{WHO} ", f" {' '.join(WHO if word in own else word for word in words.split())} "
+            )
+        if any(said.endswith(phrase) for phrase in _phrases("about", language)) or holds(said, "profile", (language,)):
+            return True
+    return False
 
 
 def self_words(languages: Sequence[str]) -> list[str]:

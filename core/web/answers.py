@@ -6,7 +6,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, PlainSerializer
 
-from ..shapes import Source, WriteReason, WriteResult
+from ..access.rules import AudienceKind
+from ..shapes import Source, StatementKind, WriteReason, WriteResult
 
 RowId = Annotated[int, Field(description="A whole number below 2^53.", examples=[7012345678901])]
 FileId = Annotated[str | int | None, PlainSerializer(lambda uid: uid and str(uid), return_type=str | None)]
@@ -165,6 +166,20 @@ class HitAnswer(BaseModel):
     snippet: str
     tags: list[str]
     speaker: str | None = None
+
+
+class StatementAnswer(BaseModel):
+    source: Source
+    id: RowId
+    text: str = Field(examples=["I play the cello in a quartet."])
+    about: list[StatementKind]
+    timestamp: str
+    conversation: str
+    seen_by: AudienceKind
+
+
+class ProfileAnswer(BaseModel):
+    statements: list[StatementAnswer] = Field(description="Memories first, then lines, each newest first.")
 
 
 class HitsAnswer(BaseModel):

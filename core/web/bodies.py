@@ -228,6 +228,13 @@ class WhoAsks(Who):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
 
 
+class ProfileQuery(BaseModel):
+    """Whose statements are asked for."""
+
+    about: ParticipantKey | None = Field(default=None, description="interface/id; left out, who asks.")
+    limit: int = Field(default=50, ge=1, le=200, description="Most of them.")
+
+
 class Person(BaseModel):
     """Who wrote a message."""
 

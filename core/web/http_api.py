@@ -22,6 +22,7 @@ from .answers import (
     DeletedAnswer,
     HitsAnswer,
     ItemPageAnswer,
+    ProfileAnswer,
     PromptAnswer,
     SavedAnswer,
     SavedMessagesAnswer,
@@ -37,6 +38,7 @@ from .bodies import (
     MessageEditBody,
     MessagesBody,
     NewMessage,
+    ProfileQuery,
     PromptBody,
     SearchBody,
     TurnBody,
@@ -212,6 +214,13 @@ def list_memories(asking: Asking, asked: Annotated[ItemList, Query()]) -> ItemPa
     with refuse_bad_values():
         page = lifelong.search_items(**asked.model_dump(), **asking)
     return ItemPageAnswer.model_validate(page)
+
+
+@router.get("/profile")
+def read_profile(asking: Asking, asked: Annotated[ProfileQuery, Query()]) -> ProfileAnswer:
+    """Return what a person told of themselves, as far as the scope sees it."""
+    statements = lifelong.profile(asked.about, limit=asked.limit, **asking)
+    return ProfileAnswer.model_validate({"statements": statements})
 
 
 @router.delete("/memories/{id}", responses=NOT_FOUND)

@@ -28,6 +28,7 @@ ROUTES: list[tuple[str, str, Any]] = [
     ("POST", "/v1/search", {"query": "tea", "conversation": "web/ann", "participant": "web/ann"}),
     ("POST", "/v1/memories", {"text": "Ann likes tea", "participant": "web/ann"}),
     ("GET", "/v1/memories?participant=web/ann", None),
+    ("GET", "/v1/profile?participant=web/ann", None),
     ("DELETE", "/v1/memories/7", None),
     ("PATCH", "/v1/messages/web/ann/1", {"text": "x"}),
     ("DELETE", "/v1/messages/web/ann/1", None),

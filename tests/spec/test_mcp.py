@@ -45,6 +45,7 @@ RIGHT: dict[str, dict[str, Any]] = {
     "memory_context": {"message": "What is my cat called?", "max_chars": 4000},
     "memory_search": {"query": "cat", "limit": 5, "since": "2020-01-01", "until": "2090-01-01", "tags": []},
     "memory_save": {"text": "Ann likes green tea", "tags": ["tea"], "subject": "Ann"},
+    "memory_profile": {"limit": 50},
     "memory_list": {"kind": "saved", "limit": 50, "cursor": ""},
     "memory_update": {"id": "1", "text": "Ann likes black tea"},  # the tests give the id of something that is there
     "memory_delete": {"id": "1"},
@@ -54,6 +55,7 @@ NEEDED = {
     "memory_context": ["message"],
     "memory_search": [],
     "memory_save": ["text"],
+    "memory_profile": [],
     "memory_list": [],
     "memory_update": ["id", "text"],
     "memory_delete": ["id"],
@@ -131,7 +133,8 @@ def test_r8_each_tool_says_what_it_takes_gives_and_does(world: World) -> None:
         assert gives is None or (gives["additionalProperties"] is False and gives["type"] == "object")
         assert hints is not None and hints.open_world_hint is False and tool.title and tool.description
     hints = {name: tool.annotations for name, tool in listed.items()}
-    assert [n for n, h in hints.items() if h.read_only_hint] == ["memory_context", "memory_search", "memory_list"]
+    reading = ["memory_context", "memory_search", "memory_profile", "memory_list"]
+    assert [n for n, h in hints.items() if h.read_only_hint] == reading
     assert [n for n, h in hints.items() if h.destructive_hint] == ["memory_update", "memory_delete"]
     assert [n for n, h in hints.items() if not h.idempotent_hint] == ["turn_save"]
 

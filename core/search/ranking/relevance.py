@@ -58,7 +58,7 @@ def weigh(reasons: Mapping[str, Any], long: Any, by_meaning: float = 0.0) -> dic
     if "meaning" in reasons:
         match = np.maximum(match, LIKE * reasons["meaning"])
     fitting = np.minimum(1.0, match / FULL_MATCH)
-    for name in ("day", "month"):
+    for name in ("day", "month", "statement"):
         if name in reasons:
             fitting = np.where(reasons[name] > 0, 1.0, fitting)
     long = float(long[0]) if (long == long[0]).all() else long

@@ -65,6 +65,10 @@ class SearchArguments(Arguments):
     tags: TextList = Field([], max_length=48, description="Also what has one of these tags.")
 
 
+class ProfileArguments(Arguments):
+    limit: Number = Field(PAGE, ge=1, le=MOST_HITS, description="Most statements.")
+
+
 class SaveArguments(Arguments):
     text: str = Field(max_length=TEXT_CHARS, description="One fact in one sentence that makes sense by itself.")
     tags: TextList = Field([], max_length=20, description="Words it is found by, beside those of the text.")

@@ -12,7 +12,7 @@ from ...ai_diary import archive_diary_entry, edit_diary_entry
 from ...chat_history_cache import delete_chat_message, edit_chat_message, save_chat_message
 from ...conversations import add_saved_memory
 from ...errors import ItemNotFoundError, MessageError
-from ...lifelong import delete_items, edit_item, retag_items, search_items
+from ...lifelong import delete_items, edit_item, profile, retag_items, search_items
 from ...prompt.pipeline import build_records
 from ...prompt.request import PromptRequest
 from ...shapes import WriteResult
@@ -134,6 +134,15 @@ def memory_save(speaker: Speaker, asked: schemas.SaveArguments) -> schemas.Write
     if tags and done.id is not None:
         retag_items([done.id], add=tags, **speaker.asking)
     return schemas.WriteAnswer.of_result(done)
+
+
+@_tool("What the person told of themselves", reads_only=True)
+def memory_profile(speaker: Speaker, asked: schemas.ProfileArguments) -> dict[str, Any]:
+    """Return what the person told of themselves: facts, tastes and standing instructions, each with its id, its day and
+    who may see it. Call it when they ask what you know about them, or for advice that depends on who they are.
+    """
+    statements = profile(limit=asked.limit, **speaker.asking)
+    return {"count": len(statements), "statements": statements}
 
 
 @_tool("List memories", reads_only=True)

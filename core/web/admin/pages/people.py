@@ -80,6 +80,7 @@ def show_person(page: Page) -> Response:
         relationship=relationship if is_met else None,
         found=items,
         instructions=instructions["items"],
+        statements=[one for one in lifelong.profile(key, **page.operating()) if one["source"] == "chat_history"],
         names=Names({**called.people, key: name}, called.places),
     )
 

@@ -1,0 +1,82 @@
+"""Who somebody is: what they told of themselves, as data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .. import search as searching
+from ..access import table as audience_table
+from ..access.rules import AudienceKind
+from ..calls.call import GivenSettings, load_access, open_call
+from ..database import sources
+from ..database.dialects import from_microseconds
+from ..database.engine import Database
+from ..errors import MessageError
+from ..scope import Scope
+from ..search.profile import StatementRow, read_person
+from ..shapes import ProfileStatement, StatementKind
+from ..text.times import iso_text
+
+MOST_STATEMENTS = 200
+_ABOUT: dict[str, StatementKind] = {"facts": "fact", "preferences": "taste", "wishes": "instruction"}
+
+
+def profile(
+    participant: str | None = None,
+    *,
+    limit: int = 50,
+    operator: bool = False,
+    db: Database | None = None,
+    settings: GivenSettings = None,
+    scope: Scope | None = None,
+) -> list[ProfileStatement]:
+    """Return what a person told of themselves, as far as the scope sees it: memories first, then lines, newest first.
+
+    Nothing is stored: the rows are looked through when it is asked for. Lines are those that state a fact, a taste or
+    a standing instruction by the phrases of `prompts/remember`, of the newest 300 that may.
+
+    Args:
+        participant: key of the person, `interface/id`; None for the scope's own.
+        limit: most statements, 1 to 200.
+        operator: all audiences of the persona are seen.
+
+    Raises:
+        MessageError: nobody is named, or a limit out of its range.
+        StoreReadError: the search index cannot be read.
+
+    >>> from prompt_engine import Scope, open_database, save_message
+    >>> from prompt_engine.lifelong import profile
+    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/1", "tg/ann")
+    >>> for text in ("I play the cello in a quartet.", "I am on my way."):
+    ...     message = {"text": text, "interface_path": "tg/1", "from_user": {"id": "ann"}}
+    ...     _ = save_message(message, db=db, scope=scope)
+    >>> [(one["text"], one["about"]) for one in profile(db=db, scope=scope)]
+    [('I play the cello in a quartet.', ['fact'])]
+    """
+    call = open_call(db, settings, scope)
+    who = participant or call.scope.participant
+    if not who:
+        raise MessageError("participant is missing. Name a person, as `interface/id`.", fields=("participant",))
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_STATEMENTS:
+        raise MessageError(f"limit is {limit!r}. It must be 1 to {MOST_STATEMENTS}.", fields=("limit",))
+    query = searching.prepare(ranking="relevance", settings=call.settings)
+    viewer, keys = load_access(call).viewer, audience_table.read_keys(call.db, call.persona)
+    if operator:
+        viewer = replace(viewer, audiences=tuple(keys), destination="local")
+    search = searching.resolve(query, viewer, call.settings, call.db)
+    if search.index_error is not None:
+        raise search.index_error
+    rows = read_person(search, call.db, {who})[:limit]
+    return [_build_statement(one, keys[one.audience].kind) for one in rows if one.audience in keys]
+
+
+def _build_statement(one: StatementRow, seen_by: AudienceKind) -> ProfileStatement:
+    return {
+        "source": sources.BY_NUMBER[one.row.source].name,
+        "id": one.row.id,
+        "text": one.text,
+        "about": [name for group, name in _ABOUT.items() if group in one.groups],
+        "timestamp": iso_text(from_microseconds(one.row.at_us)),
+        "conversation": one.row.conversation,
+        "seen_by": seen_by,
+    }

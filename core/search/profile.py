@@ -1,0 +1,142 @@
+"""What a person told of themselves: the rows that state a fact or a taste, found when they are asked for.
+
+Called by a search whose question is about a person as a whole, and by `lifelong.profile`. Rows come from the index of
+the audiences that the search sees; nothing is stored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..base import logs
+from ..database import sources
+from ..database.engine import Database
+from ..errors import StoreReadError
+from ..templates.words import load_phrases, phrases_for
+from ..text.folding import fold
+from ..text.languages import common_words
+from ..text.question_words import WITHOUT_SPACES
+from ..text.remember_phrases import ABOUT_PERSON, read_statements
+from . import matches
+from .query import Wanted
+from .ranking.rows import FoundRow
+from .table import read_source
+from .terms import Search
+
+if TYPE_CHECKING:
+    from ..index.lexicon import Lexicon
+    from .ranking.all_rows import AudienceMatches
+
+MOST_READ = 300
+"""Lines of a person that are looked through, the newest that hold a word of the phrases."""
+GROUPS = ABOUT_PERSON | {"wishes"}
+ITEM, LINE = 1.0, 0.8
+"""What a memory of a person is worth as a statement about them, and a line that states something."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatementRow:
+    """A row that states something about a person."""
+
+    row: FoundRow
+    audience: int
+    text: str
+    """The sentences that state something; of a memory all of it."""
+    groups: frozenset[str]
+    """Groups of phrases it holds one of: facts, preferences, wishes; none of a memory that holds no phrase."""
+    worth: float
+
+
+def read_person(search: Search, db: Database, keys: Collection[str], most: int = MOST_READ) -> list[StatementRow]:
+    """Return the rows that state something about a person, memories first, then lines, each newest first.
+
+    Args:
+        keys: participant keys of the person.
+    """
+    if search.index is None:
+        return []
+    anchors = _list_anchors(tuple(search.settings.languages))
+    terms = {word: _find_terms(word, search.index.lexicon) for word in anchors}
+    asked = replace(search, words=tuple(Wanted(word, True, False, terms=found) for word, found in terms.items()))
+    found = matches.read_matches(asked, [], every=True).audiences
+    audiences: dict[tuple[int, int], int] = {}
+    for one in found:
+        view = one.view
+        speakers = [number for key in keys for number in view.find_speakers("key", key)]
+        held = np.isin(view.speaker, speakers)
+        if anchors:
+            holds = np.zeros(len(view), bool)
+            holds[one.postings.index] = True
+            held &= holds | ~view.is_chat
+        index = held.nonzero()[0]
+        if one.readable is not None:
+            index = index[one.readable(index)]
+        index = index[np.argsort(-view.at_us[index], kind="stable")[:most]]
+        places = zip(view.source[index].tolist(), view.row_id[index].tolist(), strict=True)
+        audiences |= dict.fromkeys(places, view.audience)
+    rows = _read_rows(search, db, audiences)
+    judged = [_judge(search, row, audiences[row.source, row.id]) for row in rows]
+    stated = [each for each in judged if each is not None]
+    return sorted(stated, key=lambda each: (-each.worth, -each.row.at_us, -each.row.id))
+
+
+def _read_rows(search: Search, db: Database, places: Collection[tuple[int, int]]) -> list[FoundRow]:
+    viewer, rows = search.viewer, list[FoundRow]()
+    values = {
+        "persona": viewer.scope.persona,
+        "audiences": viewer.audiences,
+        "here": viewer.scope.conversation or "",
+        "now": db.clock(),
+        "chars": search.chars,
+    }
+    for number in sorted({source for source, _ in places}):
+        ids = [row_id for source, row_id in places if source == number]
+        try:
+            rows += read_source(db, number, ids, values, viewer.scope.persona).values()
+        except StoreReadError as error:
+            logs.warning("source_unread", source=sources.BY_NUMBER[number].table.name, number=error.number)
+    return rows
+
+
+def _judge(search: Search, row: FoundRow, audience: int) -> StatementRow | None:
+    """Return a row as a statement, None for a line that states nothing."""
+    text = row.texts[0]
+    stated = [one for one in read_statements(text, phrases_for(text, search.settings)) if one.groups & GROUPS]
+    groups = frozenset[str]().union(*(one.groups for one in stated)) & GROUPS
+    if row.source != sources.CHAT.number:
+        return StatementRow(row, audience, text, groups, ITEM)
+    return StatementRow(row, audience, " ".join(one.text for one in stated), groups, LINE) if groups else None
+
+
+@lru_cache(maxsize=32)
+def _list_anchors(languages: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words of which every phrase of a fact or taste holds one, `*` behind a beginning; none where a
+    language has no spaces.
+    """
+    if not WITHOUT_SPACES.isdisjoint(languages):
+        return ()
+    found: dict[str, None] = {}
+    for language in languages:
+        phrases = load_phrases([language])
+        said = fold(" ".join(phrase for group in ABOUT_PERSON for phrase in phrases[group]))
+        words = re.findall(r"\w{3,}\*?", said)
+        found |= dict.fromkeys(word for word in words if word not in common_words(language))
+    return tuple(found)
+
+
+def _find_terms(anchor: str, lexicon: Lexicon) -> dict[str, bool]:
+    return dict.fromkeys(lexicon.beginning(anchor[:-1]) if anchor.endswith("*") else (anchor,), True)
+
+
+def list_keys(found: Sequence[AudienceMatches], people: Collection[str], asker: str) -> set[str]:
+    """Return the participant keys of whom a question is about: those it names, else who asks."""
+    if not people:
+        return {asker} - {""}
+    views = [one.view for one in found]
+    return {view.speakers[n].key for view in views for name in people for n in view.find_speakers("name", name)} - {""}
