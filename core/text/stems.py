@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from importlib import import_module
 from typing import NamedTuple
+
+import Stemmer
 
 from ..base import resources
 from ..base.patterns import lazy_pattern
@@ -109,10 +110,9 @@ def _stemmer(language: str) -> Stem | None:
     known = _per_thread.stemmers
     if language not in known:
         try:
-            # Loaded by name: the package has neither stubs nor a type marker.
             # No cache inside the stemmer: `_stems` caches across languages, and for all threads.
             code = language.lower()
-            known[language] = import_module("Stemmer").Stemmer(code, 0).stemWord if code in SNOWBALL else None
+            known[language] = Stemmer.Stemmer(code, 0).stemWord if code in SNOWBALL else None
         except KeyError:  # an older release, which does not know this language
             known[language] = None
     return known[language]

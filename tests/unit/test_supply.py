@@ -3,6 +3,7 @@
 # ruff: noqa: E501 - lists and programs are read better in few lines
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,18 @@ def test_these_load_nothing_heavy() -> None:
     """A host pays for what it uses: no database, web, model or command-line package at import."""
     ran = subprocess.run([sys.executable, "-c", LIGHT], check=True, capture_output=True, text=True, cwd=ROOT)
     assert ran.stdout == "[]\n"
+
+
+def test_r1_other_packages_are_imported_plainly() -> None:
+    """A program that is frozen holds what import statements name: a package loaded by a text is missing in it."""
+    calls = [
+        (path.name, ast.unparse(call))
+        for path in (ROOT / "core").rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in ("import_module", "__import__")
+        and isinstance(call.args[0], ast.Constant) and not str(call.args[0].value).startswith(".")
+    ]  # fmt: skip
+    assert calls == []
 
 
 ALONE = """

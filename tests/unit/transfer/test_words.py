@@ -78,10 +78,12 @@ ANSWER = [{"html": "<p>Noon.</p>"}]
         ("matrix", [{"content": {"body": "* corrected", "m.relates_to": {"rel_type": "m.replace", "event_id": "$9"}}}],
          ["corrected"], 0),
         *(("gemini", [{"title": f"{label}Wann ist Mittag: heute?", "safeHtmlItem": ANSWER},
-                      {"title": f"{label}Und du?"}, {"title": "Feedback: gut"}], ["Wann ist Mittag: heute?", "Noon.", "Und du?"], 1)
+                      {"title": f"{label}Und du?"}, {"title": "Feedback: gut"}],
+           ["Wann ist Mittag: heute?", "Noon.", "Und du?"], 1)
           for label in ("Prompted ", "Eingegebener Prompt: ", "Eingegebener Prompt:\u00a0", "Requête envoyée : ",
                         "Petición enviada: ", "Preguntaste ", "送信したメッセージ: ")),
-        ("gemini", [{"title": "Tea: the question: yes", "safeHtmlItem": ANSWER}], ["Tea: the question: yes", "Noon."], 0),
+        ("gemini", [{"title": "Tea: the question: yes", "safeHtmlItem": ANSWER}],
+         ["Tea: the question: yes", "Noon."], 0),
     ],
 )  # fmt: skip
 def test_r21_words_come_in_wherever_they_stand(
