@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, TextIO
 
@@ -20,7 +21,7 @@ from ..errors import TransferError
 from .shapes import Fault
 
 MAX_BYTES = 2 * 1024**3
-MAX_MEMBERS = 100_000
+MAX_MEMBERS = 50_000
 BOMB_RATIO = 200
 BOMB_FREE_BYTES = 64 * 1024**2
 """A packed file may unpack to this much whatever its ratio; beyond, chats pack 3 to 20 times, never 200 times."""
@@ -125,11 +126,12 @@ class Export:
         self.members.append(Member(name, facts.st_size, lambda: path.open("rb"), changed, self._name))
 
     def _add_folder(self, folder: Path) -> None:
-        for number, path in enumerate(sorted(folder.rglob("*"))):
-            if number > MAX_MEMBERS:
-                raise TransferError(
-                    f"{str(folder)!r} holds more than {MAX_MEMBERS} files. Name the folder of the export."
-                )
+        paths = list(islice(folder.rglob("*"), MAX_MEMBERS + 1))
+        if len(paths) > MAX_MEMBERS:
+            raise TransferError(
+                f"{str(folder)!r} holds more than {MAX_MEMBERS:,} files. Name the folder of the export."
+            )
+        for path in sorted(paths):
             name = unicodedata.normalize("NFC", path.relative_to(folder).as_posix())
             if path.is_file() and not path.is_symlink() and _may_hold(name):
                 self._add_file(path, name)
@@ -142,10 +144,12 @@ class Export:
             raise TransferError(f"{str(path)!r} is a broken or cut off zip archive. Copy it again.") from None
         entries = archive.infolist()
         if len(entries) > MAX_MEMBERS:
-            raise TransferError(f"{str(path)!r} holds more than {MAX_MEMBERS} files, which no export does.")
+            raise TransferError(
+                f"{str(path)!r} holds {len(entries):,} files; at most {MAX_MEMBERS:,} are read. Import it in parts."
+            )
         for entry in entries:
             name = _name(entry)
-            if entry.is_dir() or _is_litter(name):
+            if entry.is_dir() or not entry.file_size or _is_litter(name):
                 continue
             if refused := _refusal(entry, name):
                 self.faults.append(Fault(name[:200], refused))

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from core.transfer import json_values
+from core.errors import TransferError
+from core.transfer import files, json_values
 from core.transfer.files import Export
 from core.transfer.formats import READERS, ChatFiles
 from core.transfer.json_values import BadJson, Part, read_parts
@@ -127,3 +128,25 @@ def test_r23_the_list_of_an_archive_is_read_once_for_all_its_members(
         with member.text() as text:
             texts.append(text.read())
     assert sorted(texts) == sorted(f"[{n}]" for n in range(40)) and len(lists) == 1
+
+
+@pytest.mark.parametrize("form", ["zip", "folder"])
+def test_r23_files_are_counted_before_one_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    monkeypatch.setattr(files, "MAX_MEMBERS", 3)
+    path = tmp_path / "export"
+    if form == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for number in range(4):
+                archive.writestr(f"{number}.json", "")
+    else:
+        for number in range(4):
+            (path / str(number)).mkdir(parents=True)
+    with pytest.raises(TransferError, match=r"(holds 4 files; at most 3 are|holds more than 3 files)"):
+        Export(path)
+
+
+def test_r23_empty_files_of_an_archive_are_not_opened(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a.json", "")
+        archive.writestr("b.json", "[]")
+    assert [member.name for member in Export(tmp_path / "a.zip").members] == ["b.json"]
