@@ -51,6 +51,20 @@ def _check_events(yaml: Any, events: Any, aliases: bool) -> None:
             raise YamlError(line, f"is nested deeper than {MAX_DEPTH} levels")
 
 
+def _check_keys(root: Any) -> None:
+    """Refuse a mapping that holds a key twice: one of its values would be lost."""
+    nodes = [root]
+    for node in nodes:
+        if node is None or node.id == "scalar":
+            continue
+        keys = [key for key, _ in node.value] if node.id == "mapping" else []
+        names = [str(key.value) for key in keys]
+        if len(set(names)) < len(names):
+            line = next(key.start_mark.line + 1 for at, key in enumerate(keys) if names[at] in names[:at])
+            raise YamlError(line, "holds a key that its mapping has already. Remove one of the two")
+        nodes += [value for _, value in node.value] if keys else node.value
+
+
 def construct(loader: Any, node: Any) -> Any:
     """Return the Python value of a node; YamlError where there is none, for instance of a date without such a day."""
     import yaml  # noqa: PLC0415 - as above
@@ -61,12 +75,21 @@ def construct(loader: Any, node: Any) -> Any:
         raise YamlError(node.start_mark.line + 1, "holds what YAML makes no value of") from None
 
 
-def read_value(text: str) -> Any:
-    """Return the value of a YAML text without aliases, at most MAX_CHARS characters; YamlError if it is none."""
-    if len(text) > MAX_CHARS:
+def write_value(value: Any) -> str:
+    """Return a value of JSON as YAML."""
+    import yaml  # noqa: PLC0415 - as above
+
+    kind: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    return str(yaml.dump(value, Dumper=kind, allow_unicode=True, sort_keys=False))
+
+
+def read_value(text: str, max_chars: int = MAX_CHARS) -> Any:
+    """Return the value of a YAML text without aliases, at most `max_chars` characters; YamlError if it is none."""
+    if len(text) > max_chars:
         raise YamlError(1, "is too long")
     loader, node = compose(text, aliases=False)
     try:
+        _check_keys(node)
         return None if node is None else construct(loader, node)
     finally:
         loader.dispose()

@@ -18,7 +18,7 @@ from .memory import name_near
 from .run import ForceOption, LocalOption, Run, ServerOption, command, refusals
 
 _STDOUT = "-"
-_FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl"}
+_FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".yaml": "yaml", ".yml": "yaml"}
 
 
 @command("export")
@@ -36,7 +36,7 @@ def export(
         str | None,
         Option(
             metavar="NAME",
-            help="sillytavern: a chat of SillyTavern. Of memories json or jsonl; without it by the file's ending.",
+            help="sillytavern: a chat of SillyTavern. Of memories json, jsonl or yaml; else by the file's ending.",
         ),
     ] = None,
     server: ServerOption = "",

@@ -283,6 +283,10 @@ def test_l32_export_and_import_by_the_routes(operator: Operator, other: Operator
     assert [i["text"] for i in rest["items"]] == ["coffee"]
     lines = operator.ask("GET", "/memory/export", params={"fmt": "jsonl"}).text.splitlines()
     assert [json.loads(line)["text"] for line in lines] == ["tea", "coffee"]
+    yaml = operator.ask("GET", "/memory/export", params={"fmt": "yaml"})
+    assert yaml.headers["content-disposition"] == 'attachment; filename="memories.yaml"'
+    dry = other.send(yaml.content, dry_run=True)
+    assert (dry["imported"], dry["skipped"]) == (2, 0)
     dry = other.send(whole.content, dry_run=True)
     assert (dry["imported"], dry["dry_run"], other.get("/memory/search")["total"]) == (2, True, 0)
     done = other.send(whole.content, history_uid=HERE)

@@ -70,11 +70,12 @@ def _some(db: Database, scope: Scope) -> None:
     insert_memory("same", "synth", "chat", [], kind="saved", timestamp="2021-01-01", **shared)
 
 
-@pytest.mark.parametrize("fmt", ["json", "jsonl"])
+@pytest.mark.parametrize("fmt", ["json", "jsonl", "yaml"])
 def test_l37_export_import_export_gives_equal_items_but_for_ids(db: Database, fmt: Any) -> None:
     """Oldest first, every field, equal texts too; in another persona with the same conversation and participant."""
     first = own_scope(conversation="web/1", participant="web/ann")
     second = own_scope(conversation="web/1", participant="web/ann")
+    assert _import(db, first, _export(db, first, fmt=fmt), fmt=fmt).imported == 0  # of none
     _some(db, first)
     text = _export(db, first, fmt=fmt)
     done = _import(db, second, text, fmt=fmt)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from ...base.yaml_text import write_value
 from ...calls import screening
 from ...calls.call import GivenSettings, load_access, open_call
 from ...conversations import memory_files
@@ -29,7 +30,11 @@ __all__ = ["ItemExport", "ItemImport", "ItemProblem", "export_items", "import_it
 
 DEFAULT_LIMIT = 1000
 NOTHING = "nothing was imported: the file holds no items"
-MEDIA_TYPES: dict[Syntax, str] = {"json": "application/json", "jsonl": "application/x-ndjson"}
+MEDIA_TYPES: dict[Syntax, str] = {
+    "json": "application/json",
+    "jsonl": "application/x-ndjson",
+    "yaml": "application/yaml",
+}
 _PLACE = re.compile(r"(?P<at>[^/]{0,40})/(?P<id>\d{1,19})\Z")
 
 
@@ -58,6 +63,11 @@ class ItemExport:
         if self._syntax == "jsonl":
             yield from (line + "\n" for line in self._lines())
             return
+        if self._syntax == "yaml":
+            for line in self._lines():
+                yield line if self.count > 1 else "items:\n" + line
+            yield "" if self.count else "items: []\n"
+            return
         yield '{"items": ['
         for number, line in enumerate(self._lines()):
             yield (",\n" if number else "\n") + line
@@ -66,7 +76,9 @@ class ItemExport:
     def _lines(self) -> Iterator[str]:
         size, last = 0, None
         for row in self._rows:
-            line = json.dumps(_build_item(row), ensure_ascii=False, allow_nan=False)
+            item = _build_item(row)
+            is_yaml = self._syntax == "yaml"
+            line = write_value([item]) if is_yaml else json.dumps(item, ensure_ascii=False, allow_nan=False)
             size += len(line.encode()) + 4
             is_full = self._max_bytes is not None and size > self._max_bytes
             if last is not None and (is_full or self.count >= self._limit):
@@ -126,7 +138,7 @@ def export_items(
 
     Args:
         kind: items of this kind, or of several; None is all.
-        fmt: json, or jsonl for one item a line.
+        fmt: json, yaml, or jsonl for one item a line.
         limit: most items, 1 to 50,000.
         after: `next_after` of an export that ended at its limit, to go on there.
         max_bytes: end before the file gets larger than that, but for its first item; an import takes 20 MB.
@@ -173,7 +185,7 @@ def export_items(
 
 def _check_syntax(fmt: str) -> None:
     if fmt not in MEDIA_TYPES:
-        raise ValueError(f"fmt is {fmt[:40]!r}. It must be {' or '.join(MEDIA_TYPES)}.")
+        raise ValueError(f"fmt is {fmt[:40]!r}. It must be {', '.join(MEDIA_TYPES)}.")
 
 
 def _read_place(after: str) -> Place:
@@ -211,7 +223,7 @@ def import_items(
     Args:
         source: a path, bytes, or a binary stream. See `transfer.items.formats` for what it may hold.
         default_kind: kind of items that name none; blank for items without kind.
-        fmt: json or jsonl; None finds it out.
+        fmt: json, jsonl or yaml; None finds it out.
         dry_run: give the same answer and store nothing.
         max_bytes: most bytes; 20 MB.
         progress: see `Progress`.

@@ -2,7 +2,7 @@
 
 | Format | What is in the file |
 |---|---|
-| `items` | {items: [...]}, the export of this program; `lines` where it is one item a line |
+| `items` | {items: [...]}, the export of this program, as JSON or YAML; `lines` where it is one item a line |
 | `list` | one memory a line behind a bullet or number, as ChatGPT lists what it remembers |
 | `world_info`, `character_book` | entries of SillyTavern, in a file of their own or inside a character card |
 | `mem0` | {results: [...]}, {memories: [...]} or a list, of objects with `memory` |
@@ -15,9 +15,11 @@ import io
 import os
 import re
 from collections.abc import Iterator, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
 
+from ...base import yaml_text
 from ...errors import TransferError
 from ...memories.rules import SAVED
 from ...text.folding import clean
@@ -25,7 +27,7 @@ from ..files import check_bytes, describe_file
 from ..json_values import BadJson, JsonLine, is_deeper, read_value
 
 Source = str | os.PathLike[str] | bytes | BinaryIO
-Syntax = Literal["json", "jsonl"]
+Syntax = Literal["json", "jsonl", "yaml"]
 
 MAX_BYTES = 20 * 1024**2
 MAX_ITEMS = 50_000
@@ -35,16 +37,20 @@ MAX_VALUES = 3_000_000
 """Most values of a file. Each takes many times its bytes once it is read; 50,000 full items have half as many."""
 
 _SHAPES = (
-    "It must hold {items: [...]}, or one item a line; or be a World Info file, a character book, an export of mem0 or "
-    "of the memory server of MCP, or a list of memories with a bullet each. "
+    "It must hold {items: [...]}, as JSON or YAML, or one item a line; or be a World Info file, a character book, an "
+    "export of mem0 or of the memory server of MCP, or a list of memories with a bullet each. "
     "docs/import.md lists the chats of other programs that are taken"
 )
 _TEXTS = frozenset({"text", "content", "memory", "observations", "relationType"})
 _LISTS = frozenset({"items", "results", "memories", "entries", "character_book", "entities"})
 _ENTRY = re.compile(r"\s*(?:[-*•]|\d{1,4}[.)])?\s*(?:\[(?P<at>\d{4}-\d\d-\d\d)\]\s*-?\s*)?(?P<text>\S.*)")
 _IS_ENTRY = re.compile(r"\s*(?:(?:[-*•]|\d{1,4}[.)])\s+\S|\[\d{4}-\d\d-\d\d\]\s*-?\s*\S|(?:The user|User) \S)")
-_IS_YAML = re.compile(r"\s*-\s*[\w\"']+:\s")
-_HEADING = re.compile(r"\s*(?:#{1,6}\s.*|```\w*|[^\n]{1,80}:)\s*\Z")
+_IS_YAML = re.compile(
+    r"(?:\s*(?:#.*)?\n|---.*\n)*"
+    r"(?:\w+:(?:\s|\Z)|-\s+[\"']?(?:id|text|content|memory|kind|tier|tags|importance|timestamp)[\"']?:\s)"
+)
+"""A text that begins with a key, or with a list of objects with a field of an item."""
+_HEADING = re.compile(r"\s*(?:#{1,6}\s.*|```\w*|(?!items:)[^\n]{1,80}:)\s*\Z")
 
 
 class Row(NamedTuple):
@@ -78,8 +84,11 @@ def read_items(source: Source, syntax: Syntax | None = None, max_bytes: int = MA
         return Items("list", list(_read_list(text)))
     if text.count(",") + text.count("[") + text.count("{") > MAX_VALUES:
         raise TransferError(f"The file holds more than {MAX_VALUES:,} values. Split it into smaller files.")
-    value = BadJson("") if syntax == "jsonl" else read_value(text)
+    value = _read_yaml(text) if syntax == "yaml" else BadJson("") if syntax == "jsonl" else read_value(text)
     lines = None if syntax == "json" else _split_lines(text, value)
+    if syntax is None and lines is None and isinstance(value, BadJson) and _IS_YAML.match(text):
+        value = _read_yaml(text)
+        lines = _split_lines(text, value)
     items: Items | None = None
     if lines is not None:
         _check_bounds([line.value for line in lines], MAX_DEPTH + 1)
@@ -120,6 +129,26 @@ def read_text(source: Source, max_bytes: int = MAX_BYTES) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise TransferError("The file is not UTF-8. Unpack it if it is packed, and save it as UTF-8.") from None
+
+
+def _read_yaml(text: str) -> Any:
+    """Return the value of a YAML text as JSON has it; a list is one of items."""
+    if text.count("\n") > MAX_VALUES:
+        raise TransferError(f"The file holds more than {MAX_VALUES:,} values. Split it into smaller files.")
+    try:
+        value = _make_plain(yaml_text.read_value(text, len(text)))
+    except yaml_text.YamlError as error:
+        raise TransferError(f"The file cannot be read as YAML: {error}.") from None
+    return {"items": value} if isinstance(value, list) and not any(map(_is_mem0, value)) else value
+
+
+def _make_plain(value: Any) -> Any:
+    """Return a value with texts for keys and dates."""
+    if isinstance(value, dict):
+        return {str(key): _make_plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [_make_plain(each) for each in value]
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def too_large(max_bytes: int) -> TransferError:

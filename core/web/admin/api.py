@@ -64,10 +64,11 @@ _ITEMS = {
 }  # fmt: skip
 _EXPORTED: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": 'The file: {"items": [...]}, or with jsonl one item a line.',
+        "description": 'The file: {"items": [...]} as JSON or YAML, or with jsonl one item a line.',
         "content": {
             "application/json": {"schema": _ITEMS},
             "application/x-ndjson": {"schema": {"type": "string"}},
+            "application/yaml": {"schema": {"type": "string"}},
         },
     }
 }
@@ -77,7 +78,7 @@ _EXPORTED: dict[int | str, dict[str, Any]] = {
 def export(
     admin: MemoryAdmin,
     kind: Kinds = None,
-    fmt: Annotated[Syntax, Query(description="json, or jsonl for one item a line.")] = "json",
+    fmt: Annotated[Syntax, Query(description="json, yaml, or jsonl for one item a line.")] = "json",
     limit: Annotated[int, Query(ge=1, le=MAX_ITEMS, description="Most items.")] = DEFAULT_LIMIT,
     after: Annotated[
         str | None,
@@ -108,7 +109,7 @@ def chunks(pieces: Iterable[str]) -> Iterator[str]:
 @router.post("/memory/import", name="import")
 def import_file(
     admin: MemoryAdmin,
-    file: Annotated[UploadFile, File(description="JSON or JSON lines; at most 20 MB.")],
+    file: Annotated[UploadFile, File(description="JSON, JSON lines or YAML; at most 20 MB.")],
     history_uid: Annotated[str | None, Query(max_length=512, description="Conversation every item is of.")] = None,
     default_kind: Annotated[str, Query(max_length=64, description="Kind of items that name none.")] = DEFAULT_KIND,
     fmt: Annotated[Syntax | None, Query(description="Without it, found out.")] = None,

@@ -130,7 +130,7 @@ def test_f76_an_import_that_takes_nothing_fails_and_says_why(run: Command, conte
     [
         (("export", "out.json"), 2, "a conversation with --chat, a person with --person, or --items"),
         (("export", "--items", "--chat", "a/b", "out.json"), 2, "--items"),
-        (("export", "--items", "out.json", "--format", "xml"), 2, "fmt is 'xml'. It must be json or jsonl"),
+        (("export", "--items", "out.json", "--format", "xml"), 2, "fmt is 'xml'. It must be json, jsonl, yaml"),
         (("export", "--items", "in.json"), 1, "is there already"),
         (("import", "in.json", "--private"), 2, "belong to conversations"),
         (("import", "shape.json"), 1, "It must hold {items: [...]}"),

@@ -29,6 +29,12 @@ def _rows(content: str | bytes, syntax: Any = None) -> list[Row]:
         ('{"count": 1, "results": [{"memory": "a"}]}', "mem0"),
         ('[{"id": "x", "memory": "a"}]', "mem0"),
         ('{\n  "text": "a"\n}', "lines"),
+        ("items:\n- text: a\n  kind: chat\n- b\n", "items"),
+        ("# by hand\n---\n- text: a\n", "items"),
+        ("text: a\ntags: [b]\n", "lines"),
+        ("results:\n- memory: a\n", "mem0"),
+        ("entries:\n  '0': {uid: 0, key: [], content: a}\n", "world_info"),
+        ("- Diet: vegetarian\n- Likes tea\n", "list"),
         ("- Likes tea\n- Has a cat called Tofu\n", "list"),
         ("Saved memories:\n\n1. Likes tea\n\n2. Is vegetarian.", "list"),
         ("[2025-03-01] - User likes tea.\n[2025-03-02] - User has a cat.", "list"),
@@ -76,6 +82,31 @@ def test_l39_a_document_is_bounded(content: str, said: str) -> None:
         return
     with pytest.raises(TransferError, match=said):
         _rows(content, "json")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("a: &a [x]\nitems: [*a, *a]\n", "line 2 holds an alias"),
+        ("items:\n- text: 'a\n", "is not YAML"),
+        ("items: [" + "[" * 30 + "]" * 30 + "]", "line 1 is nested deeper than 20 levels"),
+        ("items: []\n---\nitems: []\n", "several documents"),
+        ("items:\n- !!python/object/apply:os.getcwd []\n", "line 1 holds what YAML makes no value of"),
+        ("items:\n- text: a\n  text: b\n", "line 3 holds a key that its mapping has already"),
+        ("items: [2026-02-31]\n", "line 1 holds what YAML makes no value of"),
+    ],
+)
+@pytest.mark.parametrize("syntax", ["yaml", None])
+def test_l39_yaml_is_read_safely(content: str, said: str, syntax: Any) -> None:
+    with pytest.raises(TransferError, match=f"cannot be read as YAML: .*{said}"):
+        _rows(content, syntax)
+
+
+def test_l38_values_of_yaml_are_those_of_json() -> None:
+    content = "- text: a\n  timestamp: 2026-03-10 12:00:00\n  metadata: {2: 2026-03-10, yes: no}\n- b\n"
+    assert [row.value for row in _rows(content, "yaml")] == [
+        {"text": "a", "timestamp": "2026-03-10T12:00:00", "metadata": {"2": "2026-03-10", "True": False}}, "b"
+    ]  # fmt: skip
 
 
 def test_f76_bad_lines_are_named_and_good_ones_taken() -> None:
