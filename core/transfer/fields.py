@@ -94,9 +94,21 @@ def build_metadata(
 # Fields that are needed
 
 
+_CALLS = re.compile(
+    r"(?:\s*(?:<(?P<mark>tool_calls?|function_calls?|tool_response)\b[^<>]{0,200}>.*?</(?P=mark)>|"
+    r"<function=.*?</function>|\[TOOL_CALLS\].*))+\s*\Z",
+    re.DOTALL,
+)
+
+
 def said_without_thoughts(text: str) -> str:
-    """Return a text of the persona without its thoughts; one without any as it is, white space around it too."""
+    """Return a text of the persona without its thoughts; one without any as it is, white space around it too.
+
+    Calls of tools alone are no words.
+    """
     spoken = strip_thoughts(text)
+    if _CALLS.match(spoken):
+        return ""
     return text if spoken == text.strip() else spoken
 
 

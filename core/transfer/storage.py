@@ -29,7 +29,7 @@ from .formats.sillytavern import json_text
 from .items.formats import Row
 from .items.storage import ItemWriter
 from .shapes import Ending, Fault, Line, Note, Progress, Reading
-from .survey import MAX_LISTED, IdMaker, Plan, text_digest
+from .survey import MAX_LISTED, IdMaker, Plan, digest_id, text_digest
 
 BATCH = 500
 FACTS = "imported"
@@ -113,6 +113,7 @@ class ChatWriter:
     def _read_messages(self) -> Iterator[_Ready]:
         maker, plan = IdMaker(), self._plan
         answering: dict[str, str] = {}
+        number = 0
         for program, read in self._files.read(self._reading):
             if isinstance(read, Note):
                 self._notes.append((program, read))
@@ -120,12 +121,18 @@ class ChatWriter:
                 self._endings.append((plan.key_of(program, read.room.id), read))
             if not isinstance(read, Line):
                 continue
+            number += 1
+            if read.id and plan.survey.latest.get(digest_id(program, read), (0, number))[1] != number:
+                self.counts["duplicate"] += 1  # another line of this id counts
+                continue
             try:
                 message = self._read_message(program, read, read.id or maker.make_id(read), answering)
             except (MessageError, RefusedError) as error:
                 self._refuse(Fault(read.place, str(error).rstrip("."), read.row))
                 continue
-            if message is not None:
+            if message is None:
+                self.counts["thoughts or calls without a word"] += 1
+            else:
                 yield _Ready(read, message)
 
     def _read_message(self, program: str, line: Line, message_id: str, answering: dict[str, str]) -> NewMessage | None:

@@ -49,6 +49,13 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def digest_id(program: str, line: Line) -> bytes:
+    """Return what tells a message with an id from all others of an export."""
+    return hashlib.blake2b(
+        f"{program}\x1f{line.room.id}\x1f{line.id}".encode("utf-8", "replace"), digest_size=8
+    ).digest()
+
+
 # What an export holds
 
 
@@ -94,6 +101,8 @@ class Survey:
     first: datetime | None = None
     last: datetime | None = None
     days: set[date] = field(default_factory=set)
+    latest: dict[bytes, tuple[float, int]] = field(default_factory=dict)
+    """By id, the time of the last edit and the number of the line that has it: the one that counts of several."""
 
     def add(self, program: str, read: Read) -> None:
         match read:
@@ -120,6 +129,10 @@ class Survey:
         else:
             self.lines += 1
             self._add_speaker(line, facts)
+        if line.id:
+            key = digest_id(program, line)
+            place = line.edited.timestamp() if line.edited else 0.0, self.lines + self.services
+            self.latest[key] = max(place, self.latest.get(key, place))
         self.days.add(line.at.date())
         self.first = min(line.at, self.first or line.at)
         self.last = max(line.at, self.last or line.at)

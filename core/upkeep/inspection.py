@@ -29,7 +29,7 @@ SELECT 'index', table_name, index_name, seq_in_index, column_name, IF(non_unique
 FROM information_schema.statistics WHERE table_schema = DATABASE()
 UNION ALL
 SELECT 'table', table_name, '', 0, engine, '', ''
-FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'
+FROM information_schema.tables WHERE table_schema = DATABASE()
 """
 SQLITE_FACTS = """
 SELECT 'column', m.name, c.name, c.cid, c.type, CASE WHEN c."notnull" THEN 'NOT NULL' ELSE 'NULL' END, ''
@@ -42,7 +42,7 @@ SELECT 'index', m.name, l.name, i.seqno, i.name, CASE WHEN l."unique" THEN 'uniq
 FROM sqlite_master AS m JOIN pragma_index_list(m.name) AS l JOIN pragma_index_info(l.name) AS i
 WHERE m.type = 'table' AND l.origin <> 'pk'
 UNION ALL
-SELECT 'table', m.name, '', 0, '', '', '' FROM sqlite_master AS m WHERE m.type = 'table'
+SELECT 'table', lower(m.name), '', 0, '', '', '' FROM sqlite_master AS m WHERE m.type IN ('table', 'view')
 """
 NO_STATEMENT = "Restore a backup, or copy the table into a new one"
 

@@ -149,8 +149,8 @@ def migrate(db: Database) -> Migrated:
     foreign = list_foreign(inspection.list_names(facts), versions)
     if foreign:
         raise StoreError(
-            f"The database has tables of another program with names that this one needs: {', '.join(foreign)}. Nothing "
-            "was changed. Use a database of its own.",
+            f"The database has tables or views of another program with names that this one needs: "
+            f"{', '.join(foreign)}. Nothing was changed. Use a database of its own.",
             source=foreign[0],
         )
     version, pending, mismatch = _newest(versions), _list_pending(versions), find_mismatch(versions)

@@ -519,18 +519,40 @@ def test_r21_a_zip_of_any_system_gives_the_same_conversations(
     assert (done.imported, done.conversations, done.private_count) == (1, ("slack/C1",), 0)
 
 
+@pytest.mark.parametrize("edited", [False, True])
+def test_r22_of_two_lines_with_one_id_one_counts_at_every_import(db: Database, tmp_path: Path, edited: bool) -> None:
+    """The one that was edited last, else the last one."""
+    with_edit = {"timestampEdited": "2026-03-10T13:00:00Z"} if edited else {}
+    first, second, other = ({"id": key, "timestamp": "2026-03-10T12:00:00Z", "author": {"id": "1", "name": "Ann"},
+                             "content": text} for key, text in (("7", "a"), ("7", "b"), ("8", "c")))  # fmt: skip
+    path, scope = tmp_path / "a.json", own_scope()
+    value = {"guild": {"id": "900"}, "channel": {"id": "7"}, "messages": [{**first, **with_edit}, second, other]}
+    path.write_text(json.dumps(value))
+    for stored, duplicates in ((2, 1), (0, 3), (0, 3)):
+        done = _import(db, scope, path)
+        assert (done.imported, done.edited, done.duplicates) == (stored, 0, duplicates)
+        assert _texts(db, scope) == ["a" if edited else "b", "c"]
+
+
+CALL = '<tool_call>{"name": "f"}</tool_call>'
+
+
 @pytest.mark.parametrize("form", ["openai", "sillytavern"])
 def test_r24_thoughts_are_left_out_in_every_format(db: Database, tmp_path: Path, form: str) -> None:
     said, path = "<think>she is sad</think>Hello Ann", tmp_path / "chat.jsonl"
     if form == "openai":
         messages = [
             {"role": "assistant", "content": "<think>only a thought</think>"},
+            {"role": "assistant", "content": f"<think>hm</think>{CALL}\n{CALL}"},
+            {"role": "assistant", "content": [{"type": "thinking", "text": "hm"}, {"type": "tool_use", "text": "f"}]},
+            {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f"}}]},
             {"role": "assistant", "content": said},
         ]
         path.write_text(json.dumps({"messages": messages}))
     else:
         line = {"name": "Iris", "is_user": False, "mes": said, "send_date": "2026-03-10T12:00:00Z"}
-        path.write_text(json.dumps({"user_name": "Ann", "character_name": "Iris"}) + "\n" + json.dumps(line))
+        lines = [{"user_name": "Ann", "character_name": "Iris"}, {**line, "mes": f"<think>hm</think>{CALL}"}, line]
+        path.write_text("\n".join(map(json.dumps, lines)))
     scope, done = _import_new(db, path)
     assert _texts(db, scope) == ["Hello Ann"] and done.imported == done.could_import == 1
 

@@ -339,6 +339,14 @@ def test_l41_a_character_book(db: Database) -> None:
     assert _import(db, scope, {"entries": entries}).imported == 0
 
 
+def test_l41_a_broken_entry_of_a_world_info_file_leaves_the_others(db: Database) -> None:
+    done = _import(db, own_scope(), {"entries": {"0": None, "1": {"uid": 1, "key": ["a"], "content": "b"}, "2": 7}})
+    assert (done.format, done.imported, done.error_count) == ("world_info", 1, 2)
+    assert [(each.uid, each.reason) for each in done.errors] == [
+        ("0", "the entry is no object"), ("2", "the entry is no object")
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("form", ["world_info", "character_book"])
 def test_l41_entries_of_a_book_have_the_effect_they_have_there(db: Database, form: str) -> None:
     """A disabled entry is shown to nobody, a constant one always, and a macro names who is meant."""

@@ -146,6 +146,7 @@ FOREIGN = {
         "INSERT INTO memories VALUES (1, 'x', '[]')",
         "CREATE VIEW contents AS SELECT content FROM memories",
     ],
+    "a view": ["CREATE VIEW memories AS SELECT 1 AS id, 'x' AS content"],
 }
 
 

@@ -12,8 +12,17 @@ from typing import Any, NamedTuple
 
 from ...stories.table_imported import NOTHING, Alternative, Beside
 from ...text.folding import clean
-from ...text.replies import strip_thoughts
-from ..fields import MESSAGE_ID_BYTES, build_metadata, dict_at, files_of, id_at, list_at, text_at, time_at
+from ..fields import (
+    MESSAGE_ID_BYTES,
+    build_metadata,
+    dict_at,
+    files_of,
+    id_at,
+    list_at,
+    said_without_thoughts,
+    text_at,
+    time_at,
+)
 from ..files import Member
 from ..json_values import each_part
 from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Note, Read, Reading, Room, Speaker
@@ -188,7 +197,7 @@ def _join(parts: Iterable[Any], between: str = "\n") -> str:
 
 def _spoken(role: str, text: str) -> str:
     """Return what a message shows: nothing where neither of the two speaks, an answer without its thoughts."""
-    return strip_thoughts(text) if role == "assistant" else text if role == "user" else ""
+    return said_without_thoughts(text).strip() if role == "assistant" else text if role == "user" else ""
 
 
 # ChatGPT: `conversations.json`, one list or several files of it, or one conversation as an object

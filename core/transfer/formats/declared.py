@@ -19,8 +19,17 @@ from functools import partial
 from typing import Any, Literal
 
 from ...text.folding import clean
-from ...text.replies import strip_thoughts
-from ..fields import build_metadata, count_at, dict_at, files_of, id_at, list_at, text_at, time_at
+from ..fields import (
+    build_metadata,
+    count_at,
+    dict_at,
+    files_of,
+    id_at,
+    list_at,
+    said_without_thoughts,
+    text_at,
+    time_at,
+)
 from ..files import Member
 from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Note, Read, Reading, Room, Speaker
 from .branches import NO_TIME
@@ -162,6 +171,8 @@ def _read_blocks(document: Any) -> Iterator[tuple[str, str]]:
 
 # The table
 
+_NOT_SAID = re.compile(r"(?:redacted_)?(?:think|thought|reason|tool|function|server_tool|mcp_)", re.IGNORECASE)
+"""Types of parts of a message that are a thought, or a call of a tool."""
 _ASSISTANT, _USER = frozenset({"assistant"}), frozenset({"user"})
 _DELETED = "deleted there"
 
@@ -372,7 +383,7 @@ class _File:
         if reason := next((form.left[path] for path in form.left if _get(message, path)), ""):
             return Left(reason)
         text = self._text(_first(message, form.text))
-        text = strip_thoughts(text) if role in form.persona else text
+        text = said_without_thoughts(text).strip() if role in form.persona else text
         if not text.strip():
             return Left("files or thoughts without a word")
         written = _first(message, form.time)
@@ -417,8 +428,12 @@ class _File:
     def _text(self, value: Any) -> str:
         """Return a text: one, or the texts of a list of parts."""
         parts = value if isinstance(value, list) else [value]
-        texts = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
-        text = "\n".join(text for text in texts if isinstance(text, str) and text.strip())
+        texts = [
+            part if isinstance(part, str) else text_at(part, "text")
+            for part in parts
+            if not _NOT_SAID.match(text_at(part, "type"))
+        ]
+        text = "\n".join(text for text in texts if text.strip())
         if self._form.is_mangled:
             with suppress(UnicodeError):  # a later version writes UTF-8
                 text = text.encode("latin-1").decode("utf-8")

@@ -296,7 +296,9 @@ def find_book(value: Any) -> Mapping[str, Any] | None:
     book = value.get("character_book") if isinstance(value, dict) else None
     book = book if isinstance(book, dict) else value
     entries = book.get("entries") if isinstance(book, dict) else None
-    is_world_info = isinstance(entries, dict) and all(isinstance(entry, dict) for entry in entries.values())
+    is_world_info = isinstance(entries, dict) and (
+        not entries or any(isinstance(entry, dict) for entry in entries.values())
+    )
     return book if isinstance(entries, list) or is_world_info else None
 
 
