@@ -26,7 +26,7 @@ BOMB_RATIO = 200
 BOMB_FREE_BYTES = 64 * 1024**2
 """A packed file may unpack to this much whatever its ratio; beyond, chats pack 3 to 20 times, never 200 times."""
 _SAYS_UTF8 = 0x800
-_ENDINGS = (".json", ".jsonl", ".txt", ".csv", ".af")
+_ENDINGS = (".json", ".jsonl", ".txt", ".csv", ".af", ".log", ".weechatlog")
 _ARCHIVES = (".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz")
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
@@ -202,7 +202,8 @@ _KEYS = 8
 
 WHAT_TO_DO = (
     "Import takes exports of the programs that docs/import.md lists, JSON lines of {conversation, timestamp, "
-    "speaker, text}, and {items: [...]}; another file needs to be rewritten as one of these."
+    "speaker, text}, CSV files with the columns speaker, text and timestamp, and {items: [...]}; another file needs to "
+    "be rewritten as one of these."
 )
 
 
@@ -227,4 +228,6 @@ def describe_file(path: Path) -> str:
         return "it is a page of HTML; export as JSON or text instead"
     if "\x00" in text or text.count("\ufffd") > len(text) // 10:
         return "it is no text"
+    if path.suffix.lower() in (".csv", ".tsv"):
+        return "it is a table without the columns speaker, text and timestamp in its first line, parted by commas"
     return "it is a text that is neither JSON nor a chat of WhatsApp"

@@ -5,7 +5,7 @@
 | `declared` | formats that are a row of a table |
 | `branches` | chats that branch: ChatGPT, Claude, Open WebUI |
 | `messengers` | Discord, Slack, Telegram |
-| `whatsapp` | chats as plain text |
+| `whatsapp`, `irc` | chats as plain text |
 | `sillytavern`, `records` | one object a line |
 """
 
@@ -14,16 +14,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 
 from ...errors import TransferError
 from ..files import MAX_BYTES, Export, Member
 from ..json_values import BadJson, Part, each_part, read_value
 from ..shapes import Fault, Left, Read, Reading
-from . import branches, declared, messengers, records, sillytavern, whatsapp
+from . import branches, declared, irc, messengers, records, sillytavern, whatsapp
 
 Reader = Callable[[Sequence[Member], Reading], Iterator[Read]]
+
+
+def _with_text(reader: Reader) -> Reader:
+    """Return a reader that also takes lines of the program as text."""
+
+    def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
+        texts = [member for member in members if not member.name.lower().endswith((".json", ".csv"))]
+        others = [member for member in members if member not in texts]
+        return chain(reader(others, reading), whatsapp.read(texts, reading))
+
+    return read
 
 
 READERS: dict[str, Reader] = {
@@ -32,14 +43,19 @@ READERS: dict[str, Reader] = {
     "discord": lambda members, reading: messengers.Discord(reading).read(members),
     "openwebui": branches.read_openwebui,
     "slack": lambda members, reading: messengers.Slack(reading).read(members),
-    "telegram": lambda members, reading: messengers.Telegram(reading).read(members),
+    "librechat": branches.read_librechat,
+    "llamacpp": branches.read_llamacpp,
+    "telegram": _with_text(lambda members, reading: messengers.Telegram(reading).read(members)),
+    "irc": irc.read,
     "whatsapp": whatsapp.read,
     **declared.readers(),
+    "imessage": _with_text(partial(declared.read, "imessage")),
     "sillytavern": sillytavern.read,
     "records": records.read,
 }
 TITLES = {"chatgpt": "ChatGPT", "claude": "Claude", "discord": "Discord", "openwebui": "Open WebUI", "slack": "Slack",
-          "telegram": "Telegram", "whatsapp": "WhatsApp",
+          "telegram": "Telegram", "whatsapp": "WhatsApp", "librechat": "LibreChat", "llamacpp": "llama.cpp",
+          "irc": "IRC",
           **{name: form.title for name, form in declared.FORMATS.items()},
           "sillytavern": "SillyTavern", "records": "JSON lines"}  # fmt: skip
 OWN = ("records", "sillytavern")
@@ -142,8 +158,8 @@ def _kind(member: Member, broken: list[Fault]) -> str:
     head = begins.lstrip("\ufeff \t\r\n\x00")
     if not head:
         return ""
-    if whatsapp.fits(begins):
-        return "whatsapp"
+    if program := "irc" if irc.fits(begins) else whatsapp.find_program(begins):
+        return program
     if head[0] in "{[":
         kinds = (_kind_of_part(part) for part in islice(each_part(member), _LOOKED_AT))
         return _kind_of_lines(begins) or next(filter(None, kinds), "") or declared.find_format(member)
@@ -168,6 +184,8 @@ _MARKS: dict[str, tuple[declared.Paths, ...]] = {
     "chatgpt": (("mapping",),),
     "claude": (("chat_messages",), ("conversations_memory",), ("project_memories",), ("prompt_template",)),
     "openwebui": (("history.messages",), ("chat.history.messages",), ("chat.messages",)),
+    "librechat": (("messageId", "isCreatedByUser"),),
+    "llamacpp": (("conv.id", "conv.lastModified"),),
     "discord": (("guild.id",), ("guild.name",), ("author", "content", "timestamp")),
     "telegram": (("personal_information",), ("date_unixtime", "type"), ("date", "type", "from_id"),
                  ("date", "type", "actor_id")),

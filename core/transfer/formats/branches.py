@@ -1,4 +1,4 @@
-"""Chats with an assistant that branch: ChatGPT, Claude and Open WebUI."""
+"""Chats with an assistant that branch: ChatGPT, Claude, Open WebUI, LibreChat and llama.cpp."""
 
 from __future__ import annotations
 
@@ -311,6 +311,42 @@ def _openwebui_node(message: Mapping[str, Any], before: str, missing: str) -> No
     return Node(id_at(message, "id") or missing, parent, role or "?", text, at, None, metadata)
 
 
+# LibreChat: one conversation, its messages in a list or below each other; llama.cpp: one conversation or all of them
+
+
+def _listed(place: str, value: Any, member: Member, reading: Reading) -> Iterator[Read]:
+    head = dict_at(value, "conv") or value
+    key = id_at(head, "conversationId", "id") or f"{member.stem}-{place.rsplit(' ', 1)[-1]}"
+    nodes, faults = _read_nodes(place, list(_walk_children(list_at(value, "messages"))), key, _listed_node)
+    yield from faults
+    room = Room(key, text_at(head, "title", "name"))
+    tree = _Tree(nodes, id_at(head, "currNode"), time_at(head, "createdAt"), time_at(head, "lastModified", "updatedAt"))
+    yield from _lines(place, room, tree, Speaker(reading.user or USER_ID, USER_NAME), None, member, reading)
+
+
+def _walk_children(messages: list[Any]) -> Iterator[Any]:
+    """Yield messages, and those that lie in them below `children`."""
+    waiting = messages[::-1]
+    while waiting:
+        message = waiting.pop()
+        yield message
+        waiting += [each for each in list_at(message, "children")[::-1] if isinstance(each, Mapping)]
+
+
+def _listed_node(message: Mapping[str, Any], before: str, missing: str) -> Node:
+    role = text_at(message, "role") or ("user" if message.get("isCreatedByUser") is True else "assistant")
+    parts = [part for part in list_at(message, "content") if text_at(part, "type") == "text"]
+    texts = [dict_at(part, "text").get("value", part.get("text")) for part in parts]
+    said = text_at(message, "text", "content") or _join(each for each in texts if isinstance(each, str))
+    names = ("parentMessageId", "parent")
+    return Node(
+        id_at(message, "messageId", "id") or missing,
+        id_at(message, *names) if any(name in message for name in names) else before,
+        role, _spoken(role, said), time_at(message, "createdAt", "timestamp"), None,
+        build_metadata(files_of(message, "files", "extra"), model=text_at(message, "model", "sender")[:191]),
+    )  # fmt: skip
+
+
 # Claude: `conversations.json`, `memories.json` and `projects.json`, each also as a folder of files, one for each
 
 _CLAUDE = Speaker("claude", "Claude", is_assistant=True)
@@ -428,4 +464,6 @@ def _notes(place: str, text: str, owner: Speaker, at: datetime | None, kept: Map
 
 
 read_chatgpt = partial(_read, keys=frozenset({"mapping"}), one=_chatgpt)
+read_librechat = partial(_read, keys=frozenset({"conversationId"}), one=_listed)
+read_llamacpp = partial(_read, keys=frozenset({"conv"}), one=_listed)
 read_openwebui = partial(_read, keys=frozenset({"chat", "history"}), one=_openwebui)

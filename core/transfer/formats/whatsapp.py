@@ -10,7 +10,7 @@ from typing import NamedTuple, TextIO
 
 from ...errors import TransferError
 from ...text.folding import clean
-from ..fields import TEXT_BYTES, build_metadata
+from ..fields import TEXT_BYTES, build_metadata, read_time
 from ..files import Member
 from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
 
@@ -114,6 +114,12 @@ _HEAD = re.compile(
     r"(?:(?P<close>\])\s*|\s*[-–—]\s|\s*,\s(?=[^:]{1,60}\s:\s)|:\s)",
     re.IGNORECASE,
 )
+_COPIED = re.compile(
+    r"\[(?P<clock>\d{1,2}[:.]\d{2}[^\],\n]{0,12}), (?P<day>\d[\d./-]{4,12})\]"
+    r"|(?P<name>[^\n\[\]]{1,120}), \[(?P<when>[^\]\n]{8,30})\]:?\s*\Z"
+    r"|(?P<alone>[A-Z][a-z]{2} \d\d, \d{4}  ?\d{1,2}:\d\d:\d\d [AP]M)(?: \([^\n]*\))?\s*\Z"
+)
+"""Lines copied from WhatsApp's and Telegram's pages, and the time that stands above a message of iMessage."""
 _NOT_NAMES = re.compile('["“”„«»\n]')
 _NAME_CHARS = 120
 _LOOKED_AT = 60
@@ -143,8 +149,13 @@ class _Message(NamedTuple):
     text: str
 
 
-def fits(text: str) -> bool:
-    return any(_parse(line) is not None for line in text.splitlines()[:_LOOKED_AT])
+def find_program(text: str) -> str:
+    """Return the program that wrote lines of this kind, blank where there are none."""
+    line = next((line for line in text.splitlines()[:_LOOKED_AT] if _parse(line) is not None), None)
+    copied = _COPIED.match(line or "")
+    if copied and not copied["clock"]:
+        return "telegram" if copied["name"] else "imessage"
+    return "" if line is None else "whatsapp"
 
 
 def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
@@ -159,7 +170,7 @@ def _read_chat(member: Member, reading: Reading) -> Iterator[Read]:
     people: set[str] = set()
     broken: list[Fault] = []
     with member.guarded(broken) as stream:
-        for line in _each_line(stream):
+        for line in iter_lines(stream):
             head, rest = _parse(line) or (None, "")
             if head is None or (style is not None and not style.is_alike(head)):
                 continue
@@ -186,14 +197,14 @@ def _read_chat(member: Member, reading: Reading) -> Iterator[Read]:
 # Lines
 
 
-def _each_line(text: TextIO) -> Iterator[str]:
+def iter_lines(text: TextIO) -> Iterator[str]:
     """Yield the lines of a file; one of over a million characters in parts, so that it is never held whole."""
     return iter(lambda: text.readline(_LINE_CHARS), "")
 
 
 def _parse(line: str) -> tuple[_Head, str] | None:
     """Return what a line begins with and what stands behind it, None for one that goes on."""
-    start = line.lstrip("\u200e\u200f\ufeff\u202a\u202c ")
+    start = _turn_round(line.lstrip("\u200e\u200f\ufeff\u202a\u202c "))
     if not start or not (start[0] == "[" or start[0].isdecimal()):
         return None
     head = start[:_HEAD_CHARS]
@@ -214,6 +225,18 @@ def _parse(line: str) -> tuple[_Head, str] | None:
     return _Head(bool(match["open"]), match["sep"], day, clock), start[end:].rstrip("\r\n")
 
 
+def _turn_round(line: str) -> str:
+    """Return a copied line as one of an export begins: date, time, name; other lines as they are."""
+    match = _COPIED.match(line) if line[:1] == "[" or line.rstrip().endswith(("]", "]:", "M", ")")) else None
+    if match is None:
+        return line
+    if match["clock"]:
+        return f"[{match['day']}, {match['clock']}]{line[match.end() :]}"
+    at = read_time(match["when"] or match["alone"].replace("  ", " "))
+    when = f"{at:%Y-%m-%d, %H:%M:%S}" if at else match["when"]
+    return f"[{when}] {match['name']}: " if match["name"] else f"[{when}] "
+
+
 def read_clock(hour: str, minute: str, second: str | None, half: str | None) -> time | None:
     """Return a time of day, None where it is none; `half` is what stands for a.m. or p.m."""
     hours, half = int(hour), (half or "").lower()
@@ -231,7 +254,7 @@ def _read_messages(stream: TextIO, style: _Head) -> Iterator[_Message]:
     begun: _Message | None = None
     further: list[str] = []
     chars = 0
-    for number, line in enumerate(_each_line(stream), 1):
+    for number, line in enumerate(iter_lines(stream), 1):
         head, rest = _parse(line) or (None, "")
         if head is not None and style.is_alike(head):
             if begun is not None:
@@ -249,6 +272,9 @@ def _read_messages(stream: TextIO, style: _Head) -> Iterator[_Message]:
 
 def _split(rest: str) -> tuple[str, str]:
     """Return who said it and what; the name is blank for lines of the program."""
+    if rest.startswith("\n"):  # the name has a line of its own
+        name, _, words = rest[1:].partition("\n")
+        return name.strip(), words
     name, colon, words = rest.partition(": ")
     if not colon and rest.rstrip().endswith(":"):
         name, colon, words = rest.rstrip()[:-1], ":", ""
