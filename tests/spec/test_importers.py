@@ -96,6 +96,11 @@ EXPECTED = {
     "characterai": (4, 0, 0, {"characterai/h1", "characterai/h2"}),
     "oobabooga": (3, 0, 0, None),
     "gemini": (2, 0, 0, {"gemini/gemini"}),
+    "agnai": (2, 0, 0, {"agnai/chat"}),
+    "librechat": (2, 0, 0, {"librechat/l-1"}),
+    "llamacpp": (2, 0, 0, {"llamacpp/p-1"}),
+    "imessage": (2, 0, 0, {"imessage/+1555"}),
+    "irc": (2, 1, 0, {"irc/#garden"}),
 }
 """Messages, lines of the program, memories, conversations; None where a file gives its name."""
 
@@ -115,6 +120,8 @@ SPEAKERS = {
     "openai": {"User": 1, "Assistant": 1},
     "oobabooga": {"Assistant": 2, "User": 1},
     "matrix": {"@ann:example.org": 1, "@bob:example.org": 1},
+    "agnai": {"Ann": 1, "Iris": 1},
+    "irc": {"Ann": 1, "Bob": 1},
 }
 
 
@@ -517,21 +524,6 @@ def test_r21_a_zip_of_any_system_gives_the_same_conversations(
             archive.writestr(name, json.dumps(value))
     done = _import(db, own_scope(), path)
     assert (done.imported, done.conversations, done.private_count) == (1, ("slack/C1",), 0)
-
-
-@pytest.mark.parametrize("edited", [False, True])
-def test_r22_of_two_lines_with_one_id_one_counts_at_every_import(db: Database, tmp_path: Path, edited: bool) -> None:
-    """The one that was edited last, else the last one."""
-    with_edit = {"timestampEdited": "2026-03-10T13:00:00Z"} if edited else {}
-    first, second, other = ({"id": key, "timestamp": "2026-03-10T12:00:00Z", "author": {"id": "1", "name": "Ann"},
-                             "content": text} for key, text in (("7", "a"), ("7", "b"), ("8", "c")))  # fmt: skip
-    path, scope = tmp_path / "a.json", own_scope()
-    value = {"guild": {"id": "900"}, "channel": {"id": "7"}, "messages": [{**first, **with_edit}, second, other]}
-    path.write_text(json.dumps(value))
-    for stored, duplicates in ((2, 1), (0, 3), (0, 3)):
-        done = _import(db, scope, path)
-        assert (done.imported, done.edited, done.duplicates) == (stored, 0, duplicates)
-        assert _texts(db, scope) == ["a" if edited else "b", "c"]
 
 
 CALL = '<tool_call>{"name": "f"}</tool_call>'

@@ -177,3 +177,19 @@ def test_f20_nothing_is_imported_of_people_who_do_not_want_it(db: Database, tmp_
     result = import_file(path, persona="Iris", db=db, scope=scope, settings=Settings(privacy_default="full"))
     assert (result.imported, result.left_out) == (0, {"privacy": 4})
     assert _stored(db, scope) == []
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_r22_of_two_lines_with_one_id_one_counts_at_every_import(db: Database, tmp_path: Path, edited: bool) -> None:
+    """The one that was edited last, else the last one."""
+    with_edit = {"timestampEdited": "2026-03-10T13:00:00Z"} if edited else {}
+    first, second, other = ({"id": key, "timestamp": "2026-03-10T12:00:00Z", "author": {"id": "1", "name": "Ann"},
+                             "content": text} for key, text in (("7", "a"), ("7", "b"), ("8", "c")))  # fmt: skip
+    path, scope = tmp_path / "a.json", own_scope()
+    value = {"guild": {"id": "900"}, "channel": {"id": "7"}, "messages": [{**first, **with_edit}, second, other]}
+    path.write_text(json.dumps(value))
+    for stored, duplicates in ((2, 1), (0, 3), (0, 3)):
+        done = _import(db, scope, path)
+        assert (done.imported, done.edited, done.duplicates) == (stored, 0, duplicates)
+        rows = sorted(rows_of(db, chat_history_cache, scope.persona), key=lambda row: row.message_id)
+        assert [row.message_text for row in rows] == ["a" if edited else "b", "c"]
