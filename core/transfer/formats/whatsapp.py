@@ -8,95 +8,34 @@ from datetime import UTC, datetime, time
 from itertools import pairwise
 from typing import NamedTuple, TextIO
 
+from ...base import resources
 from ...errors import TransferError
 from ...text.folding import clean
 from ..fields import TEXT_BYTES, build_metadata, read_time
 from ..files import Member
 from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
 
-# Words that the program writes in place of what a text cannot hold, in the languages it is used in
+
+def _load_words() -> dict[str, tuple[str, ...]]:
+    """Return what the program writes itself, in the languages it is used in, by what it stands for."""
+    text = resources.find("prompts/exports/whatsapp.txt").read_text(encoding="utf-8")
+    parts = re.split(r"^# (\w+)$", text, flags=re.MULTILINE)
+    pairs = zip(parts[1::2], parts[2::2], strict=True)
+    return {name: tuple(word.strip() for word in words.split("|")) for name, words in pairs}
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split("|"))
-
-
-_OMITTED = _words("""
-omit | omis | omess | weggelassen | ausgeschlossen | absent | manquant | exclus | esclus | retiré |
-non incluso | ocult | não revelado | weggelaten | без медиафайл | без медіафайл | пропущен | отсутствует |
-dahil edilmedi | pomini | 含まれていません | メディアなし | 省略 | 제외 | 읽지 않음 | 생략 | 忽略 | 略過 |
-略去 | 不包含 | استبعاد | المستبعد | مدرج | حذف | محذوف | के बिना | छोड़ | शामिल नहीं | हटाया गया |
-disertakan | נכלל | הושמט | vynech | utelämnad | utelämnat | utelukket | utelatt | udeladt | jätett |
-hiányzó | eltávolítva | kihagyva | παραλείφθηκ | bị bỏ qua | đã bỏ qua | diabaikan | ถูกละไว้ | ไม่รวม
-""")
-OMITTED = re.compile(
-    rf"(?:<[^<>\n]{{0,60}}(?:{'|'.join(map(re.escape, _OMITTED))})[^<>\n]{{0,60}}>"
-    rf"|\u200e[^\n]{{0,60}}(?:{'|'.join(map(re.escape, _OMITTED))})[^\n]{{0,60}})\s*",
-    re.IGNORECASE,
-)
+_WORDS = _load_words()
+_EITHER = {name: "|".join(map(re.escape, words)) for name, words in _WORDS.items()}
+AM, PM, DELETED = _WORDS["am"], _WORDS["pm"], frozenset(map(str.casefold, _WORDS["deleted"]))
+_OMITTED = rf"[^<>\n]{{0,60}}(?:{_EITHER['omitted']})[^<>\n]{{0,60}}"
+OMITTED = re.compile(rf"(?:<{_OMITTED}>|\u200e{_OMITTED})\s*", re.IGNORECASE)
 """<Media omitted> on Android, a marked `image omitted` on iOS: the stem of the word says that something is left out."""
-
-_ATTACHED = _words("""
-file attached | datei angehängt | archivo adjunto | fichier joint | file allegato | arquivo anexado |
-ficheiro anexado | bestand bijgevoegd | файл добавлен | прикреплённый файл | dosya ekli | dosya eklendi |
-plik załączony | załączono plik | załączony plik | ファイル添付 | 添付ファイル | 파일 첨부됨 | 파일 첨부 |
-文件附件 | 附件 | 檔案已附加 | ملف مرفق | फ़ाइल संलग्न है | फ़ाइल संलग्न | file terlampir | lampiran file |
-קובץ מצורף | soubor připojen | fil bifogad | vedlagt fil | fil vedhæftet | tiedosto liitetty | fájl csatolva |
-fișier atașat | файл додано | συνημμένο αρχείο
-""")
-ATTACHED = re.compile(
-    rf"(?P<name>\S[^\n/\\<>:]{{0,255}}\.\w{{2,5}}) \((?:{'|'.join(map(re.escape, _ATTACHED))})\)", re.IGNORECASE
-)
+ATTACHED = re.compile(rf"(?P<name>\S[^\n/\\<>:]{{0,255}}\.\w{{2,5}}) \((?:{_EITHER['attached']})\)", re.IGNORECASE)
 """Android: the name of a file, then that it is attached."""
 ATTACHED_HERE = re.compile(r"\u200e<\u200e?[^<>:：\n]{2,30}[:：]\s?(?P<name>[^<>\n]+)>")
 """iOS: a mark, then <attached: name>."""
-
-_EDITED = _words("""
-this message was edited | diese nachricht wurde bearbeitet | se editó este mensaje | este mensaje fue editado |
-mensaje editado | ce message a été modifié | questo messaggio è stato modificato | mensagem editada |
-esta mensagem foi editada | dit bericht is bewerkt | сообщение изменено | данное сообщение изменено |
-это сообщение было изменено | bu mesaj düzenlendi | ta wiadomość została edytowana | wiadomość edytowana |
-edytowano tę wiadomość | このメッセージは編集されました | 이 메시지는 수정되었습니다 |
-메시지가 수정되었습니다 | 此消息已编辑 | 此消息已被编辑 | 此訊息已編輯 | 這則訊息已編輯 |
-تم تعديل هذه الرسالة | यह संदेश संपादित किया गया था | इस मैसेज में बदलाव किया गया | pesan ini diedit |
-pesan ini telah diedit | ההודעה נערכה | הודעה זו נערכה
-""")
-EDITED = re.compile(rf"(?<!\s)\s*\u200e?<\u200e?(?:{'|'.join(map(re.escape, _EDITED))})\.?>\s*\Z", re.IGNORECASE)
-
-_DELETED = _words("""
-this message was deleted | you deleted this message | this message was deleted by admin |
-diese nachricht wurde gelöscht | du hast diese nachricht gelöscht | se eliminó este mensaje |
-este mensaje fue eliminado | eliminaste este mensaje | ce message a été supprimé |
-vous avez supprimé ce message | questo messaggio è stato eliminato | hai eliminato questo messaggio |
-mensagem apagada | esta mensagem foi apagada | você apagou esta mensagem | essa mensagem foi apagada |
-apagou esta mensagem | dit bericht is verwijderd | je hebt dit bericht verwijderd |
-u hebt dit bericht verwijderd | данное сообщение удалено | это сообщение удалено |
-вы удалили данное сообщение | вы удалили это сообщение | bu mesaj silindi | bu mesajı sildiniz |
-ta wiadomość została usunięta | usunięto tę wiadomość | wiadomość usunięta | usunąłeś tę wiadomość |
-このメッセージは削除されました | このメッセージを削除しました | 삭제된 메시지입니다 |
-이 메시지는 삭제되었습니다 | 이 메시지를 삭제했습니다 | 此消息已删除 | 此消息已被删除 | 你删除了此消息 |
-您删除了这条消息 | 此訊息已刪除 | 你已刪除此訊息 | 您已刪除此訊息 | تم حذف هذه الرسالة | لقد حذفت هذه الرسالة |
-حذفت هذه الرسالة | यह संदेश हटा दिया गया था | यह मैसेज मिटाया गया | आपने यह संदेश हटा दिया |
-आपने यह मैसेज मिटा दिया | pesan ini telah dihapus | pesan ini dihapus | anda menghapus pesan ini |
-anda telah menghapus pesan ini | ההודעה נמחקה | הודעה זו נמחקה | מחקת הודעה זו
-""")
-DELETED = frozenset(word.casefold() for word in _DELETED)
-
-AM = _words("""
-am | a.m | a.m. | a. m. | a m | 上午 | 凌晨 | 早上 | 午前 | 오전 | ص | صباحًا | صباحا | π.μ. | πμ | पूर्वाह्न |
-de. | öö | sa | dop. | vm. | ก่อนเที่ยง | ق.ظ. | ق.ظ | fm | f.m. | e paradites | ap. | ip. | πμ. | पू | 清晨
-""")
-PM = _words("""
-pm | p.m | p.m. | p. m. | p m | 下午 | 晚上 | 中午 | 午後 | 오후 | م | مساءً | مساء | μ.μ. | μμ | अपराह्न |
-du. | ös | ch | odp. | nm. | หลังเที่ยง | ب.ظ. | ب.ظ | em | e.m. | e pasdites | 傍晚
-""")
-
-_NAMED = _words("""
-whatsapp chat with | whatsapp chat - | whatsapp chat | whatsapp-chat mit | whatsapp-chat met | chat de whatsapp con |
-chat whatsapp con | chat di whatsapp con | discussion whatsapp avec | conversa do whatsapp com | conversa com |
-czat whatsapp z | чат whatsapp с | whatsapp ile sohbet | whatsappのトーク | whatsapp 대화 | whatsapp 聊天
-""")
-CHAT_NAMES = re.compile(rf"(?:{'|'.join(re.escape(name) for name in _NAMED)})(?:\s+|\s*[-–:_]\s*)(?=\S)", re.IGNORECASE)
+EDITED = re.compile(rf"(?<!\s)\s*\u200e?<\u200e?(?:{_EITHER['edited']})\.?>\s*\Z", re.IGNORECASE)
+CHAT_NAMES = re.compile(rf"(?:{_EITHER['named']})(?:\s+|\s*[-–:_]\s*)(?=\S)", re.IGNORECASE)
 
 # Lines and their parts
 
