@@ -95,7 +95,7 @@ def build_metadata(
 
 
 _CALLS = re.compile(
-    r"(?:\s*(?:<(?P<mark>tool_calls?|function_calls?|tool_response)\b[^<>]{0,200}>.*?</(?P=mark)>|"
+    r"(?:\s*(?><(?P<mark>tool_calls?|function_calls?|tool_response)\b[^<>]{0,200}>.*?</(?P=mark)>|"
     r"<function=.*?</function>|\[TOOL_CALLS\].*))+\s*\Z",
     re.DOTALL,
 )

@@ -44,6 +44,13 @@ for piece in ("<think>", "<details ", '<details type="reasoning">'):
 for piece in ("[", "a.", "a ("):
     ATTACHED.sub("", piece * 500_000)
 EDITED.sub("", " " * 1_000_000 + "x")
+from core.transfer.fields import said_without_thoughts
+from core.transfer.formats import declared, irc, whatsapp
+for piece in ("<tool_call></tool_call>", "<tool_call>", "[TOOL_CALLS]"):
+    said_without_thoughts(piece * 40_000 + "x")
+for text in ("2026-03-10 12:00:00 " + "\\t" * 1_000_000, "12:00 * " + "a " * 500_000, "a, [" * 300_000 + "]"):
+    irc._LINE.match(text), whatsapp._turn_round(text)
+declared._LABEL.match("prompt" * 200_000), declared._QUOTE.match("> <a" + "\\n>" * 500_000)
 """
 
 
