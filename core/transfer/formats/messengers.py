@@ -85,6 +85,15 @@ _NO_SERVER = ("", "0")
 _NO_DISCRIMINATOR = "0000"
 
 
+def _join_embeds(embeds: Sequence[Any]) -> str:
+    boxes = [
+        {**each, "author": text_at(dict_at(each, "author"), "name"), "footer": text_at(dict_at(each, "footer"), "text")}
+        for each in embeds
+        if isinstance(each, Mapping)
+    ]
+    return _join_boxes(boxes, ("author", "title", "description", "footer"), ("name", "value"))
+
+
 class Discord(_Messenger):
     """Partitions of a channel are one conversation."""
 
@@ -109,17 +118,7 @@ class Discord(_Messenger):
         kind, text, forwarded = id_at(value, "type"), text_at(value, "content"), dict_at(value, "forwardedMessage")
         is_forwarded = not text and bool(forwarded)
         source = forwarded if is_forwarded else value
-        boxes = [
-            {
-                **each,
-                "author": text_at(dict_at(each, "author"), "name"),
-                "footer": text_at(dict_at(each, "footer"), "text"),
-            }
-            for each in list_at(source, "embeds")
-            if isinstance(each, Mapping)
-        ]
-        names = ("author", "title", "description", "footer")
-        text = text_at(source, "content") or _join_boxes(boxes, names, ("name", "value"))
+        text = text_at(source, "content") or _join_embeds(list_at(source, "embeds"))
         text = _MENTION.sub(lambda match: f"@{self.names[match[1]]}" if match[1] in self.names else match[0], text)
         if not text.strip():
             return Left("files, stickers or calls without a word")
