@@ -32,7 +32,9 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
     shown = section_diary.build(asked, rows, lists).value or ()
     limit = LITE_THOUGHTS if s.prompt_lite_mode else THOUGHTS
     lines, left_out = thought_lines(table.DIARY.rows_in(rows), limit, times.zone(s.timezone) or UTC, shown=shown)
-    return Built(lines, tuple(left_out))
+    hidden = {item.id for item in left_out}
+    entries = by_age(entry for entry in table.DIARY.rows_in(rows) if shown_text(entry.personal_thought))
+    return Built(lines, tuple(left_out), tuple(str(entry.id) for entry in entries if str(entry.id) not in hidden))
 
 
 def thought_lines(

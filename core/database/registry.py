@@ -62,7 +62,8 @@ def _register(table: Table) -> Registered:
         places = _PLACE_PARTS
     parent = next((name for name in names if name in _PARENTS), "")
     scoped: Scoped = "persona" if "persona_id" in names else "audience" if "audience_id" in names else "none"
-    texts = (c.name for c in table.columns if isinstance(c.type, StoredText | JsonText) or c.name in _WORDS)
+    written = (c for c in table.columns if isinstance(c.type, StoredText | JsonText) or c.name in _WORDS)
+    texts = (c.name for c in written if c.name != "made_with")  # ids of rows alone
     return Registered(
         table.name,
         scoped,

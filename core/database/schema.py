@@ -97,6 +97,8 @@ chat_history_cache: Table = table(
     Column("text_folded", LONG_TEXT, nullable=True),
     key("triggered_by", 255, default=None, nullable=True),
     json_text("metadata"),
+    # of an answer: source and id of each row that its prompt held
+    json_text("made_with"),
     *times("timestamp"),
     flag("hidden"),
     flag("excluded"),

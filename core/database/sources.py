@@ -12,6 +12,9 @@ from sqlalchemy.sql.operators import custom_op
 from ..shapes import Source
 from .schema import ai_diary, chat_history_cache, conversations, memories
 
+WITHDRAWN = 3
+"""Value of `hidden` of an answer that was made with something forgotten: no recall finds it."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
@@ -36,7 +39,7 @@ class SourceTable:
 
     @property
     def visible(self) -> ColumnElement[bool]:
-        """Rows that may be found once they are indexed: neither archived nor superseded nor quarantined."""
+        """Rows that may be found once they are indexed: not archived, superseded, quarantined or withdrawn."""
         columns = self.table.c
         conditions: list[ColumnElement[bool]] = []
         if "archived_at" in columns:
@@ -45,7 +48,9 @@ class SourceTable:
             conditions.append(columns.superseded_by.is_(None))
         if "quarantined" in columns:
             conditions.append(columns.quarantined == 0)
-        return and_(True, *conditions) if conditions else columns.id.is_not(None)
+        if "hidden" in columns:
+            conditions.append(columns.hidden < WITHDRAWN)
+        return and_(True, *conditions)
 
 
 def open_to(source: SourceTable) -> ColumnElement[bool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,12 +18,14 @@ from ..database.schema import (
     chat_history_cache,
     conversations,
     memories,
+    message_recaps,
     participants,
     short_term_memories,
     user_relationships,
 )
 from ..database.schema_base import metadata
-from ..database.sources import AI_DIARY, ALL, CHAT, SourceTable
+from ..database.sources import AI_DIARY, ALL, CHAT, MEMORIES, WITHDRAWN, SourceTable
+from ..index import indexed
 from ..memories import table_sources
 from ..short_term import table as short_term_table
 from . import table_items, table_quotes, table_stories
@@ -101,6 +103,7 @@ def remove_items(removal: Removal, ids: Collection[int]) -> None:
     items = table_items.add_previous_versions(removal, ids)
     table_sources.close_sources(removal.connection, removal.persona, items)
     table_items.remove_items(removal, items)
+    _withdraw_answers(removal, {MEMORIES: items})
     finish(removal)
 
 
@@ -147,9 +150,10 @@ def _delete_owned(removal: Removal, owner: Owner, before: int | None = None) -> 
             staying.setdefault(key, set()).add(row)
     lock_conversations(removal, staying)
     # 1. what others keep of a person
+    cleaned: set[int] = set()
     if owner.person.keys and before is None:
         table_quotes.clean_replies(removal, owner.person, messages)
-        table_quotes.clean_diary(removal, owner.person)
+        cleaned = table_quotes.clean_diary(removal, owner.person)
         removal.counts[short_term_memories.name] += sum(
             short_term_table.remove_person(removal.connection, removal.persona, owner.person.keys)
         )
@@ -163,16 +167,39 @@ def _delete_owned(removal: Removal, owner: Owner, before: int | None = None) -> 
     if messages:
         entries |= table_quotes.find_entries_on(removal, messages, names)
     removal.delete_rows(AI_DIARY, entries)
-    table_items.remove_items(removal, items, messages, names)
+    items = table_items.remove_items(removal, items, messages, names)
     removal.delete_rows(CHAT, messages)
     for key in sorted(staying):
         table_items.remove_summaries(removal, key, staying[key])
+    _withdraw_answers(removal, {CHAT: messages, MEMORIES: items, AI_DIARY: entries | cleaned})
     if before is not None:
         return
     # 4. what is empty now
     removal.counts["privacy_levels"] += table_participants.delete_levels(removal.connection, owner.person.keys)
     rooms = owner.audiences | find_audiences(removal, "conversation", owner.conversations)
     _delete_empty_audiences(removal, rooms)
+
+
+def _withdraw_answers(removal: Removal, deleted: Mapping[SourceTable, Collection[int]]) -> None:
+    """Hide the answers whose prompts held deleted rows; what was made of these answers is deleted."""
+    connection, persona = removal.connection, removal.persona
+    answers: dict[str, list[Any]] = {}
+    for row in table_quotes.find_answers(removal, deleted):
+        answers.setdefault(row.interface_path, []).append(row)
+    ids = {row.id for rows in answers.values() for row in rows}
+    lock_conversations(removal, answers)
+    for key, rows in sorted(answers.items()):
+        own = {row.id for row in rows}
+        table_stories.delete_parts(removal, key, own)
+        for row in rows:
+            short_term_table.reword_lines(connection, persona, key, row.message_text, None)
+        short_term_table.drop_summaries(connection, persona, key, min(row.timestamp for row in rows))
+        table_items.remove_summaries(removal, key, own)
+    removal.delete_in(message_recaps, message_recaps.c.message_row, ids)
+    removal.delete_rows(AI_DIARY, table_quotes.find_entries_on(removal, ids, {}))
+    table_items.remove_items(removal, (), ids)
+    changes = {"hidden": WITHDRAWN, "excluded": 1}
+    removal.counts[CHAT.table.name] += indexed.set_columns(connection, removal.db, CHAT, persona, ids, **changes)
 
 
 def _delete_plain_rows(removal: Removal, owner: Owner, before: int | None) -> None:

@@ -43,9 +43,10 @@ def remove_items(
     names: Mapping[str, Collection[str]] = NO_NAMES,
     *,
     withdrawn: Collection[int] = (),
-) -> None:
-    """Delete items, those made of messages that go, and everything noted about them; what `withdrawn` ones took the
-    place of holds again.
+) -> set[int]:
+    """Delete items and those made of messages that go, with everything noted about them, and return their ids.
+
+    What `withdrawn` ones took the place of holds again.
     """
     deleted = removal.find_values(_M.id, _M.id.in_(ids)) if len(ids) <= AT_ONCE else set(ids)
     going = frozenset(messages)
@@ -65,6 +66,7 @@ def remove_items(
     _release_replaced(removal, deleted, withdrawn)
     removal.delete_rows(MEMORIES, deleted)
     consolidate_anew(removal, left - going, REASON)
+    return deleted
 
 
 def _release_replaced(removal: Removal, deleted: Collection[int], withdrawn: Collection[int]) -> None:

@@ -14,7 +14,7 @@ from ..database.bulk import chunks
 from ..database.dialects import ID
 from ..database.rows import read_list, read_object, short_interface
 from ..database.schema import ai_diary, chat_history_cache, memory_jobs
-from ..database.sources import AI_DIARY
+from ..database.sources import AI_DIARY, WITHDRAWN, SourceTable
 from ..index import entries as index_entries
 from ..index import indexed
 from . import rules
@@ -38,8 +38,11 @@ def _pages(removal: Removal, statement: Any, column: Any) -> Iterator[Any]:
 # The diary
 
 
-def clean_diary(removal: Removal, person: Person) -> None:
-    """Take the person out of the entries they are involved in or spoke in; one that names nobody else is deleted."""
+def clean_diary(removal: Removal, person: Person) -> set[int]:
+    """Take the person out of the entries they are involved in or spoke in, and return these entries.
+
+    One that names nobody else is deleted.
+    """
     interfaces = {split_key(key)[0] for key in person.keys}
     by_short: dict[str, set[str]] = {}
     for name in interfaces:
@@ -66,6 +69,7 @@ def clean_diary(removal: Removal, person: Person) -> None:
         changed[row.id] = values
     removal.delete_rows(AI_DIARY, deleted)
     change_entries(removal, changed)
+    return deleted | changed.keys()
 
 
 def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[str, Collection[str]]) -> set[int]:
@@ -82,6 +86,19 @@ def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[
             row.id for row in here if any(str(each) in platform_ids for each in read_list(row.source_message_ids))
         }
     return entries
+
+
+def find_answers(removal: Removal, rows: Mapping[SourceTable, Collection[int]]) -> list[Any]:
+    """Return the answers that stay and whose prompts held one of these rows."""
+    names = {f"{source.number}/{row}" for source, ids in rows.items() for row in ids}
+    if not names:
+        return []
+    chosen = select(_C.id, _C.interface_path, _C.timestamp, _C.message_text, _C.made_with).where(
+        _C.persona_id == removal.persona, _C.made_with.is_not(None), _C.hidden < WITHDRAWN
+    )
+    first = min(row for ids in rows.values() for row in ids)
+    later = _pages(removal, chosen.where(_C.id > first), _C.id)
+    return [row for row in later if not names.isdisjoint(read_list(row.made_with))]
 
 
 def change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -> None:

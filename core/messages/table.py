@@ -27,7 +27,7 @@ from ..database.stored_values import decode_row
 from ..index import entries as index_entries
 from ..index import indexed
 from ..index import table as index_table
-from ..memories import table_instructions
+from ..memories import shown_texts, table_instructions
 from ..memories.rules_instructions import Instruction
 from ..scope import Privacy, Scope
 from ..shapes import WriteResult
@@ -204,7 +204,13 @@ def write_rows(
     ready: Sequence[tuple[int, NewMessage, table_conversations.Place]],
 ) -> None:
     """Insert the rows, then their index rows, which are shared by many writers."""
-    rows.insert_rows(connection, chat_history_cache, [_row(persona, *each) for each in ready])
+    made_with = [
+        shown_texts.read_rows(db, persona, m.conversation, m.at) if m.is_persona else None for _, m, _ in ready
+    ]
+    stored = zip(ready, made_with, strict=True)
+    rows.insert_rows(
+        connection, chat_history_cache, [_row(persona, *each) | {"made_with": own} for each, own in stored]
+    )
     entries = [
         index_entries.entry(
             CHAT.number,

@@ -59,7 +59,7 @@ _ORDER = (
 def read_rows(read: Reader, persona: str, conversation: str) -> list[Row]:
     """Return every message of a conversation, oldest first: its index is its position."""
     rows = read(_ORDER, {"persona": persona, "conversation": conversation})
-    return [Row(r.id, Place(r.timestamp, r.id), None if r.hidden == AT_SOURCE else bool(r.hidden)) for r in rows]
+    return [Row(r.id, Place(r.timestamp, r.id), None if r.hidden >= AT_SOURCE else bool(r.hidden)) for r in rows]
 
 
 def _up_to(place: Place) -> Any:

@@ -17,6 +17,7 @@ from ..database.engine import Database
 from ..database.readers import IDS, Reader, read_parts, reader_for, reader_in
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations, message_recaps
+from ..database.sources import WITHDRAWN
 from ..errors import MessageError
 from ..scope import KEY_BYTES, key_text
 from ..text.times import iso_text
@@ -178,7 +179,7 @@ def find_quoted(db: Database, persona: str, conversation: object, message_id: ob
 
 
 def _where(level: bool, anywhere: bool, local: bool) -> list[Any]:
-    where: list[Any] = [_PERSONA, _SEEN]
+    where: list[Any] = [_PERSONA, _SEEN, _C.hidden < WITHDRAWN]
     if not anywhere:
         here: Any = _C.interface_path == bindparam("conversation")
         low, high = bindparam("low", type_=Key(520)), bindparam("high", type_=Key(520))

@@ -322,6 +322,8 @@ class Gathered:
     """Section to the ids of its items."""
     words: Sequence[str] = ()
     """What the message asks for."""
+    lines: Sequence[int] = ()
+    """Row ids of the stored messages in the history."""
 
     @property
     def rank(self) -> list[tuple[str, int]]:

@@ -32,6 +32,7 @@ from ..conversations import section_saved
 from ..database import stored_values
 from ..database.engine import Database
 from ..database.row_shapes import Branch
+from ..database.sources import AI_DIARY, BY_NAME, CHAT, MEMORIES
 from ..errors import PromptTooLargeError
 from ..memories import section_instructions, shown_texts
 from ..memories.rules_modes import MODES
@@ -75,6 +76,13 @@ SECTIONS: tuple[Section, ...] = (
 """Every section of the package, in the order of `context.context.CONTEXT_KEYS`."""
 DROPPED_KEYS = frozenset({"latest_diary_entries", "diary_entries", "diary", "chat_history", "current_chat_history"})
 """Keys of the hook `context` that would repeat what the prompt holds in its own sections."""
+_ROWS_OF = {
+    section_saved.KEY: MEMORIES,
+    section_instructions.KEY: MEMORIES,
+    section_diary.KEY: AI_DIARY,
+    section_thoughts.KEY: AI_DIARY,
+}
+"""Sections to the tables that their ids are of."""
 PERSONA_KEY = "persona"
 _SHOWN_CHARS = 64
 LONGEST_RECORDS = 1_000_000
@@ -173,13 +181,17 @@ def _fit(call: PromptCall, space: Space, counter: str | None, write: Callable[[S
 
 
 def _note_shown(call: PromptCall, gathered: Gathered, shown: Sequence[Any]) -> None:
-    """Keep which memories are in the prompt: what repeats them is not stored as something new."""
+    """Keep what is in the prompt: what repeats its memories is nothing new, and the answer is made with its rows."""
     if call.db is None:
         return
     chosen = {(one.hit["source"], one.hit["id"]): one.row.digest for one in gathered.recalled.chosen}
     texts = {chosen.get((hit.get("source"), hit.get("id"))) for hit in shown}
     said = content_digest(call.message.text)
-    shown_texts.note_turn(call.db, call.scope, (text for text in texts if text and text != said))
+    rows = {f"{CHAT.number}/{row}" for row in gathered.lines}
+    rows |= {f"{BY_NAME[hit['source']].number}/{hit['id']}" for hit in shown if hit.get("source") in BY_NAME}
+    for section, source in _ROWS_OF.items():
+        rows |= {f"{source.number}/{row}" for row in gathered.ids.get(section, ())}
+    shown_texts.note_turn(call.db, call.scope, (text for text in texts if text and text != said), rows)
 
 
 # What belongs to the message
@@ -233,7 +245,8 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     report.note(*(note for built in sections.values() for note in built.notes))
     nothing: tuple[dict[str, Any], dict[str, list[str]]] = (order_context({}), {})
     context, ids = guard("history_engine", lambda: compose(call, lists, sections, hits), nothing)
-    return Gathered(context, "", recalled, lists.names, ids, seeing.words)
+    rows = [entry.row_id for entry in lists.visible if entry.row_id is not None]
+    return Gathered(context, "", recalled, lists.names, ids, seeing.words, rows)
 
 
 def _plan_sections(call: PromptCall, asked: Asked) -> list[Branch]:

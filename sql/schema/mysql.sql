@@ -84,6 +84,7 @@ CREATE TABLE IF NOT EXISTS chat_history_cache (
     text_folded MEDIUMTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
     triggered_by VARBINARY(255),
     metadata JSON,
+    made_with JSON,
     timestamp DATETIME(6),
     hidden TINYINT NOT NULL DEFAULT 0,
     excluded TINYINT NOT NULL DEFAULT 0,

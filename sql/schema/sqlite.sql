@@ -85,6 +85,7 @@ CREATE TABLE IF NOT EXISTS chat_history_cache (
     text_folded TEXT,
     triggered_by TEXT,
     metadata TEXT,
+    made_with TEXT,
     timestamp TEXT,
     hidden INTEGER DEFAULT 0 NOT NULL,
     excluded INTEGER DEFAULT 0 NOT NULL,
@@ -94,6 +95,7 @@ CREATE TABLE IF NOT EXISTS chat_history_cache (
     "indexed" INTEGER DEFAULT 0 NOT NULL,
     -- the row (8 bytes)
     PRIMARY KEY (id),
+    CONSTRAINT ck_chat_history_cache_made_with CHECK (made_with IS NULL OR json_valid(made_with)),
     CONSTRAINT ck_chat_history_cache_metadata CHECK (metadata IS NULL OR json_valid(metadata))
 );
 -- same id twice (NULLs do not collide) (767 bytes)

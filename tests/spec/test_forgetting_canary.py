@@ -103,8 +103,9 @@ class Planting:
         return row, self.stage.say("Bob listens quietly", path, BOB, minutes=30)
 
     def story(self, path: str, row: int, bob: int) -> None:
-        assert stories.add_scene_break(bob, self.word("scenename"), recap=False, **self.given).stored
-        assert stories.set_scene_recap(bob, f"a {self.word('scene')}", **self.given).stored
+        here = {**self.given, "scope": self.stage.scope(path)}
+        assert stories.add_scene_break(bob, self.word("scenename"), recap=False, **here).stored
+        assert stories.set_scene_recap(bob, f"a {self.word('scene')}", **here).stored
         scene = next(r for r in self.rows("scenes") if r.break_row == bob)
         self.put("scene_recaps", {"scene_id": scene.id}, "metadata")
         index = len([r for r in self.rows("chat_history_cache") if r.interface_path == path]) - 1
