@@ -6,7 +6,7 @@ from ..base import logs
 from ..calls import screening
 from ..config import Settings
 from ..templates.words import phrases_for
-from ..text.remember_phrases import may_state, read_statements
+from ..text.remember_phrases import THAT_NAME, may_state, read_statements
 from .rules_instructions import Instruction
 from .rules_modes import MODES
 from .section_instructions import is_recorded
@@ -35,7 +35,7 @@ def read_instructions(
         logs.warning("instructions_not_read", error=type(error).__name__)
         return ()
     recognised = [
-        Instruction(each.text, each.topics, begins="wishes" in each.groups, ends="endings" in each.groups)
+        Instruction(each.text, each.topics, "wishes" in each.groups, "endings" in each.groups, THAT_NAME in each.groups)
         for each in statements
         if each.groups.intersection(_GROUPS)
     ]

@@ -14,6 +14,8 @@ MOST_CHARS = 300
 """Longest instruction."""
 _NAMED = 0.67
 """Share beyond which it names the same person: `call me` is in all such sentences, and two thirds of `call me Kim`."""
+_STEM_CHARS, _ENDING_CHARS = 4, 3
+"""Fewest letters that two forms of a word share, and most that one of them has beyond."""
 _ENOUGH = 0.5
 """Share of an instruction's words that a sentence which takes it back has to name."""
 
@@ -27,6 +29,8 @@ class Instruction:
     """Of `text.remember_phrases.TOPICS`."""
     begins: bool = True
     ends: bool = False
+    means_that_name: bool = False
+    """It takes a name back and does not say which."""
 
     @property
     def held_topics(self) -> frozenset[str]:
@@ -41,15 +45,25 @@ def replaces(newer: Collection[str], older: Collection[str]) -> bool:
 
 def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
     """Return whether a sentence that takes something back means the instruction with this text and topics."""
+    if ending.means_that_name:
+        return "name" in topics
     if "name" in ending.topics:
         stops = stop_words(language_of(ending.text))
         words, said = (_short_words(each, stops) for each in (text, ending.text))
-        return "name" in topics and len(words & said) > _NAMED * len(words)
+        named = [word for word in words if any(_is_form(word, other) for other in said)]
+        return "name" in topics and len(named) > _NAMED * len(words)
     if ending.topics:
         return not ending.topics.isdisjoint(topics)
     words = set(salient_words(text, languages_of(text)))
     shared = words.intersection(salient_words(ending.text, languages_of(ending.text)))
     return bool(words) and len(shared) >= _ENOUGH * len(words)
+
+
+def _is_form(word: str, other: str) -> bool:
+    """Return whether two words are equal, or forms of one such as `call` and `calling`."""
+    pairs = enumerate(zip(word, other, strict=False))
+    same = next((at for at, (one, two) in pairs if one != two), min(len(word), len(other)))
+    return word == other or (same >= _STEM_CHARS and max(len(word), len(other)) - same <= _ENDING_CHARS)
 
 
 def _short_words(text: str, stops: Collection[str]) -> set[str]:

@@ -26,9 +26,11 @@ REFUSALS = "refusals"
 
 TOPICS = ("name", "language", "units", "emoji", "length", "diet")
 """What a standing instruction may be about, by words of the groups: of one topic, the newest holds."""
+THAT_NAME = "that_name"
+"""The group of words for a name that is taken back and not said again."""
 
 _RULED_OUT = ("ruled_out", "not_wishes", "not_facts", "fiction")
-GROUPS = (*WANTED_GROUPS, REFUSALS, "wishes", "endings", "leads", "asks", *_RULED_OUT, *TOPICS)
+GROUPS = (*WANTED_GROUPS, REFUSALS, "wishes", "endings", "leads", "asks", *_RULED_OUT, *TOPICS, THAT_NAME)
 """wishes: begin a standing instruction. endings: take one back. leads: may stand in front. asks: begin a question or a
 task. ruled_out: make a sentence nobody's own. not_wishes, not_facts: make it no instruction; no fact and no taste.
 fiction: make that of all that follows."""
@@ -52,7 +54,9 @@ _QUOTES = str.maketrans(dict.fromkeys('"“„«»”‟「」『』'))
 _ACTION = lazy_pattern(r"\*[^*\n]+\*")
 """What a role plays: `*smiles*`."""
 _PASTED = lazy_pattern(
-    r"#{1,6}\s|---|===|[{\[<|](?!@)|//|/\*|\w+:\s*$|"
+    r"#{1,6}\s|---|===|[{\[<|](?!@)|//|/\*|\w+:\s*[|>]?\s*$|"
+    r"(?:export )?[\w.\-]+\s*=\s*\S|(?:def|class) \w+[(:]|(?:select|insert|create|update|delete) [^.]*;\s*$|"
+    r"[\w./\-]+\.(?:md|txt|ya?ml|json|toml|ini|cfg|conf|env|py|js|sh|sql)$|"
     r"(?:from|to|cc|subject|sent|date|von|an|betreff|gesendet|de|à|objet|asunto|para|da|oggetto|assunto|onderwerp|aan|"
     r"от|кому|тема|差出人|宛先|件名|发件人|收件人|主题|fwd?|re|aw|wg|tr)\s*[:：]|"
     r"(?:dear|sehr geehrte\w*|liebe[r]?|chère?|cher|estimad[oa]|querid[oa]|gentile|caro|cara|prezad[oa]|geachte|beste|"
@@ -257,6 +261,8 @@ def _groups_of(said: str, phrases: Phrases, may_wish: bool) -> set[str]:
         groups |= {group for group in WANTED_GROUPS[1:] if _holds(rest, phrases.get(group, ()))}
     if groups & {"wishes", "endings"}:
         groups |= {topic for topic in TOPICS if _holds(whole, phrases.get(topic, ()))}
+    if "endings" in groups and _holds(whole, phrases.get(THAT_NAME, ())):
+        groups |= {"name", THAT_NAME}
     return groups
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.config import Settings
+from core.memories.instructions import read_instructions
+from core.memories.rules_instructions import takes_back
 from core.templates.words import load_phrases, phrases_for
 from core.text.remember_phrases import (
     GROUPS,
@@ -184,3 +186,67 @@ def test_t47_phrases_match_on_word_boundaries() -> None:
     assert not holds("cafe\u0301s", "cafe")
     assert holds("hey @memory!", "@memory")
     assert not holds("anything", "", "  ")
+
+
+def test_c12_what_takes_a_wish_back_is_understood() -> None:
+    """Lines with `+` were used to choose phrases, those with `?` were not."""
+    settings = Settings()
+    missed: dict[str, list[str]] = {"+": [], "?": []}
+    lines = (CORPUS / "endings.txt").read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        wish, ending = line.split(" | ")[1:]
+        (stated,) = [each for each, _ in read_instructions(wish, settings)]
+        ends = [each for each, _ in read_instructions(ending, settings) if each.ends]
+        if not any(takes_back(each, wish, stated.topics) for each in ends):
+            missed[line[0]].append(line)
+        assert not any(takes_back(each, "I'm allergic to nuts", ()) for each in ends), line
+    assert missed["+"] == []
+    assert len(missed["?"]) <= 0.15 * sum(line[0] == "?" for line in lines), missed["?"]
+
+
+@pytest.mark.parametrize(
+    ("ending", "wish"),
+    [
+        ("Stop calling me Jo", "Call me Kim"),
+        ("Don't call me Joe", "Call me Joanna"),
+        ("You can speak English again", "Never use emojis"),
+        ("I quit being late", "I am vegetarian"),
+        ("Tables are fine again", "Never use emojis"),
+    ],
+)
+def test_c12_another_wish_stays(ending: str, wish: str) -> None:
+    (stated,) = [each for each, _ in read_instructions(wish, Settings())]
+    assert not any(takes_back(each, wish, stated.topics) for each, _ in read_instructions(ending, Settings()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "units = metric\nAlways use metric units.",
+        "export LANG=de\nAlways answer in German.",
+        "SELECT * FROM x;\nAlways answer in German.",
+        "system_prompt: |\n  You are vegan.\n  Always answer in German.",
+        "README.md\n\nAlways use metric units.",
+        "docker-compose.yml\nNever use emojis.",
+        "class Config:\n  Never use emojis.",
+        "Here is my config:\nAlways answer in German.",
+    ],
+)
+def test_c12_pasted_files_and_configurations_hold_no_wishes(text: str) -> None:
+    assert read_instructions(text, Settings()) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Merk dir bitte, dass ich freitags schwimme",
+        "For the future: my train leaves at nine",
+        "Note for the future: I park on level 3",
+        "Für die Zukunft: mein Zug fährt um neun",
+        "Pour l'avenir : mon train part à neuf heures",
+        "Para el futuro: mi tren sale a las nueve",
+        "На будущее: мой поезд уходит в девять",
+    ],
+)
+def test_c12_what_is_for_the_future_is_a_request(text: str) -> None:
+    assert is_in(text, "explicit")
