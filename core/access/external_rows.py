@@ -103,7 +103,7 @@ def _complete(db: Database, source: SourceTable, row: Mapping[str, Any]) -> dict
     if source is sources.CHAT:
         columns["role"] = "persona" if row["sender_id"] == PERSONA_SENDER else row["role"]
         name = row["sender_name"] if columns["role"] == "user" else None
-        columns["participant_key"] = participant_of(row["interface_path"], row["sender_id"] or name)
+        columns["participant_key"] = participant_of(row["interface_path"], row["sender_id"] or name or "")
     return columns
 
 

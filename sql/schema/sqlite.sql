@@ -587,4 +587,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
     PRIMARY KEY (version_num)
 );
 
-INSERT OR IGNORE INTO schema_version (version_num, fingerprint) VALUES ('0010', '6c4c165d7d4d8f73');
+INSERT OR IGNORE INTO schema_version (version_num, fingerprint) VALUES ('0010', 'f4c39f076ab16ac9');
