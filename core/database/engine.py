@@ -163,7 +163,7 @@ class Database:
                     self.engines()[0].connect() as connection,
                     connections.without_waiting(connection, self.timeout_seconds),
                 ):
-                    connection.exec_driver_sql("PRAGMA schema_version")  # a checkpoint before the first read does nothing
+                    connection.exec_driver_sql("PRAGMA schema_version")  # before a read, a checkpoint does nothing
                     busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
             except exc.SQLAlchemyError:
                 busy = 1
