@@ -178,8 +178,8 @@ def find_quoted(db: Database, persona: str, conversation: object, message_id: ob
 # The newest, of one conversation, of a level, over conversations
 
 
-def _where(level: bool, anywhere: bool, local: bool) -> list[Any]:
-    where: list[Any] = [_PERSONA, _SEEN, _C.hidden < WITHDRAWN]
+def _where(level: bool, anywhere: bool, local: bool, withdrawn: bool = False) -> list[Any]:
+    where: list[Any] = [_PERSONA, _SEEN, _C.hidden <= WITHDRAWN if withdrawn else _C.hidden < WITHDRAWN]
     if not anywhere:
         here: Any = _C.interface_path == bindparam("conversation")
         low, high = bindparam("low", type_=Key(520)), bindparam("high", type_=Key(520))
@@ -193,9 +193,9 @@ def _where(level: bool, anywhere: bool, local: bool) -> list[Any]:
 
 
 @lru_cache(maxsize=16)
-def _newest(level: bool, anywhere: bool, local: bool) -> Any:
+def _newest(level: bool, anywhere: bool, local: bool, withdrawn: bool) -> Any:
     limit = bindparam("most", type_=Integer())
-    chosen = select(*LINE).where(*_where(level, anywhere, local))
+    chosen = select(*LINE).where(*_where(level, anywhere, local, withdrawn))
     return chosen.order_by(_C.timestamp.desc(), _C.id.desc()).limit(limit)
 
 
@@ -208,11 +208,12 @@ def read_newest(
     conversation: str | None = None,
     level: bool = False,
     local: bool = False,
+    withdrawn: bool = False,
 ) -> list[Line]:
     """Return the newest visible messages, oldest of them first; of one instant the one stored first stands first."""
     room = plain_key(conversation or "")
     values = {"persona": persona, "most": limit, "conversation": conversation, "low": f"{room}/", "high": f"{room}0"}
-    statement = _newest(level and conversation is not None, conversation is None, local)
+    statement = _newest(level and conversation is not None, conversation is None, local, withdrawn)
     # Over all conversations each audience is walked by itself, along its index, to its newest rows.
     parts = [[each] for each in audiences] if conversation is None and len(audiences) <= 8 else [list(audiences)]
     lines: list[Line] = []

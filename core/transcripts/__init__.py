@@ -178,6 +178,7 @@ class _Transcript:
             most,
             conversation=self._call.scope.conversation,
             local=True,
+            withdrawn=True,  # a front end sends answers again that were hidden since
         )
 
     def find_replaced(self) -> frozenset[int]:

@@ -12,8 +12,11 @@ from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
 from core.database.schema import chat_history_cache, message_recaps
 from core.db import forget
+from core.prompt.call import PromptRequest
+from core.prompt.pipeline import build_records
 from core.prompt_engine import build_json_prompt, build_messages
 from core.synth_core_memory import search_memories
+from core.transcripts import save_transcript
 from tests.spec.stage import ELSEWHERE, HERE, Stage, message
 from tests.store.world import rows_of
 
@@ -60,3 +63,16 @@ def test_f87_an_answer_made_with_what_is_forgotten_is_recalled_no_more(stage: St
     assert canary not in str(conversations.list_recent_conversations(**bob))
     assert jobs.run_pending(**calling(stage)) is not None
     assert canary not in str(conversations.list_recent_conversations(**bob))
+
+
+def test_f87_an_answer_through_a_front_end_stays_hidden_when_the_list_comes_again(stage: Stage) -> None:
+    """A front end holds its own list; what it sends again is the line that is stored."""
+    stage.say("The zqharbour opens at nine", HERE, "Ann", minutes=30)
+    bob = calling(stage, ELSEWHERE, participant="tg/bob")
+    asked, answer = {"role": "user", "content": "When does it open?"}, "The zqharbour opens at nine."
+    build_records(PromptRequest(message("When does the zqharbour open?", ELSEWHERE, who="Bob"), max_chars=4000, **bob))
+    save_transcript([asked], answer, **bob)
+    forget(participant=ANN, **bob)
+    again = [asked, {"role": "assistant", "content": answer}, {"role": "user", "content": "Thanks"}]
+    save_transcript(again, "Welcome", **bob)
+    assert [line["text"] for line in load_chat_history(ELSEWHERE, **bob)] == ["When does it open?", "Thanks", "Welcome"]
