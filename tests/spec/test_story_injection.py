@@ -161,6 +161,6 @@ def test_p73_position_depth_and_role_hold_in_the_messages(story: Story, flags: d
             assert text.count("story so far") == 1 and "\nAnn: I agree" not in text
             shown.append(f"RECAP {each['role']}")
         else:
-            shown.append("system" if each["role"] == "system" else text.rsplit("\n", 1)[-1])
+            shown.append("system" if each["role"] == "system" else text.rsplit("\n", 1)[-1].rpartition("] ")[2])
     assert ", ".join(shown) == expected
     assert len(build_messages(message("new"), max_chars=900, **story.with_flags(**flags))) >= 2
