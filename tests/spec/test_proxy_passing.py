@@ -8,8 +8,11 @@ import json
 import logging
 import socket
 import sqlite3
+import struct
 import threading
 import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,7 +29,18 @@ from core.prompt.message_lines import HEAD
 from core.scope import Scope
 from core.upkeep import ddl
 from core.web import guard
-from tests.spec.proxy_world import PATIENCE_SECONDS, ModelServer, ProxyWorld, chat, event, post, proxy_of, whole
+from core.web.proxy import memory
+from tests.spec.proxy_world import (
+    PATIENCE_SECONDS,
+    ModelServer,
+    ProxyWorld,
+    chat,
+    event,
+    post,
+    proxy_of,
+    wait_until,
+    whole,
+)
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -117,7 +131,8 @@ def test_r37_every_other_route_passes_as_it_is_with_a_token(proxy: ProxyWorld) -
         answer = httpx2.post(f"{proxy.url}/v1/{path}?x=1", json={"input": "Ann"}, headers=head)
         assert answer.json() == {"path": f"/v1/{path.replace('%20', ' ')}", "bytes": 15, "method": "POST"}
         assert proxy.model.last.headers["authorization"] == "Bearer upstream-key"
-        assert "x-memory" not in answer.headers
+        said = "skipped; dialect" if path in ("completions", "responses") else None
+        assert answer.headers.get("x-memory") == said, path
     answer = httpx2.delete(f"{proxy.url}/v1/files/f1", headers=head)
     assert answer.json()["method"] == "DELETE" and answer.json()["path"] == "/v1/files/f1"
     sound = b"\x00\xff" * 100_000
@@ -182,6 +197,111 @@ def test_r37_a_turn_is_stored_when_the_client_stops_reading_at_done(proxy: Proxy
             assert [chunk.choices[0].delta.content for chunk in stream] == ["Hello Ann."]
     for number in range(10):
         assert len(proxy.wait_for_lines(2, f"proxy/user{number}")) == 2
+
+
+STOP = event({"delta": {}, "finish_reason": "stop"})
+
+
+@pytest.fixture
+def held(proxy: ProxyWorld) -> Iterator[Callable[..., None]]:
+    """A model server that never ends what it has begun to say; calls leave as soon as they have read some words."""
+    over = threading.Event()
+
+    async def pieces(*sent: bytes) -> Any:
+        for each in sent:
+            yield each
+        while not over.is_set():  # noqa: ASYNC110 - set by the test, in another thread
+            await asyncio.sleep(0.005)
+
+    def leave(who: str, sent: list[bytes], words: bytes, ending: str = "close", stream: bool = True) -> None:
+        kind = "text/event-stream" if stream else "application/json"
+        proxy.model.reply = lambda r: StreamingResponse(pieces(*sent), media_type=kind)
+        body = json.dumps({"model": "t", "messages": chat("hi"), "stream": stream}).encode()
+        host, port = proxy.url.removeprefix("http://").split(":")
+        head = f"Host: {host}\r\nAuthorization: Bearer {proxy.host}\r\nX-User-Id: {who}\r\n"
+        count, got = len(proxy.model.requests), b""
+        with socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS) as client:
+            client.sendall(f"POST /v1/chat/completions HTTP/1.1\r\n{head}Content-Length: {len(body)}\r\n\r\n".encode())
+            client.sendall(body)
+            while words not in got:
+                got += client.recv(65_536)
+            assert wait_until(lambda: len(proxy.model.requests) > count)
+            if ending == "reset":
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    yield leave
+    over.set()
+
+
+@pytest.mark.parametrize("ending", ["close", "reset"])
+def test_r39_a_turn_is_stored_when_its_finish_reason_came_whoever_closes(
+    proxy: ProxyWorld, held: Callable[..., None], ending: str
+) -> None:
+    """Clients stop reading there; some destroy their socket in the same moment."""
+    for who, sent in (
+        ("ann", [SAID, STOP]),
+        ("bob", [SAID + STOP, event({"delta": {}})]),
+        ("cy", [SAID + STOP + DONE]),
+    ):
+        held(who, sent, b'"finish_reason": "stop"', ending)
+        assert proxy.wait_for_lines(2, f"proxy/{who}") == [(who, "hi"), ("self", "Hello Ann.")]
+
+
+@pytest.mark.parametrize(("sent", "words", "stream"), [([SAID], b"Hello", True), ([], b"", True), ([], b"", False)])
+def test_r39_who_leaves_in_the_middle_has_said_it_once(
+    proxy: ProxyWorld, held: Callable[..., None], sent: list[bytes], words: bytes, stream: bool
+) -> None:
+    held("ann", sent, words, stream=stream)
+    assert proxy.wait_for_lines(1, "proxy/ann") == [("ann", "hi")]
+    proxy.model.reply, proxy.model.answers = None, ["Hello."]
+    proxy.ask(proxy.client(X_User_Id="ann"), "hi")
+    assert proxy.wait_for_lines(2, "proxy/ann") == [("ann", "hi"), ("self", "Hello.")]
+
+
+def test_r39_many_requests_at_once_keep_their_memory(
+    proxy: ProxyWorld, db: Any, stage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each waits its turn before the time for its memory begins."""
+    build = memory.build_block
+
+    def build_slowly(*given: Any) -> str:
+        time.sleep(0.2)
+        return build(*given)
+
+    monkeypatch.setattr(memory, "build_block", build_slowly)
+    requests = 10 * memory.BUILD_THREADS
+
+    async def ask(client: httpx2.AsyncClient, url: str, number: int) -> str:
+        head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": f"user{number}"}
+        answer = await client.post(
+            f"{url}/v1/chat/completions", json={"model": "t", "messages": chat("hi")}, headers=head
+        )
+        return str(answer.headers["x-memory"])
+
+    async def ask_all(url: str) -> list[str]:
+        async with httpx2.AsyncClient(timeout=PATIENCE_SECONDS) as client:
+            return await asyncio.gather(*(ask(client, url, number) for number in range(requests)))
+
+    with proxy_of(db, proxy.model.url, proxy_memory_seconds=1.5) as url:  # type: ignore[attr-defined]
+        assert asyncio.run(ask_all(url)) == ["empty"] * requests
+
+
+def test_r39_what_takes_too_long_is_told(proxy: ProxyWorld, db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stuck database holds up nobody for longer than who came first, however many wait."""
+    over = threading.Event()
+    monkeypatch.setattr(memory, "build_block", lambda *_: over.wait(PATIENCE_SECONDS) and "")
+    head = {"Authorization": f"Bearer {proxy.host}"}
+
+    def ask(number: int) -> str:
+        body = {"model": "t", "messages": chat("hi")}
+        return str(post(url, json=body, headers={**head, "X-User-Id": f"user{number}"}).headers["x-memory"])
+
+    with proxy_of(db, proxy.model.url, proxy_memory_seconds=0.5) as url:  # type: ignore[attr-defined]
+        try:
+            with ThreadPoolExecutor(4 * memory.BUILD_THREADS) as pool:
+                assert set(pool.map(ask, range(4 * memory.BUILD_THREADS))) == {"failed; timeout"}
+        finally:
+            over.set()
 
 
 def test_r37_thoughts_reach_no_other_chat(proxy: ProxyWorld) -> None:

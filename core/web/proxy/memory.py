@@ -1,12 +1,15 @@
 """Build what is added to a request and store turns, in threads of their own.
 
 A database that is locked or slow holds up these threads and nothing else: a request goes on without memory after
-PROXY_MEMORY_SECONDS, and a turn is stored after its response, again and again until the database takes it.
+PROXY_MEMORY_SECONDS, and a turn is stored after its response, again and again until the database takes it. Under load
+requests wait their turn, before that time begins.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -28,6 +31,7 @@ from ...scope import Scope
 from ...templates.render import Renderer
 from ...transcripts import find_replaced, save_transcript
 from ..access import WebContext
+from .answer import MAX_BYTES, AnswerReader
 from .identity import INTERFACE, NOBODY
 
 BUILD_THREADS = 8
@@ -36,7 +40,7 @@ SAVE_DELAYS = (1, 2, 4, 8, 15, 30, 60, 60, 60)
 """Seconds before each further attempt to store a turn: about four minutes in all."""
 EARLIER_SECONDS = 1.0
 """Longest wait of a request for the turn before it, which is being stored."""
-STOP_SECONDS = 30.0
+STOP_SECONDS = 6.0
 """Longest wait at the end for turns that are being stored."""
 
 
@@ -54,29 +58,48 @@ class TurnMemory:
         self._context = context
         self._building = ThreadPoolExecutor(BUILD_THREADS, "proxy-build")
         self._saving = ThreadPoolExecutor(SAVE_THREADS, "proxy-save")
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._running: dict[asyncio.Future[None], Scope] = {}
-        """Turns that are being written at this moment, and whose they are."""
+        self._tasks: dict[asyncio.Task[None], Scope] = {}
+        """Turns that are being stored, and whose they are."""
+        self._places = asyncio.Semaphore(BUILD_THREADS)
+        self._timeouts = 0
+        """Requests in a row that got no memory in their time."""
 
     async def build(self, turn: Turn, question: str, said: Sequence[str], settings: Settings) -> str:
-        """Return what is put in front of a person's message; raises TimeoutError after PROXY_MEMORY_SECONDS."""
-        scope = turn.scope
-        async with asyncio.timeout(settings.proxy_memory_seconds):
-            earlier = [
-                work
-                for work, other in self._running.items()
-                if (other.persona, other.participant) == (scope.persona, scope.participant)
-            ]
-            if earlier:  # the next message may come within milliseconds of the answer
-                await asyncio.wait(earlier, timeout=EARLIER_SECONDS)
-            return await asyncio.get_running_loop().run_in_executor(
-                self._building, build_block, self._context, settings, turn, question, said
-            )
+        """Return what is put in front of a person's message; raises TimeoutError after PROXY_MEMORY_SECONDS.
 
-    def save(self, turn: Turn, answer: str, settings: Settings) -> None:
-        task = asyncio.get_running_loop().create_task(self._save(turn, answer, settings))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        The time does not begin before BUILD_THREADS others are done. Where the database is stuck, who has waited as
+        long goes on without memory.
+        """
+        began = time.monotonic()
+        async with self._places:
+            if self._timeouts >= BUILD_THREADS and time.monotonic() - began >= settings.proxy_memory_seconds:
+                raise TimeoutError
+            try:
+                async with asyncio.timeout(settings.proxy_memory_seconds):
+                    block = await self._build(turn, question, said, settings)
+            except TimeoutError:
+                self._timeouts += 1
+                raise
+            self._timeouts = 0
+            return block
+
+    async def _build(self, turn: Turn, question: str, said: Sequence[str], settings: Settings) -> str:
+        whose = (turn.scope.persona, turn.scope.participant)
+        earlier = [work for work, other in self._tasks.items() if (other.persona, other.participant) == whose]
+        if earlier:  # the next message may come within milliseconds of the answer
+            await asyncio.wait(earlier, timeout=EARLIER_SECONDS)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._building, build_block, self._context, settings, turn, question, said
+        )
+
+    def save(
+        self, turn: Turn, answer: str | None, settings: Settings, after: asyncio.Task[None] | None = None
+    ) -> asyncio.Task[None]:
+        """Begin to store a turn, None for its lines without an answer, once what is stored before it is done."""
+        task = asyncio.get_running_loop().create_task(self._save(turn, answer, settings, after))
+        self._tasks[task] = turn.scope
+        task.add_done_callback(self._tasks.pop)
+        return task
 
     async def close(self) -> None:
         if self._tasks:
@@ -86,26 +109,53 @@ class TurnMemory:
         self._building.shutdown(wait=False, cancel_futures=True)
         self._saving.shutdown(wait=False, cancel_futures=True)
 
-    async def _save(self, turn: Turn, answer: str, settings: Settings) -> None:
+    async def _save(self, turn: Turn, answer: str | None, settings: Settings, after: asyncio.Task[None] | None) -> None:
         def attempt() -> None:
             db = self._context.database()
             save_transcript(turn.lines, answer, name=turn.name, db=db, settings=settings, scope=turn.scope)
-            with suppress(StoreError):
-                usage.note_request(db, turn.model)
+            if answer is not None:
+                with suppress(StoreError):
+                    usage.note_request(db, turn.model)
 
+        if after is not None:
+            await asyncio.wait([after])
         for delay in (*SAVE_DELAYS, None):
-            work = asyncio.get_running_loop().run_in_executor(self._saving, attempt)
-            self._running[work] = turn.scope
             try:
-                await work
+                await asyncio.get_running_loop().run_in_executor(self._saving, attempt)
                 return
             except Exception as error:  # noqa: BLE001 - the answer was given; the next request brings the lines again
                 if delay is None or not isinstance(error, StoreError):
                     logs.warning("proxy_not_stored", error=type(error).__name__)
                     return
-            finally:
-                del self._running[work]
             await asyncio.sleep(delay)
+
+
+class OpenTurn:
+    """A turn whose answer is being read. Its lines are stored at once, its answer when that is whole or broke off."""
+
+    def __init__(self, memory: TurnMemory, turn: Turn, settings: Settings, length: int | None) -> None:
+        self._memory, self._turn, self._settings = memory, turn, settings
+        self._reader = AnswerReader(length)
+        self._is_stored = False
+        # An answer of a known length comes at once, and both are stored in one transaction.
+        self._lines = memory.save(turn, None, settings) if length is None else None
+
+    def feed(self, chunk: bytes) -> None:
+        self._reader.feed(chunk)
+        if self._reader.is_complete:
+            self.finish()
+
+    def finish(self) -> None:
+        """Store what was said, unless it is stored; of an answer that is no whole one the lines before it alone."""
+        if self._is_stored:
+            return
+        self._is_stored, text = True, self._reader.text()
+        if self._reader.is_too_long:
+            logs.warning("proxy_not_stored", error="TooLong", max_bytes=MAX_BYTES)
+        elif text is None:
+            logs.event(logging.INFO, "proxy_not_stored", error="NoAnswer")
+        if text is not None or self._lines is None:
+            self._memory.save(self._turn, text, self._settings, self._lines)
 
 
 def build_opening(turn: Turn, settings: Settings) -> str:

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from ...base import logs
@@ -23,14 +23,17 @@ from ...config import Settings
 from .. import access, errors
 from ..access import WebContext
 from . import messages, tasks
-from .answer import MAX_BYTES, AnswerReader
 from .identity import read_identity, split_model
-from .memory import Turn, TurnMemory, build_opening
+from .memory import OpenTurn, Turn, TurnMemory, build_opening
 from .upstream import DECODABLE, Upstream, choose_answer_headers
 
 MEMORY_HEADER = "x-memory"
 """On every answer to a chat: `used`, `empty` (nothing belongs to the message), `skipped` and why, `failed`."""
 CHAT = "/chat/completions"
+OTHER_CHATS = ("/responses", "/completions")
+"""Routes of chats in a dialect that is passed on without memory."""
+END_SECONDS = 1.0
+"""Longest wait at the end for requests that were cut off."""
 FORM_REFUSED = (400, 422)
 """Statuses by which a model server refuses the form of a request."""
 
@@ -57,6 +60,8 @@ class Proxy:
         self._upstream = Upstream(settings_for(context.settings))
         self._memory = TurnMemory(context)
         self._passed: Counter[str] = Counter()
+        self._requests: set[asyncio.Task[Any]] = set()
+        """At the end each stores what came until then."""
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -64,6 +69,8 @@ class Proxy:
         try:
             yield
         finally:
+            if self._requests:
+                await asyncio.wait(self._requests, timeout=END_SECONDS)
             await self._memory.close()
             await self._upstream.close()
 
@@ -75,9 +82,15 @@ class Proxy:
         path = path.partition("/v1")[2]
         content, settings = await request.body(), self._context.values()
         is_chat = path == CHAT and request.method == "POST"
-        outgoing = await self._prepare(request, content, settings) if is_chat else Outgoing(content)
-        response = await self._pass_on(request, path, outgoing, settings)
-        await response(scope, receive, send)
+        skipped = "skipped; dialect" if path in OTHER_CHATS and request.method == "POST" else ""
+        task = asyncio.current_task()
+        assert task is not None
+        self._requests.add(task)
+        try:
+            outgoing = await self._prepare(request, content, settings) if is_chat else Outgoing(content, skipped)
+            await self._pass_on(request, path, outgoing, settings, send)
+        finally:
+            self._requests.discard(task)
 
     async def _prepare(self, request: Request, content: bytes, settings: Settings) -> Outgoing:
         """Return the request with what belongs to it added; whatever fails here, it goes on without memory."""
@@ -125,7 +138,7 @@ class Proxy:
             outcome = "used" if block else "empty"
         except Exception as error:  # noqa: BLE001 - the turn is stored all the same
             logs.warning("proxy_without_memory", error=type(error).__name__)
-            block, outcome = "", "failed"
+            block, outcome = "", "failed; timeout" if isinstance(error, TimeoutError) else "failed"
         more = messages.put_before(said, last, f"{block}\n\n") if block else said
         if not messages.has_system_message(said):
             opening = await run_in_threadpool(build_opening, turn, settings)
@@ -134,8 +147,31 @@ class Proxy:
             return Outgoing(content, outcome, turn)
         return Outgoing(_write_json({**body, "messages": more}), outcome, turn, content)
 
-    async def _pass_on(self, request: Request, path: str, outgoing: Outgoing, settings: Settings) -> Response:
-        """Send a request on and return its answer, which is read as it is passed back."""
+    async def _pass_on(self, request: Request, path: str, outgoing: Outgoing, settings: Settings, send: Send) -> None:
+        """Send a request on and pass its answer back; a turn that was not refused is stored, whoever closes."""
+        try:
+            answer, outgoing = await self._ask(request, path, outgoing, settings)
+        except (ClientDisconnect, asyncio.CancelledError):
+            if outgoing.turn is not None:
+                self._memory.save(outgoing.turn, None, settings)
+            raise
+        open_turn = None
+        if outgoing.turn is not None and 200 <= answer.status_code < 300:
+            open_turn = OpenTurn(self._memory, outgoing.turn, settings, read_length(answer.headers))
+        encoding = answer.headers.get("content-encoding", "").strip().lower()
+        is_decoded = open_turn is not None and encoding in DECODABLE
+        response = StreamingResponse(_iter_answer(answer, open_turn, is_decoded=is_decoded), answer.status_code)
+        response.raw_headers = choose_answer_headers(answer.headers, is_decoded=is_decoded)
+        response.headers.update(outgoing.headers)
+        try:
+            await response(request.scope, request.receive, send)
+        finally:
+            if open_turn is not None:
+                open_turn.finish()
+            await answer.aclose()
+
+    async def _ask(self, request: Request, path: str, outgoing: Outgoing, settings: Settings) -> tuple[Any, Outgoing]:
+        """Return the answer to a request, not read yet, and the request as it was sent last."""
         import httpx2  # noqa: PLC0415 - an extra of its own
 
         def send(content: bytes) -> Awaitable[Any]:
@@ -153,39 +189,7 @@ class Proxy:
             logs.warning("proxy_upstream", error=type(error).__name__)
             sentence = "The model server of LLM_BASE_URL cannot be reached, or broke off. Try again."
             raise errors.Refused(502, sentence, outgoing.headers, word="upstream") from None
-        turn = outgoing.turn if 200 <= answer.status_code < 300 else None
-        is_decoded = turn is not None and answer.headers.get("content-encoding", "").strip().lower() in DECODABLE
-        chunks = _iter_plain(answer, answer.aiter_bytes() if is_decoded else answer.aiter_raw())
-        if turn is not None:
-            chunks = self._iter_turn(chunks, read_length(answer.headers), turn, settings)
-        response = StreamingResponse(chunks, answer.status_code)
-        response.raw_headers = choose_answer_headers(answer.headers, is_decoded=is_decoded)
-        response.headers.update(outgoing.headers)
-        return response
-
-    async def _iter_turn(
-        self, chunks: AsyncIterator[bytes], length: int | None, turn: Turn, settings: Settings
-    ) -> AsyncIterator[bytes]:
-        """Yield the answer as it comes, and store the turn as soon as the answer is complete."""
-        reader = AnswerReader(length)
-        is_stored = False
-        async for chunk in chunks:
-            reader.feed(chunk)
-            if reader.is_complete and not is_stored:
-                is_stored = True
-                self._store(turn, reader, settings)
-            yield chunk
-        if not is_stored:
-            self._store(turn, reader, settings)
-
-    def _store(self, turn: Turn, reader: AnswerReader, settings: Settings) -> None:
-        text = reader.text()
-        if reader.is_too_long:
-            logs.warning("proxy_not_stored", error="TooLong", max_bytes=MAX_BYTES)
-        elif text is None:
-            logs.event(logging.INFO, "proxy_not_stored", error="NoAnswer")
-        else:
-            self._memory.save(turn, text, settings)
+        return answer, outgoing
 
 
 def _write_json(body: Mapping[str, Any]) -> bytes:
@@ -193,17 +197,18 @@ def _write_json(body: Mapping[str, Any]) -> bytes:
     return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
-async def _iter_plain(answer: Any, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _iter_answer(answer: Any, open_turn: OpenTurn | None, *, is_decoded: bool) -> AsyncIterator[bytes]:
+    """Yield an answer as it comes, and let the turn read it."""
     import httpx2  # noqa: PLC0415 - an extra of its own
 
     try:
-        async for chunk in chunks:
+        async for chunk in answer.aiter_bytes() if is_decoded else answer.aiter_raw():
+            if open_turn is not None:
+                open_turn.feed(chunk)
             yield chunk
     except httpx2.HTTPError as error:
         logs.warning("proxy_upstream", error=type(error).__name__)
         raise errors.CutOffError from None
-    finally:
-        await answer.aclose()
 
 
 def has_dots(path: str) -> bool:
