@@ -32,6 +32,8 @@ HostOption = Annotated[
 ]
 PortOption = Annotated[int | None, Option("--port", metavar="PORT", min=1, max=65_535, help="Without it ADMIN_PORT.")]
 
+STREAM_SECONDS = 25
+"""Longest wait at the end for answers that are under way: container supervisors kill soon after."""
 KEPT_SECONDS = 75
 """How long a connection without requests stays open: longer than clients keep theirs, or they would use closed ones."""
 
@@ -149,14 +151,18 @@ def _refuse_missing(extra: str, error: ModuleNotFoundError) -> NoReturn:
 def _run_server(app: Starlette, listening: socket.socket) -> None:
     import uvicorn
 
+    from ..web.connections import HeadTimedProtocol
+
     settings = uvicorn.Config(
         app,
+        http=HeadTimedProtocol,
         log_config=None,
         access_log=False,  # addresses hold what was searched for
         server_header=False,
         ws="none",
         lifespan="on",
         timeout_keep_alive=KEPT_SECONDS,
+        timeout_graceful_shutdown=STREAM_SECONDS,
     )
     uvicorn.Server(settings).run(sockets=[listening])
 

@@ -13,7 +13,7 @@ from ..errors import CoreError
 from ..jobs import Worker
 from ..lifelong import Scheduler
 
-STOP_SECONDS = 30.0
+STOP_SECONDS = 5.0
 """Longest wait for the operation at hand; what is not done by then the next worker does."""
 
 

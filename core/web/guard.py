@@ -93,8 +93,8 @@ class Guard:
             elif area != "open":
                 receive = give_body(await read_body(receive, _max_bytes(path_below(scope)), BODY_SECONDS), receive)
             await self._app(scope, receive, sending)
-        except ClientDisconnect:
-            logs.event(logging.INFO, "request_cut_off")  # nobody is left to answer
+        except (ClientDisconnect, asyncio.CancelledError):
+            logs.event(logging.INFO, "request_cut_off")  # nobody is left to answer, or the server ends
         except errors.CutOffError:
             pass  # a response that does not end closes the connection, so that nobody takes a part for the whole
         except Exception as error:  # noqa: BLE001 - the outermost point: nothing of it may reach the client

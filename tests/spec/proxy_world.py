@@ -31,10 +31,16 @@ PATIENCE_SECONDS = 120
 
 
 @contextmanager
-def serving(app: Any, port: int = 0) -> Iterator[str]:
+def serving(app: Any, port: int = 0, http: Any = "auto") -> Iterator[str]:
     with socket.create_server(("127.0.0.1", port)) as listening:
         config = uvicorn.Config(
-            app, log_config=None, access_log=False, lifespan="on", ws="none", timeout_keep_alive=PATIENCE_SECONDS
+            app,
+            http=http,
+            log_config=None,
+            access_log=False,
+            lifespan="on",
+            ws="none",
+            timeout_keep_alive=PATIENCE_SECONDS,
         )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
