@@ -570,6 +570,8 @@ access_tokens: Table = table(
     # of a host token: other personas it may speak as, with commas between; `*` for all
     Column("personas", StoredText(1000), nullable=False, server_default=text("''")),
     Column("label", StoredText(100), nullable=False, server_default=text("''")),
+    # of a program that an operator connected by OAuth: the address it is for, and nothing else
+    Column("resource", StoredText(300), nullable=False, server_default=text("''")),
     *times("created_at"),
     # of a program that an operator connected by OAuth, which renews its token until then; the others do not expire
     *times("expires_at"),

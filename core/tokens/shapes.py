@@ -34,6 +34,8 @@ class AccessToken:
     """Other personas a host token may speak as, with commas between; `*` for all."""
     expires_at: datetime | None = None
     """When it holds no more unless it is renewed; None for a token that holds until it is revoked."""
+    resource: str = ""
+    """The one address it is for; blank for every route of its kind."""
 
     def may_speak_as(self, persona: str) -> bool:
         others = {each.strip() for each in self.personas.split(",")} if self.kind == "host" else set()
@@ -60,6 +62,8 @@ class ListedToken(TypedDict):
     server: str
     personas: str
     label: str
+    resource: str
+    """The one address it is for; blank for every route of its kind."""
     created_at: str
     """ISO 8601, UTC."""
     expires_at: str

@@ -21,7 +21,7 @@ _T = access_tokens.c
 _SOURCE = "access_tokens"
 _SHOWN = (
     _T.id, _T.kind, _T.persona_id, _T.participant_key, _T.conversation_key, _T.server_id, _T.personas, _T.label,
-    _T.created_at, _T.expires_at, _T.revoked_at,
+    _T.resource, _T.created_at, _T.expires_at, _T.revoked_at,
 )  # fmt: skip
 _BY_ID = select(*_SHOWN, _T.token_hash).where(_T.id == bindparam("id"))
 _LISTED = select(*_SHOWN).where(_T.persona_id == bindparam("persona")).order_by(_T.id)
@@ -50,6 +50,7 @@ def insert_token(db: Database, token: AccessToken, token_hash: bytes) -> ListedT
         "server_id": token.server,
         "personas": token.personas,
         "label": token.label,
+        "resource": token.resource,
         "created_at": now,
         "expires_at": token.expires_at,
     }
@@ -70,7 +71,7 @@ def read_token(db: Database, token_id: int) -> tuple[AccessToken, bytes] | None:
         if row.revoked_at is None:
             token = AccessToken(
                 row.id, row.kind, row.persona_id, row.participant_key, row.conversation_key, row.server_id, row.label,
-                row.personas, read_time(row.expires_at),
+                row.personas, read_time(row.expires_at), row.resource,
             )  # fmt: skip
             return token, bytes(row.token_hash)
     return None
@@ -121,6 +122,7 @@ def _build_listed(row: Any) -> ListedToken:
         "server": row["server_id"],
         "personas": row["personas"],
         "label": row["label"],
+        "resource": row["resource"],
         "created_at": iso_text(read_time(row["created_at"])),
         "expires_at": iso_text(read_time(row["expires_at"])),
         "revoked_at": iso_text(read_time(row["revoked_at"])),

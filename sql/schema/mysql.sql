@@ -544,6 +544,7 @@ CREATE TABLE IF NOT EXISTS access_tokens (
     server_id VARBINARY(191) NOT NULL DEFAULT '',
     personas VARCHAR(1000) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
     label VARCHAR(100) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
+    resource VARCHAR(300) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL DEFAULT '',
     created_at DATETIME(6),
     expires_at DATETIME(6),
     revoked_at DATETIME(6),

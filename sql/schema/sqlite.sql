@@ -562,6 +562,7 @@ CREATE TABLE IF NOT EXISTS access_tokens (
     server_id TEXT DEFAULT '' NOT NULL,
     personas VARCHAR(1000) DEFAULT '' NOT NULL,
     label VARCHAR(100) DEFAULT '' NOT NULL,
+    resource VARCHAR(300) DEFAULT '' NOT NULL,
     created_at TEXT,
     expires_at TEXT,
     revoked_at TEXT,

@@ -10,7 +10,7 @@ import re
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -34,11 +34,12 @@ from core.database.engine import Database
 from core.errors import ConfigError
 from core.scope import Scope
 from core.tokens import shapes, table
+from core.tokens.shapes import AccessToken
 from core.web import create_app
 from core.web.mcp.oauth import Asked
 from tests.servers.base import free_port
 from tests.spec.mcp_world import told
-from tests.spec.proxy_world import serving
+from tests.spec.proxy_world import ModelServer, serving
 from tests.store.world import Clock, own_scope
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -176,8 +177,6 @@ def test_d9_a_program_renews_its_token_once_with_each_refresh_token(site: Site) 
     assert renewed.status_code == 200, renewed.text
     found = tokens.find_token(renewed.json()["access_token"], db=site.db)
     assert found is not None and found.participant == PERSON
-    again = site.renew(first.refresh_token)
-    assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
     clock.forward(days=91)
     late = site.renew(renewed.json()["refresh_token"])
     assert (late.status_code, late.json()["error"]) == (400, "invalid_grant")
@@ -212,6 +211,100 @@ def test_d9_a_code_is_used_once_and_by_its_own_program(site: Site) -> None:
     assert [site.exchange(client, code, given).status_code for client, given in tries] == [400, 400, 200, 400]
 
 
+@pytest.mark.parametrize("what", ["code", "refresh"])
+def test_f86_what_is_used_twice_ends_the_whole_family(site: Site, what: str) -> None:
+    """One of the two who used it has stolen it, and nobody knows which."""
+    client = site.register()
+    code = site.consent(client)
+    first = site.exchange(client, code).json()
+    renew = {"grant_type": "refresh_token", "refresh_token": first["refresh_token"], **client}
+    last = site.post("/token", **renew).json()
+    assert tokens.find_token(last["access_token"], db=site.db) is not None
+    assert site.post("/token", **{**renew, "refresh_token": first["refresh_token"][:-1] + "g"}).status_code == 400
+    assert site.exchange(site.register(client_name="Other"), code).status_code == 400
+    assert tokens.find_token(last["access_token"], db=site.db) is not None  # who did not hold it ends nothing
+    again = site.exchange(client, code) if what == "code" else site.post("/token", **renew)
+    assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
+    assert tokens.find_token(last["access_token"], db=site.db) is None
+    assert site.post("/token", **{**renew, "refresh_token": last["refresh_token"]}).status_code == 400
+
+
+def test_f86_a_token_is_asked_for_with_this_resource_alone(site: Site) -> None:
+    client = site.register()
+    form = {"code": site.consent(client), "redirect_uri": BACK, "grant_type": "authorization_code", **client}
+    for foreign in ("https://example.org/mcp", f"{site.url}/v1", f"{site.url}.example.org/mcp"):
+        refused = site.post("/token", code_verifier=VERIFIER, resource=foreign, **form)
+        assert (refused.status_code, refused.json()["error"]) == (400, "invalid_target")
+    done = site.post("/token", code_verifier=VERIFIER, resource=f"{site.url}/mcp", **form)
+    assert done.status_code == 200, done.text
+    renew = {"grant_type": "refresh_token", "refresh_token": done.json()["refresh_token"], **client}
+    assert site.post("/token", resource="https://example.org/mcp", **renew).json()["error"] == "invalid_target"
+    assert site.post("/token", resource=f"{site.url}/", **renew).status_code == 200
+
+
+def test_f86_one_consent_gives_one_code(site: Site) -> None:
+    """A browser that goes back and sends the form again gives nobody a second code."""
+    asked = parse_qs(urlsplit(site.authorize(site.register()).headers["location"]).query)["ask"][0]
+    form = {"ask": asked, "persona": site.persona, "participant": PERSON}
+    own = {"origin": site.url, "Authorization": f"Bearer {SECRET}"}
+    answers = [
+        httpx2.post(f"{site.url}/admin/page/programs/answer", data={**form, button: "1"}, headers=own)
+        for button in ("allow", "allow", "deny")
+    ]
+    assert ["code=" in answer.text for answer in answers] == [True, False, False]
+    assert [answer.status_code for answer in answers] == [200, 410, 410]
+
+
+def test_f86_a_program_is_shown_without_characters_that_hide_something(site: Site) -> None:
+    name = "Cla\u202eude\x00\n\x1b[31m \u200bfor\u2028 Ann"
+    client = site.register(client_name=name)
+    asked = parse_qs(urlsplit(site.authorize(client).headers["location"]).query)["ask"][0]
+    page = httpx2.get(
+        f"{site.url}/admin/page/programs", params={"ask": asked}, headers={"Authorization": f"Bearer {SECRET}"}
+    )
+    assert ">Cla ude [31m for Ann asks for access" in page.text
+
+
+def test_f86_each_kind_of_token_opens_its_own_routes_alone(db: Database, model: ModelServer) -> None:
+    """A program that may remember must not spend the model's key, nor see what its person does not."""
+    model.reply = None
+    port, persona = free_port(), own_scope().persona
+    url = f"http://127.0.0.1:{port}"
+    settings = Settings(admin_token=SECRET, llm_base_url=f"{model.url}/v1")  # type: ignore[attr-defined]
+    person, resource = {"db": db, "scope": Scope(persona, participant=PERSON)}, f"{url}/mcp"
+    program = AccessToken(0, "scope", persona, PERSON, resource=resource)
+    shown = {
+        "none": "",
+        "scope": tokens.add_token(**person)["token"],
+        "host": tokens.add_token("host", db=db, scope=Scope(persona))["token"],
+        "operator": tokens.add_token("admin", db=db)["token"],
+        "ADMIN_TOKEN": SECRET,
+        "program": tokens.issue_token(db, program)["token"],
+        "foreign": tokens.issue_token(db, replace(program, resource="https://example.org/mcp"))["token"],
+    }
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    said = [{"role": "user", "content": "hi"}]
+    routes: dict[tuple[str, str], tuple[Any, set[str]]] = {
+        ("POST", "/v1/chat/completions"): ({"model": "t", "messages": said}, {"scope", "host"}),
+        ("GET", "/v1/models"): (None, {"scope", "host"}),
+        ("POST", "/v1/responses"): ({}, {"scope", "host"}),
+        ("POST", "/v1/search"): ({"query": "tea"}, {"scope", "host"}),
+        ("GET", "/v1/memories"): (None, {"scope", "host"}),
+        ("POST", "/v1/memories"): ({"text": "tea", "author": "ann"}, {"scope", "host"}),
+        ("POST", "/mcp"): (call, {"scope", "program"}),
+        ("GET", "/admin/relationship/recent"): (None, {"operator", "ADMIN_TOKEN"}),
+        ("GET", "/health/ready"): (None, set(shown)),
+    }
+    with serving(create_app(db=db, settings=settings, proxy=True, mcp=True, public_url=url), port):
+        for (method, path), (body, allowed) in routes.items():
+            for kind, token in shown.items():
+                head = {"Accept": "application/json, text/event-stream"}
+                head |= {"Authorization": f"Bearer {token}"} if token else {}
+                answer = httpx2.request(method, f"{url}{path}", json=body, headers=head)
+                right = {200, 201} if kind in allowed else {401 if kind == "none" else 403}
+                assert answer.status_code in right, (kind, path, answer.status_code, answer.text)
+
+
 def test_d9_of_two_renewals_at_once_one_wins(site: Site) -> None:
     """Both read the same row; the second finds another hash than it read."""
     site.call("memory_list")
@@ -224,8 +317,15 @@ def test_d9_of_two_renewals_at_once_one_wins(site: Site) -> None:
 
 BAD = [
     "javascript:alert(1)", "data:text/html,x", "http://example.org/back", "https://example.org/#x",
-    "https://claude.ai@example.org/", "https://claude.ai:x@example.org/",
+    "https://claude.ai@example.org/", "https://claude.ai:x@example.org/", "myapp://back",
+    "view-source:https://example.org/", "intent://example.org/", "com.example.app:/back#x",
 ]  # fmt: skip
+
+
+def test_d9_a_browser_is_sent_over_tls_on_this_machine_or_to_an_app(site: Site) -> None:
+    for address in ("https://claude.ai/back", BACK, "http://[::1]:9/", "http://localhost/", "com.example.app:/back"):
+        answer = httpx2.post(f"{site.url}/register", json={"redirect_uris": [address]})
+        assert answer.status_code == 201, answer.text
 
 
 @pytest.mark.parametrize("address", BAD)
@@ -274,10 +374,10 @@ def test_d9_a_used_code_does_not_come_back_while_another_is_made(db: Database) -
     params = AuthorizationParams(
         state=None, scopes=None, code_challenge="c", redirect_uri=AnyUrl(BACK), redirect_uri_provided_explicitly=True
     )
-    asked, held = Asked(client, params), provider._codes
+    asked, held = Asked(client, params, "x"), provider._grants
     provider.allow(asked, "iris", PERSON)
     provider.allow(asked, "iris", PERSON)
-    assert provider._codes is held and len(held) == 2
+    assert provider._grants is held and len(held) == 2
 
 
 def test_d9_what_programs_get_does_not_help_to_guess_the_token(site: Site) -> None:

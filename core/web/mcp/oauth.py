@@ -6,8 +6,10 @@ The SDK speaks the protocol (metadata, PKCE, checks of requests); here is what i
 |---|---|
 | a registration, a request for consent | nowhere: signed with ADMIN_TOKEN, so that nobody can fill a database |
 | a code, between consent and token | in this process, for a minute, used once |
-| the access token | a row of the tokens, as `token add` makes it, which lasts an hour |
+| the access token | a row of the tokens, as `token add` makes it, which lasts an hour, for `/mcp` alone |
 | the refresh token | nowhere: signed over the row, so that a renewal ends the one before |
+
+A code or a refresh token that is used twice was stolen from one of the two: the row is revoked.
 """
 
 from __future__ import annotations
@@ -18,12 +20,14 @@ import json
 import re
 import secrets
 import time
+import unicodedata
+from asyncio import Future, ensure_future
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from mcp.server.auth.provider import (
     AccessToken,
@@ -41,12 +45,15 @@ from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyHttpUrl
 from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ...base import logs
 from ...errors import ConfigError
 from ...tokens import issue_token, shapes, table
 from ..access import ADMIN, WebContext
-from ..guard import MCP, is_loopback
+from ..guard import BODY_SECONDS, FORM_BYTES, MCP, give_body, is_loopback, read_body
 
 ACCESS = timedelta(hours=1)
 REFRESH = timedelta(days=90)
@@ -57,12 +64,10 @@ MOST_ADDRESSES, MOST_CHARS = 5, 2000
 """Of a registration, which every later request of the program carries."""
 MOST_ASKED = 5_500
 """Characters of a request for consent, which the address of the log-in repeats."""
-SCRIPTS = frozenset({"javascript", "data", "vbscript", "file", "blob", "about"})
-"""Schemes of addresses to which no browser may be sent."""
 KEPT = {"redirect_uris", "client_name", "token_endpoint_auth_method", "grant_types", "scope"}
 
 _PLACE = re.compile(r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?")
-_REFRESH_FORM = re.compile(r"pr_([0-9]{1,19})_([0-9a-f]{64})")
+_REFRESH_FORM = re.compile(r"pr_([0-9]{1,19})_([0-9a-f]{64})_([0-9a-f]{64})")
 
 
 class Asked(NamedTuple):
@@ -70,6 +75,8 @@ class Asked(NamedTuple):
 
     client: OAuthClientInformationFull
     params: AuthorizationParams
+    text: str
+    """The request as it was signed, which is answered once."""
 
     @property
     def name(self) -> str:
@@ -82,10 +89,20 @@ class Asked(NamedTuple):
         return f"{parts.scheme}://{parts.netloc}"
 
 
+class Grant(NamedTuple):
+    """What a code gives: a token, issued or not."""
+
+    code: AuthorizationCode
+    token: shapes.AccessToken
+    issued: list[Future[Any]]
+
+
 class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
     def __init__(self, context: WebContext, public_url: str) -> None:
         self._context = context
-        self._codes: dict[str, tuple[AuthorizationCode, shapes.AccessToken]] = {}
+        self._grants: dict[str, Grant] = {}
+        self._answered: dict[str, float] = {}
+        """Requests for consent that were answered, and until when they could be."""
         self.url = check_public_url(public_url)
         self.resource = f"{self.url}{MCP}"
         self.metadata = f"{self.url}/.well-known/oauth-protected-resource{MCP}"
@@ -100,6 +117,9 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         assert both.resource_server_url is not None
         registration = ClientRegistrationOptions(enabled=True)
         own = create_auth_routes(self, both.issuer_url, client_registration_options=registration)
+        for route in own:
+            if route.path == "/token":
+                route.app = ResourceCheck(route.app, self)
         return [*own, *create_protected_resource_routes(both.resource_server_url, [both.issuer_url])]
 
     # Registration
@@ -109,7 +129,10 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         addresses = [str(each) for each in client_info.redirect_uris or ()]
         if refused := next(filter(None, map(_describe_bad_address, addresses)), ""):
             raise RegistrationError("invalid_redirect_uri", refused)
-        client_info.client_name = (client_info.client_name or "")[:100] or None
+        shown = "".join(
+            each if unicodedata.category(each)[0] not in "CZ" else " " for each in client_info.client_name or ""
+        )
+        client_info.client_name = " ".join(shown.split())[:100] or None
         kept = client_info.model_dump(mode="json", include=KEPT, exclude_none=True)
         if len(addresses) > MOST_ADDRESSES or len(json.dumps(kept)) > MOST_CHARS:
             what = f"At most {MOST_ADDRESSES} redirect_uris and {MOST_CHARS} characters can be registered."
@@ -136,10 +159,11 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
 
     async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
         """Return the address of the screen on which the operator consents."""
-        if params.resource is not None and params.resource.rstrip("/") not in (self.resource, self.url):
-            raise AuthorizeError("invalid_target", f"This server gives tokens for {self.resource} alone.")
+        if params.resource is not None and not self.is_own(params.resource):
+            raise AuthorizeError("invalid_target", self.own_alone)
         until = (self._context.now() + CONSENT).timestamp()
         ask = {"client": client.client_id, "params": params.model_dump(mode="json", exclude_none=True), "until": until}
+        ask["id"] = secrets.token_hex(4)
         text = self._write("ask", ask)
         if len(text) > MOST_ASKED:
             raise AuthorizeError("invalid_request", "Address and state are too long. Use shorter ones.")
@@ -148,18 +172,27 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     def find_request(self, text: str) -> Asked | None:
         """Return what a program asks for, None where it did not ask here, or too long ago."""
         ask = self._read("ask", text)
-        if ask is None or ask["until"] < self._context.now().timestamp():
+        if ask is None or text in self._answered or ask["until"] < self._context.now().timestamp():
             return None
         client = self._find_client(ask["client"])
         params = AuthorizationParams.model_validate({"state": None, "scopes": None, **ask["params"]})
-        return Asked(client, params) if client else None
+        return Asked(client, params, text) if client else None
+
+    def take_request(self, text: str) -> Asked | None:
+        """Return what a program asks for, to be answered; None also where it was answered before."""
+        asked, now = self.find_request(text), time.monotonic()
+        for each, until in list(self._answered.items()):
+            if until < now:
+                self._answered.pop(each, None)
+        mine = now + CONSENT.total_seconds()  # of two answers at once one puts in its own
+        return asked if asked and self._answered.setdefault(text, mine) is mine else None
 
     def allow(self, asked: Asked, persona: str, participant: str) -> str:
         """Return where the browser is sent with a code, for which the program gets a token of a person."""
         client, params, now = asked.client, asked.params, time.time()  # the clock by which the SDK judges a code
-        for key, (known, _) in list(self._codes.items()):  # a copy put in its place would bring used codes back
-            if known.expires_at <= now:
-                self._codes.pop(key, None)
+        for key, known in list(self._grants.items()):  # a copy put in its place would bring used codes back
+            if known.code.expires_at + ACCESS.total_seconds() <= now:
+                self._grants.pop(key, None)
         code = AuthorizationCode(
             code=secrets.token_urlsafe(32),
             scopes=params.scopes or [],
@@ -170,8 +203,8 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
             redirect_uri_provided_explicitly=params.redirect_uri_provided_explicitly,
             resource=params.resource,
         )
-        token = shapes.AccessToken(0, "scope", persona, participant, label=asked.name)
-        self._codes[code.code] = (code, token)
+        token = shapes.AccessToken(0, "scope", persona, participant, label=asked.name, resource=self.resource)
+        self._grants[code.code] = Grant(code, token, [])
         return self._answer(asked, code=code.code)
 
     def deny(self, asked: Asked) -> str:
@@ -183,27 +216,44 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
 
     # Tokens
 
+    @property
+    def own_alone(self) -> str:
+        return f"This server gives tokens for {self.resource} alone."
+
+    def is_own(self, resource: str) -> bool:
+        return resource.rstrip("/") in (self.resource, self.url)
+
     async def load_authorization_code(
-        self,
-        client: OAuthClientInformationFull,  # noqa: ARG002 - the SDK compares it
-        authorization_code: str,
+        self, client: OAuthClientInformationFull, authorization_code: str
     ) -> AuthorizationCode | None:
         """Return a code that was not used; the SDK compares its program, address and challenge."""
-        return self._codes.get(authorization_code, (None, None))[0]
+        grant = self._grants.get(authorization_code)
+        if grant is None or grant.code.client_id != client.client_id:
+            return None
+        if grant.issued:
+            await run_in_threadpool(self._end_family, grant.token, (await grant.issued[0])["id"])
+            return None
+        return grant.code
 
     async def exchange_authorization_code(
         self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
     ) -> OAuthToken:
         """Return the first token of a program."""
-        _, token = self._codes.pop(authorization_code.code, (None, None))
-        if token is None:
+        grant = self._grants[authorization_code.code]
+        if grant.issued:
             raise TokenError("invalid_grant", "The code was used before.")
-        return await run_in_threadpool(self._add_token, client, token)
-
-    def _add_token(self, client: OAuthClientInformationFull, token: shapes.AccessToken) -> OAuthToken:
-        db = self._context.database()
-        new = issue_token(db, replace(token, expires_at=db.clock() + ACCESS))
+        grant.issued.append(ensure_future(run_in_threadpool(self._issue, grant.token)))
+        new = await grant.issued[0]
         return self._build_answer(client, new["id"], new["token"])
+
+    def _issue(self, token: shapes.AccessToken) -> shapes.NewToken:
+        db = self._context.database()
+        return issue_token(db, replace(token, expires_at=db.clock() + ACCESS))
+
+    def _end_family(self, token: shapes.AccessToken, token_id: int) -> None:
+        """Revoke a token and what would renew it: somebody used its code or a refresh token a second time."""
+        logs.warning("token_used_twice", id=token_id)
+        table.update_revoked(self._context.database(), token.persona, token_id)
 
     async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> RefreshToken | None:
         found = await run_in_threadpool(self._find_row, client, refresh_token)
@@ -217,8 +267,13 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         row = table.read_token(db, int(parts[1])) if parts and int(parts[1]) <= shapes.MOST_ID else None
         if row is None or row[0].expires_at is None or row[0].expires_at - ACCESS + REFRESH <= db.clock():
             return None
-        known = self._write_refresh(client, row[0].id, row[1])
-        return row if hmac.compare_digest(shapes.hash_token(known), shapes.hash_token(text)) else None
+        known = self._write_refresh(client, row[0].id, bytes.fromhex(parts[2]))
+        if not hmac.compare_digest(known, text):
+            return None
+        if bytes.fromhex(parts[2]) != row[1]:
+            self._end_family(row[0], row[0].id)
+            return None
+        return row
 
     async def exchange_refresh_token(
         self,
@@ -236,6 +291,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
             text = shapes.write_token(row[0].id, secrets.token_urlsafe(32))
             if table.renew_token(db, row[0].id, row[1], shapes.hash_token(text), db.clock() + ACCESS):
                 return self._build_answer(client, row[0].id, text)
+            self._end_family(row[0], row[0].id)
         raise TokenError("invalid_grant", "The refresh token was used before, or the token was revoked.")
 
     def _build_answer(self, client: OAuthClientInformationFull, token_id: int, text: str) -> OAuthToken:
@@ -243,7 +299,8 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return OAuthToken(access_token=text, expires_in=int(ACCESS.total_seconds()), refresh_token=refresh)
 
     def _write_refresh(self, client: OAuthClientInformationFull, token_id: int, token_hash: bytes) -> str:
-        return f"pr_{token_id}_{self._sign(f'refresh {token_id} {token_hash.hex()} {client.client_id}')}"
+        known = token_hash.hex()
+        return f"pr_{token_id}_{known}_{self._sign(f'refresh {token_id} {known} {client.client_id}')}"
 
     async def load_access_token(self, token: str) -> AccessToken | None:  # noqa: ARG002
         """Return None: the guard checks requests."""
@@ -270,13 +327,29 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return values
 
 
+class ResourceCheck:
+    """Compares the resource of a request for a token, which the SDK passes to nobody."""
+
+    def __init__(self, app: ASGIApp, provider: Provider) -> None:
+        self._app, self._provider = app, provider
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await read_body(receive, FORM_BYTES, BODY_SECONDS)
+        named = parse_qs(body.decode("latin-1")).get("resource", [])
+        if all(map(self._provider.is_own, named)):
+            await self._app(scope, give_body(body, receive), send)
+            return
+        refused = {"error": "invalid_target", "error_description": self._provider.own_alone}
+        await JSONResponse(refused, 400, headers={"cache-control": "no-store"})(scope, receive, send)
+
+
 def _describe_bad_address(address: str) -> str:
     """Return why a browser may not be sent to an address, blank where it may."""
     parts = urlsplit(address)
-    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
-        return f"{address[:200]} is not encrypted. Use https, or http on this machine."
-    if parts.scheme in SCRIPTS or parts.fragment:
-        return f"{address[:200]} is no address that a browser can be sent to."
+    is_private = "." in parts.scheme  # of an app: the name of its maker backwards
+    is_web = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
+    if parts.fragment or not (is_web or is_private):
+        return f"{address[:200]} cannot be used. Use https, http on this machine, or a scheme of your own with a dot."
     if "@" in parts.netloc:
         return f"{address[:200]} names a user, which reads as if it were the host. Leave it out."
     return ""

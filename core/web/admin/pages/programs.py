@@ -14,7 +14,7 @@ from .page import Page, read_names, split_ids
 
 MOST_PEOPLE = 200
 """Keys of people that the form offers."""
-TOO_OLD = "This request is older than ten minutes, or was not made here. Connect the program again."
+TOO_OLD = "This request is older than ten minutes, was answered, or was not made here. Connect the program again."
 
 
 class Query(BaseModel):
@@ -47,13 +47,16 @@ _SAID = {"revoked": "Revoked: the program is refused from now on.", "ended": "No
 
 def answer_request(page: Page) -> Response:
     """Send the browser back to a program, with a code or a refusal."""
-    asked, provider = _find_request(page, page.field("ask")), page.context.oauth
-    if not page.field("allow"):
-        return guard.lead_to(provider.deny(asked), "Back to the program")
+    provider = page.context.oauth
+    asked = _find_request(page, page.field("ask"))
     participant = page.field("participant").strip()
-    if "/" not in participant:
+    if page.field("allow") and "/" not in participant:
         what = f"Whose memory is {participant[:60]!r}. It must be the key of a person: interface/id, as web/ann."
         raise Refused(422, what)
+    if provider.take_request(asked.text) is None:
+        raise Refused(410, TOO_OLD)
+    if not page.field("allow"):
+        return guard.lead_to(provider.deny(asked), "Back to the program")
     scope = Scope(page.field("persona").strip() or page.persona, participant=participant)
     return guard.lead_to(provider.allow(asked, scope.persona, participant), "Back to the program")
 
