@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -127,11 +128,15 @@ def test_r8_each_tool_says_what_it_takes_gives_and_does(world: World) -> None:
     listed = {tool.name: tool for tool in world.run(scenario)}
     for name, tool in listed.items():
         takes, gives, hints = tool.input_schema, tool.output_schema, tool.annotations
-        assert takes["additionalProperties"] is False and sorted(takes.get("required", [])) == sorted(NEEDED[name])
+        assert sorted(takes.get("required", [])) == sorted(NEEDED[name])
+        for word in ("additionalProperties", "$defs", "$ref"):  # some families of models refuse a tool for these
+            assert word not in json.dumps([takes, gives]), name
         assert set(takes["properties"]) == set(RIGHT[name])
         assert all(value.get("description") for value in takes["properties"].values()), name
-        assert gives is None or (gives["additionalProperties"] is False and gives["type"] == "object")
+        assert gives is None or gives["type"] == "object"
         assert hints is not None and hints.open_world_hint is False and tool.title and tool.description
+    written = listed["turn_save"].output_schema["properties"]["user"]  # type: ignore[index]
+    assert set(written["properties"]) == {"stored", "id", "reason", "notes"}
     hints = {name: tool.annotations for name, tool in listed.items()}
     reading = ["memory_context", "memory_search", "memory_profile", "memory_list"]
     assert [n for n, h in hints.items() if h.read_only_hint] == reading

@@ -100,6 +100,19 @@ class TurnArguments(Arguments):
     )
 
 
+def flatten_schema(schema: Any, defined: Mapping[str, Any] | None = None) -> Any:
+    """Return a JSON Schema without references and `additionalProperties`, for which some models refuse a tool."""
+    if isinstance(schema, list):
+        return [flatten_schema(each, defined) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    defined = schema.get("$defs", defined or {})
+    if "$ref" in schema:
+        schema = {**defined[schema["$ref"].rpartition("/")[2]], **schema}
+    left_out = ("$defs", "$ref", "additionalProperties")
+    return {name: flatten_schema(value, defined) for name, value in schema.items() if name not in left_out}
+
+
 Model = TypeVar("Model", bound=Arguments)
 
 

@@ -60,8 +60,10 @@ def _tool(
             name=work.__name__,
             title=title,
             description=" ".join((work.__doc__ or "").split()),
-            input_schema=hints["asked"].model_json_schema(),
-            output_schema=None if reads_only else hints["return"].model_json_schema(mode="serialization"),
+            input_schema=schemas.flatten_schema(hints["asked"].model_json_schema()),
+            output_schema=None
+            if reads_only
+            else schemas.flatten_schema(hints["return"].model_json_schema(mode="serialization")),
             annotations=types.ToolAnnotations(
                 title=title,
                 read_only_hint=reads_only,
