@@ -27,6 +27,8 @@ RATES = (5, *range(10, 201, 10))
 STEP_SECONDS = 6.0
 RUNAWAY_MS = 500.0
 """A rate at which one request in twenty waits longer than this is not held: a queue builds up."""
+BURST, BURST_SECONDS = 1000, 0.1
+"""Requests that come at once, as after a start: each waits, and keeps its memory."""
 SHARE = 0.8
 """Of the rate that was held for a step, what is held for long."""
 CHATS = 50
@@ -69,10 +71,11 @@ class Load:
         """Return the cells of a table."""
         failed = ", ".join(f"{count} {name}" for name, count in self.errors.items())
         answered = len(self.clock) - self.errors.total()
-        return [answered, failed or 0, self.without_memory, self.p50, self.p95, self.cpu_ms]
+        share = f"{1 - self.without_memory / max(1, answered):.0%}"
+        return [answered, failed or 0, share, self.p50, self.p95, self.cpu_ms]
 
 
-_HEAD = ["answers", "errors", "without memory", "p50 ms", "p95 ms", "server's CPU ms each"]
+_HEAD = ["answers", "errors", "with memory", "p50 ms", "p95 ms", "server's CPU ms each"]
 
 
 class Target:
@@ -172,6 +175,8 @@ async def find_rate(target: Target) -> tuple[float, Sequence[str], list[list[obj
         if not step.is_held:
             break
         held = rate
+    burst = await target.send(BURST / BURST_SECONDS, BURST_SECONDS)
+    rows.append([f"{BURST} at once", *burst.show(), ""])
     return held, ["a second", *_HEAD, "held"], rows
 
 
