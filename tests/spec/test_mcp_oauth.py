@@ -23,9 +23,7 @@ import httpx2
 from mcp import Client
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
-from mcp.server.auth.provider import AuthorizationParams
-from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata
-from pydantic import AnyUrl
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 
 from core import tokens
 from core.config import Settings
@@ -36,7 +34,6 @@ from core.scope import Scope
 from core.tokens import shapes, table
 from core.tokens.shapes import AccessToken
 from core.web import create_app
-from core.web.mcp.oauth import Asked
 from tests.servers.base import free_port
 from tests.spec.mcp_world import told
 from tests.spec.proxy_world import ModelServer, serving
@@ -265,6 +262,7 @@ def test_f86_a_program_is_shown_without_characters_that_hide_something(site: Sit
     assert ">Cla ude [31m for Ann asks for access" in page.text
 
 
+@pytest.mark.slow
 def test_f86_each_kind_of_token_opens_its_own_routes_alone(db: Database, model: ModelServer) -> None:
     """A program that may remember must not spend the model's key, nor see what its person does not."""
     model.reply = None
@@ -365,19 +363,6 @@ def test_d9_a_request_that_a_log_in_cannot_repeat_is_refused_at_once(site: Site)
     assert site.consent(client, state="s" * most)
     refused = site.authorize(client, state="s" * (most + 100))
     assert "error=invalid_request" in refused.headers["location"]
-
-
-def test_d9_a_used_code_does_not_come_back_while_another_is_made(db: Database) -> None:
-    app = create_app(db=db, settings=Settings(admin_token=SECRET), mcp=True, public_url="http://127.0.0.1:9")
-    provider = app.state.context.oauth
-    client = OAuthClientInformationFull.model_validate({"client_id": "x", "redirect_uris": [BACK]})
-    params = AuthorizationParams(
-        state=None, scopes=None, code_challenge="c", redirect_uri=AnyUrl(BACK), redirect_uri_provided_explicitly=True
-    )
-    asked, held = Asked(client, params, "x"), provider._grants
-    provider.allow(asked, "iris", PERSON)
-    provider.allow(asked, "iris", PERSON)
-    assert provider._grants is held and len(held) == 2
 
 
 def test_d9_what_programs_get_does_not_help_to_guess_the_token(site: Site) -> None:

@@ -64,6 +64,7 @@ MOST_ADDRESSES, MOST_CHARS = 5, 2000
 """Of a registration, which every later request of the program carries."""
 MOST_ASKED = 5_500
 """Characters of a request for consent, which the address of the log-in repeats."""
+FOREIGN = "This server gives tokens for {} alone."
 KEPT = {"redirect_uris", "client_name", "token_endpoint_auth_method", "grant_types", "scope"}
 
 _PLACE = re.compile(r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?")
@@ -75,8 +76,6 @@ class Asked(NamedTuple):
 
     client: OAuthClientInformationFull
     params: AuthorizationParams
-    text: str
-    """The request as it was signed, which is answered once."""
 
     @property
     def name(self) -> str:
@@ -101,8 +100,8 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     def __init__(self, context: WebContext, public_url: str) -> None:
         self._context = context
         self._grants: dict[str, Grant] = {}
-        self._answered: dict[str, float] = {}
-        """Requests for consent that were answered, and until when they could be."""
+        self._answered: dict[str, object] = {}
+        """Requests for consent that were answered: as few as the operator's clicks, and so are grants."""
         self.url = check_public_url(public_url)
         self.resource = f"{self.url}{MCP}"
         self.metadata = f"{self.url}/.well-known/oauth-protected-resource{MCP}"
@@ -160,7 +159,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
         """Return the address of the screen on which the operator consents."""
         if params.resource is not None and not self.is_own(params.resource):
-            raise AuthorizeError("invalid_target", self.own_alone)
+            raise AuthorizeError("invalid_target", FOREIGN.format(self.resource))
         until = (self._context.now() + CONSENT).timestamp()
         ask = {"client": client.client_id, "params": params.model_dump(mode="json", exclude_none=True), "until": until}
         ask["id"] = secrets.token_hex(4)
@@ -176,27 +175,20 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
             return None
         client = self._find_client(ask["client"])
         params = AuthorizationParams.model_validate({"state": None, "scopes": None, **ask["params"]})
-        return Asked(client, params, text) if client else None
+        return Asked(client, params) if client else None
 
-    def take_request(self, text: str) -> Asked | None:
-        """Return what a program asks for, to be answered; None also where it was answered before."""
-        asked, now = self.find_request(text), time.monotonic()
-        for each, until in list(self._answered.items()):
-            if until < now:
-                self._answered.pop(each, None)
-        mine = now + CONSENT.total_seconds()  # of two answers at once one puts in its own
-        return asked if asked and self._answered.setdefault(text, mine) is mine else None
+    def take_request(self, text: str) -> bool:
+        """Return whether a request is answered for the first time."""
+        mine = object()
+        return self._answered.setdefault(text, mine) is mine
 
     def allow(self, asked: Asked, persona: str, participant: str) -> str:
         """Return where the browser is sent with a code, for which the program gets a token of a person."""
-        client, params, now = asked.client, asked.params, time.time()  # the clock by which the SDK judges a code
-        for key, known in list(self._grants.items()):  # a copy put in its place would bring used codes back
-            if known.code.expires_at + ACCESS.total_seconds() <= now:
-                self._grants.pop(key, None)
+        client, params = asked.client, asked.params
         code = AuthorizationCode(
             code=secrets.token_urlsafe(32),
             scopes=params.scopes or [],
-            expires_at=now + CODE_SECONDS,
+            expires_at=time.time() + CODE_SECONDS,  # the clock by which the SDK judges it
             client_id=client.client_id,
             code_challenge=params.code_challenge,
             redirect_uri=params.redirect_uri,
@@ -216,10 +208,6 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
 
     # Tokens
 
-    @property
-    def own_alone(self) -> str:
-        return f"This server gives tokens for {self.resource} alone."
-
     def is_own(self, resource: str) -> bool:
         return resource.rstrip("/") in (self.resource, self.url)
 
@@ -231,7 +219,8 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         if grant is None or grant.code.client_id != client.client_id:
             return None
         if grant.issued:
-            await run_in_threadpool(self._end_family, grant.token, (await grant.issued[0])["id"])
+            new = await grant.issued[0]
+            await run_in_threadpool(self._end_family, replace(grant.token, id=new["id"]))
             return None
         return grant.code
 
@@ -250,10 +239,10 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         db = self._context.database()
         return issue_token(db, replace(token, expires_at=db.clock() + ACCESS))
 
-    def _end_family(self, token: shapes.AccessToken, token_id: int) -> None:
+    def _end_family(self, token: shapes.AccessToken) -> None:
         """Revoke a token and what would renew it: somebody used its code or a refresh token a second time."""
-        logs.warning("token_used_twice", id=token_id)
-        table.update_revoked(self._context.database(), token.persona, token_id)
+        logs.warning("token_used_twice", id=token.id)
+        table.update_revoked(self._context.database(), token.persona, token.id)
 
     async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> RefreshToken | None:
         found = await run_in_threadpool(self._find_row, client, refresh_token)
@@ -263,17 +252,18 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     def _find_row(self, client: OAuthClientInformationFull, text: str) -> tuple[shapes.AccessToken, bytes] | None:
         """Return the row that a refresh token renews, and its hash."""
         parts = _REFRESH_FORM.fullmatch(text)
+        if parts is None or int(parts[1]) > shapes.MOST_ID:
+            return None
+        token_id, known = int(parts[1]), bytes.fromhex(parts[2])
         db = self._context.database()
-        row = table.read_token(db, int(parts[1])) if parts and int(parts[1]) <= shapes.MOST_ID else None
-        if row is None or row[0].expires_at is None or row[0].expires_at - ACCESS + REFRESH <= db.clock():
+        row = table.read_token(db, token_id)
+        if row is None or not hmac.compare_digest(self._write_refresh(client, token_id, known), text):
             return None
-        known = self._write_refresh(client, row[0].id, bytes.fromhex(parts[2]))
-        if not hmac.compare_digest(known, text):
+        if row[1] != known:
+            self._end_family(row[0])
             return None
-        if bytes.fromhex(parts[2]) != row[1]:
-            self._end_family(row[0], row[0].id)
-            return None
-        return row
+        expires_at = row[0].expires_at
+        return None if expires_at is None or expires_at - ACCESS + REFRESH <= db.clock() else row
 
     async def exchange_refresh_token(
         self,
@@ -291,7 +281,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
             text = shapes.write_token(row[0].id, secrets.token_urlsafe(32))
             if table.renew_token(db, row[0].id, row[1], shapes.hash_token(text), db.clock() + ACCESS):
                 return self._build_answer(client, row[0].id, text)
-            self._end_family(row[0], row[0].id)
+            self._end_family(row[0])
         raise TokenError("invalid_grant", "The refresh token was used before, or the token was revoked.")
 
     def _build_answer(self, client: OAuthClientInformationFull, token_id: int, text: str) -> OAuthToken:
@@ -339,7 +329,7 @@ class ResourceCheck:
         if all(map(self._provider.is_own, named)):
             await self._app(scope, give_body(body, receive), send)
             return
-        refused = {"error": "invalid_target", "error_description": self._provider.own_alone}
+        refused = {"error": "invalid_target", "error_description": FOREIGN.format(self._provider.resource)}
         await JSONResponse(refused, 400, headers={"cache-control": "no-store"})(scope, receive, send)
 
 

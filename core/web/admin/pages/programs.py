@@ -47,13 +47,12 @@ _SAID = {"revoked": "Revoked: the program is refused from now on.", "ended": "No
 
 def answer_request(page: Page) -> Response:
     """Send the browser back to a program, with a code or a refusal."""
-    provider = page.context.oauth
-    asked = _find_request(page, page.field("ask"))
+    asked, provider = _find_request(page, page.field("ask")), page.context.oauth
     participant = page.field("participant").strip()
     if page.field("allow") and "/" not in participant:
         what = f"Whose memory is {participant[:60]!r}. It must be the key of a person: interface/id, as web/ann."
         raise Refused(422, what)
-    if provider.take_request(asked.text) is None:
+    if not provider.take_request(page.field("ask")):
         raise Refused(410, TOO_OLD)
     if not page.field("allow"):
         return guard.lead_to(provider.deny(asked), "Back to the program")
