@@ -570,4 +570,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
     PRIMARY KEY (version_num)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
-INSERT IGNORE INTO schema_version (version_num, fingerprint) VALUES ('0010', 'f4c39f076ab16ac9');
+INSERT IGNORE INTO schema_version (version_num, fingerprint) VALUES ('0010', '2bd714c8fd40d949');

@@ -588,4 +588,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
     PRIMARY KEY (version_num)
 );
 
-INSERT OR IGNORE INTO schema_version (version_num, fingerprint) VALUES ('0010', 'f4c39f076ab16ac9');
+INSERT OR IGNORE INTO schema_version (version_num, fingerprint) VALUES ('0010', '2bd714c8fd40d949');

@@ -287,6 +287,7 @@ def test_r39_many_requests_at_once_keep_their_memory(
         assert asyncio.run(ask_all(url)) == ["empty"] * requests
 
 
+@pytest.mark.slow
 def test_r39_what_takes_too_long_is_told(proxy: ProxyWorld, db: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stuck database holds up nobody for longer than who came first, however many wait."""
     over = threading.Event()

@@ -70,27 +70,22 @@ class TurnMemory:
         The time does not begin before BUILD_THREADS others are done. Where the database is stuck, who has waited as
         long goes on without memory.
         """
-        began = time.monotonic()
+        whose, began = (turn.scope.persona, turn.scope.participant), time.monotonic()
+        earlier = [task for task, other in self._tasks.items() if (other.persona, other.participant) == whose]
+        if earlier:  # the next message may come within milliseconds of the answer
+            await asyncio.wait(earlier, timeout=EARLIER_SECONDS)
         async with self._places:
             if self._timeouts >= BUILD_THREADS and time.monotonic() - began >= settings.proxy_memory_seconds:
                 raise TimeoutError
+            given = (self._context, settings, turn, question, said)
+            work = asyncio.get_running_loop().run_in_executor(self._building, build_block, *given)
             try:
-                async with asyncio.timeout(settings.proxy_memory_seconds):
-                    block = await self._build(turn, question, said, settings)
+                block = await asyncio.wait_for(work, settings.proxy_memory_seconds)
             except TimeoutError:
                 self._timeouts += 1
                 raise
             self._timeouts = 0
             return block
-
-    async def _build(self, turn: Turn, question: str, said: Sequence[str], settings: Settings) -> str:
-        whose = (turn.scope.persona, turn.scope.participant)
-        earlier = [work for work, other in self._tasks.items() if (other.persona, other.participant) == whose]
-        if earlier:  # the next message may come within milliseconds of the answer
-            await asyncio.wait(earlier, timeout=EARLIER_SECONDS)
-        return await asyncio.get_running_loop().run_in_executor(
-            self._building, build_block, self._context, settings, turn, question, said
-        )
 
     def save(
         self, turn: Turn, answer: str | None, settings: Settings, after: asyncio.Task[None] | None = None
