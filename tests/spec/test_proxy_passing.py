@@ -270,7 +270,7 @@ def test_r39_many_requests_at_once_keep_their_memory(
         return build(*given)
 
     monkeypatch.setattr(memory, "build_block", build_slowly)
-    requests = 20 * memory.BUILD_THREADS
+    requests = 20 * memory.PLACES
 
     async def ask(client: httpx2.AsyncClient, url: str, number: int) -> str:
         head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": f"user{number}"}
@@ -300,8 +300,8 @@ def test_r39_what_takes_too_long_is_told(proxy: ProxyWorld, db: Any, monkeypatch
 
     with proxy_of(db, proxy.model.url, proxy_memory_seconds=0.5) as url:  # type: ignore[attr-defined]
         try:
-            with ThreadPoolExecutor(4 * memory.BUILD_THREADS) as pool:
-                assert set(pool.map(ask, range(4 * memory.BUILD_THREADS))) == {"failed; timeout"}
+            with ThreadPoolExecutor(4 * memory.PLACES) as pool:
+                assert set(pool.map(ask, range(4 * memory.PLACES))) == {"failed; timeout"}
         finally:
             over.set()
 

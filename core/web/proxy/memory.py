@@ -35,6 +35,8 @@ from .answer import MAX_BYTES, AnswerReader
 from .identity import INTERFACE, NOBODY
 
 BUILD_THREADS = 8
+PLACES = 3
+"""Requests whose memory is built at once: more take longer each and are done no sooner."""
 SAVE_THREADS = 4
 SAVE_DELAYS = (1, 2, 4, 8, 15, 30, 60, 60, 60)
 """Seconds before each further attempt to store a turn: about four minutes in all."""
@@ -60,14 +62,14 @@ class TurnMemory:
         self._saving = ThreadPoolExecutor(SAVE_THREADS, "proxy-save")
         self._tasks: dict[asyncio.Task[None], Scope] = {}
         """Turns that are being stored, and whose they are."""
-        self._places = asyncio.Semaphore(BUILD_THREADS)
+        self._places = asyncio.Semaphore(PLACES)
         self._timeouts = 0
         """Requests in a row that got no memory in their time."""
 
     async def build(self, turn: Turn, question: str, said: Sequence[str], settings: Settings) -> str:
         """Return what is put in front of a person's message; raises TimeoutError after PROXY_MEMORY_SECONDS.
 
-        The time does not begin before BUILD_THREADS others are done. Where the database is stuck, who has waited as
+        The time does not begin before one of PLACES is free. Where the database is stuck, who has waited as
         long goes on without memory.
         """
         whose, began = (turn.scope.persona, turn.scope.participant), time.monotonic()
@@ -75,17 +77,16 @@ class TurnMemory:
         if earlier:  # the next message may come within milliseconds of the answer
             await asyncio.wait(earlier, timeout=EARLIER_SECONDS)
         async with self._places:
-            if self._timeouts >= BUILD_THREADS and time.monotonic() - began >= settings.proxy_memory_seconds:
+            if self._timeouts >= PLACES and time.monotonic() - began >= settings.proxy_memory_seconds:
                 raise TimeoutError
             given = (self._context, settings, turn, question, said)
             work = asyncio.get_running_loop().run_in_executor(self._building, build_block, *given)
-            try:
-                block = await asyncio.wait_for(work, settings.proxy_memory_seconds)
-            except TimeoutError:
-                self._timeouts += 1
-                raise
-            self._timeouts = 0
-            return block
+            done, _ = await asyncio.wait([work], timeout=settings.proxy_memory_seconds)
+            self._timeouts = 0 if done else self._timeouts + 1
+            if not done:
+                work.cancel()
+                raise TimeoutError
+            return work.result()
 
     def save(
         self, turn: Turn, answer: str | None, settings: Settings, after: asyncio.Task[None] | None = None
