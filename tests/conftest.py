@@ -30,12 +30,19 @@ from hypothesis import settings
 from sqlalchemy import delete
 
 from core.access import table_participants
+from core.config import FLAGS
 from core.database.engine import Database
 from core.database.schema import privacy_levels
 from core.errors import StoreError
 from tests.databases import Handed
 from tests.servers import SERVERS, Server, ServerError
 from tests.servers.session import SQLITE, Session
+
+# What the machine or its user has set is no part of a test, nor of the processes that tests start.
+OWN_NAMES = ("CONFIG_FILE", "MCP_PARTICIPANT", "MCP_NAME", "MCP_CONVERSATION", "MCP_SERVER", "MCP_PRIVACY")
+TERMINAL_NAMES = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+for _name in (*OWN_NAMES, *TERMINAL_NAMES, *FLAGS, *(f"{flag}_FILE" for flag in FLAGS)):
+    os.environ.pop(_name, None)
 
 # Time limits per example fail on a busy machine; the check below looks at whole tests.
 settings.register_profile("suite", deadline=None, print_blob=True)
