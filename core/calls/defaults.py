@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePath
@@ -145,18 +146,15 @@ def open_bare(
 
 def _find_embedded() -> Path:
     """Return the path of the embedded file, in a folder that can be meant."""
-    try:
+    with suppress(OSError):  # the folder was removed
         folder = Path.cwd()
-    except OSError:  # it was removed
-        folder = Path("/")
-    file = folder / EMBEDDED_FILE
-    if folder == folder.parent and not file.exists():
-        raise ConfigError(
-            f"DATABASE_URL is not set, and this program was started in {str(folder)!r}, where no database is made. Set "
-            f"it to a file, as in sqlite:////home/you/{EMBEDDED_FILE}, or start the program in a folder of yours.",
-            flag="DATABASE_URL",
-        )
-    return file
+        if folder != folder.parent or (folder / EMBEDDED_FILE).exists():
+            return folder / EMBEDDED_FILE
+    raise ConfigError(
+        "DATABASE_URL is not set, and the program was started in / or in a folder that is gone. Set it to a file, as "
+        f"in sqlite:////home/you/{EMBEDDED_FILE}, or start the program in a folder of yours.",
+        flag="DATABASE_URL",
+    )
 
 
 def open_database(

@@ -73,11 +73,16 @@ class Call:
 _handles: weakref.WeakSet[Database] = weakref.WeakSet()
 
 
+def _leave_parent() -> None:
+    """Let a forked process open connections of its own: two on one connection would read each other's answers."""
+    for handle in _handles:
+        handle._leave_connections()
+
+
 @functools.lru_cache(maxsize=1)
 def _watch_forks() -> None:
-    """Let a forked process open connections of its own: two on one connection would read each other's answers."""
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=lambda: [handle._leave_connections() for handle in _handles])
+        os.register_at_fork(after_in_child=_leave_parent)
 
 
 def _dispose(engines: tuple[Engine, Engine]) -> None:
