@@ -7,8 +7,8 @@ from core.database.registry import BY_TABLE
 from core.database.schema import TABLES
 
 NOBODYS = {
-    "asker", "claimed_by", "day", "interface", "kind", "level", "lineage_id", "message_id", "model", "name",
-    "namespace", "persona_id", "provenance", "role", "server_id", "status", "tier", "type",
+    "asker", "claimed_by", "day", "fingerprint", "interface", "kind", "level", "lineage_id", "message_id", "model",
+    "name", "namespace", "persona_id", "provenance", "role", "server_id", "status", "tier", "type",
 }  # fmt: skip
 """Keys that name neither a person nor a conversation, and are no words people said."""
 BESIDE = {"sender_id", "chat_id", "thread_id", "parent_key", "parent_channel_id"}
