@@ -124,7 +124,8 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], setting
     parts += [_select_spoken_in(family)] if settings.server_in_direct and request.servers else []
     parts += [_select_inserted(request.inserted_into, family)] if request.inserted_into else []
     parts += _select_vocabulary(family) if request.vocabulary_version is not None else ()
-    parts += [*_select_recent(wide, family), _select_recent_inserted(family)] if request.recent else ()
+    parts += _select_recent(wide, family) if request.recent else ()
+    parts += [_select_recent_inserted(family)] if request.recent and request.inserted_into else []
     branches = [part.text(shared, into) for part in parts]
     return f"WITH seen AS ({seen}) {statements.union(branches, family)}"
 
