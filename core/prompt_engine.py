@@ -129,6 +129,7 @@ def build_messages(
     counter: Callable[[str], int] | None = None,
     destination: str | None = None,
     replacing: str | int | None = None,
+    cite: bool = False,
     db: Database | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
@@ -143,6 +144,8 @@ def build_messages(
         max_chars: most characters of all contents together; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
         dialect: `openai`; `alternating`, for models that refuse two messages of one role in a row; `anthropic`.
         limit_tokens: most tokens beside it, counted by `counter`.
+        cite: a mark such as `[m3]` stands before each memory; `citations` of the messages, and of the report of
+            `explain_messages`, leads from `m3` to its row: source, id, conversation, speaker, timestamp.
 
     Returns:
         openai: a list of `{role, content}`. anthropic: `{system, messages}` of text blocks. As many memories as fit are
@@ -167,7 +170,7 @@ def build_messages(
         message, context_memory, interface_name, None, None, max_chars, limit_tokens, counter,
         destination, db, settings, scope, replacing,
     )  # fmt: skip
-    return _build_messages(request, dialect)[0]
+    return _build_messages(request, dialect, cite)[0]
 
 
 def explain_messages(
@@ -181,6 +184,7 @@ def explain_messages(
     counter: Callable[[str], int] | None = None,
     destination: str | None = None,
     replacing: str | int | None = None,
+    cite: bool = False,
     db: Database | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
@@ -204,14 +208,14 @@ def explain_messages(
         message, context_memory, interface_name, None, None, max_chars, limit_tokens, counter,
         destination, db, settings, scope, replacing,
     )  # fmt: skip
-    messages, report = _build_messages(request, dialect)
+    messages, report = _build_messages(request, dialect, cite)
     return messages, report.as_dict()
 
 
-def _build_messages(request: PromptRequest, dialect: str) -> tuple[Messages | dict[str, Any], Report]:
+def _build_messages(request: PromptRequest, dialect: str, cite: bool) -> tuple[Messages | dict[str, Any], Report]:
     from .prompt import pipeline  # noqa: PLC0415 - as above
 
-    return pipeline.build_messages(request, dialect)
+    return pipeline.build_messages(request, dialect, cite=cite)
 
 
 def explain_json_prompt(

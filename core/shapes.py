@@ -77,6 +77,17 @@ class SimilarMemory(TypedDict):
     """When it was saved, `YYYY-MM-DD`; blank when it cannot be read."""
 
 
+class Citation(TypedDict):
+    """The row that a memory line shows. Keys stand in this order."""
+
+    source: Source
+    id: int
+    conversation: str
+    """Key of the conversation it was said in; blank where the row has none."""
+    speaker: str
+    timestamp: str
+
+
 class _Written(NamedTuple):
     stored: bool
     id: int | None

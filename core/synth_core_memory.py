@@ -97,9 +97,10 @@ def explain_search(
 ) -> tuple[list[Hit], dict[str, Any]]:
     """Return `(hits, report)`: the hits of `search_memories`, whose arguments it takes, and why they are these.
 
-    The report is plain JSON: `hits` (source, id, rank, score, tier, tags, words, `context` for a row that matches
-    nothing itself and stands close to one that does, `meaning` for one found by its meaning alone, `reasons` with what
-    each adds to the score), `sources` (considered, dropped by reason, error) and `notes`.
+    The report is plain JSON: `hits` (source, id, timestamp, conversation, speaker, `neighbours` with the ids of the
+    messages right before and after, rank, score, tier, tags, words, `context` for a row that matches nothing itself and
+    stands close to one that does, `meaning` for one found by its meaning alone, `reasons` with what each adds to the
+    score), `sources` (considered, dropped by reason, error) and `notes`.
 
     >>> from prompt_engine import insert_memory, open_database
     >>> from prompt_engine.synth_core_memory import explain_search

@@ -24,7 +24,7 @@ from ..database.engine import Database
 from ..errors import CoreError, StoreError
 from ..scope import Scope
 from ..search.choice import Chosen, Result, build_report
-from ..shapes import Hit, LeftOut
+from ..shapes import Citation, Hit, LeftOut
 from ..text import times
 from ..text.strict_json import make_strict
 from .fit import Fitted, Space
@@ -57,6 +57,8 @@ class Report:
         self.found: Result | None = None
         """What the search found."""
         self.errors: list[dict[str, str]] = []
+        self.citations: Mapping[str, Citation] | None = None
+        """Of messages with marks on memory lines the rows they stand for."""
         self._sizes: dict[str, Any] = dict.fromkeys(SIZES) | {"over_limit": False}
         self._notes: dict[str, None] = {}
         self._kept: dict[str, int] = {}
@@ -95,6 +97,8 @@ class Report:
             "notes": list(self._notes),
             "search": {**self.search, **(build_report(self.found) if self.found else {})},
         }
+        if self.citations is not None:
+            report["citations"] = dict(self.citations)
         plain: dict[str, Any] = make_strict(report)[0]
         return plain
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..context.incoming import describe_reply
 from ..context.lines import UNKNOWN, ChatLine, has_name, holds_words, mark_lines, mark_opening, reply_note, stamp
-from ..shapes import Hit
+from ..shapes import Citation, Hit
 from ..templates.render import Renderer
 from ..text import times
 from ..text.folding import collapsed, one_line
@@ -84,8 +84,10 @@ class Line(NamedTuple):
 class MessageLines:
     """The lines of one prompt; chooses those that fit and writes the messages for a model."""
 
-    def __init__(self, call: PromptCall, gathered: Gathered, actions: Actions, *, as_turns: bool = True) -> None:
-        self.gathered, self.zone, self.at = gathered, call.zone, call.message.date
+    def __init__(
+        self, call: PromptCall, gathered: Gathered, actions: Actions, *, as_turns: bool = True, cite: bool = False
+    ) -> None:
+        self.gathered, self.zone, self.at, self.cite = gathered, call.zone, call.message.date, cite
         s, message, persona = call.settings, call.message, gathered.names.persona
         self.asker = gathered.names.asker(message)
         renderer, lite = Renderer(s.templates_dir, call.report.note), bool(s.prompt_lite_mode)
@@ -157,7 +159,7 @@ class MessageLines:
                 lines.append(Line(section, text, turn=Part(text, recap_role)))
             elif section == MEMORIES:
                 ordered = sorted(value, key=lambda hit: (str(hit.get("timestamp", "")), str(hit.get("id", ""))))
-                lines += map(self._build_memory, ordered)
+                lines += [self._build_memory(hit, f"[m{n}] " if self.cite else "") for n, hit in enumerate(ordered, 1)]
             elif section == "relationship" and isinstance(value, Mapping):
                 facts = ", ".join(f"{key} {each}" for key, each in value.items())
                 asker = "the user" if self.asker == UNKNOWN else self.asker
@@ -167,12 +169,28 @@ class MessageLines:
                     lines += self._build_lines(section, item)
         return lines
 
-    def _build_memory(self, hit: Hit) -> Line:
+    def _build_memory(self, hit: Hit, mark: str) -> Line:
         time = f"{stamp(datetime.fromisoformat(hit['timestamp']), self.zone)} " if hit["timestamp"] else ""
         text = one_line(hit["snippet"])
         if not hit.get("speaker"):
-            return Line(MEMORIES, mark_opening(text), time, hit)
-        return Line(MEMORIES, text, f"{time}{one_line(hit['speaker'])}: ", hit)
+            return Line(MEMORIES, mark_opening(text), f"{mark}{time}", hit)
+        return Line(MEMORIES, text, f"{mark}{time}{one_line(hit['speaker'])}: ", hit)
+
+    def list_citations(self, hits: Sequence[Hit]) -> dict[str, Citation]:
+        """Return the marks of the memories that are shown, each with its row; none where no marks were asked for."""
+        rows = {(one.hit["source"], one.hit["id"]): one.row.conversation for one in self.gathered.recalled.chosen}
+        shown = {(hit["source"], hit["id"]) for hit in hits}
+        return {
+            line.head[1 : line.head.index("]")]: {
+                "source": hit["source"],
+                "id": hit["id"],
+                "conversation": rows.get((hit["source"], hit["id"]), ""),
+                "speaker": hit.get("speaker", ""),
+                "timestamp": hit["timestamp"],
+            }
+            for line in self.lines
+            if self.cite and (hit := line.hit) is not None and (hit["source"], hit["id"]) in shown
+        }
 
     def _build_lines(self, section: str, value: Any) -> Iterable[Line]:
         """Yield the lines of one item of a section."""

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from ..context.injection import check_depth, check_position, check_role
 from ..context.lines import NAMELESS_PERSONA, Turn, mark_lines, read_turn, stamp
+from ..shapes import Citation
 from ..text.folding import clean
 from ..text.sizes import to_json
 from ..text.strict_json import make_strict
@@ -41,6 +42,8 @@ class Messages(list[dict[str, Any]]):
 
     def __init__(self, items: Iterable[dict[str, Any]] = (), *, breakpoints: tuple[int, ...] = ()) -> None:
         super().__init__(items)
+        self.citations: Mapping[str, Citation] = {}
+        """Mark of a memory line to the row it shows, where marks were asked for."""
         self.breakpoints = breakpoints
         """Indexes of the messages after which the beginning of the list is likely to come again, ascending."""
 

@@ -28,6 +28,7 @@ from .gather import (
 )
 from .ranking.rows import (
     FOLDED_CHARS,
+    UNKNOWN,
     Asked,
     Candidate,
     FoundRow,
@@ -248,6 +249,16 @@ def _build_hit(search: Search, row: FoundRow) -> Hit:
     )
 
 
+def _find_neighbours(current: Round, candidate: Candidate) -> list[int]:
+    """Return the ids of the messages right before and after one of the same conversation."""
+    if candidate.place == UNKNOWN or candidate.source != _CHAT or current.matches is None:
+        return []
+    found, at = current.matches.audiences[candidate.place >> 32], candidate.place & 0xFFFFFFFF
+    view = found.view
+    near = [n for n in (at - 1, at + 1) if 0 <= n < len(view) and view.thread[n] == view.thread[at]]
+    return [int(view.row_id[n]) for n in near if found.readable is None or found.readable([n])[0]]
+
+
 def build_report(result: Result) -> dict[str, Any]:
     """Return the report of a search: plain JSON, without any text of a row."""
     query, texts = result.round.search.query, result.round.search.texts
@@ -257,6 +268,10 @@ def build_report(result: Result) -> dict[str, Any]:
             {
                 "source": one.hit["source"],
                 "id": one.hit["id"],
+                "timestamp": one.hit["timestamp"],
+                "conversation": one.row.conversation,
+                "speaker": one.row.said_by,
+                "neighbours": _find_neighbours(result.round, one.candidate),
                 "rank": one.rank,
                 "score": round(one.candidate.score, 4),
                 "tier": one.candidate.tier,

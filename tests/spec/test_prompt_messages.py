@@ -261,3 +261,24 @@ def test_f83_a_reply_to_a_person_whose_id_is_self_names_no_persona(stage: Stage)
     lines = [line for line in stage.context("tofu")["history_current_chat"] if "[replied to" in line]
     names = [line.partition("[replied to ")[2].partition(":")[0] for line in lines]
     assert names == ["self", "self", stage.persona.capitalize()]
+
+
+def test_p74_each_memory_line_leads_to_its_row_where_marks_are_asked_for(stage: Stage) -> None:
+    """A host that shows where an answer comes from needs the row, and the model a word for it."""
+    said = stage.say("The spare key hangs in the shed.", path="tg/77", minutes=3 * DAY)
+    kept = stage.remember("Ann lost a key in March", ["key"], 2 * DAY, path="tg/77")
+    asked, settings = message("Where is the key?"), Settings(enable_history_recent=False)
+    given: dict[str, Any] = {"db": stage.db, "settings": settings, "scope": stage.scope()}
+    made, report = explain_messages(asked, cite=True, **given)
+    assert "\n[m1] [2026-03-07 12:00] Ann: The spare key" in made[-1]["content"]
+    assert "\n[m2] [2026-03-08 12:00] " in made[-1]["content"]
+    first = {"source": "chat_history", "id": said, "conversation": "tg/77", "speaker": "Ann"}
+    assert made.citations["m1"] == {**first, "timestamp": "2026-03-07T12:00:00+00:00"}
+    assert (made.citations["m2"]["source"], made.citations["m2"]["id"]) == ("memories", kept)
+    assert report["citations"] == made.citations
+    plain, report = explain_messages(asked, **given)
+    assert "[m1]" not in plain[-1]["content"] and plain.citations == {} and "citations" not in report
+    least = len("\n".join(contents(plain))) + 20
+    short = build_messages(asked, cite=True, max_chars=least, **given)
+    assert len("\n\n".join(contents(short))) <= least and len(short.citations) == 1
+    assert explain_messages(asked, cite=True, dialect="anthropic", **given)[1]["citations"] == made.citations

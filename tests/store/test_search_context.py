@@ -55,6 +55,18 @@ def filler(count: int) -> list[tuple[str, str]]:
     return [(("Ann", "Tom")[n % 2], f"we had noodles on evening {n} and watched the rain") for n in range(count)]
 
 
+def test_p74_a_hit_leads_to_its_row_its_place_and_its_neighbours(db: Database, scope: Scope) -> None:
+    """Whoever doubts an answer reads what stands around it; a line nobody may read is no neighbour."""
+    lines = [("Ann", "So?"), ("Tom", "We chose the agency Lumen."), ("Ann", "Good."), ("Tom", "Bye.")]
+    first, said_row, second, _ = talked(db, scope, lines, ago(days=3))
+    other = talked(db, scope, [("Tom", "The agency called.")], ago(days=2), "tg/2")
+    _, report = explain(db, scope, query=ASKED)
+    hits = {hit["id"]: hit for hit in report["hits"]}
+    assert (hits[said_row]["conversation"], hits[said_row]["speaker"]) == ("tg/1", "Tom")
+    assert hits[said_row]["timestamp"][:10] == ago(days=3).date().isoformat()
+    assert hits[said_row]["neighbours"] == [first, second] and hits[other[0]]["neighbours"] == []
+
+
 def test_t24_the_answer_beside_a_matching_row_is_found(
     db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:

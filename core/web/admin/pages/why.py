@@ -12,8 +12,10 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from ....access import table_overview
+from ....database.readers import reader_for
 from ....errors import PromptTooLargeError
 from ....memories import table_reading
+from ....messages import table_lines
 from ....prompt_engine import explain_json_prompt, explain_messages, to_json
 from ....scope import Destination, Scope
 from ....text.sizes import resolve_counter
@@ -102,17 +104,20 @@ def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]
     """Return the hits of the search, best first, with their texts, their reasons and whether they are in the prompt."""
     in_prompt = {(hit["source"], hit["id"]): hit for hit in prompt.get("context", {}).get("memories") or ()}
     hits = (report.get("search") or {}).get("hits", ())
-    others = [hit["id"] for hit in hits if hit["source"] == "memories" and ("memories", hit["id"]) not in in_prompt]
-    rows = table_reading.read_item_texts(page.db, page.persona, others)
-    texts = {("memories", row_id): text for row_id, text in rows.items()}
+    ids = [hit["id"] for hit in hits if hit["source"] == "memories"]
+    items = table_reading.read_item_texts(page.db, page.persona, ids)
+    said = {row for hit in hits if hit["source"] == "chat_history" for row in (hit["id"], *hit["neighbours"])}
+    lines = {
+        line.row_id: line
+        for line in table_lines.read_lines(reader_for(page.db, "chat_history_cache"), page.persona, said)
+    }
     shown = []
     for hit in sorted(hits, key=lambda each: int(each["rank"])):
-        key = (hit["source"], hit["id"])
-        row = in_prompt.get(key)
-        text = row["snippet"] if row else texts.get(key, "")
+        row, line = in_prompt.get((hit["source"], hit["id"])), lines.get(hit["id"])
+        text = row["snippet"] if row else line.text if line else items.get(hit["id"], "")
         reasons = list_reasons(hit.get("reasons") or {})
-        at = row["timestamp"] if row else ""
-        shown.append({**hit, "is_kept": row is not None, "text": text, "timestamp": at, "reasons": reasons})
+        beside = [lines[row_id] for row_id in hit["neighbours"] if row_id in lines]
+        shown.append({**hit, "is_kept": row is not None, "text": text, "beside": beside, "reasons": reasons})
     return shown
 
 
