@@ -168,9 +168,9 @@ def build_messages(
     """
     request = PromptRequest(
         message, context_memory, interface_name, None, None, max_chars, limit_tokens, counter,
-        destination, db, settings, scope, replacing,
+        destination, db, settings, scope, replacing, cite=cite,
     )  # fmt: skip
-    return _build_messages(request, dialect, cite)[0]
+    return _build_messages(request, dialect)[0]
 
 
 def explain_messages(
@@ -206,16 +206,16 @@ def explain_messages(
     """
     request = PromptRequest(
         message, context_memory, interface_name, None, None, max_chars, limit_tokens, counter,
-        destination, db, settings, scope, replacing,
+        destination, db, settings, scope, replacing, cite=cite,
     )  # fmt: skip
-    messages, report = _build_messages(request, dialect, cite)
+    messages, report = _build_messages(request, dialect)
     return messages, report.as_dict()
 
 
-def _build_messages(request: PromptRequest, dialect: str, cite: bool) -> tuple[Messages | dict[str, Any], Report]:
+def _build_messages(request: PromptRequest, dialect: str) -> tuple[Messages | dict[str, Any], Report]:
     from .prompt import pipeline  # noqa: PLC0415 - as above
 
-    return pipeline.build_messages(request, dialect, cite=cite)
+    return pipeline.build_messages(request, dialect)
 
 
 def explain_json_prompt(

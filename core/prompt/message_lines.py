@@ -84,10 +84,8 @@ class Line(NamedTuple):
 class MessageLines:
     """The lines of one prompt; chooses those that fit and writes the messages for a model."""
 
-    def __init__(
-        self, call: PromptCall, gathered: Gathered, actions: Actions, *, as_turns: bool = True, cite: bool = False
-    ) -> None:
-        self.gathered, self.zone, self.at, self.cite = gathered, call.zone, call.message.date, cite
+    def __init__(self, call: PromptCall, gathered: Gathered, actions: Actions, *, as_turns: bool = True) -> None:
+        self.gathered, self.zone, self.at, self.cite = gathered, call.zone, call.message.date, call.request.cite
         s, message, persona = call.settings, call.message, gathered.names.persona
         self.asker = gathered.names.asker(message)
         renderer, lite = Renderer(s.templates_dir, call.report.note), bool(s.prompt_lite_mode)

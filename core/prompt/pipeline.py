@@ -102,18 +102,16 @@ def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
     return fitted.prompt, call.report
 
 
-def build_messages(
-    request: PromptRequest, dialect: str, *, cite: bool = False
-) -> tuple[Messages | dict[str, Any], Report]:
+def build_messages(request: PromptRequest, dialect: str) -> tuple[Messages | dict[str, Any], Report]:
     """Return chat messages and report; see `prompt_engine.explain_messages`."""
     check_dialect(dialect)
     space, counter = _read_space(request)
     call = _for_lines(open_call(request))
     with _note_repairs(call):
         gathered = _gather(call)
-        lines = MessageLines(call, gathered, ask_actions(call), cite=cite)
+        lines = MessageLines(call, gathered, ask_actions(call))
         fitted = _fit(call, space, counter, lambda limits: lines.write_messages(dialect, limits))
-    if cite:
+    if request.cite:
         call.report.citations = lines.list_citations(fitted.memories)
         if isinstance(fitted.prompt, Messages):
             fitted.prompt.citations = call.report.citations

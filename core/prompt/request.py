@@ -30,5 +30,7 @@ class PromptRequest:
     settings: Settings | Mapping[str, Any] | None = None
     scope: Scope | None = None
     replacing: str | int | None = None
+    cite: bool = False
+    """A mark stands before each memory line of messages."""
     replaced_rows: frozenset[int] = frozenset()
     """Stored messages that the caller's own list replaces, by row id."""
