@@ -228,6 +228,8 @@ def _order(search: Search, kept: Sequence[Candidate], asked: Asked | None) -> li
     from .ranking import relevance  # noqa: PLC0415 - as in `_rank`
 
     spaced = without_many_contexts(relevance.space_rows(best), max(1, round(relevance.CONTEXT_SHARE * limit)))
+    if any(c.is_newest for c in spaced):  # behind the best by words
+        spaced = [*spaced[:1], *(c for c in spaced[1:] if c.is_newest), *(c for c in spaced[1:] if not c.is_newest)]
     # What fits best by its own words stays, whatever speaks for the others.
     first, own = None, -1.0
     for c in spaced:
@@ -279,6 +281,7 @@ def build_report(result: Result) -> dict[str, Any]:
                 "words": sorted(texts[i] for i in one.candidate.matched),
                 "context": one.candidate.context,
                 "meaning": one.candidate.by_meaning,
+                "newest": one.candidate.is_newest,
                 "reasons": {name: round(value, 4) for name, value in sorted((one.candidate.parts or {}).items())},
             }
             for one in result.chosen

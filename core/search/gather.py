@@ -17,7 +17,7 @@ from ..errors import CoreError, StoreReadError
 from ..index.entries import TAG, WORD
 from ..text import times
 from ..text.folding import fold
-from ..text.question_words import asked_words, asks_about_person, is_question, self_words
+from ..text.question_words import asked_words, asks_about_person, is_question, list_phrases, self_words
 from ..text.stems import stem
 from ..text.words import words
 from . import table
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 CONTEXT_REACH = 4
 """Messages after one that fits, and half as many before it, that may hold an answer: a reply comes soon."""
+FEW_HITS = 20
+"""Of so many hits one place is kept for the newest row about a question in the present, of more two."""
 NEAR_BEST = 16
 """Most rows that match nothing and stand beside one that does."""
 LEAST_READ = 24
@@ -146,10 +148,13 @@ def _gather_best(current: Round, found: Matches) -> None:
     best = [each for each in ranked.best if each.is_match]
     others = [each for each in ranked.best if not each.is_match][:NEAR_BEST]
     chosen = _choose_read(best, current) if search.query.text and search.embedder is None else best
+    chosen = [*(each for each in ranked.newest if each not in chosen), *chosen]
     candidates = all_rows.build_candidates([*chosen, *others], found.terms.note)
+    newest = {each.place for each in ranked.newest}
     by_day = bool(current.question.days)
     for c in candidates:
         c.is_offered = c.is_offered and by_day and not c.context
+        c.is_newest = c.place in newest
     current.candidates = [
         c for c in candidates if c.context or c.matched or c.tags or c.is_offered or search.is_proved_by_text
     ]
@@ -181,6 +186,7 @@ def rank_best(search: Search, question: Question, found: Matches, depth: int = 0
         here=search.viewer.scope.conversation or "",
         reach=CONTEXT_REACH if asked.has_answers and not by_words else 0,
         best=all_rows.BEST * 8**depth,
+        newest=(1 if search.query.limit <= FEW_HITS else 2) if question.is_present and not by_words else 0,
         by_words=by_words,
         offered=of_days,
     )
@@ -358,9 +364,13 @@ def _count_groups(
 
 
 def _leave_names(worth: list[float], question: Question, search: Search, groups: Sequence[int]) -> None:
-    """Take their worth from the names of speakers a question names, where it asks for something else too."""
+    """Take their worth from the names of speakers a question names, and from words that say `now`, where it asks for
+    something else too.
+    """
     languages = search.settings.languages
     parts = {part for name in question.people for part in words(name, 2)}
+    if question.is_present:  # a line is no better for the word `now`
+        parts |= {fold(word) for code in question.languages for word in list_phrases("now", code)}
     parts |= {stem(part, languages) for part in parts}
     named_groups = {group for group, text in zip(groups, search.texts, strict=True) if fold(text) in parts}
     if any(weight for group, weight in enumerate(worth) if group not in named_groups):

@@ -19,6 +19,7 @@ from ..database.sources import ALL
 from ..errors import StoreReadError
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table
+from ..text.kinds import find_kinds
 from ..text.search_words import (
     SHORTEST_STEM,
     choose_nearest,
@@ -191,7 +192,7 @@ def find_words(query: Query, index: IndexState | None, languages: Sequence[str])
     words = {said.get(keyword, keyword): keyword for keyword in query.keywords}
     for word in sorted(filter(may_be_misspelt, words), key=lambda each: (-len(each), each))[:MOST_NEAR]:
         asked = _respell(words[word], word, asked, lexicon, languages)
-    return (*asked, *_find_minor(query, asked, lexicon, languages, rows))
+    return (*asked, *_find_minor(query, asked, lexicon, languages, rows), *_find_kinds(query, lexicon, languages))
 
 
 def _find_terms(wanted: Wanted, lexicon: Lexicon, languages: Sequence[str]) -> Wanted:
@@ -296,6 +297,27 @@ def _find_minor(
         found.sort(key=itemgetter(0, 1))
         made += [wanted for _, _, wanted in found[: max(0, ENOUGH_WORDS - len(telling))]]
     return made
+
+
+def _find_kinds(query: Query, lexicon: Lexicon, languages: Sequence[str]) -> list[Wanted]:
+    """Return the kinds of the class nouns of a question: they count with the noun, as letters inside it do."""
+    found = []
+    for noun, kinds in find_kinds(query.text, languages).items() if query.is_question else ():
+        terms = {term: False for kind in sorted(kinds) for term in _find_kind(kind, lexicon, languages)}
+        if terms:
+            form = stem(noun, languages)
+            found.append(Wanted(noun, is_keyword=False, is_tag=False, is_minor=True, stem=form, terms=terms))
+    return found
+
+
+def _find_kind(kind: str, lexicon: Lexicon, languages: Sequence[str]) -> list[str]:
+    """Return the words of the index that are one kind; of a script without spaces its signs."""
+    piece = fragments(kind)[0]
+    if piece.kind != "word":
+        return [term for each in fragments(kind) for term in _terms_of(each, lexicon)]
+    form = stem(kind, languages)
+    beginning = form if kind.startswith(form) and len(form) >= SHORTEST_STEM else kind
+    return [term for term in lexicon.beginning(beginning) if is_form(term, kind, languages, form)]
 
 
 def _minor_word(

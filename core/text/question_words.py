@@ -9,6 +9,7 @@ The phrases are in `prompts/questions`, one file for each language; `_` stands f
 | request | what a message begins with that wants something done, not something told |
 | opens | what a question begins with |
 | numbers | number words; those that are articles as well are left out |
+| now, past | what speaks of now; of something before |
 | about, profile | what a question about a person as a whole ends with, and what it holds; `@` is who it is about |
 """
 
@@ -63,6 +64,12 @@ def holds(words: str, name: str, languages: Sequence[str]) -> bool:
 def is_request(words: str, languages: Sequence[str]) -> bool:
     """Return whether a message begins by asking the other side to do something; `words` as of `asked_words`."""
     return any(words.lstrip().startswith(phrase.lstrip()) for code in languages for phrase in _phrases("request", code))
+
+
+def asks_about_now(words: str, languages: Sequence[str]) -> bool:
+    """Return whether a question asks what holds now: nothing in it speaks of something before, or it says `now`."""
+    known = [language for language in languages if list_phrases("past", language)]
+    return bool(known) and (holds(words, "now", known) or not holds(words, "past", known))
 
 
 def asks_about_person(words: str, people: Collection[str], languages: Sequence[str]) -> bool:

@@ -50,9 +50,52 @@ def talked(
     return [one.id for one in chat_batches.insert_messages(db, scope, made, privacy_default="none")]
 
 
+def texts_of(hits: list[Any]) -> list[str]:
+    return [hit["snippet"] for hit in hits]
+
+
 def filler(count: int) -> list[tuple[str, str]]:
     """Return lines that have nothing to do with anything asked here."""
     return [(("Ann", "Tom")[n % 2], f"we had noodles on evening {n} and watched the rain") for n in range(count)]
+
+
+KINDS = [
+    ("Which instruments has Ann learned?", "I took my clarinet lessons in the barn."),
+    ("What pets did we have?", "The hamster got out of his cage once more."),
+    ("Which countries did Tom see?", "Norway was wet and Estonia was windy."),
+    ("What is my job?", "The harbour office hired me in spring."),
+    ("Welche Haustiere hatten wir?", "Unser Kanarienvogel sang den ganzen Tag."),
+    ("Quels instruments joue-t-elle ?", "Le hautbois est rangé dans le grenier."),
+]
+
+
+@pytest.mark.parametrize(("question", "answer"), KINDS)
+def test_t64_a_class_noun_finds_its_kinds(db: Database, scope: Scope, question: str, answer: str) -> None:
+    """Nobody who talks of a clarinet says `instrument`; the word itself counts for more."""
+    talked(db, scope, [*filler(20), ("Ann", answer), *filler(20)], ago(days=9))
+    asked = replace(scope, conversation="tg/1", participant="tg/ann")
+    assert answer in texts_of(find(db, asked, query=question, limit=3))
+
+
+def test_t63_the_newest_line_about_it_has_a_place_beside_the_best(db: Database, scope: Scope) -> None:
+    """Thirty lines that echo the question would take every place, and none of them holds any more."""
+    echoes = [("Tom", f"The pump in the cellar is loud tonight, evening {n}.") for n in range(30)]
+    newest = "The pump gave up and a new one comes on Friday."
+    talked(db, scope, [*echoes, ("Ann", newest), *filler(12)], ago(days=30))
+    hits, report = explain(db, scope, query="Is the pump in the cellar still loud?", limit=10)
+    assert newest in texts_of(hits) and len(hits) == 10
+    assert [one["rank"] for one in report["hits"] if one["newest"]] == [2]
+    for question in ("Was the pump in the cellar loud?", "How loud was the pump before?"):
+        assert not any(one["newest"] for one in explain(db, scope, query=question, limit=10)[1]["hits"])
+
+
+def test_t63_the_newest_line_is_one_of_whom_is_asked_about(db: Database, scope: Scope) -> None:
+    moves = [(("Ann", "Tom")[n % 2], f"My desk is in room {n} since this week.") for n in range(24)]
+    talked(db, scope, [*moves, ("Tom", "The desk from the flea market wobbles."), *filler(4)], ago(days=20))
+    asked = replace(scope, conversation="tg/1", participant="tg/ann")
+    hits, report = explain(db, asked, query="Where is my desk now?", limit=5)
+    (newest,) = [one["id"] for one in report["hits"] if one["newest"]]
+    assert [hit["snippet"] for hit in hits if hit["id"] == newest] == ["My desk is in room 22 since this week."]
 
 
 def test_p74_a_hit_leads_to_its_row_its_place_and_its_neighbours(db: Database, scope: Scope) -> None:

@@ -25,7 +25,7 @@ from ...text import question_words as tables
 from ...text.calendar_words import CALENDARS, calendar
 from ...text.folding import all_runs, clean, fold
 from ...text.languages import SURE, bare, common_words, language_of
-from ...text.question_words import LOOKED_AT, asked_words, holds
+from ...text.question_words import LOOKED_AT, asked_words, asks_about_now, holds
 from .days import Range, days_in
 from .people import named
 
@@ -47,6 +47,8 @@ class Question:
     """It asks when, or for how long."""
     wants_number: bool = False
     """It asks how many, how much, how old."""
+    is_present: bool = False
+    """It asks what holds now."""
     languages: tuple[str, ...] = ()
     """The language it is in; where that cannot be told, the languages given."""
 
@@ -63,13 +65,15 @@ def read_question(
     # A few words such as `7 mai 2023` are of no language for certain: what they ask is looked for in all.
     any_of = known if language_of(said, SURE) else tuple(dict.fromkeys((*known, *CALENDARS)))
     words = asked_words(said)
+    days = days_in(said, now=now, zone=zone, languages=any_of)
     return Question(
         people=named(said, speaker_names, known),
         self_person=holds(words, "self", known),
         other=holds(words, "other", known),
-        days=days_in(said, now=now, zone=zone, languages=any_of),
+        days=days,
         wants_time=holds(words, "when", any_of),
         wants_number=holds(words, "count", any_of),
+        is_present=not days and asks_about_now(words, known),
         languages=known,
     )
 

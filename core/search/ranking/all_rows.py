@@ -112,6 +112,11 @@ class Ranked(NamedTuple):
     own: float
     """What its own words are worth."""
 
+    @property
+    def place(self) -> int:
+        """Return where it stands, as `Candidate.place`."""
+        return int(self.local.index[self.i]) + (self.local.audience.matches.number << 32)
+
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
@@ -124,6 +129,8 @@ class Ranking:
     open: int = 0
     """How many of these are not left out."""
     audiences: Sequence[AudienceRows] = ()
+    newest: Sequence[Ranked] = ()
+    """The newest rows that are asked for, wherever they rank."""
 
 
 def rank_all(
@@ -136,6 +143,7 @@ def rank_all(
     best: int = BEST,
     by_words: bool = False,
     offered: Sequence[Any] = (),
+    newest: int = 0,
 ) -> Ranking:
     """Return the best rows, and how many match.
 
@@ -145,6 +153,7 @@ def rank_all(
         reach: rows around one that matches among which an answer is looked for; 0 for none.
         by_words: what the rows hold decides alone.
         offered: of each audience rows that are ranked though they match nothing, in order.
+        newest: how many of the newest rows about the question come out beside the best.
     """
     audiences = [_match_rows(one, terms, asked, offered[n] if offered else None) for n, one in enumerate(matches)]
     matching: Counter[int] = Counter()
@@ -158,15 +167,48 @@ def rank_all(
         audiences = [_keep_best(one, most, offered[n] if offered else None) for n, one in enumerate(audiences)]
         _add_places(audiences, asked, here)
     best_rows: list[Ranked] = []
-    for one in audiences:
+    newest_rows: list[Ranked] = []
+    wanted = find_newest(audiences, newest) if newest and audiences else []
+    for n, one in enumerate(audiences):
         leads = _choose_leads(one, asked, max(best, LEADING), by_words=by_words)
+        mine = [row for number, row in wanted if number == n]
+        leads = np.concatenate([leads, mine]).astype(np.int64)
         if len(leads):
             local = _list_words(one, leads) if by_words else look_around(one, leads, asked, reach)
             best_rows += local.list_best(best)
+            newest_rows += local.list_rows(local.index.searchsorted(mine))
     best_rows.sort(key=itemgetter(1), reverse=True)
     best_rows.sort(key=itemgetter(0), reverse=True)  # of one score the newest first
     counts = {source: n for source, n in matching.items() if n}
-    return Ranking(best_rows[:best], counts, matching.total() - left_out, audiences)
+    return Ranking(best_rows[:best], counts, matching.total() - left_out, audiences, newest_rows)
+
+
+FULL = 0.9
+"""Share of what the fullest row holds from which a row is one of those that hold all of it."""
+
+
+def find_newest(audiences: Sequence[AudienceRows], count: int) -> list[tuple[int, int]]:
+    """Return the number of the audience and the row of the newest that match, of whom the question is about.
+
+    Of rows newer than all that hold every word the one that holds most; where there is none, the newest of these.
+    """
+    columns: list[Any] = []
+    for n, one in enumerate(audiences):
+        view, left_out = one.matches.view, one.matches.left_out
+        may = np.ones(len(one.rows), bool) if left_out is None else ~is_among(one.rows, left_out)
+        if one.persons is not None:
+            may &= ~view.is_chat[one.rows] | (one.persons[view.speaker[one.rows]] > 0)
+        rows = one.rows[may]
+        columns.append((np.full(len(rows), n), rows, one.share[may], view.at_us[rows]))
+    numbers, rows, share, at_us = (np.concatenate(column) for column in zip(*columns, strict=True))
+    found = list[tuple[int, int]]()
+    for _ in range(min(count, len(rows))):
+        is_full = share >= FULL * share.max()
+        newer = at_us > at_us[is_full].max()
+        chosen = np.lexsort((at_us, share * newer, newer))[-1] if newer.any() else np.lexsort((at_us, is_full))[-1]
+        found.append((int(numbers[chosen]), int(rows[chosen])))
+        share = np.where(np.arange(len(share)) == chosen, 0, share)
+    return found
 
 
 def build_candidates(chosen: Sequence[Ranked], note: Callable[[Candidate, Mapping[int, int]], None]) -> list[Candidate]:
@@ -431,8 +473,11 @@ class Local:
         """Return the best of the rows that may be hits."""
         view = self.audience.matches.view
         may = self.may_be_hit.nonzero()[0]
-        kept = may[_first(self.score[may], view.at_us[self.index[may]], most)]
-        index = self.index[kept]
+        return self.list_rows(may[_first(self.score[may], view.at_us[self.index[may]], most)])
+
+    def list_rows(self, kept: Any) -> list[Ranked]:
+        """Return the rows at these places."""
+        view, index = self.audience.matches.view, self.index[kept]
         columns = (self.score[kept], view.at_us[index], view.source[index], self.is_match[kept])
         own = self.reasons["own"][kept] if self.reasons else np.zeros(len(kept))
         listed = zip(*(column.tolist() for column in columns), repeat(self), kept.tolist(), own.tolist(), strict=False)

@@ -138,6 +138,8 @@ class Candidate:
     tier: int = 2
     is_offered: bool = False
     """It matches nothing and was said on a day asked for, or by whom nothing else is known of."""
+    is_newest: bool = False
+    """It is the newest about a question in the present."""
     row: FoundRow | None = None
     """It as it is stored; None until it is read."""
     meaning: float = 0.0

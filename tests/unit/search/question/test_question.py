@@ -194,3 +194,26 @@ def test_turns_that_tell_a_time_or_a_number_are_told() -> None:
 def test_any_date_in_digits_is_read_without_failing(year: int, month: int, day: int, form: str) -> None:
     for since, until in read(form.format(year, month, day)).days:
         assert since < until
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Where do I live?", True),
+        ("Is the pump fine?", True),
+        ("What is the current price?", True),
+        ("Where did I live before?", False),
+        ("What was the price last week?", False),
+        ("Wo wohne ich jetzt?", True),
+        ("Wo war ich im Urlaub?", False),
+        ("¿Dónde vive Ana ahora?", True),
+        ("¿Dónde fue la fiesta?", False),
+        ("Où en est le projet ?", True),
+        ("Qu'est-ce que c'était ?", False),
+        ("Где сейчас работает Иван?", True),
+        ("Где была Анна вчера?", False),
+        ("今どこで働いていますか?", True),
+    ],
+)
+def test_t63_a_question_asks_what_holds_now_or_what_was(text: str, expected: bool) -> None:
+    assert read(text).is_present is expected
