@@ -45,6 +45,8 @@ Drop = Callable[[Candidate, FoundRow], str]
 """Returns why a row is left out beside what the search itself leaves out, "" to keep it."""
 _CHAT = sources.CHAT.number
 MOST_ROUNDS = 12
+FIRST_HITS = 10
+"""Hits of which the last is the newest about a question in the present, where it is not among them anyway."""
 
 
 class Chosen(NamedTuple):
@@ -228,14 +230,21 @@ def _order(search: Search, kept: Sequence[Candidate], asked: Asked | None) -> li
     from .ranking import relevance  # noqa: PLC0415 - as in `_rank`
 
     spaced = without_many_contexts(relevance.space_rows(best), max(1, round(relevance.CONTEXT_SHARE * limit)))
-    if any(c.is_newest for c in spaced):  # behind the best by words
-        spaced = [*spaced[:1], *(c for c in spaced[1:] if c.is_newest), *(c for c in spaced[1:] if not c.is_newest)]
+    spaced = _place_newest(spaced, limit)
     # What fits best by its own words stays, whatever speaks for the others.
     first, own = None, -1.0
     for c in spaced:
         if c.own > own:
             first, own = c, c.own
     return choose(spaced, limit, first)
+
+
+def _place_newest(ordered: Sequence[Candidate], limit: int) -> list[Candidate]:
+    """Return the candidates with the newest about a question in the present among the first ten."""
+    newest = [c for c in ordered[min(limit, FIRST_HITS) :] if c.is_newest]
+    others = [c for c in ordered if c not in newest]
+    at = max(1, min(limit, FIRST_HITS) - len(newest))
+    return [*others[:at], *newest, *others[at:]]
 
 
 def _build_hit(search: Search, row: FoundRow) -> Hit:

@@ -25,7 +25,7 @@ from ...text import question_words as tables
 from ...text.calendar_words import CALENDARS, calendar
 from ...text.folding import all_runs, clean, fold
 from ...text.languages import SURE, bare, common_words, language_of
-from ...text.question_words import LOOKED_AT, asked_words, asks_about_now, holds
+from ...text.question_words import LOOKED_AT, asked_words, asks_about_now, holds, is_request
 from .days import Range, days_in
 from .people import named
 
@@ -73,7 +73,7 @@ def read_question(
         days=days,
         wants_time=holds(words, "when", any_of),
         wants_number=holds(words, "count", any_of),
-        is_present=not days and asks_about_now(words, known),
+        is_present=not days and not is_request(words, known) and asks_about_now(words, known),
         languages=known,
     )
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..question.question import Question
-from .relevance import PASSAGE, SHORT_ROW, weigh
+from .relevance import PASSAGE, SHORT_ROW, WHOLE, weigh
 from .rows import PERSONA, Asked, Candidate, Place, Term
 from .weights import K1, LEAST_CONTEXT, LONG_TURNS, SHORT_TURNS, B, rarity_weight
 
@@ -195,7 +195,9 @@ def find_newest(audiences: Sequence[AudienceRows], count: int) -> list[tuple[int
     columns: list[Any] = []
     for n, one in enumerate(audiences):
         view, left_out = one.matches.view, one.matches.left_out
-        may = np.ones(len(one.rows), bool) if left_out is None else ~is_among(one.rows, left_out)
+        may = view.words[one.rows] <= WHOLE  # a longer text holds a word of anything
+        if left_out is not None:
+            may &= ~is_among(one.rows, left_out)
         if one.persons is not None:
             may &= ~view.is_chat[one.rows] | (one.persons[view.speaker[one.rows]] > 0)
         rows = one.rows[may]
