@@ -230,7 +230,7 @@ def _order(search: Search, kept: Sequence[Candidate], asked: Asked | None) -> li
     from .ranking import relevance  # noqa: PLC0415 - as in `_rank`
 
     spaced = without_many_contexts(relevance.space_rows(best), max(1, round(relevance.CONTEXT_SHARE * limit)))
-    spaced = _place_newest(spaced, limit)
+    spaced = _place_kept(spaced, limit)
     # What fits best by its own words stays, whatever speaks for the others.
     first, own = None, -1.0
     for c in spaced:
@@ -239,12 +239,15 @@ def _order(search: Search, kept: Sequence[Candidate], asked: Asked | None) -> li
     return choose(spaced, limit, first)
 
 
-def _place_newest(ordered: Sequence[Candidate], limit: int) -> list[Candidate]:
-    """Return the candidates with the newest about a question in the present among the first ten."""
-    newest = [c for c in ordered[min(limit, FIRST_HITS) :] if c.is_newest]
-    others = [c for c in ordered if c not in newest]
-    at = max(1, min(limit, FIRST_HITS) - len(newest))
-    return [*others[:at], *newest, *others[at:]]
+def _place_kept(ordered: Sequence[Candidate], limit: int) -> list[Candidate]:
+    """Return the candidates with lines of others behind the first, and the newest among the first ten."""
+    first = min(limit, FIRST_HITS)
+    newest = [c for c in ordered[first:] if c.kept == "newest"]
+    others = [c for c in ordered[1:] if c.kept == "others"]
+    rest = [c for c in ordered if c not in newest and c not in others]
+    ordered = [*rest[:1], *others, *rest[1:]]
+    at = max(1, first - len(newest))
+    return [*ordered[:at], *newest, *ordered[at:]]
 
 
 def _build_hit(search: Search, row: FoundRow) -> Hit:
@@ -290,7 +293,7 @@ def build_report(result: Result) -> dict[str, Any]:
                 "words": sorted(texts[i] for i in one.candidate.matched),
                 "context": one.candidate.context,
                 "meaning": one.candidate.by_meaning,
-                "newest": one.candidate.is_newest,
+                "kept": one.candidate.kept,
                 "reasons": {name: round(value, 4) for name, value in sorted((one.candidate.parts or {}).items())},
             }
             for one in result.chosen

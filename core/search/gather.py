@@ -148,13 +148,13 @@ def _gather_best(current: Round, found: Matches) -> None:
     best = [each for each in ranked.best if each.is_match]
     others = [each for each in ranked.best if not each.is_match][:NEAR_BEST]
     chosen = _choose_read(best, current) if search.query.text and search.embedder is None else best
-    chosen = [*(each for each in ranked.newest if each not in chosen), *chosen]
+    chosen = [*(row for row, _ in ranked.kept if row not in chosen), *chosen]
     candidates = all_rows.build_candidates([*chosen, *others], found.terms.note)
-    newest = {each.place for each in ranked.newest}
+    kept = {row.place: why for row, why in ranked.kept}
     by_day = bool(current.question.days)
     for c in candidates:
         c.is_offered = c.is_offered and by_day and not c.context
-        c.is_newest = c.place in newest
+        c.kept = kept.get(c.place, "")
     current.candidates = [
         c for c in candidates if c.context or c.matched or c.tags or c.is_offered or search.is_proved_by_text
     ]

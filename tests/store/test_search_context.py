@@ -84,9 +84,9 @@ def test_t63_the_newest_line_about_it_has_a_place_beside_the_best(db: Database, 
     talked(db, scope, [*echoes, ("Ann", newest), *filler(12)], ago(days=30))
     hits, report = explain(db, scope, query="Is the pump in the cellar still loud?", limit=10)
     assert newest in texts_of(hits) and len(hits) == 10
-    assert [one["rank"] for one in report["hits"] if one["newest"]] == [2]
+    assert [one["rank"] for one in report["hits"] if one["kept"] == "newest"] == [10]
     for question in ("Was the pump in the cellar loud?", "How loud was the pump before?"):
-        assert not any(one["newest"] for one in explain(db, scope, query=question, limit=10)[1]["hits"])
+        assert not any(one["kept"] for one in explain(db, scope, query=question, limit=10)[1]["hits"])
 
 
 def test_t63_the_newest_line_is_one_of_whom_is_asked_about(db: Database, scope: Scope) -> None:
@@ -94,8 +94,21 @@ def test_t63_the_newest_line_is_one_of_whom_is_asked_about(db: Database, scope: 
     talked(db, scope, [*moves, ("Tom", "The desk from the flea market wobbles."), *filler(4)], ago(days=20))
     asked = replace(scope, conversation="tg/1", participant="tg/ann")
     hits, report = explain(db, asked, query="Where is my desk now?", limit=5)
-    (newest,) = [one["id"] for one in report["hits"] if one["newest"]]
+    (newest,) = [one["id"] for one in report["hits"] if one["kept"] == "newest"]
     assert [hit["snippet"] for hit in hits if hit["id"] == newest] == ["My desk is in room 22 since this week."]
+
+
+def test_t64_what_somebody_else_said_has_two_places_behind_the_first(db: Database, scope: Scope) -> None:
+    """Tom is asked about, and it was Ann: her line answers, or tells that the question has it wrong."""
+    talk = [(("Ann", "Tom")[n % 2], f"The regatta was wet again, year {n}.") for n in range(40)]
+    answer = "I broke the mast of my boat at the regatta."
+    talked(db, scope, [*talk, ("Ann", answer), *filler(20)], ago(days=9))
+    hits, report = explain(db, scope, query="How did Tom break the mast at the regatta?", limit=10)
+    ranks = {hit["snippet"]: one["rank"] for hit, one in zip(hits, report["hits"], strict=True)}
+    assert ranks[answer] == 2 and sum(one["kept"] == "others" for one in report["hits"]) == 2
+    talked(db, scope, [("Tom", "My mast broke at the regatta.")], ago(days=5))
+    _, report = explain(db, scope, query="How did Tom break the mast at the regatta?", limit=10)
+    assert not any(one["kept"] == "others" for one in report["hits"])
 
 
 def test_p74_a_hit_leads_to_its_row_its_place_and_its_neighbours(db: Database, scope: Scope) -> None:

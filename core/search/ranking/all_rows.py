@@ -18,7 +18,7 @@ import numpy as np
 
 from ..question.question import Question
 from .relevance import PASSAGE, SHORT_ROW, WHOLE, weigh
-from .rows import PERSONA, Asked, Candidate, Place, Term
+from .rows import PERSONA, Asked, Candidate, Kept, Place, Term
 from .weights import K1, LEAST_CONTEXT, LONG_TURNS, SHORT_TURNS, B, rarity_weight
 
 MOST_RANKED = 10_000
@@ -129,8 +129,8 @@ class Ranking:
     open: int = 0
     """How many of these are not left out."""
     audiences: Sequence[AudienceRows] = ()
-    newest: Sequence[Ranked] = ()
-    """The newest rows that are asked for, wherever they rank."""
+    kept: Sequence[tuple[Ranked, Kept]] = ()
+    """Rows that have a place among the first hits, wherever they rank."""
 
 
 def rank_all(
@@ -167,7 +167,7 @@ def rank_all(
         audiences = [_keep_best(one, most, offered[n] if offered else None) for n, one in enumerate(audiences)]
         _add_places(audiences, asked, here)
     best_rows: list[Ranked] = []
-    newest_rows: list[Ranked] = []
+    kept: list[tuple[Ranked, Kept]] = []
     wanted = find_newest(audiences, newest) if newest and audiences else []
     for n, one in enumerate(audiences):
         leads = _choose_leads(one, asked, max(best, LEADING), by_words=by_words)
@@ -176,11 +176,31 @@ def rank_all(
         if len(leads):
             local = _list_words(one, leads) if by_words else look_around(one, leads, asked, reach)
             best_rows += local.list_best(best)
-            newest_rows += local.list_rows(local.index.searchsorted(mine))
+            kept += [(row, "newest") for row in local.list_rows(local.index.searchsorted(mine))]
     best_rows.sort(key=itemgetter(1), reverse=True)
     best_rows.sort(key=itemgetter(0), reverse=True)  # of one score the newest first
     counts = {source: n for source, n in matching.items() if n}
-    return Ranking(best_rows[:best], counts, matching.total() - left_out, audiences, newest_rows)
+    if asked.question.people and not by_words and is_said_by_others(audiences):
+        others = [row for row in best_rows if row.local.reasons["person"][row.i] < 0]
+        kept += [(row, "others") for row in others[:MOST_OTHERS]]
+    return Ranking(best_rows[:best], counts, matching.total() - left_out, audiences, kept)
+
+
+MOST_OTHERS = 2
+"""Hits that go to lines of others where a person is named who never said it."""
+CLEARLY_MORE = 1.05
+"""How much more of a question a line of somebody else must hold than every line of whom it names."""
+
+
+def is_said_by_others(audiences: Sequence[AudienceRows]) -> bool:
+    """Return whether somebody else said clearly more of what is asked than the people whom the question names."""
+    best = {1: 0.0, -1: 0.0}
+    for one in audiences:
+        assert one.persons is not None
+        about = np.where(one.matches.view.is_chat[one.rows], one.persons[one.matches.view.speaker[one.rows]], 0)
+        for sign, most in best.items():
+            best[sign] = max(most, float(one.share[about == sign].max(initial=0.0)))
+    return best[-1] > CLEARLY_MORE * best[1]
 
 
 FULL = 0.9

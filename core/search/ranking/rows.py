@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ...shapes import SOURCES
 from ...text.hits import diary_snippet_text
@@ -20,6 +20,8 @@ PERSONA = "persona"
 """Role of what the persona itself said."""
 UNKNOWN = -1
 
+Kept = Literal["", "newest", "others"]
+"""newest: the newest about a question in the present. others: somebody else said more of it than whom it names."""
 Place = tuple[int, int]
 """Source and id of a row."""
 
@@ -138,8 +140,8 @@ class Candidate:
     tier: int = 2
     is_offered: bool = False
     """It matches nothing and was said on a day asked for, or by whom nothing else is known of."""
-    is_newest: bool = False
-    """It is the newest about a question in the present."""
+    kept: Kept = ""
+    """Why it has a place among the first hits."""
     row: FoundRow | None = None
     """It as it is stored; None until it is read."""
     meaning: float = 0.0
