@@ -206,14 +206,17 @@ def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) 
     given = scope_for(scope, settings)
     conversation = message.interface_path or given.conversation
     privacy = given.privacy
+    sender = message.sender
     if message.interface_path:
+        # A name is an id only where neither message nor scope has one: a room may have somebody's name.
+        own_id = sender.id or ("" if given.participant else sender.identity)
         _, chat, _ = split_key(message.interface_path)
         no_server = message.server_id == NO_SERVER
         said = said_privacy(
             message.is_private,
             message.chat_type,
             message.chat_id or chat,
-            message.sender.identity,
+            own_id,
             "" if no_server else message.server_id,
         )
         privacy = said or ("direct" if no_server else privacy)

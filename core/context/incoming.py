@@ -213,7 +213,7 @@ class IncomingMessage:
             chat_id=chat_id,
             chat_type=chat_type,
             server_id=_read_key(get(message, "server_id"), "server_id", KEY_BYTES["server"]) or "",
-            is_private=_read_privacy(get(message, "is_private"), chat_type, chat_id, sender.identity, notes),
+            is_private=_read_privacy(get(message, "is_private"), chat_type, chat_id, sender.id, notes),
             time_zone=text_at(message, "time_zone") or text_at(context_memory, "time_zone") or None,
             raw=message,
             notes=tuple(notes),

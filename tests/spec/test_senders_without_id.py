@@ -14,7 +14,7 @@ from core.database.engine import Database
 from core.database.schema import participants
 from core.db import forget
 from core.privacy import link_participants, scope_of, set_privacy
-from core.prompt_engine import build_messages
+from core.prompt_engine import build_json_prompt, build_messages
 from core.scope import Scope
 from core.short_term import write_turn
 from tests.spec.stage import Stage
@@ -108,3 +108,13 @@ def test_f88_what_such_a_turn_left_goes_with_the_person(stage: Stage, how: str) 
 def participant_rows(db: Database, key: str) -> list[str]:
     rows = db.read(select(participants.c.display_name).where(participants.c.participant_key == key), source="test")
     return [row[0] for row in rows]
+
+
+def test_f88_a_name_like_that_of_the_room_makes_no_direct_message_of_it(stage: Stage) -> None:
+    """Whoever is called `lobby` and asks in the lobby of a server sees that server alone."""
+    stage.say("quagga elsewhere", "tg/other", "Bob")
+    asked = {"text": "quagga?", "interface_path": "web/lobby", "from_user": {"full_name": "lobby"}}
+    scope = stage.scope("web/lobby", participant="who/9", server="guild")
+    assert scope_of(asked, db=stage.db, scope=scope).privacy is None
+    prompt = build_json_prompt(asked, db=stage.db, settings=Settings(), scope=scope)
+    assert "elsewhere" not in str(prompt["context"])
