@@ -73,5 +73,11 @@ def _short_words(text: str, stops: Collection[str]) -> set[str]:
 
 def choose_holding(topics: Sequence[Collection[str]], most: int) -> list[int]:
     """Return the positions of the instructions a prompt shows, in order: the newest that none replaces."""
-    holding = [at for at, older in enumerate(topics) if not any(replaces(newer, older) for newer in topics[at + 1 :])]
-    return holding[max(len(holding) - most, 0) :] if most > 0 else []
+    seen: set[frozenset[str]] = set()
+    holding: list[int] = []
+    for at in range(len(topics) - 1, -1, -1):
+        own = frozenset(topics[at])
+        if not any(replaces(newer, own) for newer in seen):
+            holding.append(at)
+            seen.add(own)
+    return holding[: max(most, 0)][::-1]
