@@ -21,8 +21,6 @@ from ..text.words import index_terms
 
 HELD = "search.held"
 """In the caches of a database handle: what the process holds of the search tables."""
-WORD, TAG, PHRASE = 0, 1, 2
-"""Kinds of what is looked up. The rows of a phrase are those that hold all of its words."""
 TERM_BYTES = 160
 """Most bytes of a word in the index."""
 Progress = Callable[[str, int, int], None]

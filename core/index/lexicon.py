@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .entries import TAG, WORD, Entry
-from .segment import Term
+from .entries import Entry
+from .numbers import TAG, WORD, IndexTerm
 
 MOST_WORDS = 160
 """Words that are taken for one beginning, the commonest."""
@@ -109,7 +109,7 @@ class FreshWords:
     __slots__ = ("_rows", "words")
 
     def __init__(self, entries: Iterable[Entry]) -> None:
-        self._rows: dict[Term, list[tuple[int, int, int]]] = {}
+        self._rows: dict[IndexTerm, list[tuple[int, int, int]]] = {}
         for one in entries:
             for word, times in one.terms.items():
                 self._rows.setdefault((WORD, word), []).append((one.source, one.row_id, times))
@@ -117,7 +117,7 @@ class FreshWords:
                 self._rows.setdefault((TAG, tag), []).append((one.source, one.row_id, 1))
         self.words = sort_words({_encode(word): len(rows) for (kind, word), rows in self._rows.items() if kind == WORD})
 
-    def rows(self, term: Term) -> Sequence[tuple[int, int, int]]:
+    def rows(self, term: IndexTerm) -> Sequence[tuple[int, int, int]]:
         """Return the rows that hold a word or tag: source, id and how often."""
         return self._rows.get(term, ())
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .entries import TAG, WORD, Entry, Said
+from .entries import Entry, Said
+from .numbers import TAG, WORD, IndexTerm
 
 MOST_ROWS = 65_536
 """A place has 2 bytes."""
@@ -29,9 +30,6 @@ COLUMNS: tuple[tuple[str, str], ...] = (
     ("speaker", "<u4"),
 )
 _LEVEL = 3
-
-Term = tuple[int, str]
-"""Kind (a word or a tag) and text of what is looked up."""
 
 
 @dataclass(eq=False)
@@ -99,7 +97,7 @@ def _list_used(names: Sequence[Any], numbers: Any) -> tuple[list[Any], Any]:
     return [names[n] for n in used.nonzero()[0].tolist()], (used.cumsum() - 1)[numbers]
 
 
-Blocks = dict[Term, bytes]
+Blocks = dict[IndexTerm, bytes]
 """The postings of each word and tag."""
 
 
@@ -145,7 +143,7 @@ def merge_segments(parts: Sequence[tuple[Rows, Blocks, Any]]) -> tuple[Rows, Blo
     merged, order = join_rows(staying)
     new_place = np.empty(len(order), np.int64)
     new_place[order] = np.arange(len(order))
-    terms: dict[Term, int] = {}
+    terms: dict[IndexTerm, int] = {}
     of, places, times = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.uint8)]
     before = 0
     for (rows, blocks, stays), kept_rows in zip(parts, staying, strict=True):
@@ -163,7 +161,7 @@ def merge_segments(parts: Sequence[tuple[Rows, Blocks, Any]]) -> tuple[Rows, Blo
     return merged, _blocks_of(list(terms), np.concatenate(of), np.concatenate(places), np.concatenate(times))
 
 
-def _blocks_of(terms: Sequence[Term], of: Any, places: Any, times: Any) -> Blocks:
+def _blocks_of(terms: Sequence[IndexTerm], of: Any, places: Any, times: Any) -> Blocks:
     order = np.lexsort((places, of))
     postings = np.empty(len(order), POSTING)
     postings["place"], postings["times"] = places[order], times[order]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
@@ -26,9 +26,10 @@ from ..database.engine import Database
 from ..database.schema import search_block, search_fresh, search_gone, search_segment
 from ..database.statements import Part
 from ..database.stored_values import from_key
-from .entries import HELD, TAG, WORD, Entry
+from .entries import HELD, Entry
 from .lexicon import FreshWords, Lexicon, SortedWords, merge_words
-from .segment import Term, read_head, read_terms
+from .numbers import TAG, WORD, IndexTerm
+from .segment import read_head, read_terms
 from .table import decode, is_place
 from .visible import Block, Postings, Visible, add_fresh, build_table
 
@@ -141,19 +142,19 @@ class IndexState:
         rows, words = sum(one.source_sums[:, list(numbers)].sum(axis=1) for one in views) if views else (0, 0)
         return int(rows), int(words)
 
-    def read(self, numbers: Mapping[Term, int], count: int, *, every: bool = False) -> list[tuple[Visible, Postings]]:
+    def read(self, terms: Iterable[IndexTerm], *, every: bool = False) -> list[tuple[Visible, Postings]]:
         """Return the rows of each audience in which one of the words or tags stands, and where these stand.
 
         Args:
-            numbers: the number of each word and tag, below `count`.
             every: of each audience, whatever stands there.
         """
+        numbers = {term: n for n, term in enumerate(terms)}
         blocks = _retry(lambda: _read_blocks(self._db, self.audiences, numbers), self._load)
         matches = []
         for audience, one in self.audiences.items():
             fresh = [(number, *row) for term, number in numbers.items() for row in one.fresh.rows(term)]
             if every or fresh or audience in blocks:
-                matches.append((one.view, one.view.read_postings(fresh, blocks.get(audience, ()), count)))
+                matches.append((one.view, one.view.read_postings(numbers, fresh, blocks.get(audience, ()))))
         return matches
 
 
@@ -314,7 +315,7 @@ def _fresh_part(family: str) -> Part:
 
 
 def _read_blocks(
-    db: Database, audiences: Mapping[int, AudienceIndex], numbers: Mapping[Term, int]
+    db: Database, audiences: Mapping[int, AudienceIndex], numbers: Mapping[IndexTerm, int]
 ) -> dict[int, list[Block]]:
     """Return where words and tags stand in the segments of audiences."""
     blocks: dict[int, list[Block]] = {}

@@ -15,6 +15,7 @@ from ..text.folding import fold
 from ..text.times import LEAST_GAP, MOST_GAP, USUAL_STEPS
 from ..text.words import words
 from .entries import Entry, Said
+from .numbers import IndexTerm
 from .segment import MOST_TIMES, POSTING, Rows, as_rows, join_rows, rows_of
 
 NAME_BEGINS = 2
@@ -175,37 +176,39 @@ def build_table(parts: Sequence[tuple[int, Rows]]) -> Table:
 class Postings(NamedTuple):
     """Where the words and tags asked for stand, those of one after those of the other."""
 
+    numbers: Mapping[IndexTerm, int]
+    """Words, tags and phrases, each with its number here."""
     index: Any
     """Row of each posting; a row has one of a word at most."""
     times: Any
     starts: Any
     """Where those of each number begin, and where the last ones end."""
 
-    def of(self, number: int) -> tuple[Any, Any]:
-        """Return the rows that hold a word or tag, and how often."""
+    def of(self, term: IndexTerm) -> tuple[Any, Any]:
+        """Return the rows that hold a word, tag or phrase, and how often."""
+        number = self.numbers[term]
         first, last = self.starts[number], self.starts[number + 1]
         return self.index[first:last], self.times[first:last]
 
     def only(self, keep: Any) -> Postings:
         """Return those of some rows alone."""
         before = np.concatenate([np.zeros(1, np.int64), keep.cumsum()])
-        return Postings(self.index[keep], self.times[keep], before[self.starts])
+        return Postings(self.numbers, self.index[keep], self.times[keep], before[self.starts])
 
-    @property
-    def counts(self) -> list[int]:
-        """Return how many rows hold each word or tag."""
-        return (self.starts[1:] - self.starts[:-1]).tolist()  # type: ignore[no-any-return]
+    def count_rows(self) -> dict[IndexTerm, int]:
+        """Return how many rows hold each word, tag or phrase."""
+        return dict(zip(self.numbers, (self.starts[1:] - self.starts[:-1]).tolist(), strict=True))
 
-    def held_by(self, rows: Sequence[int], count: int) -> dict[int, dict[int, int]]:
-        """Return the words and tags of each row, by number, and how often it holds them."""
+    def held_by(self, rows: Sequence[int], count: int) -> dict[int, dict[IndexTerm, int]]:
+        """Return the words, tags and phrases of each row, and how often it holds them."""
         wanted = np.zeros(count, bool)
         wanted[rows] = True
         mine = wanted[self.index].nonzero()[0]
         numbers = self.starts.searchsorted(mine, "right") - 1
-        held_by_row: dict[int, dict[int, int]] = {row: {} for row in rows}
+        terms, held_by_row = list(self.numbers), {row: dict[IndexTerm, int]() for row in rows}
         columns = self.index[mine].tolist(), numbers.tolist(), self.times[mine].tolist()
         for row, number, times in zip(*columns, strict=True):
-            held_by_row[row][number] = times
+            held_by_row[row][terms[number]] = times
         return held_by_row
 
 
@@ -236,8 +239,10 @@ class Visible(Rows):
         packed = self.index_of(np.array(self.table.find_rows(wanted), np.int64))
         return np.array(sorted([*fresh, *packed.tolist()]), np.int64)
 
-    def read_postings(self, fresh: Iterable[FreshPosting], blocks: Iterable[Block], count: int) -> Postings:
-        """Return the rows of each of so many words and tags."""
+    def read_postings(
+        self, numbers: Mapping[IndexTerm, int], fresh: Iterable[FreshPosting], blocks: Iterable[Block]
+    ) -> Postings:
+        """Return the rows of words and tags, each given with its number."""
         table = self.table
         kept = sorted((number, table.offsets[segment], postings) for number, segment, postings in blocks)
         every = np.frombuffer(b"".join([postings for _, _, postings in kept]), POSTING)
@@ -246,7 +251,7 @@ class Visible(Rows):
         if len(table.offsets) > 1:
             places = np.repeat(np.array([before for _, before, _ in kept], np.int64), sizes) + places
         index = self.index_of(table.to_index[places].astype(np.int64))
-        counts = np.zeros(count + 1, np.int64)
+        counts = np.zeros(len(numbers) + 1, np.int64)
         np.add.at(counts, [1 + number for number, _, _ in kept], sizes)
         starts, times = counts.cumsum(), every["times"]
         mine = sorted(
@@ -257,7 +262,7 @@ class Visible(Rows):
             ends = starts[columns + 1]
             index, times = np.insert(index, ends, at), np.insert(times, ends, own_times)
             starts = starts + columns.searchsorted(np.arange(len(starts)), "left")
-        return Postings(index, times, starts)
+        return Postings(numbers, index, times, starts)
 
     @cached_property
     def is_chat(self) -> Any:

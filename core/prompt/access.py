@@ -18,7 +18,7 @@ from ..database.engine import Connection, Database
 from ..database.sources import BY_NUMBER
 from ..scope import KEY_BYTES
 from ..search.query import choose_words, list_words, spoken_in
-from ..search.terms import read_index
+from ..search.resolve import read_index
 from ..shapes import Vocabulary
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table

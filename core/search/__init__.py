@@ -16,7 +16,7 @@ from __future__ import annotations
 from .choice import Chosen, Drop, Result, build_report, choose_hits, run, start
 from .gather import Round
 from .query import Query, prepare
-from .terms import Search, load_viewer, resolve
+from .resolve import Search, load_viewer, resolve
 
 __all__ = [
     "Chosen",

@@ -29,17 +29,17 @@ from .gather import (
 from .ranking.rows import (
     FOLDED_CHARS,
     UNKNOWN,
-    Asked,
     Candidate,
     FoundRow,
+    RankingQuery,
     best_first,
     choose,
     newest_first,
     tier_then_newest,
     without_many_contexts,
 )
+from .resolve import Search, widen
 from .table import Repeated, find_copies, list_repeated
-from .terms import Search, widen
 
 Drop = Callable[[Candidate, FoundRow], str]
 """Returns why a row is left out beside what the search itself leaves out, "" to keep it."""
@@ -113,7 +113,7 @@ def choose_hits(current: Round, drop: Drop | None = None) -> Result:
     return Result(current, chosen, left, is_done, repeated)
 
 
-def _rank(current: Round, asked: Asked, found: Sequence[Candidate]) -> list[Candidate]:
+def _rank(current: Round, asked: RankingQuery, found: Sequence[Candidate]) -> list[Candidate]:
     """Return the rows that may become hits, best first, with their scores."""
     from .ranking import relevance  # noqa: PLC0415 - loads numpy, which only a search needs
 
@@ -128,7 +128,7 @@ def _rank(current: Round, asked: Asked, found: Sequence[Candidate]) -> list[Cand
             c.meaning, c.vector = meaning.of(*c.key), vectors.get(c.key)
         made = relevance.rank_rows(rows, asked, meaning.as_one, meaning.share)
     for c in made:
-        c.context = c.context and not (c.matched or c.tags)
+        c.context = c.context and not c.matched
     return best_first(made)
 
 
@@ -136,18 +136,23 @@ def _complete_match(search: Search, c: Candidate) -> None:
     """Note what the look-ups did not ask of a row: its tags, and words beyond the budget; then its tier."""
     row = c.row
     assert row is not None
-    if row.tags is not None and search.query.tags:
-        stored = hits.stored_tags(row.tags)
-        c.tags = c.tags.union(t for t in search.query.tags if t in stored)
-    folded, matched = row.folded, c.matched
-    for i, text, wanted in search.proofs:
-        if text not in folded or i in matched or not wanted.applies(c.source, _CHAT):
+    folded, matched, languages = row.folded, c.matched, search.settings.languages
+    stored = hits.stored_tags(row.tags) if row.tags is not None and search.tag_ids else ()
+    for i, term in enumerate(search.terms):
+        if i in matched:
             continue
-        languages = search.settings.languages
-        if not wanted.whole_only or any(is_form(term, text, languages) for term in index_terms(folded)):
-            c.match(i, 1, whole=wanted.whole_only or bool(wanted.pieces))
-    holds_tag = c.tags or (c.source == _CHAT and not search.tag_numbers.isdisjoint(matched))
-    if holds_tag and not search.keyword_numbers.isdisjoint(matched):
+        if term.kind == "tag":
+            if term.text in stored:
+                c.match(i, 1, whole=True)
+        elif (
+            term.kind != "minor"
+            and term.text in folded
+            and term.applies(c.source)
+            and (not term.whole_only or any(is_form(word, term.text, languages) for word in index_terms(folded)))
+        ):
+            c.match(i, 1, whole=term.whole_only or bool(term.pieces))
+    tags = search.tag_ids | search.tag_word_ids if c.source == _CHAT else search.tag_ids
+    if not tags.isdisjoint(matched) and not search.keyword_ids.isdisjoint(matched):
         c.tier = 1
 
 
@@ -175,7 +180,7 @@ def _drop_some(
         reason = ""
         if without and c.source == _CHAT and row.conversation in without:
             reason = "excluded"
-        elif search.is_proved_by_text and not (c.matched or c.tags or c.context or c.is_offered or c.by_meaning):
+        elif search.is_proved_by_text and not (c.matched or c.context or c.is_offered or c.by_meaning):
             # The plain predicates find letters inside words too, and further in than was read.
             reason = "no match" if c.source != _CHAT or len(row.folded) < FOLDED_CHARS else ""
         if not reason and drop is not None:
@@ -219,7 +224,7 @@ def _read_content(search: Search, c: Candidate) -> bytes | None:
     return hits.content_digest(text) if len(text) < search.chars else None
 
 
-def _order(search: Search, kept: Sequence[Candidate], asked: Asked | None) -> list[Candidate]:
+def _order(search: Search, kept: Sequence[Candidate], asked: RankingQuery | None) -> list[Candidate]:
     """Return the hits, best first."""
     limit = search.query.limit
     if search.query.ranking == "recency":
@@ -254,7 +259,7 @@ def _build_hit(search: Search, row: FoundRow) -> Hit:
     chars = search.settings.snippet_chars
     text = None
     if search.settings.snippet_window == "match":
-        looked_for = [w.text for w in search.words if w.applies(row.source, _CHAT)]
+        looked_for = [term.text for term in search.terms if term.applies(row.source)]
         text = hits.snippet_of_match(row.texts, looked_for, chars)
     if text is None:
         text = hits.snippet(row.shown_text, chars)
@@ -275,7 +280,7 @@ def _find_neighbours(current: Round, candidate: Candidate) -> list[int]:
 
 def build_report(result: Result) -> dict[str, Any]:
     """Return the report of a search: plain JSON, without any text of a row."""
-    query, texts = result.round.search.query, result.round.search.texts
+    query, terms = result.round.search.query, result.round.search.terms
     return {
         "ranking": query.ranking,
         "hits": [
@@ -289,8 +294,8 @@ def build_report(result: Result) -> dict[str, Any]:
                 "rank": one.rank,
                 "score": round(one.candidate.score, 4),
                 "tier": one.candidate.tier,
-                "tags": sorted(one.candidate.tags),
-                "words": sorted(texts[i] for i in one.candidate.matched),
+                "tags": sorted(terms[i].text for i in one.candidate.matched if terms[i].kind == "tag"),
+                "words": sorted(terms[i].text for i in one.candidate.matched if terms[i].kind != "tag"),
                 "context": one.candidate.context,
                 "meaning": one.candidate.by_meaning,
                 "kept": one.candidate.kept,

@@ -14,23 +14,23 @@ from ..database.dialects import microseconds
 from ..database.engine import Database
 from ..database.sources import SourceTable
 from ..errors import CoreError, StoreReadError
-from ..index.entries import TAG, WORD
+from ..index.numbers import WORD
 from ..text import times
 from ..text.folding import fold
 from ..text.question_words import asked_words, asks_about_person, is_question, list_phrases, self_words
 from ..text.stems import stem
 from ..text.words import words
 from . import table
-from .query import Wanted
 from .question.people import named
 from .question.question import Question, read_question
-from .ranking.rows import Asked, Candidate, Place, Term, best_first, score_words, tier_then_newest
+from .ranking.rows import Candidate, Place, RankingQuery, best_first, score_words, tier_then_newest
 from .ranking.weights import INSIDE, rarity_weight
+from .resolve import Search
 from .table import Rows, read_source
-from .terms import Search
+from .terms import QueryTerm, count_rows, share_groups
 
 if TYPE_CHECKING:
-    from .matches import Matches, Terms
+    from .matches import Matches
     from .meaning import Meanings
     from .ranking.all_rows import Ranked, Ranking
 
@@ -49,7 +49,6 @@ MOST_FALLBACK = 20_000
 PLAIN_POOL = 200
 """Newest matching rows of a source that is not indexed, in the first round of relevance mode."""
 _CHAT = sources.CHAT.number
-_Key = tuple[int, str]
 T = TypeVar("T", Candidate, "Ranked")
 
 
@@ -77,7 +76,7 @@ class Round:
     """Sources that could not be read."""
     index_error: StoreReadError | ValueError | None = None
     """Why the search tables could not be read: the plain predicates were asked alone."""
-    asked: Asked | None = None
+    asked: RankingQuery | None = None
     """What is asked, as the ranking sees it; None where no rows were ranked."""
     ranking: Ranking | None = None
     """What the index alone tells of the rows that match."""
@@ -99,7 +98,7 @@ class Round:
 
     def count_matching(self) -> int:
         """Return how many candidates match by the index."""
-        return len([c for c in self.candidates if c.matched or c.tags])
+        return len([c for c in self.candidates if c.matched])
 
 
 def gather(current: Round, db: Database) -> None:
@@ -149,15 +148,13 @@ def _gather_best(current: Round, found: Matches) -> None:
     others = [each for each in ranked.best if not each.is_match][:NEAR_BEST]
     chosen = _choose_read(best, current) if search.query.text and search.embedder is None else best
     chosen = [*(row for row, _ in ranked.kept if row not in chosen), *chosen]
-    candidates = all_rows.build_candidates([*chosen, *others], found.terms.note)
+    candidates = all_rows.build_candidates([*chosen, *others], found.note)
     kept = {row.place: why for row, why in ranked.kept}
     by_day = bool(current.question.days)
     for c in candidates:
         c.is_offered = c.is_offered and by_day and not c.context
         c.kept = kept.get(c.place, "")
-    current.candidates = [
-        c for c in candidates if c.context or c.matched or c.tags or c.is_offered or search.is_proved_by_text
-    ]
+    current.candidates = [c for c in candidates if c.context or c.matched or c.is_offered or search.is_proved_by_text]
     current.is_complete = ranked.open <= len(best) and len(chosen) == len(best)
     if not search.query.text:
         score_by_words(current, current.candidates)
@@ -165,15 +162,15 @@ def _gather_best(current: Round, found: Matches) -> None:
     current.considered = ranked.matching
 
 
-def rank_best(search: Search, question: Question, found: Matches, depth: int = 0) -> tuple[Asked, Ranking]:
+def rank_best(search: Search, question: Question, found: Matches, depth: int = 0) -> tuple[RankingQuery, Ranking]:
     """Return what is asked, and the best of all rows that match."""
     from . import matches  # noqa: PLC0415 - as in `gather`
     from .ranking import all_rows  # noqa: PLC0415
 
     asked = build_asked(search, question, found)
-    terms, by_words = [asked.terms.get(key, ()) for key in found.terms.keys], not search.query.text
-    meant = [n for n, means in enumerate(terms) if means]
-    seen = [one for one in found.audiences if any(one.postings.counts[n] for n in meant)]
+    by_words = not search.query.text
+    meant = [one for one, owners in found.owners.items() if owners]
+    seen = [one for one in found.audiences if any(len(one.postings.of(each)[0]) for each in meant)]
     of_days: Sequence[Any] = ()
     if question.days:
         of_days = matches.rows_of_days(found.audiences, asked.days, is_all=not seen)
@@ -181,7 +178,6 @@ def rank_best(search: Search, question: Question, found: Matches, depth: int = 0
         seen = found.audiences
     ranking = all_rows.rank_all(
         seen,
-        terms,
         asked,
         here=search.viewer.scope.conversation or "",
         reach=CONTEXT_REACH if asked.has_answers and not by_words else 0,
@@ -217,8 +213,9 @@ def _offer_person(current: Round) -> None:
         return
     from . import matches  # noqa: PLC0415 - as in `gather`
 
-    words = tuple(Wanted(word, True, False, terms={word: True}) for word in self_words(current.question.languages))
-    found = matches.read_matches(replace(search, words=words), _list_excluded(search))
+    languages = current.question.languages
+    terms = tuple(QueryTerm(word, "keyword", index_terms={(WORD, word): True}) for word in self_words(languages))
+    found = matches.read_matches(replace(search, terms=terms), _list_excluded(search))
     question = _with_people(current.question, search, found)
     if not (question.people or question.self_person):
         return
@@ -265,11 +262,11 @@ def score_by_words(current: Round, candidates: Sequence[Candidate]) -> None:
     """Score candidates by what they match themselves: all there is where no message tells more."""
     search, found = current.search, current.matches
     rows, mean = search.count_rows(search.query.numbers)
-    docs, counts = ({}, [1] * len(search.words)) if found is None else (found.docs, _count_texts(found))
-    worth = [rarity_weight(n, rows) for n in counts]
-    tag_worth = {tag: rarity_weight(docs.get((TAG, tag), 0), rows) for tag in search.query.tags}
+    alone = [replace(term, group=i) for i, term in enumerate(search.terms)]
+    counts = [(int(term.kind != "tag"), True) for term in alone] if found is None else count_rows(alone, found.docs)
+    terms = [replace(term, weight=rarity_weight(n, rows)) for term, (n, _) in zip(alone, counts, strict=True)]
     for c in candidates:
-        c.score = score_words(c, search.texts, worth, tag_worth, mean_words=mean)
+        c.score = score_words(c, terms, mean_words=mean)
 
 
 # What is asked, as the ranking sees it
@@ -287,39 +284,26 @@ def question_of(search: Search, now: datetime) -> Question:
     return Question(languages=question.languages)
 
 
-def build_asked(search: Search, question: Question, found: Matches) -> Asked:
+def build_asked(search: Search, question: Question, found: Matches) -> RankingQuery:
     """Return what a search asks for: which words count, what each is worth, what the question tells."""
-    question, docs = _with_people(question, search, found), found.docs
-    languages = search.settings.languages
-    forms: dict[str, int] = {}
-    groups = [forms.setdefault(w.stem or stem(w.text, languages), len(forms)) for w in search.words]
-    terms = _list_terms(found.terms, groups)
-    rows_of, whole = _count_groups(terms, len(forms), docs)
+    question, languages = _with_people(question, search, found), search.settings.languages
+    counts = count_rows(search.terms, found.docs)
     rows, mean_words = search.count_rows(search.query.numbers)
-    worth = [rarity_weight(n, rows) if n else 0.0 for n in rows_of]
-    _leave_names(worth, question, search, groups)
-    most = [weight if whole[group] else INSIDE * weight for group, weight in enumerate(worth)]
-    beside = 0.0
-    for tag in search.query.tags:
-        if n := docs.get((TAG, tag)):
-            group, weight = forms.get(stem(tag, languages), -1), rarity_weight(n, rows)
-            terms[TAG, tag] = [Term(group, tag_worth=weight)]
-            if group >= 0:
-                most[group] = max(most[group], weight)
-            else:
-                beside += weight
+    weights = [rarity_weight(n, rows) if n else 0.0 for n, _ in counts]
+    weighed = [replace(term, weight=weight) for term, weight in zip(search.terms, weights, strict=True)]
+    terms = _leave_names(weighed, question, languages)
+    most: dict[int, float] = {}
+    for term, (_, is_whole) in zip(terms, counts, strict=True):
+        most[term.group] = max(most.get(term.group, 0.0), term.weight if is_whole else INSIDE * term.weight)
     spoken = question.languages or tuple(languages)
-    return Asked(
-        worth,
-        max(sum(most) + beside, 1e-9),
+    return RankingQuery(
+        terms,
+        max(sum(most.values()), 1e-9),
         mean_words,
         question,
         asker=search.viewer.scope.participant or "",
         has_answers=is_question(search.query.text, spoken),
-        texts=search.texts,
-        groups=groups,
-        terms=terms,
-        words={name: terms[kind, name] for kind, name in terms if kind == WORD},
+        shares=share_groups(terms),
         languages=spoken,
         days=[(microseconds(since), microseconds(until)) for since, until in question.days],
     )
@@ -332,50 +316,20 @@ def _with_people(question: Question, search: Search, found: Matches) -> Question
     return replace(question, people=named(text, names, question.languages)) if names else question
 
 
-def _count_texts(found: Matches) -> list[int]:
-    """Return in how many rows each text stands as a whole word, or, where it never does, inside others."""
-    count = len(found.terms.search.words)
-    return _count_groups(_list_terms(found.terms, range(count)), count, found.docs)[0]
-
-
-def _list_terms(terms: Terms, groups: Sequence[int]) -> dict[_Key, Sequence[Term]]:
-    """Return what each word and phrase counts: once for every group of texts that it belongs to."""
-    by_key: dict[_Key, Sequence[Term]] = {}
-    for key, texts in zip(terms.keys, terms.texts, strict=True):
-        by_group: dict[int, Term] = {}
-        for i, is_whole, chat_only in texts:
-            term = Term(groups[i], 1.0 if is_whole else INSIDE, chat_only=chat_only)
-            same = by_group.get(term.group)
-            if same is None or term.factor > same.factor or same.chat_only > chat_only:
-                by_group[term.group] = term
-        by_key[key] = list(by_group.values())
-    return by_key
-
-
-def _count_groups(
-    terms: Mapping[_Key, Sequence[Term]], count: int, docs: Mapping[_Key, int]
-) -> tuple[list[int], list[bool]]:
-    """Return in how many rows each group of texts stands, and whether as whole words."""
-    whole, inner = [0] * count, [0] * count
-    for key, meanings in terms.items():
-        for term in meanings:
-            (whole if term.factor == 1.0 else inner)[term.group] += docs.get(key, 0)
-    return [n or m for n, m in zip(whole, inner, strict=True)], [n > 0 for n in whole]
-
-
-def _leave_names(worth: list[float], question: Question, search: Search, groups: Sequence[int]) -> None:
-    """Take their worth from the names of speakers a question names, and from words that say `now`, where it asks for
-    something else too.
+def _leave_names(terms: Sequence[QueryTerm], question: Question, languages: Sequence[str]) -> Sequence[QueryTerm]:
+    """Return the terms without the weight of the names of speakers a question names, and of words that say `now`,
+    where it asks for something else too.
     """
-    languages = search.settings.languages
     parts = {part for name in question.people for part in words(name, 2)}
     if question.is_present:  # a line is no better for the word `now`
         parts |= {fold(word) for code in question.languages for word in list_phrases("now", code)}
     parts |= {stem(part, languages) for part in parts}
-    named_groups = {group for group, text in zip(groups, search.texts, strict=True) if fold(text) in parts}
-    if any(weight for group, weight in enumerate(worth) if group not in named_groups):
-        for group in named_groups:
-            worth[group] = 0.0
+    texts = [term for term in terms if term.kind != "tag"]
+    named_groups = {term.group for term in texts if fold(term.text) in parts}
+    if not any(term.weight for term in texts if term.group not in named_groups):
+        return terms
+    texts = [replace(term, weight=0.0) if term.group in named_groups else term for term in texts]
+    return [*texts, *terms[len(texts) :]]
 
 
 # By the plain predicates

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..database import sources
 from ..database.dialects import microseconds
-from ..index.entries import PHRASE, TAG, WORD
+from ..index.numbers import PHRASE, IndexTerm
 from ..index.visible import Postings, Visible
 from .question.question import Question
 from .ranking.all_rows import A_DAY_OR_TWO, AudienceMatches, find_persons, is_among
 from .ranking.rows import Candidate
-from .terms import Search
+from .resolve import Search
+from .terms import QueryTerm, list_owners
 
-_CHAT = sources.CHAT.number
 MOST_OF_DAYS = 400
 """Rows of the days asked for that are ranked, of many the longest."""
 MOST_OF_PERSON = 3
@@ -25,54 +25,26 @@ MOST_OF_PERSON = 3
 _WEEK = 8 * 86_400_000_000
 
 
-class Terms:
-    """The words, tags and phrases asked for, each with a number, and the texts they stand for."""
-
-    def __init__(self, search: Search) -> None:
-        self.search: Search = search
-        self.texts: list[list[tuple[int, bool, bool]]] = []
-        """Of each number the texts it stands for: index in `words`, whether it is whole, whether in the chat alone."""
-        keys: dict[tuple[int, str], list[tuple[int, bool, bool]]] = {}
-        phrases: dict[tuple[int, str], list[tuple[int, bool, bool]]] = {}
-        for i, word in enumerate(search.words):
-            chat_only = not (word.is_keyword or word.is_minor)
-            for term, is_whole in word.terms.items():
-                keys.setdefault((WORD, term), []).append((i, is_whole, chat_only))
-            for term in (term for piece in word.pieces for term in piece):
-                keys.setdefault((WORD, term), [])
-            if word.pieces:
-                phrases.setdefault((PHRASE, word.text), []).append((i, True, chat_only))
-        made = keys | {(TAG, tag): [] for tag in search.query.tags} | phrases
-        self.keys: list[tuple[int, str]] = list(made)
-        self.numbers: dict[tuple[int, str], int] = {key: n for n, key in enumerate(made)}
-        self.texts = list(made.values())
-
-    def note(self, row: Candidate, held: Mapping[int, int]) -> None:
-        """Note what a row holds: of each number how often. One that holds nothing was offered."""
-        is_chat, tags = row.source == _CHAT, []
-        row.is_offered = True
-        for number, times in held.items():
-            kind, name = self.keys[number]
-            if kind == TAG:
-                tags.append(name)
-            if kind == TAG or self.texts[number]:
-                row.is_offered = False
-            for i, is_whole, chat_only in self.texts[number]:
-                if (is_chat or not chat_only) and not (kind == PHRASE and self.search.words[i].is_exact):
-                    row.match(i, times, is_whole)
-        if tags:
-            row.tags = row.tags.union(tags)
-
-
 @dataclass(eq=False)
 class Matches:
     """What the index holds of what is asked."""
 
-    terms: Terms
+    terms: Sequence[QueryTerm]
+    owners: Mapping[IndexTerm, Sequence[int]]
+    """The words, tags and phrases looked up, each with the ids of its terms."""
     audiences: list[AudienceMatches]
     """Those in which something matches."""
-    docs: Mapping[tuple[int, str], int]
+    docs: Mapping[IndexTerm, int]
     """In how many rows that may be read each word, tag and phrase stands."""
+
+    def note(self, row: Candidate, held: Mapping[IndexTerm, int]) -> None:
+        """Note what a row holds, each word, tag and phrase with how often. One that holds nothing was offered."""
+        row.is_offered = not any(self.owners[one] for one in held)
+        for one, times in held.items():
+            for i in self.owners[one]:
+                term = self.terms[i]
+                if (term.kind == "tag" or term.applies(row.source)) and not (term.is_exact and one[0] == PHRASE):
+                    row.match(i, times, term.index_terms[one])
 
     def find_times(self, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
         """Return those of the rows, named by source and id, that may be read, each with its time."""
@@ -92,43 +64,39 @@ def read_matches(search: Search, left_out: Sequence[tuple[int, int]], *, every: 
         every: audiences in which nothing matches come too.
     """
     assert search.index is not None
-    terms, made = Terms(search), list[AudienceMatches]()
-    wanted = {key: n for key, n in terms.numbers.items() if key[0] != PHRASE}
-    for view, held in search.index.read(wanted, len(terms.keys), every=every):
+    owners, audiences, docs = list_owners(search.terms), list[AudienceMatches](), Counter[IndexTerm]()
+    for view, held in search.index.read(owners, every=every):
         bounds = Bounds(search, view)
         seen = held if bounds.is_open else held.only(bounds.readable(held.index))
-        postings = _with_phrases(search, terms, seen, len(view))
+        postings = _with_phrases(search.terms, seen, len(view))
         if every or len(postings.index):
             without = view.find_rows(left_out) if left_out else None
             readable = None if bounds.is_open else bounds.readable
-            made.append(AudienceMatches(view, postings, len(made), readable, without))
-    docs = dict.fromkeys(terms.keys, 0)
-    for one_audience in made:
-        for key, count in zip(terms.keys, one_audience.postings.counts, strict=True):
-            docs[key] += count
-    return Matches(terms, made, docs)
+            audiences.append(AudienceMatches(view, postings, len(audiences), readable, without))
+            docs.update(postings.count_rows())
+    return Matches(search.terms, owners, audiences, docs)
 
 
-def _with_phrases(search: Search, terms: Terms, postings: Postings, rows: int) -> Postings:
+def _with_phrases(terms: Sequence[QueryTerm], postings: Postings, rows: int) -> Postings:
     """Return the postings with those of texts of several words: the rows that hold one word of each piece."""
-    phrases = {word.text: word.pieces for word in search.words if word.pieces}
-    if not phrases:
+    pieces_of = {one: term.pieces for term in terms if term.pieces for one in term.index_terms}
+    if not pieces_of:
         return postings
     found = []
-    for pieces in phrases.values():
+    for pieces in pieces_of.values():
         held = np.ones(rows, bool)
         for piece in pieces:
             holds = np.zeros(rows, bool)
-            for term in piece:
-                holds[postings.of(terms.numbers[WORD, term])[0]] = True
+            for one in piece:
+                holds[postings.of(one)[0]] = True
             held &= holds
-        found.append(held.nonzero()[0] if pieces else np.empty(0, np.int64))
+        found.append(held.nonzero()[0])
     sizes = np.cumsum([len(one) for one in found])
-    first = len(terms.keys) - len(phrases)
+    first = len(postings.numbers) - len(found)
     end = postings.starts[first]
     index = np.concatenate([postings.index[:end], *found])
     times = np.concatenate([postings.times[:end], np.ones(int(sizes[-1]), postings.times.dtype)])
-    return Postings(index, times, np.concatenate([postings.starts[: first + 1], end + sizes]))
+    return Postings(postings.numbers, index, times, np.concatenate([postings.starts[: first + 1], end + sizes]))
 
 
 class Bounds:

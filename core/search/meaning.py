@@ -21,7 +21,7 @@ from .gather import Round
 from .ranking import all_rows
 from .ranking.relevance import BEFORE
 from .ranking.rows import UNKNOWN, Candidate, Place
-from .terms import Search
+from .resolve import Search
 
 SEARCH_SECONDS = 5.0
 """Longest wait of a search for the vector of its text."""

@@ -18,16 +18,17 @@ from ..base import logs
 from ..database import sources
 from ..database.engine import Database
 from ..errors import StoreReadError
+from ..index.numbers import WORD, IndexTerm
 from ..templates.words import load_phrases, phrases_for
 from ..text.folding import fold
 from ..text.languages import common_words
 from ..text.question_words import WITHOUT_SPACES
 from ..text.remember_phrases import ABOUT_PERSON, read_statements
 from . import matches
-from .query import Wanted
 from .ranking.rows import FoundRow
+from .resolve import Search
 from .table import read_source
-from .terms import Search
+from .terms import QueryTerm
 
 if TYPE_CHECKING:
     from ..index.lexicon import Lexicon
@@ -62,8 +63,9 @@ def read_person(search: Search, db: Database, keys: Collection[str], most: int =
     if search.index is None:
         return []
     anchors = _list_anchors(tuple(search.settings.languages))
-    terms = {word: _find_terms(word, search.index.lexicon) for word in anchors}
-    asked = replace(search, words=tuple(Wanted(word, True, False, terms=found) for word, found in terms.items()))
+    lexicon = search.index.lexicon
+    terms = tuple(QueryTerm(word, "keyword", index_terms=_find_words(word, lexicon)) for word in anchors)
+    asked = replace(search, terms=terms)
     found = matches.read_matches(asked, [], every=True).audiences
     audiences: dict[tuple[int, int], int] = {}
     for one in found:
@@ -130,8 +132,9 @@ def _list_anchors(languages: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _find_terms(anchor: str, lexicon: Lexicon) -> dict[str, bool]:
-    return dict.fromkeys(lexicon.beginning(anchor[:-1]) if anchor.endswith("*") else (anchor,), True)
+def _find_words(anchor: str, lexicon: Lexicon) -> dict[IndexTerm, bool]:
+    words = lexicon.beginning(anchor[:-1]) if anchor.endswith("*") else (anchor,)
+    return {(WORD, word): True for word in words}
 
 
 def list_keys(found: Sequence[AudienceMatches], people: Collection[str], asker: str) -> set[str]:

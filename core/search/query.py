@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -77,32 +77,6 @@ class Query:
     def is_empty(self) -> bool:
         """Return whether there is nothing to look for; then no database is asked."""
         return not (self.tags or self.keywords or self.is_question)
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """One text looked for inside texts: a keyword, or a tag where the chat is searched."""
-
-    text: str
-    """Folded."""
-    is_keyword: bool
-    is_tag: bool
-    whole_only: bool = False
-    """It counts as a whole word alone: so few letters stand in many words that have nothing to do with it."""
-    is_minor: bool = False
-    """Words of the message beside those asked for, which lend a row weight: `text` is how they begin."""
-    stem: str = ""
-    """The stem of minor words."""
-    terms: Mapping[str, bool] = field(default_factory=dict)
-    """Words of the index that match it, each with whether it is the whole word."""
-    is_exact: bool = False
-    """It holds other signs than letters and blanks: its words lead to rows whose text is compared."""
-    pieces: tuple[tuple[str, ...], ...] = ()
-    """Of a text of several words: the words of the index that match each of them. A row needs one of each."""
-
-    def applies(self, source: int, chat: int) -> bool:
-        """Return whether it is looked for in the texts of a source: tags are in the chat alone."""
-        return self.is_keyword or self.is_minor or source == chat
 
 
 def prepare(

@@ -20,7 +20,7 @@ from ..shapes import PERSONA_SENDER
 from ..text.hits import known_name, name_persona
 from ..text.words import rough_words
 from .ranking.rows import FOLDED_CHARS, PERSONA, Candidate, FoundRow, Place
-from .terms import Search
+from .resolve import Search
 
 OFTEN = 8
 """Rows of one text that a round has to read before the others are asked for."""
@@ -217,8 +217,8 @@ def read_newest(
     # The chat has no tags, so there each is one more word.
     is_chat = source is sources.CHAT
     tags = () if is_chat else search.query.tags
-    keywords = [w.text for w in search.words if w.is_keyword]
-    tag_words = [w.text for w in search.words if w.is_tag] if is_chat else []
+    keywords = [term.text for term in search.terms if term.is_keyword]
+    tag_words = [term.text for term in search.terms if term.is_tag_word] if is_chat else []
     without = [row_id for name, row_id in search.query.exclude.rows if name == source.name]
     if not search.viewer.audiences or not (keywords or tags or tag_words):
         return []

@@ -15,7 +15,7 @@ from core.config import Settings
 from core.database.engine import Database
 from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
-from core.search import terms
+from core.search import lookup
 from core.synth_core_memory import explain_search, search_memories
 from tests.spec.stage import HERE, NOW, Stage
 
@@ -67,11 +67,11 @@ def test_a_word_that_is_only_somewhat_like_a_known_one_finds_nothing(house: Stag
 
 
 def test_the_score_decides_and_recency_takes_words_as_they_are(house: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terms, "FUZZY_SCORE", 92)
+    monkeypatch.setattr(lookup, "FUZZY_SCORE", 92)
     assert best(house, "recipie") == SAID[0]
-    monkeypatch.setattr(terms, "FUZZY_SCORE", 95)
+    monkeypatch.setattr(lookup, "FUZZY_SCORE", 95)
     assert best(house, "recipie") == ""
-    monkeypatch.setattr(terms, "FUZZY_SCORE", 82)
+    monkeypatch.setattr(lookup, "FUZZY_SCORE", 82)
     assert best(house, "recipie", memory_ranking="recency") == ""
 
 

@@ -20,9 +20,9 @@ from sqlalchemy import select
 from core.database.dialects import microseconds
 from core.database.engine import Database
 from core.database.schema import chat_history_cache
-from core.search.ranking.rows import Asked
+from core.search.ranking.rows import RankingQuery
 from core.search.ranking.weights import INSIDE, WEIGHTS, between, rarity_weight, saturation
-from core.search.terms import Search
+from core.search.resolve import Search
 from core.text.times import LEAST_GAP, MOST_GAP, USUAL_STEPS
 from core.text.words import index_terms
 
@@ -85,15 +85,16 @@ def read_lines(db: Database, persona: str) -> list[Line]:
     return sorted(made, key=lambda line: (line.thread, line.at_us, line.id))
 
 
-def rank(lines: Sequence[Line], search: Search, asked: Asked, reach: int) -> list[Line]:
+def rank(lines: Sequence[Line], search: Search, asked: RankingQuery, reach: int) -> list[Line]:
     """Return the lines that may become hits, best first, at most BEST."""
+    weights = [term.weight for term in asked.terms]
     for place, line in enumerate(lines):
         line.place, line.words = place, sum(line.terms.values())
-        line.times = _times(line, search, asked)
-        line.turn = _bm25(line.times, asked.worth, line.words, asked.mean_words) / asked.total
+        line.times = _times(line, asked)
+        line.turn = _bm25(line.times, weights, line.words, asked.mean_words) / asked.total
         passage, mean = min(line.words, PASSAGE), min(PASSAGE, asked.mean_words)
-        line.own = _bm25(line.times, asked.worth, passage, mean) / asked.total
-        line.share = sum(asked.worth[group] * min(1.0, count) for group, count in line.times.items()) / asked.total
+        line.own = _bm25(line.times, weights, passage, mean) / asked.total
+        line.share = sum(weights[group] * min(1.0, count) for group, count in line.times.items()) / asked.total
     _tell_places(lines, search, asked)
     matching = [line for line in lines if line.own > 0]
     for line in matching:
@@ -113,15 +114,15 @@ def _best(lines: Iterable[Line], most: int) -> list[Line]:
     return sorted(lines, key=lambda line: (-line.score, -line.at_us))[:most]
 
 
-def _times(line: Line, search: Search, asked: Asked) -> dict[int, float]:
+def _times(line: Line, asked: RankingQuery) -> dict[int, float]:
     """Return how often each group of texts stands in a line: letters inside other words count less."""
     factor: dict[tuple[int, str], float] = {}
-    for word, group in zip(search.words, asked.groups, strict=True):
-        for term, is_whole in word.terms.items():
-            factor[group, term] = max(factor.get((group, term), 0.0), 1.0 if is_whole else INSIDE)
+    for one in asked.terms:
+        for (_, term), is_whole in one.index_terms.items():
+            factor[one.group, term] = max(factor.get((one.group, term), 0.0), 1.0 if is_whole else INSIDE)
     made: dict[int, float] = {}
     for (group, term), worth in factor.items():
-        if asked.worth[group] and term in line.terms:
+        if asked.terms[group].weight and term in line.terms:
             made[group] = made.get(group, 0.0) + worth * line.terms[term]
     return made
 
@@ -130,7 +131,7 @@ def _bm25(times: Mapping[int, float], worth: Sequence[float], words: float, mean
     return sum(worth[group] * saturation(count, words, max(mean, 1.0)) for group, count in times.items())
 
 
-def _tell_places(lines: Sequence[Line], search: Search, asked: Asked) -> None:
+def _tell_places(lines: Sequence[Line], search: Search, asked: RankingQuery) -> None:
     """Tell the lines their session, what it is worth, and what their conversation tells."""
     of_thread: dict[str, list[Line]] = {}
     for line in lines:
@@ -146,9 +147,9 @@ def _tell_places(lines: Sequence[Line], search: Search, asked: Asked) -> None:
             line.session, before, line.long = len(sessions), line, long
             line.near = 1.0 if thread == search.viewer.scope.conversation else TAKES_PART if takes_part else 0.0
             sessions[-1].append(line)
-    held = [{g: sum(line.times.get(g, 0.0) for line in each) for g in range(len(asked.worth))} for each in sessions]
-    docs = [sum(1 for times in held if times[g]) for g in range(len(asked.worth))]
-    worth = [rarity_weight(n, len(sessions)) if n and of else 0.0 for n, of in zip(docs, asked.worth, strict=True)]
+    held = [{g: sum(line.times.get(g, 0.0) for line in each) for g in range(len(asked.terms))} for each in sessions]
+    docs = [sum(1 for times in held if times[g]) for g in range(len(asked.terms))]
+    worth = [rarity_weight(n, len(sessions)) if n else 0.0 for n in docs]
     sizes = [sum(line.words for line in each) for each in sessions]
     for times, size, each in zip(held, sizes, sessions, strict=True):
         value = _bm25({g: n for g, n in times.items() if n}, worth, size, fmean(sizes)) / (sum(worth) or 1.0)
@@ -171,7 +172,7 @@ def _run(line: Line, looked_at: Sequence[Line], steps: int, *, same_session: boo
     return sorted(made, key=lambda each: each.place)
 
 
-def _context(line: Line, looked_at: Sequence[Line], asked: Asked) -> float:
+def _context(line: Line, looked_at: Sequence[Line], asked: RankingQuery) -> float:
     """Return what a line and the words that reach it from others of its session are worth."""
     run = sorted([line, *_run(line, looked_at, REACH, same_session=True)], key=lambda each: each.place)
     middle, before = {}, 0.0
@@ -179,7 +180,7 @@ def _context(line: Line, looked_at: Sequence[Line], asked: Asked) -> float:
         middle[each] = before + each.words / 2
         before += each.words
     total = 0.0
-    for group, worth in enumerate(asked.worth):
+    for group, worth in enumerate(term.weight for term in asked.terms):
         reached = [0.0]
         for each in run:
             if group in each.times:
@@ -195,7 +196,7 @@ def _beside(line: Line, looked_at: Sequence[Line]) -> float:
     return max(own, default=0.0) * math.exp(-max(line.words, 1.0) / SHORT_ROW)
 
 
-def _score(line: Line, asked: Asked, context: float, beside: float) -> float:
+def _score(line: Line, asked: RankingQuery, context: float, beside: float) -> float:
     """Return the reasons of a line, weighted; those beside its words count as far as these fit."""
     reasons = {
         "context": context, "own": line.own, "turn": line.turn, "share": line.share, "session": line.of_session,
@@ -209,7 +210,7 @@ def _score(line: Line, asked: Asked, context: float, beside: float) -> float:
     return sum(weighed[name] for name in reasons) + fitting * sum(weighed[name] for name in {**others, **days})
 
 
-def person_of(asked: Asked, speaker: Speaker) -> float:
+def person_of(asked: RankingQuery, speaker: Speaker) -> float:
     """Return 1 where a question is about who said a line, -1 where about somebody else, 0 where it names nobody."""
     question = asked.question
     if question.people:
@@ -239,7 +240,7 @@ def on_days(days: Iterable[tuple[int, int]], at_us: int) -> dict[str, float]:
     return found
 
 
-def _may_be_hit(line: Line, looked_at: Sequence[Line], asked: Asked, reach: int) -> bool:
+def _may_be_hit(line: Line, looked_at: Sequence[Line], asked: RankingQuery, reach: int) -> bool:
     if line.own > 0:
         return True
     if not (asked.has_answers and reach):

@@ -68,7 +68,7 @@ def test_t27_a_message_finds_what_scoring_every_row_finds(db: Database, scope: S
         found = matches.read_matches(search, ())
         asked, ranking = gather.rank_best(search, gather.question_of(search, db.clock()), found)
         wanted = reference.rank(lines, search, asked, gather.CONTEXT_REACH if asked.has_answers else 0)
-        given = all_rows.build_candidates(ranking.best, found.terms.note)
+        given = all_rows.build_candidates(ranking.best, found.note)
         assert len(given) == len(wanted) > 0, query.text
         scores = {line.id: line.score for line in wanted}
         for row, line in zip(given, wanted, strict=True):

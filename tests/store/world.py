@@ -26,8 +26,9 @@ from core.database.schema import (
 from core.database.sources import AI_DIARY, ALL, CHAT, MEMORIES
 from core.index import indexed, packing, segment
 from core.index import table as index_table
-from core.index.entries import DIARY_TEXTS, SEPARATOR, TAG, Entry, entry, place_columns, place_of, read_audience
+from core.index.entries import DIARY_TEXTS, SEPARATOR, Entry, entry, place_columns, place_of, read_audience
 from core.index.entries import Place as EntryPlace
+from core.index.numbers import TAG
 from core.index.state import IndexState
 from core.scope import Scope
 from core.text.folding import fold

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...index.numbers import TAG, IndexTerm
 from ..question.question import Question
 from .relevance import PASSAGE, SHORT_ROW, WHOLE, weigh
-from .rows import PERSONA, Asked, Candidate, Kept, Place, Term
+from .rows import PERSONA, Candidate, Kept, Place, RankingQuery
 from .weights import K1, LEAST_CONTEXT, LONG_TURNS, SHORT_TURNS, B, rarity_weight
 
 MOST_RANKED = 10_000
@@ -135,8 +136,7 @@ class Ranking:
 
 def rank_all(
     matches: Sequence[AudienceMatches],
-    terms: Sequence[Sequence[Term]],
-    asked: Asked,
+    asked: RankingQuery,
     *,
     here: str = "",
     reach: int = 4,
@@ -148,14 +148,13 @@ def rank_all(
     """Return the best rows, and how many match.
 
     Args:
-        terms: what each number of the postings means.
         here: the conversation asked in.
         reach: rows around one that matches among which an answer is looked for; 0 for none.
         by_words: what the rows hold decides alone.
         offered: of each audience rows that are ranked though they match nothing, in order.
         newest: how many of the newest rows about the question come out beside the best.
     """
-    audiences = [_match_rows(one, terms, asked, offered[n] if offered else None) for n, one in enumerate(matches)]
+    audiences = [_match_rows(one, asked, offered[n] if offered else None) for n, one in enumerate(matches)]
     matching: Counter[int] = Counter()
     left_out = 0
     for one in audiences:
@@ -233,11 +232,13 @@ def find_newest(audiences: Sequence[AudienceRows], count: int) -> list[tuple[int
     return found
 
 
-def build_candidates(chosen: Sequence[Ranked], note: Callable[[Candidate, Mapping[int, int]], None]) -> list[Candidate]:
+def build_candidates(
+    chosen: Sequence[Ranked], note: Callable[[Candidate, Mapping[IndexTerm, int]], None]
+) -> list[Candidate]:
     """Return rows as candidates, in the order given.
 
     Args:
-        note: called with each, and with how often it holds each number of the postings.
+        note: called with each, and with how often it holds each word, tag and phrase.
     """
     by_number: dict[int, Candidate] = {}
     by_local: dict[int, list[int]] = {}
@@ -254,7 +255,7 @@ def build_candidates(chosen: Sequence[Ranked], note: Callable[[Candidate, Mappin
     return [by_number[n] for n in range(len(chosen))]
 
 
-def find_around(ranking: Ranking, asked: Asked, wanted: Sequence[Place], reach: int) -> list[Candidate]:
+def find_around(ranking: Ranking, asked: RankingQuery, wanted: Sequence[Place], reach: int) -> list[Candidate]:
     """Return rows found otherwise, and those within so many rows of them in their conversations, with their reasons."""
     candidates: list[Candidate] = []
     for one in ranking.audiences:
@@ -303,31 +304,27 @@ def _saturate(times: Any, words: Any, mean: float) -> Any:
 # What the rows match themselves
 
 
-def _match_rows(
-    one: AudienceMatches, terms: Sequence[Sequence[Term]], asked: Asked, offered: Any = None
-) -> AudienceRows:
+def _match_rows(one: AudienceMatches, asked: RankingQuery, offered: Any = None) -> AudienceRows:
     view = one.view
-    parts: list[list[tuple[Any, Any, float]]] = [[] for _ in asked.worth]
-    tagged: list[tuple[Any, Term]] = []
-    for number, meanings in enumerate(terms):
-        rows, times = one.postings.of(number)
-        for term in meanings if len(rows) else ():
-            if term.tag_worth:
-                tagged.append((rows, term))
-            elif asked.worth[term.group]:
-                chat = view.is_chat[rows] if term.chat_only else slice(None)
-                parts[term.group].append((rows[chat], times[chat], term.factor))
+    parts: list[list[tuple[Any, Any, float]]] = [[] for _ in asked.terms]
+    for index_term, shares in asked.shares.items():
+        rows, times = one.postings.of(index_term)
+        for share in shares if len(rows) else ():
+            if asked.terms[share.group].weight:
+                chat = view.is_chat[rows] if share.chat_only else slice(None)
+                parts[share.group].append((rows[chat], times[chat], share.factor))
+    tagged = [(one.postings.of((TAG, term.text))[0], term) for term in asked.terms if term.kind == "tag"]
     listed = [np.zeros(0, np.int64) if offered is None else offered, *(rows for rows, _ in tagged)]
     matches = np.zeros(len(view), bool)
     matches[np.concatenate([*listed, *(rows for part in parts for rows, _, _ in part)])] = True
     every = matches.nonzero()[0]
     place = np.empty(len(view), np.int32)
     place[every] = np.arange(len(every), dtype=np.int32)
-    own, turn, share, tags = (np.zeros(len(every), np.float32) for _ in range(4))
+    own, turn, held, tags = (np.zeros(len(every), np.float32) for _ in range(4))
     words = view.words[every].astype(np.float32)
     passage, mean_passage = np.minimum(words, PASSAGE), min(PASSAGE, asked.mean_words)
     groups: list[tuple[float, Any, Any] | None] = []
-    for worth, part in zip(asked.worth, parts, strict=True):
+    for worth, part in zip((term.weight for term in asked.terms), parts, strict=True):
         if not part:
             groups.append(None)
             continue
@@ -343,17 +340,17 @@ def _match_rows(
         groups.append((worth, at, times))
         turn[at] += worth * _saturate(times, words[at], asked.mean_words)
         own[at] += worth * _saturate(times, passage[at], mean_passage)
-        share[at] += worth * np.minimum(times, np.float32(1))
+        held[at] += worth * np.minimum(times, np.float32(1))
     for rows, term in tagged:
         at = place[rows]
-        group = groups[term.group] if term.group >= 0 else None
+        group = groups[term.group]
         if group is not None:  # a row that holds the tag as a word too counts it once
             holds = np.zeros(len(every), bool)
             holds[group[1]] = True
             at = at[~holds[at]]
-        tags[at] += np.float32(term.tag_worth)
-    own, turn, share = ((each + tags) / asked.total for each in (own, turn, share))
-    return AudienceRows(one, every, groups, own, turn, share, tags / asked.total)
+        tags[at] += np.float32(term.weight)
+    own, turn, held = ((each + tags) / asked.total for each in (own, turn, held))
+    return AudienceRows(one, every, groups, own, turn, held, tags / asked.total)
 
 
 def _keep_best(one: AudienceRows, most: int, offered: Any) -> AudienceRows:
@@ -374,7 +371,7 @@ def _keep_best(one: AudienceRows, most: int, offered: Any) -> AudienceRows:
     return AudienceRows(one.matches, one.rows[stays], groups, own, turn, share, tags)
 
 
-def _add_places(audiences: Sequence[AudienceRows], asked: Asked, here: str) -> None:
+def _add_places(audiences: Sequence[AudienceRows], asked: RankingQuery, here: str) -> None:
     """Add what conversations and speakers tell, and give every session what BM25 of all its rows is worth, among all
     sessions seen.
     """
@@ -393,7 +390,7 @@ def _add_places(audiences: Sequence[AudienceRows], asked: Asked, here: str) -> N
     mean = sum(one.matches.view.word_count for one in audiences) / max(1, every)
     times: list[list[Any]] = []
     worth: list[float] = []
-    for number in range(len(asked.worth)):
+    for number in range(len(asked.terms)):
         times_in_session = [
             None if (group := one.groups[number]) is None
             else np.bincount(one.session_of[group[1]], weights=group[2], minlength=len(one.sessions))
@@ -445,7 +442,9 @@ def find_days(days: Iterable[tuple[int, int]], at_us: Any) -> dict[str, Any]:
     return {"day": day, "days_after": after, "month": month}
 
 
-def _list_reasons(one: AudienceRows, index: Any, asked: Asked, held: Iterable[Any], session: Any) -> dict[str, Any]:
+def _list_reasons(
+    one: AudienceRows, index: Any, asked: RankingQuery, held: Iterable[Any], session: Any
+) -> dict[str, Any]:
     """Return the reasons of rows as far as no text is read and nothing around them is looked at."""
     view = one.matches.view
     is_chat, words = view.is_chat[index], np.clip(view.words[index], 1, MOST_LENGTH)
@@ -459,7 +458,7 @@ def _list_reasons(one: AudienceRows, index: Any, asked: Asked, held: Iterable[An
     return reasons
 
 
-def _choose_leads(one: AudienceRows, asked: Asked, most: int, *, by_words: bool) -> Any:
+def _choose_leads(one: AudienceRows, asked: RankingQuery, most: int, *, by_words: bool) -> Any:
     """Return the best matching rows by what they hold and where they stand, in no order."""
     left_out, view = one.matches.left_out, one.matches.view
     at = np.arange(len(one.rows)) if left_out is None else (~is_among(one.rows, left_out)).nonzero()[0]
@@ -530,7 +529,7 @@ def _list_words(one: AudienceRows, leads: Any) -> Local:
     return Local(one, index, one.turn[at], is_match, is_match)
 
 
-def look_around(one: AudienceRows, leads: Any, asked: Asked, reach: int) -> Local:
+def look_around(one: AudienceRows, leads: Any, asked: RankingQuery, reach: int) -> Local:
     """Return some rows with those around them, each with its reasons as far as no text is read."""
     view, left_out = one.matches.view, one.matches.left_out
     widest = max(REACH, reach) if reach else 0
@@ -580,7 +579,9 @@ def _stands_near(is_match: Any, run: Any, reach: int) -> Any:
     return near
 
 
-def _find_contexts(one: AudienceRows, at: Any, is_row: Any, words: Any, is_near: Any, asked: Asked, steps: int) -> Any:
+def _find_contexts(
+    one: AudienceRows, at: Any, is_row: Any, words: Any, is_near: Any, asked: RankingQuery, steps: int
+) -> Any:
     """Return what the words of each row are worth together with those that reach it from so many rows around it."""
     count = len(words)
     place = np.full(len(one.rows), -1, np.int64)

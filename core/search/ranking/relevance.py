@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ...index.numbers import WORD
 from ...text.question_words import asked_words, holds
 from ...text.words import list_terms
 from ..question.question import has_number, time_expressions
-from .rows import CHAT, FOLDED_CHARS, UNKNOWN, Asked, Candidate
+from .rows import CHAT, FOLDED_CHARS, UNKNOWN, Candidate, RankingQuery
 from .weights import LEAST_CONTEXT, REPEAT, REPEAT_AGAIN, REPEAT_ROWS, between, saturation, weight_of
 
 OF_WORDS = frozenset(
@@ -71,7 +72,7 @@ def weigh(reasons: Mapping[str, Any], long: Any, by_meaning: float = 0.0) -> dic
 
 
 def rank_rows(
-    rows: Sequence[Candidate], asked: Asked, as_one: AsOne | None = None, by_meaning: float = 0.0
+    rows: Sequence[Candidate], asked: RankingQuery, as_one: AsOne | None = None, by_meaning: float = 0.0
 ) -> list[Candidate]:
     """Return the rows that may become hits, of those that were read, with their reasons and their scores.
 
@@ -93,7 +94,7 @@ def rank_rows(
     return kept
 
 
-def may_be_hit(row: Candidate, asked: Asked) -> bool:
+def may_be_hit(row: Candidate, asked: RankingQuery) -> bool:
     """Return whether a row matches, stands close enough to rows that do, or was said on a day asked for."""
     if not row.context:
         return True
@@ -104,7 +105,7 @@ def may_be_hit(row: Candidate, asked: Asked) -> bool:
     return is_of_day or row.reasons.get("context", 0.0) >= LEAST_CONTEXT
 
 
-def read_passages(row: Candidate, asked: Asked) -> None:
+def read_passages(row: Candidate, asked: RankingQuery) -> None:
     """Let the best passage of a long text tell how well the row fits, not all of it."""
     assert row.row is not None
     folded = row.row.folded
@@ -113,21 +114,23 @@ def read_passages(row: Candidate, asked: Asked) -> None:
     parts = max(1, round((len(terms) if len(folded) >= FOLDED_CHARS else row.words) / PASSAGE))
     passages: list[dict[int, float]] = [{} for _ in range(parts)]
     for at, word in enumerate(terms):
-        for term in asked.words.get(word, ()):
-            if row.source == CHAT or not term.chat_only:
+        for share in asked.shares.get((WORD, word), ()):
+            if row.source == CHAT or not share.chat_only:
                 passage = passages[min(parts - 1, at * parts // len(terms))]
-                passage[term.group] = passage.get(term.group, 0.0) + term.factor
+                passage[share.group] = passage.get(share.group, 0.0) + share.factor
     for i, (times, _) in row.matched.items():  # a text of several words, or one that stands further in
-        group = asked.groups[i]
-        if not any(group in passage for passage in passages):
-            at = folded.find(asked.texts[i])
-            passages[at * parts // len(folded) if at >= 0 else -1][group] = times
+        term = asked.terms[i]
+        if term.kind != "tag" and not any(term.group in passage for passage in passages):
+            at = folded.find(term.text)
+            passages[at * parts // len(folded) if at >= 0 else -1][term.group] = times
     mean = min(float(PASSAGE), asked.mean_words)
     size = row.words / parts
-    own = max(sum(asked.worth[g] * saturation(n, size, mean) for g, n in passage.items()) for passage in passages)
-    share = max(sum(asked.worth[g] * min(1.0, n) for g, n in passage.items()) for passage in passages)
+    own = max(
+        sum(asked.terms[g].weight * saturation(n, size, mean) for g, n in passage.items()) for passage in passages
+    )
+    shared = max(sum(asked.terms[g].weight * min(1.0, n) for g, n in passage.items()) for passage in passages)
     row.reasons["own"] = own / asked.total + row.tag_worth
-    row.reasons["share"] = share / asked.total + row.tag_worth
+    row.reasons["share"] = shared / asked.total + row.tag_worth
 
 
 def look_beside(rows: Sequence[Candidate]) -> None:
@@ -169,7 +172,7 @@ def compare_meanings(rows: Sequence[Candidate], as_one: AsOne) -> None:
             row.reasons["meaning_near"] = value
 
 
-def _read_closely(rows: Sequence[Candidate], asked: Asked) -> bool:
+def _read_closely(rows: Sequence[Candidate], asked: RankingQuery) -> bool:
     """Give the best rows the reasons that take their texts, and return whether there are any."""
     question, is_told = asked.question, False
     for row in rows:

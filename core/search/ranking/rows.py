@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...shapes import SOURCES
 from ...text.hits import diary_snippet_text
 from ..question.question import Question
 from .weights import INSIDE, K1, hold_back
 
-_NONE: frozenset[str] = frozenset()
+if TYPE_CHECKING:
+    from ...index.numbers import IndexTerm
+    from ..terms import GroupShare, QueryTerm
+
 CHAT = SOURCES.index("chat_history")
 """Number of the source of messages."""
 FOLDED_CHARS = 4000
@@ -29,24 +32,12 @@ Place = tuple[int, int]
 # What is asked
 
 
-class Term(NamedTuple):
-    """What a word of the index, a tag or a phrase counts for what is asked."""
-
-    group: int
-    """Number of the group of texts it belongs to; -1 for a tag that is looked for as no word."""
-    factor: float = 1.0
-    """What it counts: 1 for the whole word, less for letters inside it."""
-    tag_worth: float = 0.0
-    """Of a tag."""
-    chat_only: bool = False
-
-
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RankingQuery:
     """What is asked, as the ranking sees it."""
 
-    worth: Sequence[float]
-    """`rarity_weight` of each group of texts: `recip` and `recipes` are one word and count once."""
+    terms: Sequence[QueryTerm]
+    """What is looked for, each term with its weight."""
     total: float
     """What a row that holds everything asked for is worth, tags included; above 0."""
     mean_words: float
@@ -55,14 +46,8 @@ class Asked:
     """Participant key of who asks."""
     has_answers: bool = True
     """Something is asked, so that a row that matches nothing may answer it."""
-    texts: Sequence[str] = ()
-    """What is looked for, by the indexes of `Candidate.matched`."""
-    groups: Sequence[int] = ()
-    """For each of `texts` the number of its group."""
-    terms: Mapping[tuple[int, str], Sequence[Term]] = field(default_factory=dict)
-    """What each word, tag and phrase counts, by kind and name."""
-    words: Mapping[str, Sequence[Term]] = field(default_factory=dict)
-    """Of these the words."""
+    shares: Mapping[IndexTerm, Sequence[GroupShare]] = field(default_factory=dict)
+    """What each word and phrase of the index counts for which groups of terms."""
     languages: Sequence[str] = ()
     """Of the question."""
     days: Sequence[tuple[int, int]] = ()
@@ -134,9 +119,7 @@ class Candidate:
     by_meaning: bool = False
     """It matches nothing itself and was found by its vector (docs/embeddings.md)."""
     matched: dict[int, tuple[int, bool]] = field(default_factory=dict)
-    """Index of the text looked for to (times found, as a whole word)."""
-    tags: frozenset[str] = _NONE
-    """Tags asked for that it holds."""
+    """Id of each term it holds to (times found, as a whole word)."""
     tier: int = 2
     is_offered: bool = False
     """It matches nothing and was said on a day asked for, or by whom nothing else is known of."""
@@ -161,37 +144,35 @@ class Candidate:
         """Return what its own words are worth."""
         return self.reasons.get("own", 0.0)
 
-    def match(self, wanted: int, times: int, whole: bool) -> None:
-        """Note that the row holds a text; whole words add up, letters inside other words count where none is whole."""
+    def match(self, term: int, times: int, whole: bool) -> None:
+        """Note that the row holds a term; whole words add up, letters inside other words count where none is whole."""
         matched = self.matched
-        before = matched.get(wanted)
+        before = matched.get(term)
         if before is None or (whole and not before[1]):
-            matched[wanted] = (times, whole)
+            matched[term] = (times, whole)
         elif whole == before[1]:
-            matched[wanted] = (before[0] + times, whole)
+            matched[term] = (before[0] + times, whole)
 
 
-def score_words(
-    candidate: Candidate,
-    texts: Sequence[str],
-    worth: Sequence[float],
-    tag_worth: Mapping[str, float],
-    *,
-    mean_words: float,
-) -> float:
+def score_words(candidate: Candidate, terms: Sequence[QueryTerm], *, mean_words: float) -> float:
     """Return the sum of what the row's matches are worth; always above 0 where a text is looked for."""
     total = 0.0
     held_back = hold_back(candidate.words, mean_words)
-    matched = candidate.matched
-    for wanted, (times, whole) in matched.items():
-        gained = worth[wanted] * (times * (K1 + 1) / (times + held_back))  # `saturation`
+    tags = {}
+    for i, (times, whole) in candidate.matched.items():
+        term = terms[i]
+        if term.kind == "tag":
+            tags[term.text] = term.weight
+            continue
+        gained = term.weight * (times * (K1 + 1) / (times + held_back))  # `saturation`
         total += gained if whole else INSIDE * gained
-    if candidate.tags:
-        for tag in sorted(candidate.tags - {texts[wanted] for wanted in matched}):
-            total += tag_worth.get(tag, 0.0)
-    if not total and worth:
+    if tags:
+        texts = {terms[i].text for i in candidate.matched if terms[i].kind != "tag"}
+        total += sum(tags[tag] for tag in sorted(tags.keys() - texts))
+    weights = [term.weight for term in terms if term.kind != "tag"]
+    if not total and weights:
         # It holds one of the texts, further in than was looked: worth no more than the commonest of them.
-        return INSIDE * min(worth)
+        return INSIDE * min(weights)
     return total
 
 

@@ -6,8 +6,10 @@ import math
 
 import pytest
 
+from core.index.numbers import WORD
 from core.search.ranking import relevance, weights
-from core.search.ranking.rows import Asked, Candidate, FoundRow, Term, choose, without_many_contexts
+from core.search.ranking.rows import Candidate, FoundRow, RankingQuery, choose, without_many_contexts
+from core.search.terms import GroupShare, QueryTerm
 from core.text.question_words import is_question
 
 DAY = 86_400_000_000
@@ -39,7 +41,8 @@ def test_t27_a_short_row_gains_what_the_best_passage_of_its_neighbour_is_worth()
     long = Candidate(2, 2, 0, 202, place=2, session=1, long=1.0, tag_worth=0.5, reasons={"own": 0.1}, row=stored)
     rows = [Candidate(2, place, 0, 5, place=place, session=1, long=1.0) for place in (1, 4)]
     elsewhere = Candidate(2, 3, 0, 5, place=3, session=2, long=1.0)
-    asked = Asked([1.0], 1.0, 50.0, terms={}, words={"tofu": [Term(0)]})
+    terms = [QueryTerm("tofu", "keyword", group=0, weight=1.0)]
+    asked = RankingQuery(terms, 1.0, 50.0, shares={(WORD, "tofu"): [GroupShare(0)]})
     for row in (*rows, elsewhere):
         row.row = FoundRow(2, row.id, 0, ("hm",), "hm", None)
     relevance.rank_rows([*rows, long, elsewhere], asked)

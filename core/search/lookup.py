@@ -1,0 +1,251 @@
+"""Which words of the index match each term that a query asks for."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from ..database import sources
+from ..index.numbers import PHRASE, TAG, WORD, IndexTerm
+from ..text.kinds import find_kinds
+from ..text.search_words import (
+    SHORTEST_STEM,
+    choose_nearest,
+    may_be_misspelt,
+    minor_words,
+    other_beginnings,
+    search_form,
+    split_halves,
+)
+from ..text.stems import is_form, stem, with_prefixes
+from ..text.words import Fragment, fragments, is_short_word
+from ..text.words import words as plain_words
+from .query import Query
+from .terms import Kind, QueryTerm
+
+if TYPE_CHECKING:
+    from ..index.lexicon import Lexicon
+    from ..index.state import IndexState
+
+_WORDS = re.compile(r"\w+( \w+)*")
+
+FUZZY_SCORE = 82.0
+"""How alike a word that found nothing must be to a known one, 100 being equal: two wrong letters in a long word."""
+MINOR_SHARE = 0.1
+"""A minor word in more of the visible rows than this tells nothing."""
+ENOUGH_WORDS = 5
+"""A message with fewer words worth looking for is helped out by its minor ones."""
+MOST_MINOR = 8
+"""Most of these that are looked up; the rarest stay."""
+MOST_NEAR = 5
+"""Most keywords whose near spellings are looked up; the longest stay."""
+SHORTEST_BEGINNING = 3
+"""Letters from which words that begin with a word match it."""
+
+
+def find_terms(query: Query, index: IndexState | None, languages: Sequence[str]) -> tuple[QueryTerm, ...]:
+    """Return the table of what a query asks for, each term with the words of the index that match it."""
+    terms = [QueryTerm(text, _kind_of(text, query)) for text in query.texts]
+    tags = [QueryTerm(tag, "tag", index_terms={(TAG, tag): True}) for tag in query.tags]
+    if index is not None:
+        lexicon = index.lexicon
+        terms = [_find_words(term, lexicon, languages) for term in terms]
+        if query.text and query.keywords:
+            terms = _respell_all(query, terms, lexicon, languages)
+            rows, _ = index.count_rows(range(len(sources.ALL)))
+            terms += [*_find_minor(query, terms, lexicon, languages, rows), *_find_kinds(query, lexicon, languages)]
+    return _group([*terms, *tags], languages)
+
+
+def _kind_of(text: str, query: Query) -> Kind:
+    if text not in query.keywords:
+        return "tag word"
+    return "keyword and tag" if text in query.folded_tags else "keyword"
+
+
+def _group(terms: Sequence[QueryTerm], languages: Sequence[str]) -> tuple[QueryTerm, ...]:
+    """Return the terms with their groups; a tag belongs to that of its word, or stands alone."""
+    first: dict[str, int] = {}
+    made = []
+    for i, term in enumerate(terms):
+        form = term.stem or stem(term.text, languages)
+        made.append(replace(term, group=first.get(form, i) if term.kind == "tag" else first.setdefault(form, i)))
+    return tuple(made)
+
+
+def widen_terms(terms: Sequence[QueryTerm], lexicon: Lexicon) -> tuple[QueryTerm, ...]:
+    """Return the terms, keywords with the words that hold them further in."""
+    return tuple(_with_inner(term, lexicon) for term in terms)
+
+
+def _with_inner(term: QueryTerm, lexicon: Lexicon) -> QueryTerm:
+    is_word = term.text.isalnum() and _is_beginning(term.text)
+    if not (term.is_keyword and is_word) or term.whole_only or term.pieces:
+        return term
+    inner = dict.fromkeys(((WORD, word) for word in lexicon.holding(term.text)), False)
+    return replace(term, index_terms={**term.index_terms, **{o: False for o in inner if o not in term.index_terms}})
+
+
+def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> QueryTerm:
+    """Return a term with the words of the index that match it."""
+    text, pieces = term.text, fragments(term.text)
+    if len(pieces) == 1 and pieces[0].text == text:
+        if pieces[0].kind != "word":
+            return replace(term, index_terms=dict.fromkeys(_words_of(pieces[0], lexicon), True))
+        form = stem(text, languages)
+        counts = lexicon.commonest(text) if _is_beginning(text) else Counter({text: lexicon.rows(text)})
+        for beginning in with_prefixes(form, languages):
+            counts = counts | lexicon.commonest(beginning)
+        words = {word: is_form(word, text, languages, form) for word in counts if counts[word]}
+        whole_only = is_short_word(text)
+        found: dict[IndexTerm, bool] = {
+            (WORD, word): is_whole for word, is_whole in words.items() if is_whole or not whole_only
+        }
+        return replace(term, index_terms=found, whole_only=whole_only)
+    is_exact = not _WORDS.fullmatch(text)
+    if not pieces:
+        return replace(term, is_exact=is_exact)
+    return replace(
+        term,
+        index_terms={(PHRASE, text): True},
+        is_exact=is_exact,
+        pieces=tuple(tuple(_words_of(piece, lexicon)) for piece in pieces),
+    )
+
+
+def _words_of(piece: Fragment, lexicon: Lexicon) -> list[IndexTerm]:
+    """Return the words of the index that match one word of several, or one sign of a script without spaces."""
+    words: Iterable[str]
+    if piece.kind == "char":
+        words = sorted({*lexicon.commonest(piece.text), *lexicon.holding(piece.text)})
+    elif piece.kind == "word" and piece.at_end and _is_beginning(piece.text):
+        words = sorted(lexicon.commonest(piece.text))
+    else:
+        words = [piece.text] if lexicon.rows(piece.text) else []
+    return [(WORD, word) for word in words]
+
+
+def _is_beginning(text: str) -> bool:
+    """Return whether words that begin with a text match it; a syllable of Hangul says as much as two letters."""
+    return len(text) >= SHORTEST_BEGINNING or (len(text) == SHORTEST_BEGINNING - 1 and not is_short_word(text))
+
+
+def _respell_all(query: Query, terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
+    """Return the terms with the longest keywords that stand nowhere replaced by the words that are meant."""
+    spoken: dict[str, str] = {}
+    for word in plain_words(query.text):
+        spoken.setdefault(search_form(word, languages), word)
+    words = {spoken.get(keyword, keyword): keyword for keyword in query.keywords}
+    for word in sorted(filter(may_be_misspelt, words), key=lambda each: (-len(each), each))[:MOST_NEAR]:
+        terms = _respell(words[word], word, terms, lexicon, languages)
+    return terms
+
+
+def _respell(
+    keyword: str, word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[str]
+) -> list[QueryTerm]:
+    """Return the terms with a keyword that stands nowhere replaced by the word that is meant.
+
+    A keyword that one row alone holds may be misspelt there too, or just be rare: it stays, and what else may be meant
+    is asked for beside it.
+
+    Args:
+        word: the keyword as it was said: it may be its stem.
+    """
+    at = next((i for i, term in enumerate(terms) if term.text == keyword and not term.pieces), None)
+    rows = 2 if at is None else sum(lexicon.rows(word) for _, word in terms[at].index_terms)
+    if at is None or rows > 1:
+        return terms
+    first, second = split_halves(word)
+    alike = lexicon.beginning(first) | lexicon.ending(second, word[0])
+    docs = {other: n for other, n in alike.items() if n and (WORD, other) not in terms[at].index_terms}
+    # `hedgehgo` is nearer to the stem of `hedgehogs` than to the word.
+    forms = {form: other for other in sorted(docs) if other.startswith(form := stem(other, languages))}
+    forms |= {other: other for other in docs}
+    meant = forms.get(choose_nearest(word, {form: docs[other] for form, other in forms.items()}, FUZZY_SCORE))
+    if meant is None:
+        return terms
+    form = stem(meant, languages)
+    index_terms: dict[IndexTerm, bool] = {
+        (WORD, other): True for other in docs if other == meant or stem(other, languages) == form
+    }
+    if rows:
+        return [*terms, QueryTerm(meant, "keyword", index_terms=index_terms, stem=form)]
+    return [*terms[:at], replace(terms[at], index_terms=index_terms), *terms[at + 1 :]]
+
+
+def _find_minor(
+    query: Query, terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequence[str], rows: int
+) -> list[QueryTerm]:
+    """Return other forms of the keywords, as `hiking` of `hike`, and the minor words that help a short question out:
+    the rarest, none that stands in many of the rows.
+    """
+    forms = {word: stem(word, languages) for word in query.keywords}
+    made = []
+    for word, form in forms.items():
+        for beginning in other_beginnings(word, languages):
+            term, docs = _minor_word(beginning, form, lexicon, languages, unless=word)
+            made += [term] if docs else []
+    if len(forms) >= 2 * ENOUGH_WORDS:
+        return made
+    taken, most, found = set(forms.values()), MINOR_SHARE * rows, []
+    beside = dict.fromkeys(stem(word, languages) for word in minor_words(query.text, languages, 3 * MOST_MINOR))
+    for form in [form for form in beside if form not in taken][:MOST_MINOR]:
+        # Its words may not have the last letter: `hike` of hiking, `studi` of study.
+        beginning = form[:-1] if len(form) > SHORTEST_STEM and form[-1] in "ei" else form
+        term, docs = _minor_word(beginning, form, lexicon, languages)
+        if 0 < docs <= most:
+            found.append((docs, beginning, term))
+    if found:
+        telling = {
+            term.stem or stem(term.text, languages)
+            for term in terms
+            if not term.pieces and 0 < _count_known(term, lexicon) <= most and any(term.index_terms.values())
+        }
+        found.sort(key=itemgetter(0, 1))
+        made += [term for _, _, term in found[: max(0, ENOUGH_WORDS - len(telling))]]
+    return made
+
+
+def _find_kinds(query: Query, lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
+    """Return the kinds of the class nouns of a question: they count with the noun, as letters inside it do."""
+    found = []
+    for noun, kinds in find_kinds(query.text, languages).items() if query.is_question else ():
+        words = dict.fromkeys(word for kind in sorted(kinds) for word in _find_kind(kind, lexicon, languages))
+        if words:
+            found.append(QueryTerm(noun, "minor", index_terms=dict.fromkeys(words, False), stem=stem(noun, languages)))
+    return found
+
+
+def _find_kind(kind: str, lexicon: Lexicon, languages: Sequence[str]) -> list[IndexTerm]:
+    """Return the words of the index that are one kind; of a script without spaces its signs."""
+    pieces = fragments(kind)
+    if pieces[0].kind != "word":
+        return [word for piece in pieces for word in _words_of(piece, lexicon)]
+    form = stem(kind, languages)
+    beginning = form if kind.startswith(form) and len(form) >= SHORTEST_STEM else kind
+    return [(WORD, word) for word in lexicon.beginning(beginning) if is_form(word, kind, languages, form)]
+
+
+def _minor_word(
+    beginning: str, form: str, lexicon: Lexicon, languages: Sequence[str], unless: str = ""
+) -> tuple[QueryTerm, int]:
+    """Return the words of one stem that begin alike, but for those that begin with a keyword; and the rows they
+    stand in.
+    """
+    docs = {t: n for t, n in lexicon.beginning(beginning).items() if n and is_form(t, "", languages, form)}
+    docs = {t: n for t, n in docs.items() if not (unless and t.startswith(unless))}
+    index_terms: dict[IndexTerm, bool] = {(WORD, word): True for word in docs}
+    return QueryTerm(beginning, "minor", index_terms=index_terms, stem=form), sum(docs.values())
+
+
+def _count_known(term: QueryTerm, lexicon: Lexicon) -> int:
+    """Return in how many rows a term stands as a whole word, or, where it never does, at the beginning of others."""
+    docs: Counter[bool] = Counter()
+    for (_, word), is_whole in term.index_terms.items():
+        docs[is_whole] += lexicon.rows(word)
+    return docs[True] or docs[False]

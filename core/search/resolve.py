@@ -1,0 +1,139 @@
+"""A search before any row is read: its terms, and what is known about it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ..access.view import Request, Viewer
+from ..calls.call import Call, load_access
+from ..calls.defaults import default_embedder
+from ..config import Settings
+from ..database.engine import Database
+from ..errors import StoreReadError
+from ..tags import rules as tag_rules
+from ..tags import table as tags_table
+from .lookup import find_terms, widen_terms
+from .query import Query, choose_words, fold_words, with_languages_of
+from .terms import QueryTerm
+
+if TYPE_CHECKING:
+    from ..index.state import IndexState
+
+WHOLE = 2**24
+"""More characters than any text has."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is looked for, and what is known about it before any row is read."""
+
+    query: Query
+    viewer: Viewer
+    settings: Settings
+    """With the language of the message among LANGUAGES."""
+    terms: tuple[QueryTerm, ...]
+    """What is looked for; an id is a position in it."""
+    index: IndexState | None
+    """None in recency mode, and where the index cannot be read."""
+    index_error: StoreReadError | ValueError | None
+    """Why the index cannot be read: the plain predicates are asked."""
+    embedder: Any = None
+    """What makes a vector of the message; None for none."""
+
+    @cached_property
+    def keyword_ids(self) -> frozenset[int]:
+        """Return which of the terms are keywords."""
+        return frozenset(i for i, term in enumerate(self.terms) if term.is_keyword)
+
+    @cached_property
+    def tag_ids(self) -> frozenset[int]:
+        """Return which of the terms are tags."""
+        return frozenset(i for i, term in enumerate(self.terms) if term.kind == "tag")
+
+    @cached_property
+    def tag_word_ids(self) -> frozenset[int]:
+        """Return which of the terms are tags looked for as words."""
+        return frozenset(i for i, term in enumerate(self.terms) if term.is_tag_word)
+
+    @cached_property
+    def is_proved_by_text(self) -> bool:
+        """Return whether a row that the index leads to may match nothing."""
+        return any(term.is_exact or term.whole_only for term in self.terms)
+
+    def count_rows(self, numbers: Collection[int]) -> tuple[int, float]:
+        """Return how many visible rows sources have, and their mean length in words; 0 and 1 without an index."""
+        rows, words = (0, 0) if self.index is None else self.index.count_rows(numbers)
+        return rows, words / rows if rows else 1.0
+
+    @property
+    def chars(self) -> int:
+        """Return how many characters of a text are needed for its snippet."""
+        return WHOLE if self.settings.snippet_window == "match" else self.settings.snippet_chars + 1
+
+
+def load_viewer(call: Call, query: Query) -> tuple[Query, Viewer]:
+    """Return the query with the tags that its text names, and what its scope may see."""
+    version = tags_table.get_held(call.db, call.persona)[0] if query.is_of_text else None
+    seen = load_access(call, Request(vocabulary_version=version, inserted_into=query.numbers, servers=True))
+    query = replace(query, notes=(*query.notes, *seen.notes))
+    if not query.is_of_text:
+        return query, seen.viewer
+    vocabulary = tags_table.hold(call.db, call.persona, seen.vocabulary_version, seen.vocabulary)
+    tags = tag_rules.extract(query.text, vocabulary=vocabulary, languages=call.settings.languages)
+    return replace(query, tags=tuple(tag_rules.expand(tags, vocabulary))), seen.viewer
+
+
+def read_index(viewer: Viewer, db: Database) -> tuple[IndexState | None, StoreReadError | ValueError | None]:
+    """Return what the index holds of the audiences seen, or why it cannot be read."""
+    from ..index.state import IndexState  # noqa: PLC0415 - loads numpy, which only a search needs
+
+    try:
+        return (IndexState(db, viewer.audiences) if viewer.audiences else None), None
+    except (StoreReadError, ValueError) as error:
+        return None, error
+
+
+def resolve(
+    query: Query,
+    viewer: Viewer,
+    settings: Settings,
+    db: Database,
+    embedder: Any = None,
+    *,
+    index: IndexState | None = None,
+) -> Search:
+    """Return a search joined with what is visible: which words of the index match its texts.
+
+    Args:
+        index: where it was read for the same call before.
+    """
+    settings = with_languages_of(query.text, settings)
+    error = None
+    if query.ranking == "recency":
+        index = None
+    elif index is None:
+        index, error = read_index(viewer, db)
+    if query.is_of_text:
+        query = replace(query, keywords=fold_words(choose_words(query.words, settings.languages, index)))
+    terms = find_terms(query, index, settings.languages)
+    return Search(query, viewer, settings, terms, index, error, _resolve_embedder(embedder, settings))
+
+
+def _resolve_embedder(embedder: Any, settings: Settings) -> Any:
+    """Return the embedder to ask, None where nobody named one."""
+    if embedder is None and default_embedder() is None and not settings.embedder:
+        return None
+    from ..llm import embedder as semantic_embedder  # noqa: PLC0415 - loads what asks servers
+
+    return semantic_embedder.resolve(embedder, settings)
+
+
+def widen(search: Search) -> Search | None:
+    """Return the search with words that hold a keyword further in too; None where there are none."""
+    if search.index is None:
+        return None
+    terms = widen_terms(search.terms, search.index.lexicon)
+    return None if terms == search.terms else replace(search, terms=terms)
