@@ -237,7 +237,7 @@ class Folder(Kind):
         return path
 
 
-LANGUAGE_CODES = STOP_WORD_LANGUAGES | SNOWBALL
+LANGUAGE_CODES = STOP_WORD_LANGUAGES | SNOWBALL | {"vi"}
 """The languages whose stop words or word endings are known."""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..text.languages import SpokenCounts, spoken_languages, telling_words
 from .entries import Entry
 from .numbers import TAG, WORD, IndexTerm
 
@@ -34,7 +35,7 @@ def _decode(text: bytes) -> str:
 class SortedWords:
     """Words, sorted in one text, each with the number of rows that hold it."""
 
-    __slots__ = ("_docs", "_heads", "_starts", "_text")
+    __slots__ = ("_docs", "_heads", "_languages", "_starts", "_text")
 
     def __init__(self, text: bytes, docs: Any) -> None:
         self._text = text
@@ -43,6 +44,7 @@ class SortedWords:
         breaks = (np.frombuffer(text, np.uint8) == _BREAK).nonzero()[0]
         self._starts = (breaks[:-1] + 1).astype(np.uint32) if len(docs) else np.empty(0, np.uint32)
         self._heads = np.array(text.split(b"\n")[1:-1] if len(docs) else [], f"S{_HEAD_BYTES}")
+        self._languages: SpokenCounts | None = None
 
     @property
     def size(self) -> int:
@@ -53,6 +55,14 @@ class SortedWords:
         """Add the number of rows that hold each word."""
         for word, docs in zip(self._text.split(b"\n")[1:-1], self._docs.tolist(), strict=False):
             counts[word] = counts.get(word, 0) + docs
+
+    def count_languages(self) -> SpokenCounts:
+        """Return how much of the words speaks for each language."""
+        if self._languages is None:
+            telling = telling_words()
+            words = [word for each in self._text.split(b"\n") if (word := _decode(each)) in telling]
+            self._languages = SpokenCounts({word: int(self._docs[self._find(_encode(word))]) for word in words})
+        return self._languages
 
     def _word(self, at: int) -> bytes:
         start = int(self._starts[at])
@@ -160,6 +170,10 @@ class Lexicon:
         for part in self._parts:
             part.add_holding(_encode(ending) + b"\n", _encode(beginning), counts)
         return counts
+
+    def spoken_languages(self, rows: int) -> tuple[str, ...]:
+        """Return the languages of the rows, which are so many."""
+        return spoken_languages([part.count_languages() for part in self._parts], rows)
 
     def rows(self, word: str) -> int:
         """Return how many rows hold a word."""

@@ -16,6 +16,7 @@ from ..shapes import Hit, LeftOut
 from ..text import hits
 from ..text.stems import is_form
 from ..text.words import index_terms
+from .forms import leave_other_words
 from .gather import (
     MOST_COMPARED,
     Round,
@@ -151,6 +152,8 @@ def _complete_match(search: Search, c: Candidate) -> None:
             and (not term.whole_only or any(is_form(word, term.text, languages) for word in index_terms(folded)))
         ):
             c.match(i, 1, whole=term.whole_only or bool(term.pieces))
+    if search.is_proved_by_text:
+        leave_other_words(search, c, row.texts)
     tags = search.tag_ids | search.tag_word_ids if c.source == _CHAT else search.tag_ids
     if not tags.isdisjoint(matched) and not search.keyword_ids.isdisjoint(matched):
         c.tier = 1

@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING
 
 from ..database import sources
 from ..index.numbers import PHRASE, TAG, WORD, IndexTerm
+from ..text.forms.spellings import joins_words
+from ..text.forms.variants import list_compounds, list_look_alikes
 from ..text.kinds import find_kinds
 from ..text.search_words import (
     SHORTEST_STEM,
     choose_nearest,
     may_be_misspelt,
     minor_words,
-    other_beginnings,
     search_form,
     split_halves,
 )
-from ..text.stems import is_form, stem, with_prefixes
+from ..text.stems import is_form, script_language, stem, with_prefixes
 from ..text.words import Fragment, fragments, is_short_word
 from ..text.words import words as plain_words
+from .forms import add_forms, list_written
 from .query import Query
 from .terms import Kind, QueryTerm
 
@@ -43,22 +45,39 @@ MOST_MINOR = 8
 """Most of these that are looked up; the rarest stay."""
 MOST_NEAR = 5
 """Most keywords whose near spellings are looked up; the longest stay."""
+SHORTEST_REST = 3
+"""Letters by which a word that begins with another is longer, to be its compound: `corner` is none of `corn`."""
+SYLLABLES = frozenset({"ko", "hi", "ta", "he", "ar"})
+"""Languages in which a letter or two are more."""
 SHORTEST_BEGINNING = 3
 """Letters from which words that begin with a word match it."""
 
 
 def find_terms(query: Query, index: IndexState | None, languages: Sequence[str]) -> tuple[QueryTerm, ...]:
     """Return the table of what a query asks for, each term with the words of the index that match it."""
-    terms = [QueryTerm(text, _kind_of(text, query)) for text in query.texts]
+    terms = _list_words(query, languages)
     tags = [QueryTerm(tag, "tag", index_terms={(TAG, tag): True}) for tag in query.tags]
     if index is not None:
         lexicon = index.lexicon
         terms = [_find_words(term, lexicon, languages) for term in terms]
+        rows, _ = index.count_rows(range(len(sources.ALL)))
+        if query.text:
+            spoken = tuple(dict.fromkeys((*languages, *lexicon.spoken_languages(rows))))
+            terms = add_forms(query.text, terms, lambda term: _find_words(term, lexicon, languages), lexicon, spoken)
         if query.text and query.keywords:
-            terms = _respell_all(query, terms, lexicon, languages)
-            rows, _ = index.count_rows(range(len(sources.ALL)))
+            terms = _respell_all(terms, lexicon, languages)
             terms += [*_find_minor(query, terms, lexicon, languages, rows), *_find_kinds(query, lexicon, languages)]
     return _group([*terms, *tags], languages)
+
+
+def _list_words(query: Query, languages: Sequence[str]) -> list[QueryTerm]:
+    """Return the texts of a query; for the stem of a word of its message that word."""
+    said: dict[str, str] = {}
+    for word in plain_words(query.text):
+        said.setdefault(search_form(word, languages), word)
+    written = list_written(query.text) if said else {}
+    words = {text: said.get(text, text) for text in query.texts}
+    return [QueryTerm(word, _kind_of(text, query), written=written.get(word, "")) for text, word in words.items()]
 
 
 def _kind_of(text: str, query: Query) -> Kind:
@@ -77,36 +96,53 @@ def _group(terms: Sequence[QueryTerm], languages: Sequence[str]) -> tuple[QueryT
     return tuple(made)
 
 
-def widen_terms(terms: Sequence[QueryTerm], lexicon: Lexicon) -> tuple[QueryTerm, ...]:
+def widen_terms(terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> tuple[QueryTerm, ...]:
     """Return the terms, keywords with the words that hold them further in."""
-    return tuple(_with_inner(term, lexicon) for term in terms)
+    joining = [code for code in languages if joins_words(code)]
+    return tuple(_with_inner(term, lexicon, joining) for term in terms)
 
 
-def _with_inner(term: QueryTerm, lexicon: Lexicon) -> QueryTerm:
-    is_word = term.text.isalnum() and _is_beginning(term.text)
-    if not (term.is_keyword and is_word) or term.whole_only or term.pieces:
+def _with_inner(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> QueryTerm:
+    """Return a keyword with the words that hold it further in.
+
+    Args:
+        languages: those that write compounds as one word.
+    """
+    text = term.text
+    if not (term.is_keyword and text.isalnum() and len(text) >= SHORTEST_BEGINNING - 1) or term.pieces:
         return term
-    inner = dict.fromkeys(((WORD, word) for word in lexicon.holding(term.text)), False)
+    words: list[str] = [] if is_short_word(text) else list(lexicon.holding(text))
+    words = [word for word in words if not (term.written and _is_beside(word, text))]
+    if languages:
+        words += list_compounds(term.written or text, languages, lexicon.holding)
+    inner = dict.fromkeys(((WORD, word) for word in words), False)
     return replace(term, index_terms={**term.index_terms, **{o: False for o in inner if o not in term.index_terms}})
 
 
 def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> QueryTerm:
     """Return a term with the words of the index that match it."""
     text, pieces = term.text, fragments(term.text)
-    if len(pieces) == 1 and pieces[0].text == text:
+    if len(pieces) == 1 and len(pieces[0].text) == len(text):
         if pieces[0].kind != "word":
             return replace(term, index_terms=dict.fromkeys(_words_of(pieces[0], lexicon), True))
-        form = stem(text, languages)
         counts = lexicon.commonest(text) if _is_beginning(text) else Counter({text: lexicon.rows(text)})
-        for beginning in with_prefixes(form, languages):
-            counts = counts | lexicon.commonest(beginning)
-        words = {word: is_form(word, text, languages, form) for word in counts if counts[word]}
+        if term.written:
+            # Its forms are found by rules; what begins with it, or with its English stem, may be a compound.
+            if "en" in languages and len(start := search_form(text, ("en",))) > SHORTEST_STEM:
+                counts = lexicon.commonest(start)
+            others = list_look_alikes(text, "en")
+            words = {w: w == text for w in counts if counts[w] and w not in others and not _is_beside(w, text)}
+        else:
+            form = stem(text, languages)
+            for beginning in with_prefixes(form, languages):
+                counts = counts | lexicon.commonest(beginning)
+            words = {word: is_form(word, text, languages, form) for word in counts if counts[word]}
         whole_only = is_short_word(text)
         found: dict[IndexTerm, bool] = {
             (WORD, word): is_whole for word, is_whole in words.items() if is_whole or not whole_only
         }
         return replace(term, index_terms=found, whole_only=whole_only)
-    is_exact = not _WORDS.fullmatch(text)
+    is_exact = term.is_exact or not _WORDS.fullmatch(text)
     if not pieces:
         return replace(term, is_exact=is_exact)
     return replace(
@@ -115,6 +151,13 @@ def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> 
         is_exact=is_exact,
         pieces=tuple(tuple(_words_of(piece, lexicon)) for piece in pieces),
     )
+
+
+def _is_beside(word: str, text: str) -> bool:
+    """Return whether a word is a text with a letter or two more, as `corner` of `corn`: no compound of it."""
+    if not word.startswith(text) or word == text or script_language(text) in SYLLABLES:
+        return False
+    return text.isalpha() and len(word) < len(text) + SHORTEST_REST
 
 
 def _words_of(piece: Fragment, lexicon: Lexicon) -> list[IndexTerm]:
@@ -134,30 +177,22 @@ def _is_beginning(text: str) -> bool:
     return len(text) >= SHORTEST_BEGINNING or (len(text) == SHORTEST_BEGINNING - 1 and not is_short_word(text))
 
 
-def _respell_all(query: Query, terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
+def _respell_all(terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
     """Return the terms with the longest keywords that stand nowhere replaced by the words that are meant."""
-    spoken: dict[str, str] = {}
-    for word in plain_words(query.text):
-        spoken.setdefault(search_form(word, languages), word)
-    words = {spoken.get(keyword, keyword): keyword for keyword in query.keywords}
+    words = [term.text for term in terms if term.is_keyword]
     for word in sorted(filter(may_be_misspelt, words), key=lambda each: (-len(each), each))[:MOST_NEAR]:
-        terms = _respell(words[word], word, terms, lexicon, languages)
+        terms = _respell(word, terms, lexicon, languages)
     return terms
 
 
-def _respell(
-    keyword: str, word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[str]
-) -> list[QueryTerm]:
+def _respell(word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
     """Return the terms with a keyword that stands nowhere replaced by the word that is meant.
 
     A keyword that one row alone holds may be misspelt there too, or just be rare: it stays, and what else may be meant
     is asked for beside it.
-
-    Args:
-        word: the keyword as it was said: it may be its stem.
     """
-    at = next((i for i, term in enumerate(terms) if term.text == keyword and not term.pieces), None)
-    rows = 2 if at is None else sum(lexicon.rows(word) for _, word in terms[at].index_terms)
+    at = next((i for i, term in enumerate(terms) if term.text == word and not term.pieces), None)
+    rows = 2 if at is None else sum(lexicon.rows(found) for _, found in terms[at].index_terms)
     if at is None or rows > 1:
         return terms
     first, second = split_halves(word)
@@ -166,7 +201,8 @@ def _respell(
     # `hedgehgo` is nearer to the stem of `hedgehogs` than to the word.
     forms = {form: other for other in sorted(docs) if other.startswith(form := stem(other, languages))}
     forms |= {other: other for other in docs}
-    meant = forms.get(choose_nearest(word, {form: docs[other] for form, other in forms.items()}, FUZZY_SCORE))
+    near = {form: docs[other] for form, other in forms.items()}
+    meant = forms.get(choose_nearest(word, near, FUZZY_SCORE, is_held=rows > 0))
     if meant is None:
         return terms
     form = stem(meant, languages)
@@ -181,18 +217,11 @@ def _respell(
 def _find_minor(
     query: Query, terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequence[str], rows: int
 ) -> list[QueryTerm]:
-    """Return other forms of the keywords, as `hiking` of `hike`, and the minor words that help a short question out:
-    the rarest, none that stands in many of the rows.
-    """
-    forms = {word: stem(word, languages) for word in query.keywords}
-    made = []
-    for word, form in forms.items():
-        for beginning in other_beginnings(word, languages):
-            term, docs = _minor_word(beginning, form, lexicon, languages, unless=word)
-            made += [term] if docs else []
-    if len(forms) >= 2 * ENOUGH_WORDS:
-        return made
-    taken, most, found = set(forms.values()), MINOR_SHARE * rows, []
+    """Return the minor words that help a short question out: the rarest, none that stands in many of the rows."""
+    taken = {stem(word, languages) for word in query.keywords}
+    if len(query.keywords) >= 2 * ENOUGH_WORDS:
+        return []
+    most, found = MINOR_SHARE * rows, []
     beside = dict.fromkeys(stem(word, languages) for word in minor_words(query.text, languages, 3 * MOST_MINOR))
     for form in [form for form in beside if form not in taken][:MOST_MINOR]:
         # Its words may not have the last letter: `hike` of hiking, `studi` of study.
@@ -200,15 +229,15 @@ def _find_minor(
         term, docs = _minor_word(beginning, form, lexicon, languages)
         if 0 < docs <= most:
             found.append((docs, beginning, term))
-    if found:
-        telling = {
-            term.stem or stem(term.text, languages)
-            for term in terms
-            if not term.pieces and 0 < _count_known(term, lexicon) <= most and any(term.index_terms.values())
-        }
-        found.sort(key=itemgetter(0, 1))
-        made += [term for _, _, term in found[: max(0, ENOUGH_WORDS - len(telling))]]
-    return made
+    if not found:
+        return []
+    telling = {
+        term.stem or stem(term.text, languages)
+        for term in terms
+        if not term.pieces and 0 < _count_known(term, lexicon) <= most and any(term.index_terms.values())
+    }
+    found.sort(key=itemgetter(0, 1))
+    return [term for _, _, term in found[: max(0, ENOUGH_WORDS - len(telling))]]
 
 
 def _find_kinds(query: Query, lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
@@ -231,14 +260,9 @@ def _find_kind(kind: str, lexicon: Lexicon, languages: Sequence[str]) -> list[In
     return [(WORD, word) for word in lexicon.beginning(beginning) if is_form(word, kind, languages, form)]
 
 
-def _minor_word(
-    beginning: str, form: str, lexicon: Lexicon, languages: Sequence[str], unless: str = ""
-) -> tuple[QueryTerm, int]:
-    """Return the words of one stem that begin alike, but for those that begin with a keyword; and the rows they
-    stand in.
-    """
+def _minor_word(beginning: str, form: str, lexicon: Lexicon, languages: Sequence[str]) -> tuple[QueryTerm, int]:
+    """Return the words of one stem that begin alike, and the rows they stand in."""
     docs = {t: n for t, n in lexicon.beginning(beginning).items() if n and is_form(t, "", languages, form)}
-    docs = {t: n for t, n in docs.items() if not (unless and t.startswith(unless))}
     index_terms: dict[IndexTerm, bool] = {(WORD, word): True for word in docs}
     return QueryTerm(beginning, "minor", index_terms=index_terms, stem=form), sum(docs.values())
 

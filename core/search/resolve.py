@@ -15,6 +15,7 @@ from ..database.engine import Database
 from ..errors import StoreReadError
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table
+from ..text.search_words import least_pairs
 from .lookup import find_terms, widen_terms
 from .query import Query, choose_words, fold_words, with_languages_of
 from .terms import QueryTerm
@@ -59,9 +60,14 @@ class Search:
         return frozenset(i for i, term in enumerate(self.terms) if term.is_tag_word)
 
     @cached_property
+    def least_pairs(self) -> tuple[frozenset[str], int]:
+        """Return the pairs of signs of a message that is one word, and how many of them a row needs."""
+        return least_pairs(self.query.text)
+
+    @cached_property
     def is_proved_by_text(self) -> bool:
         """Return whether a row that the index leads to may match nothing."""
-        return any(term.is_exact or term.whole_only for term in self.terms)
+        return bool(self.least_pairs[1]) or any(t.is_exact or t.whole_only or t.is_toned for t in self.terms)
 
     def count_rows(self, numbers: Collection[int]) -> tuple[int, float]:
         """Return how many visible rows sources have, and their mean length in words; 0 and 1 without an index."""
@@ -135,5 +141,5 @@ def widen(search: Search) -> Search | None:
     """Return the search with words that hold a keyword further in too; None where there are none."""
     if search.index is None:
         return None
-    terms = widen_terms(search.terms, search.index.lexicon)
+    terms = widen_terms(search.terms, search.index.lexicon, search.settings.languages)
     return None if terms == search.terms else replace(search, terms=terms)

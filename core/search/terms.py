@@ -43,6 +43,10 @@ class QueryTerm:
     """It holds other signs than letters and blanks: its words lead to rows whose text is compared."""
     stem: str = ""
     """Its stem where that does not follow from the text."""
+    written: str = ""
+    """The word as the message writes it, without the capital of a sentence; blank where it says none."""
+    is_toned: bool = False
+    """It is Vietnamese, with its signs: with others it is another word."""
 
     @property
     def is_keyword(self) -> bool:

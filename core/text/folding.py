@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
+from ..base import resources
 from ..base.patterns import lazy_pattern
 
 # The code points of Unicode's combining marks (category M, Unicode 14.0.0), which `\w` leaves out. Written down, since
@@ -75,9 +76,12 @@ _LETTERS = (
 _ACCENTS = lazy_pattern(f"(?<=[{_LETTERS}])[\u0300-\u036f\u1ab0-\u1ace\u1dc0-\u1dff\ufe20-\ufe2f]+")
 _IS_LETTER = lazy_pattern(f"[{_LETTERS}]")
 _HAS_VARIANTS = lazy_pattern(
-    "[\u00df-\u024f\u0300-\u03ff\u0450\u0451\u045d\u0591-\u05c7\u0610-\u06ed\u06f0-\u06f9\u0966-\u096f"
-    "\u1ab0-\u1ace\u1dc0-\u1fff\ufe20-\ufe2f]"
+    "[\u00df-\u024f\u0300-\u03ff\u0450\u0451\u045d\u0491\u0591-\u05c7\u0610-\u06ed\u06f0-\u06f9\u0901-\u0dff"
+    "\u0e50-\u0e59\u1ab0-\u1ace\u1dc0-\u1fff\ufe20-\ufe2f]"
 )
+_HAN = lazy_pattern("[\u3400-\u9fff]")
+_NASALS = lazy_pattern("[\u0919\u091e\u0923\u0928\u092e]\u094d(?=[\u0915-\u0939])")
+"""A nasal of Devanagari before a consonant: most people write a dot above for it."""
 _KATAKANA = lazy_pattern("[\u30a1-\u30f4]")
 _MANY_MARKS = lazy_pattern(f"([{marks_class()}]{{30}})")
 _PARTS = lazy_pattern(f"(?P<spaceless>[{SPACELESS}]+)|[^{SPACELESS}]+")
@@ -108,7 +112,7 @@ def fold_letters(text: str) -> str:
     folded = fold_case(text)
     if _HAS_VARIANTS.search(folded) is None:
         return folded
-    return _ACCENTS.sub("", folded.translate(_variants()))
+    return _ACCENTS.sub("", _NASALS.sub("\u0902", folded.translate(_variants())))
 
 
 def fold_case(text: str) -> str:
@@ -123,13 +127,14 @@ def fold_case(text: str) -> str:
 
 _ONE_LETTER = {
     "ı": "i", "ł": "l", "ø": "o", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe",
-    "ё": "е", "ѐ": "е", "ѝ": "и",
+    "ё": "е", "ѐ": "е", "ѝ": "и", "ґ": "г", "\u0901": "\u0902",
     "آ": "ا", "أ": "ا", "إ": "ا", "ٱ": "ا", "ؤ": "و", "ئ": "ي", "ى": "ي", "ی": "ي", "ې": "ي", "ک": "ك",
     "ة": "ه", "ۀ": "ه", "ە": "ه", "ۃ": "ه",
 }  # fmt: skip
 """Letters that are written one for the other, without an accent that says so."""
-_LEFT_OUT = "591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 640 64b-65f 670 6d6-6dc 6df-6e8 6ea-6ed"
-"""Vowel signs of Hebrew and Arabic, and the line that stretches a word: most people leave them out."""
+_LEFT_OUT = "591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 640 64b-65f 670 6d6-6dc 6df-6e8 6ea-6ed 93c"
+"""Vowel signs of Hebrew and Arabic, the line that stretches a word, the dot of Hindi: most people leave them out."""
+_ZEROS = (0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xE50)
 
 
 @lru_cache(maxsize=1)
@@ -142,9 +147,21 @@ def _variants() -> dict[int, str | None]:
             if ord(plain) != code and _IS_LETTER.match(plain):
                 made[code] = _ONE_LETTER.get(plain, plain)
     made |= {ord(letter): plain for letter, plain in _ONE_LETTER.items()}
-    made |= {zero + digit: str(digit) for zero in (0x660, 0x6F0, 0x966) for digit in range(10)}
+    made |= {zero + digit: str(digit) for zero in _ZEROS for digit in range(10)}
     spans = (span.partition("-") for span in _LEFT_OUT.split())
     return made | {code: None for first, _, last in spans for code in range(int(first, 16), int(last or first, 16) + 1)}
+
+
+@lru_cache(maxsize=1)
+def _simplified() -> dict[int, str]:
+    """Return a map from traditional and Japanese characters to the simplified ones."""
+    listed = resources.find("prompts/han.txt").read_text(encoding="utf-8").splitlines()[1:]
+    return {ord(char): group[0] for line in listed for group in line.split() for char in group[1:]}
+
+
+def simplify(run: str) -> str:
+    """Return a run of Chinese with simplified characters in place of traditional ones."""
+    return run.translate(_simplified()) if _HAN.search(run) else run
 
 
 @lru_cache(maxsize=1)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from ..base.patterns import lazy_pattern
 from .folding import fold, fold_case
-from .words import read_lists
+from .words import STOP_WORD_LANGUAGES, read_lists, stop_words
 
 LOOKED_AT = 2_000
 """Characters of a text that decide; the rest of a long text is rarely in another language."""
@@ -145,3 +146,63 @@ def languages_of(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
     found = language_of(text)
     given = (code.lower() for code in languages)
     return tuple(dict.fromkeys([*([found] if found else []), *given]))
+
+
+# The languages of what is stored
+
+SHARE = 0.03
+"""Least share of the rows that hold words of a language, for it to be spoken."""
+LITTLE = 0.2
+"""Share of the rows with English words below which these are not mostly English."""
+LEAST_TELLING = 3
+"""Fewest different words of a language."""
+MOST_SPOKEN = 3
+MOST_OWNERS = 3
+"""A word of more languages speaks for none."""
+
+
+@lru_cache(maxsize=1)
+def telling_words() -> Mapping[str, tuple[tuple[str, bool], ...]]:
+    """Return the small words that speak for one language, or a few: each language, and whether it is common there."""
+    owners: dict[str, dict[str, bool]] = {}
+    for language in sorted(STOP_WORD_LANGUAGES.union(read_lists("common_words"))):
+        common = common_words(language) or stop_words(language)
+        for word in common | stop_words(language):
+            if len(word) > 1:
+                owners.setdefault(fold(word), {})[language] = word in common
+    return {word: tuple(codes.items()) for word, codes in owners.items() if len(codes) <= MOST_OWNERS}
+
+
+class SpokenCounts:
+    """How much of some texts speaks for each language."""
+
+    def __init__(self, docs: Mapping[str, int]) -> None:
+        self.rows: Counter[tuple[str, bool]] = Counter()
+        """By language, and whether the words are common there: rows that hold one, shared among its languages."""
+        self.words: Counter[tuple[str, bool]] = Counter()
+        """How many different words these are."""
+        for word, count in docs.items():
+            owners = telling_words()[word]
+            for owner in owners:
+                if len(owners) == 1 or "en" not in dict(owners):
+                    self.rows[owner] += count / len(owners)  # type: ignore[assignment]
+                    self.words[owner] += 1
+
+
+def spoken_languages(parts: Sequence[SpokenCounts], rows: int) -> tuple[str, ...]:
+    """Return the languages but English that stored texts are in, the commonest first.
+
+    Among English texts the commonest words of a language count alone: others are English words too, as Danish `dog`.
+    """
+    scores, words = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
+    for part in parts:
+        scores.update(part.rows)
+        words.update(part.words)
+    is_english = scores["en", True] + scores["en", False] >= LITTLE * rows
+    kinds = (True,) if is_english else (True, False)
+    spoken = {}
+    for language in {language for language, _ in scores} - {"en"}:
+        score = sum(scores[language, kind] for kind in kinds)
+        if sum(words[language, kind] for kind in kinds) >= LEAST_TELLING and score >= SHARE * rows:
+            spoken[language] = score
+    return tuple(sorted(spoken, key=lambda code: (-spoken[code], code))[:MOST_SPOKEN])

@@ -7,7 +7,9 @@ The phrases are in `prompts/questions`, one file for each language; `_` stands f
 | when, count | what asks for a day or a span; for a number |
 | self, other | how people who ask speak of themselves; of the persona |
 | request | what a message begins with that wants something done, not something told |
-| opens | what a question begins with |
+| opens | what a question begins with; of languages without spaces, what it holds |
+| inside, ends | how one of its words begins, and how it ends, where people leave the mark out |
+| never | what holds such a word and asks nothing |
 | numbers | number words; those that are articles as well are left out |
 | now, past | what speaks of now; of something before |
 | about, profile | what a question about a person as a whole ends with, and what it holds; `@` is who it is about |
@@ -96,22 +98,28 @@ def self_words(languages: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(fold(word) for code in languages for word in list_phrases("self", code)))
 
 
-@lru_cache(maxsize=64)
-def _opening(language: str) -> frozenset[str]:
-    return frozenset(bare(" ".join(list_phrases("opens", language))).split())
+@lru_cache(maxsize=256)
+def _plain(name: str, language: str) -> tuple[str, ...]:
+    return tuple(map(bare, list_phrases(name, language)))
 
 
 def is_question(text: str, languages: Sequence[str]) -> bool:
     said = text[:2_000]
     if MARKS.intersection(said):
         return True
-    folded = bare(said)
-    opening = all_runs(folded[:80])
+    whole = bare(said)
+    opening = all_runs(whole[:80])
     for language in languages:
-        words = _opening(language)
+        opens, inside, ends = (_plain(name, language) for name in ("opens", "inside", "ends"))
+        folded = whole
+        for phrase in _plain("never", language):
+            folded = folded.replace(phrase, " ")
         if language in WITHOUT_SPACES:
-            if any(word in folded for word in words):
-                return True
-        elif len(opening) > 1 and opening[0] in words:
+            asks = any(word in folded for word in opens)
+        else:
+            asks = len(opening) > 1 and opening[0] in opens
+        if asks or (inside and any(run.startswith(inside) for run in all_runs(folded))):
+            return True
+        if ends and folded.rstrip(" .!~…。！").endswith(ends):
             return True
     return False

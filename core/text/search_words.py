@@ -10,11 +10,13 @@ from itertools import islice
 
 from ..base.patterns import lazy_pattern
 from .calendar_words import calendar
-from .folding import SPACELESS_PATTERN, clean, fold, runs
+from .folding import SPACELESS_PATTERN, clean, fold, fold_letters, runs
+from .forms.hangul import to_letters
+from .forms.paradigms import VOWEL
 from .languages import bare, common_words
-from .question_words import asked_words, holds, is_question, is_request
+from .question_words import MARKS, asked_words, holds, is_question, is_request
 from .stems import irregular_forms, script_language, stem
-from .words import candidates_of, iter_words, small_words, stop_words
+from .words import candidates_of, iter_words, pairs, small_words, stop_words
 
 TAGS_LIMIT = 12
 """Most tags of one message: what a message is about, not each of its words."""
@@ -40,7 +42,8 @@ def _salient(text: str, languages: Sequence[str]) -> Iterator[tuple[str, bool]]:
     """Yield the words that may be worth looking for, each with whether it is, stop word or not."""
     said = clean(text)
     folded = fold(said)
-    names, numbers = _short_names(said), _numbers(folded, languages)
+    names = _short_names(said) | {fold(name) for name in inner_names(said)}
+    numbers = _numbers(folded, languages)
     yield from ((name, True) for name in _SIGNED.findall(folded))
     for run, spaceless in runs(folded):
         if spaceless:
@@ -48,6 +51,8 @@ def _salient(text: str, languages: Sequence[str]) -> Iterator[tuple[str, bool]]:
         elif run in names:
             yield run, True
             continue
+        elif len(run) == 1 and script_language(run) == "ko":
+            yield run, False
         elif len(run) <= _SHORT or run.isdigit():
             if run in numbers:
                 yield run, True
@@ -79,6 +84,23 @@ def _short_names(said: str) -> frozenset[str]:
         if is_inside or (len(word) == _SHORT and word.isupper()):
             found.add(fold(word))
     return frozenset(found)
+
+
+_CAPITAL = lazy_pattern(r"(?<![^\W_])(?<!['’])[^\W\d_]{3,}(?![^\W_])")
+
+
+def inner_names(said: str) -> list[str]:
+    """Return the words that are written as names inside a sentence: `Who is Will?`, `Polish`."""
+    words = [(match.start(), match[0]) for match in _CAPITAL.finditer(said[:_READ_FOR_NAMES])]
+    large = [(at, word) for at, word in words if word[0].isupper() and word[1:].islower()]
+    if len(words) > _FEW and len(large) * 2 > len(words):  # a title
+        return []
+    inside = [word for at, word in large if not _OPENS_SENTENCE.search(said, max(0, at - 8), at)]
+    return [word for word in inside if word.casefold() not in small_words("polite")]
+
+
+_READ_FOR_NAMES = 2_000
+_FEW = 3
 
 
 _DATE = lazy_pattern(
@@ -117,6 +139,26 @@ def _single_signs(run: str) -> list[str]:
     return [part for part in parts if len(part) == 1]
 
 
+def least_pairs(text: str) -> tuple[frozenset[str], int]:
+    """Return the pairs of signs of a text that is one word without spaces, and how many of them make it that word.
+
+    `大学` is not `大学士`. Hiragana behind Han are an ending, and function signs tell nothing.
+    """
+    found = list(islice(runs(fold_letters(clean(text[: _LONGEST_RUN * 2]))), 2))
+    if len(found) != 1 or not found[0][1] or not _SHORT < len(found[0][0]) <= _LONGEST_RUN:
+        return frozenset(), 0
+    run = found[0][0]
+    telling = [pair for pair in pairs(run) if _function_signs().isdisjoint(pair)]
+    if _HAN.match(run):
+        telling = [pair for pair in telling if not _HIRAGANA.search(pair)]
+    if MARKS.intersection(text) or not telling:
+        return frozenset(), 0
+    is_kana = all(map(_HIRAGANA.match, run))
+    return frozenset(map(fold, telling)), (len(telling) + 1) // 2 if is_kana else len(telling) // 2 + 1
+
+
+_LONGEST_RUN = 8
+_HIRAGANA = lazy_pattern("[\u3041-\u309f]")
 _HAN = lazy_pattern("[\u3400-\u4dbf\u4e00-\u9fff]")
 
 
@@ -254,8 +296,8 @@ TWO_SLIPS = 9
 """Characters from which two slips are forgiven, else one."""
 MOST_LONGER = 2
 """Most characters by which the two may differ in length."""
-WITHOUT = frozenset({"ko", "he", "ar"})
-"""Languages whose words are too short, or bend inside, for this to mean anything."""
+_SHORTEST_OF = {"ko": 3, "he": 6, "ar": 6}
+"""Of languages whose signs are syllables, or whose words bend inside."""
 
 
 _LAST_LETTERS = 3
@@ -264,19 +306,22 @@ _LAST_LETTERS = 3
 
 def may_be_misspelt(word: str) -> bool:
     """Return whether a word that found nothing is worth a second look."""
-    if not SHORTEST <= len(word) <= LONGEST or not word.isalpha() or SPACELESS_PATTERN.search(word):
-        return False
-    return script_language(word) not in WITHOUT
+    shortest = _SHORTEST_OF.get(script_language(word), SHORTEST)
+    return shortest <= len(word) <= LONGEST and word.isalpha() and not SPACELESS_PATTERN.search(word)
 
 
 def split_halves(word: str) -> tuple[str, str]:
     """Return the beginning and the end by which the known words are found that may be meant."""
-    middle = min((len(word) + 1) // 2, len(word) - _LAST_LETTERS)
+    middle = min((len(word) + 1) // 2, len(word) - (1 if script_language(word) == "ko" else _LAST_LETTERS))
     return word[:middle], word[middle:]
 
 
-def choose_nearest(word: str, known: Mapping[str, int], score: float) -> str:
-    """Return the known word that is meant by a misspelt one, "" where none is near enough."""
+def choose_nearest(word: str, known: Mapping[str, int], score: float, *, is_held: bool = False) -> str:
+    """Return the known word that is meant by a misspelt one, "" where none is near enough.
+
+    Args:
+        is_held: a row holds the word, so that its end may be a slip too.
+    """
     if score <= 0 or not may_be_misspelt(word):
         return ""
     comparable = [
@@ -290,9 +335,23 @@ def choose_nearest(word: str, known: Mapping[str, int], score: float) -> str:
     from rapidfuzz.distance import OSA  # noqa: PLC0415
 
     best: tuple[float, int, str] = (0.0, 0, "")
+    is_hangul = script_language(word) == "ko"
     for other, rows in comparable:
         slips = 2 if min(len(word), len(other)) >= TWO_SLIPS else 1
-        alike = fuzz.ratio(word, other, score_cutoff=score)
-        if alike >= score and alike and OSA.distance(word, other, score_cutoff=slips) <= slips:
+        one, two = (to_letters(word), to_letters(other)) if is_hangul else (word, other)
+        alike = fuzz.ratio(one, two, score_cutoff=score)
+        if (
+            alike >= score
+            and OSA.distance(one, two, score_cutoff=slips) <= slips
+            and (is_hangul or is_held or not _ends_otherwise(one, two))
+        ):
             best = max(best, (alike, rows, other))
     return best[2]
+
+
+def _ends_otherwise(word: str, other: str) -> bool:
+    """Return whether one vowel of the last two letters is another: that makes another word, `hallen` of `hallon`."""
+    if len(word) != len(other) or word[:-2] != other[:-2]:
+        return False
+    differing = [pair for pair in zip(word[-2:], other[-2:], strict=True) if pair[0] != pair[1]]
+    return len(differing) == 1 and all(map(VOWEL.match, differing[0]))

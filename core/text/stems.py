@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import Stemmer
 
-from ..base import resources
 from ..base.patterns import lazy_pattern
-from .folding import fold
+from .forms.paradigms import read_families
 
 _SCRIPTS = (
     ("el", lazy_pattern("[\u0370-\u03ff\u1f00-\u1fff]")),
@@ -147,11 +146,7 @@ class _Families(NamedTuple):
 
 @lru_cache(maxsize=32)
 def _families(language: str) -> _Families:
-    try:
-        listed = resources.find(f"prompts/word_forms/{language}.txt").read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return _Families({}, {})
-    families = [[fold(word) for word in line.split()] for line in listed.splitlines()]
+    families = read_families(language) if _stemmer(language) else []
     stems_of = [[_regular_stem(word, language) for word in family] for family in families]
     heads = {family[0] for family in stems_of}
     head: dict[str, str] = {}

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from ..base import resources
 from ..base.patterns import lazy_pattern
-from .folding import SPACELESS_PATTERN, clean, fold, runs, word_runs
+from .folding import SPACELESS_PATTERN, clean, fold, runs, simplify, word_runs
 
 MIN_CHARS = 3
 """Shortest word that is looked for; Hangul words need two characters, scripts without spaces have no shortest."""
@@ -88,7 +88,7 @@ def list_terms(folded: str) -> list[str]:
     """Return the words and pairs of a folded text in their order, as the search index holds them."""
     if folded.isascii():
         return word_runs(folded)
-    return [term for run, spaceless in runs(folded) for term in (pairs(run) if spaceless else (run,))]
+    return [term for run, spaceless in runs(folded) for term in (pairs(simplify(run)) if spaceless else (run,))]
 
 
 @lru_cache(maxsize=128)
@@ -106,7 +106,8 @@ def small_words(name: str) -> frozenset[str]:
     """Return a list of words that tell little, folded, from `prompts/small_words.txt`.
 
     two_letters: of any language, where written small. tells_nothing: of English, even where a message says little else.
-    about_talk: of English, about the talk itself. courtesy: what people say whatever they talk about. first_person.
+    about_talk: of English, about the talk itself. polite: written with a capital, and no names. courtesy: what people
+    say whatever they talk about. first_person.
     """
     return frozenset(read_lists("small_words")[name].split())
 
@@ -130,7 +131,7 @@ class Fragment(NamedTuple):
     """A piece of a keyword: a term of the index holds it in any text that holds the keyword."""
 
     text: str
-    """Folded characters of the piece."""
+    """Characters of the piece, as the index holds them."""
     kind: Literal["word", "pair", "char", "symbol"]
     """word: part of a run with spaces around. pair, char: of a script without spaces. symbol: of category So."""
     at_end: bool = False
@@ -147,9 +148,9 @@ def fragments(folded_keyword: str) -> list[Fragment]:
         at = start + len(run)
         if spaceless and len(run) > 1:
             # Pairs inside the keyword are pairs of the text too: nothing to the left or right can change them.
-            found.update(dict.fromkeys(Fragment(pair, "pair") for pair in pairs(run)))
+            found.update(dict.fromkeys(Fragment(pair, "pair") for pair in pairs(simplify(run))))
         else:
-            found[Fragment(run, "char" if spaceless else "word", at == end)] = None
+            found[Fragment(simplify(run), "char" if spaceless else "word", at == end)] = None
     found.update(dict.fromkeys(_symbols(folded_keyword[at:])))
     return list(found)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...index.numbers import WORD
+from ...text.forms.spellings import share_spelt_otherwise
 from ...text.question_words import asked_words, holds
 from ...text.words import list_terms
 from ..question.question import has_number, time_expressions
@@ -181,6 +182,9 @@ def _read_closely(rows: Sequence[Candidate], asked: RankingQuery) -> bool:
         if weight_of("first", row.long):
             # What people tell of themselves is asked for.
             reasons["first"], is_told = float(holds(asked_words(text), "self", asked.languages)), True
+        written = [word for i in row.matched if (word := asked.terms[i].written)]
+        if otherwise := share_spelt_otherwise(written, row.row.shown_text[:CLOSE_CHARS]):
+            reasons["spelling"], is_told = otherwise, True
         if question.wants_time and weight_of("time", row.long):
             reasons["time"], is_told = float(time_expressions(text, asked.languages) > 0), True
         if question.wants_number and weight_of("number", row.long):

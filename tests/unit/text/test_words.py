@@ -223,7 +223,7 @@ def test_t24_fragments_of_a_keyword() -> None:
         return [tuple(piece) for piece in fragments(keyword)]
 
     assert told("izza night ou") == [("izza", "word", False), ("night", "word", False), ("ou", "word", True)]
-    assert told("宿題") == [("宿題", "pair", False)] and told("猫") == [("猫", "char", True)]
+    assert told("宿題") == [("宿题", "pair", False)] and told("猫") == [("猫", "char", True)]
     assert told("5の充") == [("5", "word", False), ("の充", "pair", False)]
     assert told("a猫b") == [("a", "word", False), ("猫", "char", False), ("b", "word", True)]
     assert told("❤ x") == [("❤", "symbol", False), ("x", "word", True)]

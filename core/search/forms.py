@@ -1,0 +1,124 @@
+"""Other forms and spellings of what a message says, among the words that the index holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..index.numbers import PHRASE, WORD
+from ..text.folding import SPACELESS_PATTERN, fold, fold_case, word_runs
+from ..text.forms.spellings import (
+    SHORTEST_COMPOUND,
+    SHORTEST_PART,
+    holds_tone,
+    list_joined,
+    list_other_numbers,
+    list_other_scripts,
+    list_quoted,
+    split_compound,
+    split_figures,
+)
+from ..text.forms.variants import find_forms
+from ..text.search_words import inner_names
+from ..text.stems import is_form, stem
+from .terms import Kind, QueryTerm
+
+if TYPE_CHECKING:
+    from ..index.lexicon import Lexicon
+    from .ranking.rows import Candidate
+    from .resolve import Search
+
+PAIR = 2
+"""Signs of a pair."""
+Resolve = Callable[[QueryTerm], QueryTerm]
+"""Adds to a text the words of the index that match it."""
+
+
+def list_written(text: str) -> dict[str, str]:
+    """Return the words of a message, folded, each as it is written, without the capital of a sentence."""
+    names = set(inner_names(text))
+    spelt = {fold(word): word for word in word_runs(fold_case(text))}
+    return spelt | {fold(name): name for name in names}
+
+
+def add_forms(
+    text: str, terms: Sequence[QueryTerm], resolve: Resolve, lexicon: Lexicon, languages: Sequence[str]
+) -> list[QueryTerm]:
+    """Return the terms of a message with other forms of their words, and other spellings beside them."""
+    made = [
+        _add_words(term, find_forms(term.written or term.text, languages, lexicon.beginning))
+        if _is_word(term)
+        else term
+        for term in terms
+    ]
+    if "vi" in languages:
+        made = [replace(term, is_toned=not term.written.isascii()) for term in made]
+    place = {term.text: at for at, term in enumerate(made)}
+    beside = [resolve(QueryTerm(phrase, "keyword", is_exact=True)) for phrase in list_quoted(text)]
+    for joined, parts in list_joined(text).items():
+        words = [word for word in lexicon.beginning(joined) if is_form(word, joined, languages)]
+        for at in {place[part] for part in parts if part in place} if words else ():
+            made[at] = _add_words(made[at], words)
+        if words and place.keys().isdisjoint(parts):
+            beside.append(_add_words(QueryTerm(joined, "minor"), words))
+    others = [*list_other_numbers(text, languages).items(), *list_other_scripts(text, languages).items()]
+    for word, other in ((word, other) for word, spellings in others for other in dict.fromkeys(spellings)):
+        at = place.get(word, -1)
+        if at >= 0 and _is_word(made[at]) and other.isalnum() and not SPACELESS_PATTERN.search(other):
+            made[at] = _add_words(made[at], find_forms(other, languages, lexicon.beginning))
+        elif at >= 0 or not other.isdigit():  # `one` stays a small word
+            beside.append(resolve(QueryTerm(other, "minor", stem=stem(word, languages))))
+    for term in made:
+        if term.is_keyword and not term.pieces and not term.index_terms:
+            beside += _split(term, lexicon, languages) if _is_word(term) else [resolve(_part_signs(term))]
+    return [*made, *(term for term in beside if term.index_terms)]
+
+
+def leave_other_words(search: Search, row: Candidate, texts: Sequence[str]) -> None:
+    """Take from what a row matches the words that it holds with other tones, and too few signs of one asked for."""
+    for i in [i for i in row.matched if search.terms[i].is_toned]:
+        if not any(holds_tone(search.terms[i].written, text) for text in texts):
+            del row.matched[i]
+    pairs, least = search.least_pairs
+    held = [search.terms[i].text for i in row.matched]
+    if sum(text in pairs for text in held) < least and not any(len(text) > PAIR for text in held):
+        row.matched.clear()
+
+
+def _is_word(term: QueryTerm) -> bool:
+    return term.is_keyword and not term.pieces and not SPACELESS_PATTERN.search(term.text)
+
+
+def _add_words(term: QueryTerm, words: Iterable[str]) -> QueryTerm:
+    return replace(term, index_terms={**term.index_terms, **dict.fromkeys(((WORD, word) for word in words), True)})
+
+
+def _part_signs(term: QueryTerm) -> QueryTerm:
+    """Return two signs that stand nowhere side by side as a text of two words: `游了泳` for `游泳`."""
+    return QueryTerm(" ".join(term.text), "minor", stem=term.text)
+
+
+def _split(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
+    """Return the parts of a word that no row holds, as a text of several words; nothing where it has none."""
+
+    def find(part: str) -> list[str]:
+        near = lexicon.beginning(part[: max(SHORTEST_PART, len(part) - 1)])
+        forms = find_forms(part, languages, lexicon.beginning) if near else ()
+        return list(dict.fromkeys([*(word for word in near if is_form(word, part, languages)), *forms]))
+
+    word, parts = term.text, [[part] for part in split_figures(term.text)]
+    if not parts and len(word) >= SHORTEST_COMPOUND:
+        parts = split_compound(word, find, languages)
+    is_short = not parts and len(word) < SHORTEST_COMPOUND
+    if is_short:
+        halves = ([word[:at], word[at:]] for at in range(PAIR, len(word) - 1))
+        parts = [[part] for part in next((both for both in halves if all(map(lexicon.rows, both))), [])]
+    if not parts or not all(lexicon.rows(word) for words in parts for word in words):
+        return []
+    # Of few letters the halves stand in many rows: `hi-fi` is meant.
+    phrase = "-".join(part for part, *_ in parts) if is_short else word
+    pieces = tuple(tuple((WORD, word) for word in words) for words in parts)
+    kind: Kind = "keyword" if is_short else "minor"
+    made = QueryTerm(phrase, kind, stem=stem(word, languages), index_terms={(PHRASE, phrase): True}, pieces=pieces)
+    return [replace(made, is_exact=is_short)]

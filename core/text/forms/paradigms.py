@@ -1,0 +1,143 @@
+"""How the words of a language change: its endings, its stems that change inside, and its prefixes.
+
+The rules are in `prompts/word_forms`, one file for each language; there a line without a colon is a family of irregular
+forms, and `_` stands for nothing. Each paradigm (`noun`, `verb`) has these lines:
+
+| line | what it holds |
+|---|---|
+| endings | the endings, `/` between places that follow one another |
+| stem | the letters that a stem may end in |
+| tail | letters behind which a change hides: the last vowels of a Finnish stem |
+| changes | ends of stems: `k:c` either, `ů>o` without an ending or before one, `~` in the last syllable |
+| fleeting | vowels that stand before the last consonant where there is no ending |
+| prefixes | what stands before the stem; `men<t` in place of its first letter |
+| shortest | fewest letters of a stem |
+
+Of the whole language: `stems` (fewest letters of a stem by Snowball), `apart` (words of one stem that are others),
+`links` (letters between the parts of a compound), `spelt` (`ä:ae`), `letters` (of two scripts), `numbers` (from one).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+from ...base import resources
+from ..folding import fold
+from . import hangul
+
+_CLOSED = frozenset({"", "ь"})
+"""Endings that leave the last syllable of a stem closed."""
+_SHORTEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Letters of a stem that become others."""
+
+    left: str
+    right: str
+    is_one_way: bool
+    """The left side needs a closed ending, the right side an open one."""
+    is_inside: bool
+    """It is the vowel of the last syllable, not the end."""
+
+    def apply(self, stem: str, old: str, new: str) -> str:
+        """Return the stem with one side in place of the other, "" where it does not have it."""
+        if not self.is_inside:
+            return stem[: len(stem) - len(old)] + new if stem.endswith(old) else ""
+        if not old:
+            return stem[:-1] + new + stem[-1:]
+        at = stem.rfind(old)
+        after = stem[at + len(old) :]
+        return stem[:at] + new + after if at >= 0 and 0 < len(after) <= 2 and VOWEL.search(after) is None else ""
+
+
+VOWEL = re.compile("[aeiouyäöüõáéíóúýěůąęаеиоуыэюяіїєαεηιουω]")
+
+
+@dataclass(frozen=True, slots=True)
+class Paradigm:
+    """One way in which the words of a language change."""
+
+    endings: frozenset[str]
+    open: frozenset[str]
+    """Endings but those of `_CLOSED`."""
+    closed: frozenset[str]
+    longest: int
+    last_letters: str
+    tail: str
+    changes: tuple[Change, ...]
+    fleeting: tuple[str, ...]
+    prefixes: tuple[tuple[str, str], ...]
+    shortest: int
+
+
+def _read_lines(language: str) -> list[str]:
+    try:
+        return resources.find(f"prompts/word_forms/{language}.txt").read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+
+
+@lru_cache(maxsize=64)
+def read_rules(language: str) -> dict[str, str]:
+    """Return the lines of a language that have a name, each by its name."""
+    return {name: text.strip() for name, mark, text in (line.partition(":") for line in _read_lines(language)) if mark}
+
+
+@lru_cache(maxsize=64)
+def read_families(language: str) -> list[tuple[str, ...]]:
+    """Return the families of irregular forms of a language, folded."""
+    return [tuple(map(fold, line.split())) for line in _read_lines(language) if line and ":" not in line]
+
+
+def _letters(text: str, language: str) -> str:
+    return hangul.to_letters(text) if language == "ko" else text
+
+
+def _list_endings(text: str, language: str) -> frozenset[str]:
+    places = [place.replace("_", " _ ").split() for place in text.split("/")]
+    made = {"".join(parts).replace("_", "") for parts in product(*places)}
+    return frozenset(_letters(each, language) for ending in made for each in (ending, fold(ending)))
+
+
+def _list_changes(text: str, language: str) -> Iterator[Change]:
+    for pair in text.split():
+        inside, plain = pair.startswith("~"), pair.removeprefix("~")
+        mark = ">" if ">" in plain else ":"
+        left, _, right = (_letters(side.replace("_", ""), language) for side in plain.partition(mark))
+        yield Change(left, right, mark == ">", inside)
+        if mark == ":" and (fold(left), fold(right)) != (left, right) and fold(left) != fold(right):
+            yield Change(fold(left), fold(right), is_one_way=False, is_inside=inside)
+
+
+@lru_cache(maxsize=64)
+def read_paradigms(language: str) -> tuple[Paradigm, ...]:
+    """Return the paradigms of a language."""
+    rules = read_rules(language)
+    made = []
+    for name in (rule.removesuffix(" endings") for rule in rules if rule.endswith(" endings")):
+        endings = _list_endings(rules[f"{name} endings"], language)
+        prefixes = [
+            (fold(one), fold(two))
+            for one, _, two in (p.partition("<") for p in rules.get(f"{name} prefixes", "").split())
+        ]
+        made.append(
+            Paradigm(
+                endings,
+                endings - _CLOSED,
+                endings & _CLOSED,
+                max(map(len, endings)),
+                rules.get(f"{name} stem", ""),
+                rules.get(f"{name} tail", ""),
+                tuple(_list_changes(rules.get(f"{name} changes", ""), language)),
+                tuple(rules.get(f"{name} fleeting", "").split()),
+                (("", ""), *prefixes),
+                int(rules.get(f"{name} shortest", _SHORTEST)),
+            )
+        )
+    return tuple(made)

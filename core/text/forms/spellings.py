@@ -1,0 +1,165 @@
+"""Other ways to write what a message says: numbers, two scripts of a language, words apart or as one."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence, Set
+from functools import lru_cache
+
+from ...base.patterns import lazy_pattern
+from ..folding import fold, fold_case, runs
+from .paradigms import read_families, read_rules
+
+_NUMBER = lazy_pattern(r"(?<![\w.,:])(?:[1-9]|1[0-2])(?![\w:]|[.,]\d)")
+_CLOCK = lazy_pattern(r"(?<![\d.:])([01]?\d|2[0-3])[:.]([0-5]\d)(?![\d:]|\.\d)(?: ?([ap])\.?m\b)?")
+_MIXED = lazy_pattern(r"[^\W\d_]+|\d+")
+_BETWEEN = lazy_pattern(r"[\s\-\u2010-\u2012/.]{1,2}")
+_QUOTED = lazy_pattern(
+    '["\u201c\u201e\u00ab\u300c]([^"\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d]{3,80})["\u201c\u201d\u00bb\u300d]'
+)
+LOOKED_AT = 400
+"""Characters of a message that are read for other spellings."""
+LONGEST_JOINED = 24
+SHORTEST_PART = 3
+"""Fewest letters of a part of a compound."""
+SHORTEST_COMPOUND = 7
+MOST_PARTS = 3
+
+
+def list_quoted(text: str) -> list[str]:
+    """Return the phrases of several words that stand in quotation marks, folded."""
+    return [phrase for phrase in (" ".join(fold(said).split()) for said in _QUOTED.findall(text)) if " " in phrase]
+
+
+@lru_cache(maxsize=64)
+def _numbers(language: str) -> list[list[str]]:
+    """Return the words of the numbers from one on."""
+    listed = read_rules(language).get("numbers", "").split()
+    return [[fold(word).replace("_", " ") for word in words.split("/")] for words in listed]
+
+
+def list_other_numbers(text: str, languages: Sequence[str]) -> dict[str, list[str]]:
+    """Return the numbers and number words of a message, folded, each with the other ways to write it."""
+    folded = fold(text[:LOOKED_AT])
+    made: dict[str, list[str]] = {}
+    digits = dict.fromkeys(_NUMBER.findall(folded))
+    said = f" {' '.join(run for run, _ in runs(folded))} "
+    for language in languages:
+        for number, words in enumerate(_numbers(language), 1):
+            if str(number) in digits:
+                made.setdefault(str(number), []).extend(words)
+            for word in words:
+                if len(word) >= SHORTEST_PART and f" {word} " in said:
+                    made.setdefault(word, []).append(str(number))
+    for hour, minute, half in _CLOCK.findall(folded):
+        hours = {int(hour), (int(hour) + 12) % 24 if half != "a" and int(hour) < 12 or int(hour) > 12 else int(hour)}  # noqa: RUF021
+        made.setdefault(minute, []).extend(f"{one} {minute}" for one in sorted(hours))
+    return made
+
+
+def list_other_scripts(text: str, languages: Sequence[str]) -> dict[str, list[str]]:
+    """Return the words of a message that are written in another script too, folded, each with its other spellings."""
+    made: dict[str, list[str]] = {}
+    if not text.isascii():
+        folded = fold(text[:LOOKED_AT])
+        for family in read_families("ja"):
+            for word in family:
+                if word in folded:
+                    made.setdefault(word, []).extend(other for other in family if other != word)
+    if "sr" in languages:
+        for word in fold_case(text[:LOOKED_AT]).split():
+            made[fold(word)] = [fold(other) for other in _transliterate(word)]
+    return made
+
+
+@lru_cache(maxsize=8)
+def _scripts(language: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    pairs = [tuple(pair.split(":")) for pair in read_rules(language).get("letters", "").split()]
+    there = sorted(((a, b) for a, b in pairs), key=lambda pair: -len(pair[0]))
+    return there, [(b, a) for a, b in pairs]
+
+
+def _transliterate(word: str) -> Iterator[str]:
+    for letters in _scripts("sr"):
+        other = word
+        for old, new in letters:
+            other = other.replace(old, new)
+        if other != word:
+            yield other
+
+
+def list_joined(text: str) -> dict[str, list[str]]:
+    """Return words that a message may write apart, as one word, each with its parts: `icecream` of `ice cream`.
+
+    What letters and figures join comes apart too: `5km`, `zx90pl`.
+    """
+    folded = fold(text[:LOOKED_AT])
+    made: dict[str, list[str]] = {}
+    spans = [(match.start(), match.end()) for match in _WORD.finditer(folded)]
+    for first in range(len(spans)):
+        for last in range(first + 1, min(first + MOST_PARTS, len(spans))):
+            between = [folded[spans[n][1] : spans[n + 1][0]] for n in range(first, last)]
+            parts = [folded[start:end] for start, end in spans[first : last + 1]]
+            if sum(map(len, parts)) <= LONGEST_JOINED and all(map(_BETWEEN.fullmatch, between)):
+                made["".join(parts)] = parts
+    return made
+
+
+_WORD = lazy_pattern(r"[^\W_]+")
+
+
+def split_figures(word: str) -> list[str]:
+    """Return the letters and the figures of a word apart, nothing where it holds no both."""
+    parts = _MIXED.findall(word)
+    return parts if 1 < len(parts) <= MOST_PARTS and "".join(parts) == word else []
+
+
+Find = Callable[[str], list[str]]
+"""Returns the words of the index that are forms of a part of a compound."""
+
+
+def split_compound(word: str, find: Find, languages: Sequence[str], most: int = MOST_PARTS) -> list[list[str]]:
+    """Return the parts of a compound that the index holds, each with its forms there; nothing where it is none."""
+    links = [
+        "",
+        *dict.fromkeys(link.strip("_") for code in languages for link in read_rules(code).get("links", "").split()),
+    ]
+    for at in range(len(word) - SHORTEST_PART, SHORTEST_PART - 1, -1):
+        second = find(word[at:])
+        if not second and most <= 2:
+            continue
+        for link in links:
+            head = word[: at - len(link)] if word[:at].endswith(link) else ""
+            first = find(head) if len(head) >= SHORTEST_PART else []
+            rest = [second] if second else split_compound(word[at:], find, languages, most - 1) if first else []
+            if first and rest:
+                return [first, *rest]
+    return []
+
+
+def joins_words(language: str) -> bool:
+    """Return whether a language writes compounds as one word."""
+    return "links" in read_rules(language)
+
+
+def share_spelt_otherwise(written: Sequence[str], text: str) -> float:
+    """Return the share of words that a text holds with other accents alone, or small where they are names."""
+    unsure = [
+        word for word in written if not (text.isascii() and word.isascii() and word.islower()) and word not in text
+    ]
+    if not unsure:
+        return 0.0
+    as_said = set(_WORD.findall(unicodedata.normalize("NFKC", text)))
+    spelt = {word.casefold() for word in as_said}
+    folded = {fold(word) for word in spelt}
+    return sum(fold(word) in folded and not _is_spelt(word, as_said, spelt) for word in unsure) / len(written)
+
+
+def _is_spelt(word: str, as_said: Set[str], spelt: Set[str]) -> bool:
+    return word.casefold() in spelt if word == word.casefold() else word in as_said or word.upper() in as_said
+
+
+def holds_tone(word: str, text: str) -> bool:
+    """Return whether a text holds a Vietnamese word with its signs, or without any."""
+    spelt = {each.casefold() for each in _WORD.findall(unicodedata.normalize("NFKC", text))}
+    return word.isascii() or word in spelt or fold(word) in spelt

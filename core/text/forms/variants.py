@@ -1,0 +1,234 @@
+"""Other forms of a word, as the index may hold them: how they begin, and how they may end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from ..folding import fold, fold_case
+from ..stems import script_language, stems, with_prefixes
+from . import hangul
+from .paradigms import Paradigm, read_families, read_paradigms, read_rules
+
+_CYRILLIC = ("ru", "uk", "sr")
+_SHARING = {"ar": ("ar", "fa"), "hi": ("hi", "ne")}
+"""Languages that share a script."""
+_UKRAINIAN = re.compile("[іїєґ]")
+LONGEST_WORD = 40
+"""Letters of a word that may have other forms."""
+
+Beginning = Callable[[str], Iterable[str]]
+"""Returns the words of the index that begin with a text."""
+
+
+def languages_of_word(word: str, languages: Sequence[str]) -> list[str]:
+    """Return those of the languages that the script of a word allows, and the one that it speaks for."""
+    own = script_language(word)
+    if not own:
+        return [code for code in languages if code not in _OF_SCRIPT]
+    if own == "ru":
+        given = [code for code in languages if code in _CYRILLIC]
+        return ["uk", *given] if _UKRAINIAN.search(word) and "uk" not in given else given or [own]
+    return [next((code for code in languages if code in _SHARING.get(own, ())), own)]
+
+
+_OF_SCRIPT = frozenset({"el", "ru", "uk", "he", "ar", "fa", "hi", "ne", "ta", "hy", "ko", "ja", "zh", "th"})
+
+
+def find_forms(written: str, languages: Sequence[str], beginning: Beginning) -> list[str]:
+    """Return the words of the index that are forms of a word.
+
+    Args:
+        written: the word with its accents.
+    """
+    if len(written) > LONGEST_WORD:
+        return []
+    found: dict[str, None] = {}
+    for language in languages_of_word(written, languages):
+        paradigms = read_paradigms(language)
+        found |= dict.fromkeys(_find_of_stem(fold(written), language, beginning))
+        for paradigm in paradigms:
+            for start, endings in list_patterns(written, language, paradigm).items():
+                found |= dict.fromkeys(match_words(start, endings, language, beginning))
+        for member in find_relatives(written, language):
+            found |= dict.fromkeys(match_words(_to_letters(member, language), _NO_ENDING, language, beginning))
+            for one in paradigms:
+                endings = one.endings if len(member) >= _REGULAR else frozenset(e for e in one.endings if len(e) > 1)
+                for prefix in (prefix for prefix, initial in one.prefixes if not initial):
+                    start = _to_letters(prefix + member, language)
+                    found |= dict.fromkeys(match_words(start, endings, language, beginning))
+    return list(found)
+
+
+_REGULAR = 4
+"""Letters from which an irregular form takes any ending: a shorter one with one letter more is another word."""
+
+
+def _find_of_stem(word: str, language: str, beginning: Beginning) -> Iterator[str]:
+    """Yield the words whose stem by Snowball is that of a word."""
+    (stem, *_) = stems(word, (language,))
+    if len(stem) < int(read_rules(language).get("stems", _SHORTEST_STEM)):
+        return
+    shorter = stem[:-1] if len(stem) > _SHORTEST_STEM else stem
+    apart = list_look_alikes(word, language)
+    for start in dict.fromkeys((shorter, *with_prefixes(stem, (language,)))):
+        for term in beginning(start):
+            if stems(term, (language,))[0] == stem and term not in apart:
+                yield term
+
+
+_SHORTEST_STEM = 3
+
+
+def list_look_alikes(word: str, language: str) -> frozenset[str]:
+    """Return the words that have the stem of a word and are other words: `university` for `universe`."""
+    return _look_alikes(language).get(word, _NO_ENDING)
+
+
+@lru_cache(maxsize=64)
+def _look_alikes(language: str) -> dict[str, frozenset[str]]:
+    groups = [frozenset(group.split()) for group in read_rules(language).get("apart", "").split("/")]
+    return {group_word: group - {group_word} for group in groups for group_word in group}
+
+
+_NO_ENDING = frozenset({""})
+
+
+def _to_letters(text: str, language: str) -> str:
+    return hangul.to_letters(text) if language == "ko" else text
+
+
+def match_words(start: str, endings: frozenset[str], language: str, beginning: Beginning) -> Iterator[str]:
+    """Yield the words that are a beginning with one of the endings."""
+    if language == "ko":
+        for text in hangul.list_beginnings(start):
+            for term in beginning(text):
+                letters = hangul.to_letters(term)
+                if letters.startswith(start) and letters[len(start) :] in endings:
+                    yield term
+        return
+    for term in beginning(start):
+        if term[len(start) :] in endings:
+            yield term
+
+
+def list_patterns(written: str, language: str, paradigm: Paradigm) -> dict[str, frozenset[str]]:
+    """Return how other forms of a word begin, folded, each with the endings that may follow."""
+    made: dict[str, frozenset[str]] = {}
+    for word in dict.fromkeys((fold_case(written), *_list_spelt(written, language))):
+        for stem, ending in _list_stems(_to_letters(word, language), paradigm):
+            for other, endings in _list_variants(stem, ending, paradigm):
+                plain = fold(other) if language != "ko" else other
+                for prefix, initial in paradigm.prefixes:
+                    if plain.startswith(initial):
+                        start = prefix + plain[len(initial) :]
+                        made[start] = made.get(start, frozenset()) | endings
+    return made
+
+
+def _list_spelt(written: str, language: str) -> Iterator[str]:
+    """Yield a word folded, and with letters as people type them who do not have the key: `tuer` for `tür`."""
+    word, typed, meant = fold_case(written), "", fold(written)
+    yield meant
+    for pair in read_rules(language).get("spelt", "").split():
+        letter, _, letters = pair.partition(":")
+        typed, meant = (typed or word).replace(letter, letters), meant.replace(letters, fold(letter))
+    if typed:
+        yield from (typed, meant)
+
+
+def _list_stems(word: str, paradigm: Paradigm) -> Iterator[tuple[str, str]]:
+    """Yield what may be the stem of a word, with its ending."""
+    for prefix, initial in paradigm.prefixes:
+        if not word.startswith(prefix):
+            continue
+        base = initial + word[len(prefix) :]
+        if "" in paradigm.endings and len(base) >= (paradigm.shortest if paradigm.shortest > _SHORTEST_STEM else 2):
+            yield base, ""
+        for at in range(max(paradigm.shortest - 1, len(base) - paradigm.longest), len(base)):
+            is_long = at >= paradigm.shortest or len(base) - at >= _SURE_ENDING
+            if not (is_long and base[at:] in paradigm.endings):
+                continue
+            if not paradigm.last_letters or base[at - 1] in paradigm.last_letters:
+                yield base[:at], base[at:]
+
+
+_SURE_ENDING = 4
+"""Letters of an ending that leave no doubt, so that the stem may be a letter shorter."""
+
+
+def _list_variants(stem: str, ending: str, paradigm: Paradigm) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield a stem and what it may become, each with the endings that may follow."""
+    is_closed = ending in paradigm.closed
+    for other, endings in ((stem, paradigm.endings), *_list_bent(stem, is_closed, paradigm)):
+        yield other, endings
+        for vowel in paradigm.fleeting:
+            at = len(other) - 1
+            if is_closed and at > len(vowel) and other[:at].endswith(vowel):
+                yield other[: at - len(vowel)] + other[at:], paradigm.open
+            elif not is_closed and at > 0:
+                yield other[:at] + vowel + other[at:], paradigm.closed
+
+
+def _list_bent(stem: str, is_closed: bool, paradigm: Paradigm) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield what a stem becomes where its end changes, or what stands before its last vowels."""
+    body = stem.rstrip(paradigm.tail) if paradigm.tail else stem
+    if body != stem:
+        for other, endings in _list_changed(body, is_closed, paradigm):
+            yield other + stem[len(body) :], endings
+            for more, fewer in _list_changed(other + stem[len(body) :], is_closed, paradigm):
+                yield more, endings & fewer
+    yield from _list_changed(stem, is_closed, paradigm)
+
+
+def _list_changed(stem: str, is_closed: bool, paradigm: Paradigm) -> Iterator[tuple[str, frozenset[str]]]:
+    for change in paradigm.changes:
+        if (is_closed or not change.is_one_way) and (other := change.apply(stem, change.left, change.right)):
+            yield other, paradigm.open if change.is_one_way else paradigm.endings
+        if not (is_closed and change.is_one_way) and (other := change.apply(stem, change.right, change.left)):
+            yield other, paradigm.closed if change.is_one_way else paradigm.endings
+
+
+@lru_cache(maxsize=64)
+def _relatives(language: str) -> dict[str, list[int]]:
+    """Return each irregular form with the families that it belongs to."""
+    made: dict[str, list[int]] = {}
+    for number, family in enumerate(read_families(language)):
+        for word in family:
+            made.setdefault(word, []).append(number)
+    return made
+
+
+def find_relatives(written: str, language: str) -> list[str]:
+    """Return the irregular forms of a word, which may have a regular ending: `hænderne` of `hånd`."""
+    known, word = _relatives(language), fold(written)
+    numbers = dict.fromkeys((*known.get(word, ()), *known.get(stems(word, (language,))[0], ())))
+    for paradigm in read_paradigms(language):
+        for base in [word.removeprefix(prefix) for prefix, initial in paradigm.prefixes if not initial]:
+            for at in range(2, len(base) + 1):
+                if at == len(base) or (at >= paradigm.shortest and base[at:] in paradigm.endings):
+                    numbers |= dict.fromkeys(known.get(base[:at], ()))
+    families = read_families(language)
+    return list(dict.fromkeys(member for number in numbers for member in families[number]))
+
+
+SHORTEST_HEAD = 4
+"""Fewest letters of a compound before its last word."""
+
+
+def list_compounds(written: str, languages: Sequence[str], holding: Beginning) -> list[str]:
+    """Return the words of the index that end with a form of a word: `vinterjakka` of `jakke`.
+
+    Args:
+        holding: returns the words that hold a text.
+    """
+    word = fold(written)
+    root = word[:-1] if len(word) >= SHORTEST_HEAD else word
+    tails: dict[str, list[str]] = {}
+    for term in holding(root):
+        at = term.rfind(root)
+        if at >= SHORTEST_HEAD:
+            tails.setdefault(term[at:], []).append(term)
+    forms = {word, *find_forms(written, languages, lambda text: [tail for tail in tails if tail.startswith(text)])}
+    return [term for tail, terms in tails.items() if tail in forms for term in terms]

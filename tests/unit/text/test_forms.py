@@ -1,0 +1,209 @@
+"""Other forms of words: each language by pairs of its kinds, and look-alikes that are other words."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from core.base.resources import find
+from core.text.folding import fold
+from core.text.forms.paradigms import read_paradigms, read_rules
+from core.text.forms.spellings import (
+    list_joined,
+    list_other_numbers,
+    list_other_scripts,
+    list_quoted,
+    share_spelt_otherwise,
+    split_compound,
+    split_figures,
+)
+from core.text.forms.variants import find_forms, list_compounds
+from core.text.languages import SpokenCounts, spoken_languages, telling_words
+from core.text.question_words import is_question
+from core.text.search_words import inner_names, least_pairs, salient_words
+
+FORMS = """
+en goose geese; ox oxen; buying bought; argue arguing; married marriage
+de Haus Häuser; Nacht Nächte; aufmachen aufgemacht; Tür Tueren; Schlüssel Schlüsseln; trinken getrunken; kleine kleines
+nl huis huizen; brief brieven; boom bomen; schip schepen; maken gemaakt; kat katten; lopen liep
+sv bok böcker; flicka flickorna; dricka drack; arbeta arbetade; hus husen; hand händer
+da hånd hænderne; bog bøger; kat katten; spise spiste; Århus Aarhus; løbe løb
+no bok bøkene; mann menn; jente jentene; skrive skrev; natt netter
+fi katu kadulla; kenkä kengät; talo talossani; Helsinki Helsingissä; lapsi lasten; kauppa kaupassa; juoda joimme
+et raamat raamatud; jõgi jões; tuba toas; inimene inimesed; minema läks; sild silla
+hu alma almát; ház házunkban; ló lovak; kéz kezem; enni megettem; írni írtam; tükör tükrök
+es luz luces; dormir duermo; niño niños; comprar compramos; canción canciones; cosa cosas
+pt cão cães; mão mãos; canção canções; animal animais; fazer fez; cozinhar cozinhou
+fr cheval chevaux; venir vint; acheter achète; maison maisons; boire bu
+it uomo uomini; mangiare mangiato; casa case; amico amici; leggere letto
+ro copil copiii; floare florile; noapte nopți; fată fetele; bea băut; pisică pisicile
+ca gos gossos; beure bevíem; vaca vaques; platja platges; fer fet
+ru сон сны; пёс пса; книга книгу; писать пишет; брат братьев; кусать укусила
+uk кіт кота; Київ Києві; стіл столі; писати пише; дорога дорозі; кінь коня; книга книзі
+pl pies psa; ręka rękami; droga drodze; kupować kupiłem; ząb zęby; stół stole
+cs kniha knize; Praha Praze; pes psa; stůl stolu; psát píše; koupit koupil; dům domě
+sr pas psa; ruka ruci; pisati piše; momak momci; otac oca
+tr kitap kitabı; ağaç ağacı; köpek köpeğim; ev evlerimiz; gitmek gidiyor; burun burnu; yazmak yazdım
+el γράφω έγραψε; πίνω ήπια; άνθρωπος ανθρώπους; παιδί παιδιά; αγοράζω αγόρασα
+ar كتاب الكتاب; بيت بيوت; مدينة المدينة; سيارة سيارتي
+he בית הבית; ילד הילדים; לכתוב כתבתי; כלב לכלב
+fa کتاب کتابها; نوشتن نوشتم; رفتن می‌روم
+hi लड़का लड़के; पीना पिया; बाज़ार बाजार; हिंदी हिन्दी; किताब किताबें
+id tulis menulis; baca membaca; kunjungan mengunjungi; pukul memukul; kerja pekerjaan
+ko 생일이 생일은; 친구 친구한테; 먹다 먹었어; 부르다 불렀어; 춥다 추워요; 가다 갔어; 살다 살아요; 걷다 걸었어
+lt šuo šunį; namas namai; gerti gėrė; ranka rankos
+hy տուն տանը; գիրք գրքեր; գրել գրեցի
+eu etxe etxean; ogi ogia
+ta மரம் மரங்கள்; வீடு வீட்டில்
+ga bean bhean; cat chat; bád mbád
+eo hundo hundojn
+"""
+APART = """
+en universe university; organ organization; news new
+de Arm Armee; Bär Bart
+it sala salario; mela melone
+es banco bancal
+fi kala kalja; nainen nauris
+cs pes psát; sál salát
+pl sala sałata
+ru зал залив; кот который
+hu bor borsó
+tr ev evet; kar karar
+el τράπεζα τραπέζι
+uk кіт кіно
+ko 사람 사랑; 학교 학생
+ar باب بابا
+sv hall hallon
+"""
+
+
+def _list(table: str) -> list[tuple[str, str, str]]:
+    rows = (line.split(" ", 1) for line in table.strip().splitlines())
+    return [(code, *pair.split()) for code, pairs in rows for pair in pairs.split("; ")]  # type: ignore[misc]
+
+
+def _finds(code: str, asked: str, held: str) -> bool:
+    terms = fold(held).replace("\u200c", " ").split()[-1:]
+    return bool(find_forms(asked, (code,), lambda text: [term for term in terms if term.startswith(text)]))
+
+
+@pytest.mark.parametrize(("code", "one", "other"), _list(FORMS))
+def test_t57_forms_of_one_word_lead_to_each_other(code: str, one: str, other: str) -> None:
+    """Who says `Helsingissä` is found by `Helsinki`; half of what people say holds another form."""
+    assert _finds(code, one, other)
+    assert _finds(code, other.rpartition("\u200c")[2], one)
+
+
+@pytest.mark.parametrize(("code", "one", "other"), _list(APART))
+def test_t57_words_that_look_alike_stay_apart(code: str, one: str, other: str) -> None:
+    """A looser search finds more and means less."""
+    assert not _finds(code, one, other)
+    assert not _finds(code, other, one)
+
+
+def test_t57_every_file_of_word_forms_is_read() -> None:
+    """A rule written twice would lose its first half, and a misspelt name would be no rule."""
+    kinds = {"endings", "stem", "tail", "changes", "fleeting", "prefixes", "shortest"}
+    for path in find("prompts/word_forms").iterdir():
+        names = [line.partition(":")[0] for line in path.read_text(encoding="utf-8").splitlines() if ":" in line]
+        assert max(Counter(names).values(), default=1) == 1, path.stem
+        whole = {"stems", "apart", "links", "spelt", "letters", "numbers"}
+        assert all(name in whole or name.split()[-1] in kinds for name in names), (path.stem, names)
+        assert all(paradigm.endings for paradigm in read_paradigms(path.stem))
+        assert len(read_rules(path.stem).get("numbers", "").split()) in (0, 10, 12), path.stem
+
+
+@pytest.mark.parametrize(
+    ("code", "word", "held", "parts"),
+    [
+        ("de", "zahnarzttermin", ["termin", "zahnarzt"], ["zahnarzt", "termin"]),
+        ("de", "geburtstagskuchen", ["kuchen", "geburtstag"], ["geburtstag", "kuchen"]),
+        ("nl", "tandartsafspraak", ["afspraak", "tandarts"], ["tandarts", "afspraak"]),
+        ("en", "dishwasher", ["dish", "washer"], ["dish", "washer"]),
+        ("de", "autobahnraststätte", ["auto", "bahn", "raststätte"], ["auto", "bahn", "raststätte"]),
+        ("de", "kartoffel", ["kar", "tor"], []),
+    ],
+)
+def test_t57_a_compound_comes_apart_into_what_is_held(code: str, word: str, held: list[str], parts: list[str]) -> None:
+    """`Zahnarzttermin` is asked for, and `Termin beim Zahnarzt` was said."""
+    found = split_compound(word, lambda part: [part] if part in held else [], (code,))
+    assert [each[0] for each in found] == parts
+
+
+def test_t57_a_short_word_is_found_at_the_end_of_a_compound() -> None:
+    """`winterjas` holds `jas`; `tas` and `jasmijn` are other words."""
+    held = ["winterjas", "jasmijn", "vinterjakka", "alarm", "winterjassen"]
+    assert list_compounds("jas", ("nl",), lambda text: [t for t in held if text in t]) == ["winterjas", "winterjassen"]
+    assert list_compounds("jakke", ("no",), lambda text: [t for t in held if text in t]) == ["vinterjakka"]
+    assert not list_compounds("arm", ("nl",), lambda text: [t for t in held if text in t])
+
+
+def test_t57_other_spellings_of_a_message() -> None:
+    """Numbers, clock times, two scripts, and what is written apart."""
+    assert "zwolf" in list_other_numbers("12 Stühle", ("de",))["12"]
+    assert list_other_numbers("twelve chairs", ("en",)) == {"twelve": ["12"]}
+    assert list_other_numbers("on iki sandalye", ("tr",))["on iki"] == ["12"]
+    assert list_other_numbers("at 6.45 pm", ("en",)) == {"45": ["6 45", "18 45"]}
+    assert list_other_numbers("at 18:45", ("en",)) == {"45": ["6 45", "18 45"]}
+    assert not list_other_numbers("in 2012, or 1.5 km", ("en",))
+    assert "ねこ" in list_other_scripts("猫はどこ", ("ja",))["猫"]
+    assert list_other_scripts("frižider", ("sr",)) == {"frizider": ["фрижидер"]}
+    assert list_joined("the ice cream")["icecream"] == ["ice", "cream"]
+    assert list_joined("a ZX-90 PL, hi-fi")["zx90pl"] == ["zx", "90", "pl"]
+    assert split_figures("zx90pl") == ["zx", "90", "pl"] and split_figures("5km") == ["5", "km"]
+    assert not split_figures("chair")
+    assert list_quoted('Who said "over the moon"? And "never"?') == ["over the moon"]
+
+
+@pytest.mark.parametrize(
+    ("written", "text", "share"),
+    [
+        (["año"], "El médico examinó el ano", 1.0), (["año"], "Hoy cumple un año", 0.0),
+        (["schon"], "Das Bild ist schön", 1.0), (["schon"], "Ich habe schon gegessen", 0.0),
+        (["Polish"], "I polish my shoes", 1.0), (["Polish"], "She speaks Polish", 0.0), (["polish"], "Polish it", 0.0),
+        (["saç", "makinesi"], "Sac levha makinesi", 0.5), (["cat"], "naïve cat", 0.0), ([], "any", 0.0),
+    ],
+)  # fmt: skip
+def test_t57_the_exact_spelling_comes_first(written: list[str], text: str, share: float) -> None:
+    """Without accents two words are one, and the one that was asked for is meant."""
+    assert share_spelt_otherwise(written, text) == share
+
+
+@pytest.mark.parametrize(
+    ("code", "asked", "told"),
+    [
+        ("ko", "생일이 언제야/점심 먹었니/우리 갈까요/회의 몇 시야", "나는 언제나 행복해/어제 학교에 갔어/내일 갈게"),
+        ("ja", "誕生日はいつ/鍵はどこ/昨日何を食べた/元気かな", "昨日魚を食べた/いつもありがとう/何も食べなかった"),
+        ("th", "กุญแจอยู่ที่ไหน/คุณกินข้าวหรือยัง/ไปด้วยกันไหม", "ฉันไปตลาด/เมื่อวานฝนตก"),
+        ("zh", "钥匙在哪里/你吃了吗", "我去了图书馆/什么都没有"),
+    ],
+)
+def test_t16_questions_are_known_without_their_mark(code: str, asked: str, told: str) -> None:
+    """In a chat hardly anybody types it."""
+    assert all(is_question(text, (code, "en")) for text in asked.split("/"))
+    assert not any(is_question(text, (code, "en")) for text in told.split("/"))
+
+
+def test_t57_a_name_that_is_a_stop_word_is_looked_for() -> None:
+    """`Who is Will?` asks for a person."""
+    assert "will" in salient_words("Who is Will?", ["en"]) and "will" not in salient_words("Will you come?", ["en"])
+    assert "das" in salient_words("Wer ist Das?", ["de"]) and "sie" not in salient_words("Wie heißen Sie?", ["de"])
+    assert inner_names("Where Did You Go For Lunch Today") == []
+
+
+def test_t57_a_word_without_spaces_needs_most_of_its_signs() -> None:
+    """`图书` is not `图书馆`; the verb of `食べた` is that of `食べる`, and a question may hold anything."""
+    assert least_pairs("图书馆") == (frozenset({"书馆", "图书"}), 2)
+    assert least_pairs("食べる")[1] == 0
+    assert least_pairs("我的大学在哪里?") == least_pairs("the car") == (frozenset(), 0)
+
+
+def test_t57_the_language_of_what_is_stored_is_told_by_its_small_words() -> None:
+    """A chat in Finnish needs no setting; English with a foreign word in it stays English."""
+    finnish = {"kanssa": 4, "mutta": 3, "että": 0, "minun": 5, "milloin": 2}
+    held = {word: rows for word, rows in finnish.items() if word in telling_words()}
+    assert spoken_languages([SpokenCounts(held)], 40) == ("fi",)
+    english = {"the": 90, "and": 90, "dog": 9, "face": 4, "care": 5}
+    assert spoken_languages([SpokenCounts({w: n for w, n in english.items() if w in telling_words()})], 100) == ()
+    assert spoken_languages([], 0) == ()
