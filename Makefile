@@ -140,6 +140,7 @@ isolation: servers
 
 docs: $(VENV)/.test
 	$(BIN)/python -m tests.config_files
+	$(BIN)/python -m tests.language_table
 	$(BIN)/python -m tests.schema_files
 	$(BIN)/python -m tests.api_page
 

@@ -22,6 +22,7 @@ from core.text.forms.variants import find_forms, list_compounds
 from core.text.languages import SpokenCounts, spoken_languages, telling_words
 from core.text.question_words import is_question
 from core.text.search_words import inner_names, least_pairs, salient_words
+from tests import language_table
 
 FORMS = """
 en goose geese; ox oxen; buying bought; argue arguing; married marriage
@@ -207,3 +208,9 @@ def test_t57_the_language_of_what_is_stored_is_told_by_its_small_words() -> None
     english = {"the": 90, "and": 90, "dog": 9, "face": 4, "care": 5}
     assert spoken_languages([SpokenCounts({w: n for w, n in english.items() if w in telling_words()})], 100) == ()
     assert spoken_languages([], 0) == ()
+
+
+def test_t57_the_page_of_recall_says_what_each_language_has() -> None:
+    """`make docs` writes it."""
+    assert language_table.PAGE.read_text(encoding="utf-8") == language_table.build_page()
+    assert "| `fi` |" in language_table.build_table()

@@ -1,0 +1,63 @@
+"""Writes the table of languages in docs/recall.md from the data in `prompts/`.
+
+`python -m tests.language_table`, called by `make docs`; a test compares the page.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.base.resources import find
+from core.text.forms.paradigms import read_families, read_paradigms, read_rules
+from core.text.languages import common_words
+from core.text.stems import SNOWBALL
+from core.text.words import stop_words
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "recall.md"
+START, END = "<!-- languages -->\n", "<!-- end of languages -->\n"
+_OWN_RULES = ("ar", "he", "ko")
+_HEAD = (
+    "| Language | Stop words | Small words that tell it | Stems | Rules of endings | Irregular words | Compounds | "
+    "Numbers | Asks | Days | Remember |\n|---|---|---|---|---|---|---|---|---|---|---|\n"
+)
+
+
+def list_languages() -> list[str]:
+    """Return the languages that have any data, in order."""
+    folders = ("stop_words", "word_forms", "questions", "calendar", "remember")
+    return sorted(SNOWBALL | {path.stem for folder in folders for path in find(f"prompts/{folder}").iterdir()})
+
+
+def build_table() -> str:
+    """Return the table: what each language has."""
+    return _HEAD + "".join(map(_build_row, list_languages()))
+
+
+def _build_row(code: str) -> str:
+    rules = read_rules(code)
+    cells = (
+        f"`{code}`",
+        str(len(stop_words(code)) or ""),
+        str(len(common_words(code)) or ""),
+        "Snowball" if code in SNOWBALL and code not in _OWN_RULES else "own" if code in _OWN_RULES else "",
+        str(len(read_paradigms(code)) or ""),
+        str(len(read_families(code)) or ""),
+        "yes" if "links" in rules else "",
+        "yes" if "numbers" in rules else "",
+        *("yes" if _has(folder, code) else "" for folder in ("questions", "calendar", "remember")),
+    )
+    return f"| {' | '.join(cells)} |\n".replace("|  |", "| |").replace("|  |", "| |")
+
+
+def _has(folder: str, code: str) -> bool:
+    return any(path.stem == code for path in find(f"prompts/{folder}").iterdir())
+
+
+def build_page() -> str:
+    """Return the page with the table."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
+    return f"{before}{START}\n{build_table()}\n{END}{rest.partition(END)[2]}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(build_page(), encoding="utf-8")
