@@ -57,9 +57,9 @@ wine
 """
 NAMES = frozenset(_NAMES.split())
 """Classes whose kinds are written with a capital; elsewhere a capital is a name of biology."""
-MANY, MANY_NAMES = 260, 450
+MANY, MANY_NAMES = 500, 500
 """Most kinds of a class: those with the most relations to other nouns, which are the best known."""
-USUAL = 2
+USUAL = 3
 """Of the senses of a word, the usual ones."""
 
 

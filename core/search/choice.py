@@ -18,6 +18,7 @@ from ..text.stems import is_form
 from ..text.words import index_terms
 from .forms import leave_other_words
 from .gather import (
+    FEW_HITS,
     MOST_COMPARED,
     Round,
     add_plain_matches,
@@ -237,7 +238,7 @@ def _order(search: Search, kept: Sequence[Candidate], asked: RankingQuery | None
         return choose(best, limit)
     from .ranking import relevance  # noqa: PLC0415 - as in `_rank`
 
-    spaced = without_many_contexts(relevance.space_rows(best), max(1, round(relevance.CONTEXT_SHARE * limit)))
+    spaced = without_many_contexts(relevance.space_rows(best), max(1, round(relevance.CONTEXT_SHARE[limit > FEW_HITS] * limit)))
     spaced = _place_kept(spaced, limit)
     # What fits best by its own words stays, whatever speaks for the others.
     first, own = None, -1.0

@@ -39,7 +39,7 @@ CONTEXT_REACH = 4
 FEW_HITS = 20
 """Of so many hits one place is kept for the newest row about a question in the present, of more two."""
 NEAR_BEST = 16
-"""Most rows that match nothing and stand beside one that does."""
+"""Most rows that match nothing and stand beside one that does, where fewer hits are wanted."""
 LEAST_READ = 24
 """Best candidates that are read, in relevance mode."""
 MOST_COMPARED = 100_000
@@ -145,7 +145,7 @@ def _gather_best(current: Round, found: Matches) -> None:
     current.asked, ranked = rank_best(search, current.question, found, current.depth)
     current.ranking = ranked
     best = [each for each in ranked.best if each.is_match]
-    others = [each for each in ranked.best if not each.is_match][:NEAR_BEST]
+    others = [each for each in ranked.best if not each.is_match][: max(NEAR_BEST, search.query.limit)]
     chosen = _choose_read(best, current) if search.query.text and search.embedder is None else best
     chosen = [*(row for row, _ in ranked.kept if row not in chosen), *chosen]
     candidates = all_rows.build_candidates([*chosen, *others], found.note)

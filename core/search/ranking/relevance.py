@@ -32,8 +32,8 @@ WHOLE = 90
 """A text of no more words than these is one passage."""
 SPACED = 80
 """Rows that are looked at for what stands in the session of a better one."""
-CONTEXT_SHARE = 0.3
-"""Most of the hits that may match nothing themselves; one at least."""
+CONTEXT_SHARE = 0.3, 0.5
+"""Most of a few hits that may match nothing themselves, one at least; and of many."""
 READ_CLOSELY = 40
 """Best rows whose texts are read for times, numbers and `I`."""
 CLOSE_CHARS = 600
