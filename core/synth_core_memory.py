@@ -10,7 +10,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal, get_args
 
 from . import search as searching
 from .calls import defaults
@@ -20,7 +21,11 @@ from .config import Settings
 from .database.engine import Database
 from .memories.capture import should_remember, silently_record_memory
 from .scope import Scope
+from .search.rules_arguments import MOST_HITS
 from .shapes import Hit
+
+SearchMode = Literal["best", "all"]
+"""best: the hits that fit best, newest first. all: a page of all that match, oldest first."""
 
 __all__ = [
     "explain_search",
@@ -42,6 +47,8 @@ def search_memories(
     exclude: object = (),
     since: object = None,
     until: object = None,
+    mode: SearchMode = "best",
+    offset: int = 0,
     embedder: Any = None,
     db: Database | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
@@ -58,6 +65,9 @@ def search_memories(
         ranking: `relevance` or `recency`; None follows MEMORY_RANKING.
         exclude: `(source, id)` pairs, and conversation keys for chat rows.
         since, until: earliest time, included; latest time, not included.
+        mode: `all` gives a page of all that match, oldest first, of the best 200: for lists and counts. `total` of the
+            report is how many they are.
+        offset: with `all`, how many are passed over.
         embedder: what compares the message with rows by their meaning; None takes that of `configure` or EMBEDDER.
 
     Raises:
@@ -80,6 +90,8 @@ def search_memories(
         exclude=exclude,
         since=since,
         until=until,
+        mode=mode,
+        offset=offset,
         embedder=embedder,
         db=db,
         settings=settings,
@@ -89,6 +101,8 @@ def search_memories(
 
 def explain_search(
     *,
+    mode: SearchMode = "best",
+    offset: int = 0,
     embedder: Any = None,
     db: Database | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
@@ -112,7 +126,12 @@ def explain_search(
     """
     check_handle(db)
     known = defaults.settings_for(settings)
+    if mode not in get_args(SearchMode) or isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
+        raise ValueError(f"mode is {mode!r}, offset {offset!r}. mode must be 'best' or 'all', offset 0 or more.")
     query = searching.prepare(**arguments, settings=known)
+    page = query.limit
+    if mode == "all":
+        query = replace(query, limit=MOST_HITS)
     if query.is_empty:
         return [], {"hits": [], "sources": {}, "notes": list(query.notes)}
     call = open_call(db, known, scope)
@@ -123,7 +142,13 @@ def explain_search(
         errors = list(result.round.errors.values())
         if errors and not result.chosen:
             raise errors[0]
-    return [one.hit for one in result.chosen], searching.build_report(result)
+    if mode == "best":
+        return [one.hit for one in result.chosen], searching.build_report(result)
+    matching = sorted(
+        (one for one in result.chosen if not one.candidate.context), key=lambda one: (one.row.at_us, one.row.id)
+    )
+    result = replace(result, chosen=matching[offset : offset + page])
+    return [one.hit for one in result.chosen], {**searching.build_report(result), "total": len(matching)}
 
 
 def free_memory_search(

@@ -238,7 +238,9 @@ def _order(search: Search, kept: Sequence[Candidate], asked: RankingQuery | None
         return choose(best, limit)
     from .ranking import relevance  # noqa: PLC0415 - as in `_rank`
 
-    spaced = without_many_contexts(relevance.space_rows(best), max(1, round(relevance.CONTEXT_SHARE[limit > FEW_HITS] * limit)))
+    spaced = without_many_contexts(
+        relevance.space_rows(best), max(1, round(relevance.CONTEXT_SHARE[limit > FEW_HITS] * limit))
+    )
     spaced = _place_kept(spaced, limit)
     # What fits best by its own words stays, whatever speaks for the others.
     first, own = None, -1.0

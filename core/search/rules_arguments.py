@@ -39,7 +39,10 @@ def shown(value: object) -> str:
     return f"of type {type(value).__name__}"
 
 
-def read_limit(value: object, default: int = 5, low: int = 1, high: int = 200) -> tuple[int, str | None]:
+MOST_HITS = 200
+
+
+def read_limit(value: object, default: int = 5, low: int = 1, high: int = MOST_HITS) -> tuple[int, str | None]:
     """Return the limit as a whole number from `low` to `high`, and a note where what was given is no number."""
     if value is None:
         return default, None

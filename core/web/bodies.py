@@ -16,6 +16,7 @@ from ..base.wire_ids import LARGEST_ID
 from ..memories.rules import MOST_IDS, Tier
 from ..scope import Privacy
 from ..shapes import Ranking
+from ..synth_core_memory import SearchMode
 from ..text.times import parse_time
 from . import access
 from .access import AdminCall, WebContext, open_admin_call
@@ -315,6 +316,8 @@ class SearchBody(Who):
     include_chat: bool = True
     limit: Whole = Field(default=5, ge=1, le=200)
     ranking: Ranking | None = None
+    mode: SearchMode = Field(default="best", description="all: a page of all that match, oldest first.")
+    offset: Whole = Field(default=0, ge=0, le=200, description="With all, how many are passed over.")
     since: Annotated[str, Field(max_length=64)] | None = Field(default=None, description="The earliest, ISO 8601.")
     until: Annotated[str, Field(max_length=64)] | None = Field(
         default=None, description="The latest time, not included."

@@ -111,6 +111,19 @@ def test_t64_what_somebody_else_said_has_two_places_behind_the_first(db: Databas
     assert not any(one["kept"] == "others" for one in report["hits"])
 
 
+def test_t63_all_that_match_come_in_pages_oldest_first(db: Database, scope: Scope) -> None:
+    """Who counts needs every line once, and in the order it was said."""
+    swims = [("Ann", f"I swam to the buoy, number {n}.") for n in range(70)]
+    talked(db, scope, [line for swim in swims for line in (swim, *filler(1))], ago(days=20))
+    asked = {"query": "How often did Ann swim to the buoy?", "mode": "all", "limit": 30}
+    pages = [explain(db, scope, **asked, offset=offset) for offset in (0, 30, 60, 90)]
+    assert [text for hits, _ in pages for text in texts_of(hits)] == [text for _, text in swims]
+    assert {report["total"] for _, report in pages} == {70} and [len(hits) for hits, _ in pages] == [30, 30, 10, 0]
+    for wrong in ({"mode": "every"}, {"mode": "all", "offset": -1}):
+        with pytest.raises(ValueError, match="mode must be 'best' or 'all', offset 0 or more"):
+            explain(db, scope, query="swim", **wrong)
+
+
 def test_p74_a_hit_leads_to_its_row_its_place_and_its_neighbours(db: Database, scope: Scope) -> None:
     """Whoever doubts an answer reads what stands around it; a line nobody may read is no neighbour."""
     lines = [("Ann", "So?"), ("Tom", "We chose the agency Lumen."), ("Ann", "Good."), ("Tom", "Bye.")]
