@@ -25,6 +25,8 @@ NEWEST_LAST = (RECENT, "thoughts", "ai_diary", "recent_conversations", "saved_me
 """Lists of which the last items are worth most."""
 SHARE = 4
 """The newest lines of the chat take at most a quarter of the space, and so does one item."""
+MEMORY_SHARE, LIST_SHARE = 0.5, 0.7
+"""Part of the room that memories take before other lists, and where a list of them is asked for."""
 NEWEST_SHARE, LINE_SHARE = 16, 48
 """Where something has to go, the newest line of several takes at most this part of the space, and an older one."""
 LEAST_LINE = 300
@@ -158,7 +160,13 @@ def _shown(value: object) -> str:
 
 
 def fit_items(
-    items: list[Item], best: Sequence[int], room: int, openings: Mapping[str, int], separator: int, cut: Cut
+    items: list[Item],
+    best: Sequence[int],
+    room: int,
+    openings: Mapping[str, int],
+    separator: int,
+    cut: Cut,
+    memory_share: float = MEMORY_SHARE,
 ) -> list[int]:
     """Return the numbers of the items that fit, as they were added; `items` gets the cut ones in their places.
 
@@ -166,6 +174,7 @@ def fit_items(
         best: numbers of the memories, best first.
         openings: what a section takes beside its items, with its first one.
         separator: what stands between two items of a section.
+        memory_share: part of the room that goes to memories before other lists.
     """
     counts = Counter(item.section for item in items)
     newest = max((n for n, item in enumerate(items) if item.section == CURRENT), default=-1)
@@ -181,7 +190,7 @@ def fit_items(
     def find_cost(section: str) -> int:
         return separator if section in opened else openings.get(section, 0)
 
-    order = order_items(items, best, room)
+    order = order_items(items, best, room, memory_share)
     for n in order:
         cost = items[n].size + find_cost(items[n].section)
         if cost <= room:
@@ -196,10 +205,10 @@ def fit_items(
     return list(kept)
 
 
-def order_items(items: Sequence[Item], best: Sequence[int], room: int) -> list[int]:
+def order_items(items: Sequence[Item], best: Sequence[int], room: int, memory_share: float = MEMORY_SHARE) -> list[int]:
     """Return the numbers of the items in the order they are added: the last ones are the first to be left out.
 
-    The newest lines of the chat, up to a quarter; the better half of the memories, and more up to half of the room;
+    The newest lines of the chat, up to a quarter; the better half of the memories, and more up to their share;
     one item of every other list; the other memories; older lines; the rest.
     """
     chat = [n for n, item in enumerate(items) if item.section == CURRENT][::-1]
@@ -210,7 +219,7 @@ def order_items(items: Sequence[Item], best: Sequence[int], room: int) -> list[i
     for section in NEWEST_LAST:
         others.get(section, []).reverse()
     newest = chat[: max(1, _count_within(items, chat, room // SHARE))]
-    better = best[: max((len(best) + 1) // 2, _count_within(items, best, room // 2))]
+    better = best[: max((len(best) + 1) // 2, _count_within(items, best, int(room * memory_share)))]
     first = [numbers[0] for numbers in others.values()]
     rest = [n for numbers in others.values() for n in numbers[1:]]
     return list(dict.fromkeys([*newest, *better, *first, *best, *chat, *rest]))

@@ -11,6 +11,7 @@ The phrases are in `prompts/questions`, one file for each language; `_` stands f
 | inside, ends | how one of its words begins, and how it ends, where people leave the mark out |
 | never | what holds such a word and asks nothing |
 | numbers | number words; those that are articles as well are left out |
+| list | what asks for several things, or how many there are |
 | now, past | what speaks of now; of something before |
 | about, profile | what a question about a person as a whole ends with, and what it holds; `@` is who it is about |
 """

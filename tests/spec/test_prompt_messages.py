@@ -282,3 +282,22 @@ def test_p74_each_memory_line_leads_to_its_row_where_marks_are_asked_for(stage: 
     short = build_messages(asked, cite=True, max_chars=least, **given)
     assert len("\n\n".join(contents(short))) <= least and len(short.citations) == 1
     assert explain_messages(asked, cite=True, dialect="anthropic", **given)[1]["citations"] == made.citations
+
+
+def test_t63_a_list_that_has_no_room_says_how_many_lines_match(stage: Stage) -> None:
+    """A model that counts what it sees would be wrong and not know it."""
+    for n in range(60):
+        stage.say(
+            f"Today I swam to the buoy, number {n}. " + "The water was cold and clear. " * 8, minutes=DAY * (90 - n)
+        )
+    for n in range(45):
+        stage.say(f"Line {n} of the evening.", minutes=600 - n)
+    given: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": stage.scope(HERE)}
+    short, full = (
+        "\n\n".join(contents(build_messages(message(text), max_chars=6000, **given)))
+        for text in ("How often did I swim to the buoy?", "Did I swim to the buoy?")
+    )
+    told = re.search(r"(\d+) lines match; the (\d+) best are shown\.", short)
+    assert told and int(told[1]) >= 60 > int(told[2]) == short.count("I swam to the buoy") and len(short) <= 6000
+    assert "lines match" not in full
+    assert "lines match" not in "".join(contents(build_messages(message("How often did I swim?"), **given)))

@@ -47,6 +47,8 @@ class Question:
     """It asks when, or for how long."""
     wants_number: bool = False
     """It asks how many, how much, how old."""
+    wants_list: bool = False
+    """It asks for several things, or how many they are."""
     is_present: bool = False
     """It asks what holds now."""
     languages: tuple[str, ...] = ()
@@ -73,6 +75,7 @@ def read_question(
         days=days,
         wants_time=holds(words, "when", any_of),
         wants_number=holds(words, "count", any_of),
+        wants_list=holds(words, "list", any_of),
         is_present=not days and not is_request(words, known) and asks_about_now(words, known),
         languages=known,
     )
