@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from ..database.engine import Database
 from ..errors import ConfigError, StoreReadError
 from ..shapes import Hit, LeftOut
 from ..text import hits
+from ..text.question_words import asked_words, begins_with
 from ..text.stems import is_form
 from ..text.words import index_terms
 from .forms import leave_other_words
@@ -130,7 +131,10 @@ def _rank(current: Round, asked: RankingQuery, found: Sequence[Candidate]) -> li
             c.meaning, c.vector = meaning.of(*c.key), vectors.get(c.key)
         made = relevance.rank_rows(rows, asked, meaning.as_one, meaning.share)
     for c in made:
-        c.context = c.context and not c.matched
+        said = asked_words(c.row.folded) if c.row is not None and c.kept == "correction" else ""
+        if c.kept == "correction" and not begins_with(said, "corrects", asked.languages):
+            c.kept = ""
+        c.context = c.context and not (c.matched or c.kept)
     return best_first(made)
 
 
@@ -184,7 +188,7 @@ def _drop_some(
         reason = ""
         if without and c.source == _CHAT and row.conversation in without:
             reason = "excluded"
-        elif search.is_proved_by_text and not (c.matched or c.context or c.is_offered or c.by_meaning):
+        elif search.is_proved_by_text and not (c.matched or c.context or c.kept or c.is_offered or c.by_meaning):
             # The plain predicates find letters inside words too, and further in than was read.
             reason = "no match" if c.source != _CHAT or len(row.folded) < FOLDED_CHARS else ""
         if not reason and drop is not None:
@@ -238,9 +242,8 @@ def _order(search: Search, kept: Sequence[Candidate], asked: RankingQuery | None
         return choose(best, limit)
     from .ranking import relevance  # noqa: PLC0415 - as in `_rank`
 
-    spaced = without_many_contexts(
-        relevance.space_rows(best), max(1, round(relevance.CONTEXT_SHARE[limit > FEW_HITS] * limit))
-    )
+    most_contexts = max(1, round(relevance.CONTEXT_SHARE[limit > FEW_HITS] * limit))
+    spaced = without_many_contexts(relevance.space_rows(best), most_contexts)
     spaced = _place_kept(spaced, limit)
     # What fits best by its own words stays, whatever speaks for the others.
     first, own = None, -1.0
@@ -251,14 +254,22 @@ def _order(search: Search, kept: Sequence[Candidate], asked: RankingQuery | None
 
 
 def _place_kept(ordered: Sequence[Candidate], limit: int) -> list[Candidate]:
-    """Return the candidates with lines of others behind the first, and the newest among the first ten."""
-    first = min(limit, FIRST_HITS)
-    newest = [c for c in ordered[first:] if c.kept == "newest"]
+    """Return the candidates with lines of others behind the first, the newest among the first ten, and each correction
+    behind its line.
+    """
+    corrections = {c.place - 1: c for c in ordered if c.kept == "correction"}
+
+    def with_corrections(lines: Iterable[Candidate]) -> list[Candidate]:
+        return [each for line in lines for each in (line, corrections.get(line.place)) if each is not None]
+
+    last = max(1, min(limit, FIRST_HITS) - 1)
+    newest = with_corrections(c for c in ordered[last:] if c.kept == "newest")
     others = [c for c in ordered[1:] if c.kept == "others"]
-    rest = [c for c in ordered if c not in newest and c not in others]
-    ordered = [*rest[:1], *others, *rest[1:]]
-    at = max(1, first - len(newest))
-    return [*ordered[:at], *newest, *ordered[at:]]
+    moved = {*newest, *others, *corrections.values()}
+    rest = [c for c in ordered if c not in moved]
+    placed = with_corrections([*rest[:1], *others, *rest[1:]])
+    at = max(1, last + 1 - len(newest))
+    return [*placed[:at], *newest, *placed[at:]]
 
 
 def _build_hit(search: Search, row: FoundRow) -> Hit:

@@ -23,7 +23,7 @@ from ..text.words import words
 from . import table
 from .question.people import named
 from .question.question import Question, read_question
-from .ranking.rows import Candidate, Place, RankingQuery, best_first, score_words, tier_then_newest
+from .ranking.rows import Candidate, Kept, Place, RankingQuery, best_first, score_words, tier_then_newest
 from .ranking.weights import INSIDE, rarity_weight
 from .resolve import Search
 from .table import Rows, read_source
@@ -38,6 +38,8 @@ CONTEXT_REACH = 4
 """Messages after one that fits, and half as many before it, that may hold an answer: a reply comes soon."""
 FEW_HITS = 20
 """Of so many hits one place is kept for the newest row about a question in the present, of more two."""
+MOST_CORRECTED = 10
+"""Best rows whose next line is read: it may take back what they say."""
 NEAR_BEST = 16
 """Most rows that match nothing and stand beside one that does, where fewer hits are wanted."""
 LEAST_READ = 24
@@ -145,11 +147,15 @@ def _gather_best(current: Round, found: Matches) -> None:
     current.asked, ranked = rank_best(search, current.question, found, current.depth)
     current.ranking = ranked
     best = [each for each in ranked.best if each.is_match]
-    others = [each for each in ranked.best if not each.is_match][: max(NEAR_BEST, search.query.limit)]
+    others = [each for each in ranked.best if not each.is_match]
+    follows = {each.place + 1 for each in (*best[:MOST_CORRECTED], *(row for row, _ in ranked.kept))}
+    following = [each for each in ranked.best if each.place in follows]
+    others = [*others[: max(NEAR_BEST, search.query.limit)], *following]
     chosen = _choose_read(best, current) if search.query.text and search.embedder is None else best
     chosen = [*(row for row, _ in ranked.kept if row not in chosen), *chosen]
-    candidates = all_rows.build_candidates([*chosen, *others], found.note)
-    kept = {row.place: why for row, why in ranked.kept}
+    candidates = all_rows.build_candidates(list(dict.fromkeys([*chosen, *others])), found.note)
+    kept: dict[int, Kept] = {each.place: "correction" for each in following}
+    kept |= {row.place: why for row, why in ranked.kept}
     by_day = bool(current.question.days)
     for c in candidates:
         c.is_offered = c.is_offered and by_day and not c.context

@@ -11,6 +11,7 @@ The phrases are in `prompts/questions`, one file for each language; `_` stands f
 | inside, ends | how one of its words begins, and how it ends, where people leave the mark out |
 | never | what holds such a word and asks nothing |
 | numbers | number words; those that are articles as well are left out |
+| corrects | what a line begins with that corrects the one before it |
 | list | what asks for several things, or how many there are |
 | now, past | what speaks of now; of something before |
 | about, profile | what a question about a person as a whole ends with, and what it holds; `@` is who it is about |
@@ -64,9 +65,14 @@ def holds(words: str, name: str, languages: Sequence[str]) -> bool:
     return False
 
 
+def begins_with(words: str, name: str, languages: Sequence[str]) -> bool:
+    """Return whether a text begins with a phrase of a table; `words` as of `asked_words`."""
+    return any(words.lstrip().startswith(phrase.lstrip()) for code in languages for phrase in _phrases(name, code))
+
+
 def is_request(words: str, languages: Sequence[str]) -> bool:
     """Return whether a message begins by asking the other side to do something; `words` as of `asked_words`."""
-    return any(words.lstrip().startswith(phrase.lstrip()) for code in languages for phrase in _phrases("request", code))
+    return begins_with(words, "request", languages)
 
 
 def asks_about_now(words: str, languages: Sequence[str]) -> bool:

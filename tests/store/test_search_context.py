@@ -124,6 +124,27 @@ def test_t63_all_that_match_come_in_pages_oldest_first(db: Database, scope: Scop
             explain(db, scope, query="swim", **wrong)
 
 
+CORRECTIONS = [
+    ("The meeting is at nine in the blue room.", "No, I meant ten.", "When is the meeting in the blue room?"),
+    ("My locker is number 44.", "Scrap that, 45.", "Which locker is mine?"),
+    ("The code for the gate is 7731.", "Actually 7713.", "What is the code for the gate?"),
+    ("Ich komme am Montag mit dem Zug.", "Quatsch, Dienstag.", "Wann komme ich mit dem Zug?"),
+]
+
+
+@pytest.mark.parametrize(("line", "correction", "question"), CORRECTIONS)
+def test_t63_a_correction_comes_with_its_line(
+    db: Database, scope: Scope, line: str, correction: str, question: str
+) -> None:
+    """It holds no word of the question, and without it the line is wrong."""
+    noise = [("Tom", f"Meeting, blue room, locker, gate code, Zug, day {n}.") for n in range(30)]
+    talked(db, scope, [*noise, *filler(9), ("Ann", line), ("Ann", correction), *filler(12)], ago(days=9))
+    asked = replace(scope, conversation="tg/1", participant="tg/ann")
+    hits, report = explain(db, asked, query=question, limit=10)
+    ranks = {hit["snippet"]: one["rank"] for hit, one in zip(hits, report["hits"], strict=True)}
+    assert ranks[correction] == ranks[line] + 1
+
+
 def test_p74_a_hit_leads_to_its_row_its_place_and_its_neighbours(db: Database, scope: Scope) -> None:
     """Whoever doubts an answer reads what stands around it; a line nobody may read is no neighbour."""
     lines = [("Ann", "So?"), ("Tom", "We chose the agency Lumen."), ("Ann", "Good."), ("Tom", "Bye.")]

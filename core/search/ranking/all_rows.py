@@ -180,7 +180,7 @@ def rank_all(
     best_rows.sort(key=itemgetter(0), reverse=True)  # of one score the newest first
     counts = {source: n for source, n in matching.items() if n}
     if asked.question.people and not by_words and is_said_by_others(audiences):
-        others = [row for row in best_rows if row.local.reasons["person"][row.i] < 0]
+        others = [row for row in best_rows if row.is_match and row.local.reasons["person"][row.i] < 0]
         kept += [(row, "others") for row in others[:MOST_OTHERS]]
     return Ranking(best_rows[:best], counts, matching.total() - left_out, audiences, kept)
 

@@ -23,8 +23,9 @@ PERSONA = "persona"
 """Role of what the persona itself said."""
 UNKNOWN = -1
 
-Kept = Literal["", "newest", "others"]
-"""newest: the newest about a question in the present. others: somebody else said more of it than whom it names."""
+Kept = Literal["", "correction", "newest", "others"]
+"""correction: takes back the line before it. newest: the newest about a question in the present. others: somebody
+else said more of it than whom it names."""
 Place = tuple[int, int]
 """Source and id of a row."""
 
