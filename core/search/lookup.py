@@ -134,7 +134,7 @@ def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> 
             words = {w: w == text for w in counts if counts[w] and w not in others and not _is_beside(w, text)}
         else:
             form = stem(text, languages)
-            for beginning in with_prefixes(form, languages):
+            for beginning in with_prefixes(form):
                 counts = counts | lexicon.commonest(beginning)
             words = {word: is_form(word, text, languages, form) for word in counts if counts[word]}
         whole_only = is_short_word(text)

@@ -15,7 +15,7 @@ from .forms.hangul import to_letters
 from .forms.paradigms import VOWEL
 from .languages import bare, common_words
 from .question_words import MARKS, asked_words, holds, is_question, is_request
-from .stems import irregular_forms, script_language, stem
+from .stems import script_language, stem
 from .words import candidates_of, iter_words, pairs, small_words, stop_words
 
 TAGS_LIMIT = 12
@@ -249,9 +249,6 @@ SHORTEST_STEM = 3
 """A shorter stem would be found inside too many words."""
 SHORTEST_HANGUL = 2
 """A syllable of Hangul says as much as two letters."""
-SHORTEST_BEGINNING = 2
-_CHANGING = {"cs": "khrgc", "pl": "kgrdtl", "fi": "kpt", "et": "kpt"}
-"""Last consonants of a stem that change before some endings, as in Czech `stolička` and `stoličce`."""
 
 
 def search_form(word: str, languages: Sequence[str]) -> str:
@@ -264,23 +261,6 @@ def search_form(word: str, languages: Sequence[str]) -> str:
         return form if word.startswith(form) else word
     at = _plain(word).find(_plain(form))
     return word[at : at + len(form)] if at >= 0 else word
-
-
-def other_beginnings(word: str, languages: Sequence[str]) -> list[str]:
-    """Return how words of the same stem begin that do not hold this one: `bought` for `buy`, `hik` for `hike`."""
-    form = stem(word, languages)
-    made = dict.fromkeys(irregular_forms(form, languages))
-    size = next((n for n, (own, other) in enumerate(zip(word, form, strict=False)) if own != other), len(form))
-    changing = "ei" + "".join(_CHANGING.get(language, "") for language in languages)
-    if len(form) > SHORTEST_STEM and size == len(form) and form[-1] in changing:
-        size -= 1
-    if size >= max(SHORTEST_BEGINNING, len(form) - 1):
-        made[word[:size]] = None
-    elif len(form) >= SHORTEST_STEM:
-        made[form] = None
-    if "de" in languages and word.isascii():
-        made |= dict.fromkeys(f"{form[:at]}e{form[at:]}" for at in range(1, len(form) + 1) if form[at - 1] in "aou")
-    return [beginning for beginning in made if beginning != word]
 
 
 def _plain(text: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 import Stemmer
 
@@ -135,29 +134,13 @@ def _regular_stem(word: str, language: str) -> str:
     return stemmer(word)
 
 
-class _Families(NamedTuple):
-    """The irregular words of a language, by families: a line each of its file in `prompts/word_forms`."""
-
-    head: dict[str, str]
-    """Stem of a form to the stem that stands for the family."""
-    forms: dict[str, tuple[str, ...]]
-    """That stem to the forms, as they are written."""
-
-
 @lru_cache(maxsize=32)
-def _families(language: str) -> _Families:
+def _heads(language: str) -> dict[str, str]:
+    """Return the stems of irregular forms, each with the stem that stands for its family."""
     families = read_families(language) if _stemmer(language) else []
     stems_of = [[_regular_stem(word, language) for word in family] for family in families]
     heads = {family[0] for family in stems_of}
-    head: dict[str, str] = {}
-    forms: dict[str, tuple[str, ...]] = {}
-    for family, found in zip(families, stems_of, strict=True):
-        for form in found:
-            if form not in heads:
-                head.setdefault(form, found[0])
-        mine = [word for word, form in zip(family, found, strict=True) if head.get(form, form) == found[0]]
-        forms[found[0]] = (*forms.get(found[0], ()), *(word for word in mine if not word.startswith(found[0])))
-    return _Families(head, forms)
+    return {form: family[0] for family in reversed(stems_of) for form in family if form not in heads}
 
 
 @lru_cache(maxsize=50_000)
@@ -169,7 +152,7 @@ def _stems(word: str, languages: tuple[str, ...]) -> tuple[str, ...]:
             form = _regular_stem(word, language)
         except UnicodeEncodeError:
             return (word,)
-        found.setdefault(_families(language).head.get(form, form))
+        found.setdefault(_heads(language).get(form, form))
     return tuple(stem for stem in found if stem) or (word,)
 
 
@@ -188,19 +171,9 @@ def _stem(word: str, languages: tuple[str, ...]) -> str:
     return next((form for form in stems(word, languages) if form != word), word)
 
 
-def irregular_forms(form: str, languages: Sequence[str]) -> list[str]:
-    """Return the words of a stem that do not begin with it: `bought` of `buy`, `children` of `child`."""
-    own = script_language(form)
-    spoken = languages if not own or own in languages else (*languages, own)
-    return [word for language in spoken for word in _families(language).forms.get(form, ())]
-
-
-def with_prefixes(form: str, languages: Sequence[str]) -> list[str]:
-    """Return the words of a stem with each article or preposition that is written as one word with it."""
-    prefixes = PREFIXES.get(script_language(form))
-    if prefixes is None:
-        return []
-    return [prefix + word for word in (form, *irregular_forms(form, languages)) for prefix in prefixes]
+def with_prefixes(form: str) -> list[str]:
+    """Return a stem with each article or preposition that is written as one word with it."""
+    return [prefix + form for prefix in PREFIXES.get(script_language(form), ())]
 
 
 def forget_kept() -> None:

@@ -72,7 +72,7 @@ def _find_of_stem(word: str, language: str, beginning: Beginning) -> Iterator[st
         return
     shorter = stem[:-1] if len(stem) > _SHORTEST_STEM else stem
     apart = list_look_alikes(word, language)
-    for start in dict.fromkeys((shorter, *with_prefixes(stem, (language,)))):
+    for start in dict.fromkeys((shorter, *with_prefixes(stem))):
         for term in beginning(start):
             if stems(term, (language,))[0] == stem and term not in apart:
                 yield term
@@ -192,11 +192,12 @@ def _list_changed(stem: str, is_closed: bool, paradigm: Paradigm) -> Iterator[tu
 
 @lru_cache(maxsize=64)
 def _relatives(language: str) -> dict[str, list[int]]:
-    """Return each irregular form with the families that it belongs to."""
+    """Return each irregular form, and its stem, with the families that it belongs to."""
     made: dict[str, list[int]] = {}
     for number, family in enumerate(read_families(language)):
         for word in family:
-            made.setdefault(word, []).append(number)
+            for each in {word, stems(word, (language,))[0]}:
+                made.setdefault(each, []).append(number)
     return made
 
 

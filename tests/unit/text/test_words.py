@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from core.base.resources import find
 from core.text.folding import clean, fold
+from core.text.forms.variants import find_forms
 from core.text.search_words import (
     choose_rarest,
     common_words_asked,
-    other_beginnings,
     salient_words,
     search_form,
 )
-from core.text.stems import LONGEST_WORD, stem, stems, with_prefixes
+from core.text.stems import LONGEST_WORD, stem, stems
 from core.text.words import STOP_WORD_LANGUAGES, fragments, index_terms, stop_words, words
 
 HOSTILE = "aZ_09ß ﬁé\u0301\u0308\ufe0f\u200d😀❤👍🏽🇮🇹5の充猫カｶﾞ한국어ไทย数学%_!\\'\"{}\x00\ud800\n\u0130ǅ²½İ"
@@ -144,10 +144,12 @@ def test_t57_irregular_forms_have_one_stem(language: str, family: str) -> None:
     """Who ate is asked what they eat; each form leads to where the others stand in the index."""
     forms = [fold(word) for word in family.split()]
     assert len({stem(form, [language]) for form in forms}) == 1
-    for asked in forms:
-        text = search_form(asked, [language])
-        begin = (text, *other_beginnings(text, [language]), *with_prefixes(stem(asked, [language]), [language]))
-        assert all(form.startswith(begin) for form in forms), (asked, begin)
+    for asked, written in zip(forms, family.split(), strict=True):
+        found = {
+            asked,
+            *find_forms(written, [language], lambda text: [form for form in forms if form.startswith(text)]),
+        }
+        assert found == set(forms), asked
 
 
 @pytest.mark.parametrize(
