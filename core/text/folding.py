@@ -133,7 +133,7 @@ def _simplified() -> dict[int, str]:
 
 def simplify(run: str) -> str:
     """Return a run of Chinese with simplified characters in place of traditional ones."""
-    return run.translate(_simplified()) if _HAN.search(run) else run
+    return run if run.isascii() or not _HAN.search(run) else run.translate(_simplified())
 
 
 @lru_cache(maxsize=1)

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from ...base.patterns import lazy_pattern
 from ..folding import fold, fold_case, runs
+from ..words import small_words
 from .paradigms import read_families, read_rules
 
 _NUMBER = lazy_pattern(r"(?<![\w.,:])(?:[1-9]|1[0-2])(?![\w:]|[.,]\d)")
@@ -100,6 +101,9 @@ def list_joined(text: str) -> dict[str, list[str]]:
         for last in range(first + 1, min(first + MOST_PARTS, len(spans))):
             between = [folded[spans[n][1] : spans[n + 1][0]] for n in range(first, last)]
             parts = [folded[start:end] for start, end in spans[first : last + 1]]
+            is_code = any(map(str.isdigit, parts))
+            if not (is_code or last == first + 1) or not small_words("tells_nothing").isdisjoint(parts):
+                break
             if sum(map(len, parts)) <= LONGEST_JOINED and all(map(_BETWEEN.fullmatch, between)):
                 made["".join(parts)] = parts
     return made
