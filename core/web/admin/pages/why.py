@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -71,9 +70,10 @@ def _explain(page: Page, asked: Question, build: Callable[..., tuple[Any, Any]])
     }
     if place:
         message["interface_path"] = place
-    reading = copy.copy(page.db)
-    reading.caches = {}
-    reading.transaction = lambda *_, **__: None  # type: ignore[assignment, method-assign]
+    reading = object.__new__(
+        type(page.db)
+    )  # a Database refuses to be copied; this one only reads
+    vars(reading).update(vars(page.db), caches={}, transaction=lambda *_, **__: None)
     return build(
         message,
         max_chars=asked.max_chars,
