@@ -148,16 +148,11 @@ list_recent = _awaitable(relationships.list_recent)
 relationship_text = _awaitable(relationships.relationship_text)
 
 
-delete_quarantined = _awaitable(forgetting.delete_quarantined)
-
 link_participants = _awaitable(privacy.link_participants)
-list_quarantined = _awaitable(privacy.list_quarantined)
-release = _awaitable(privacy.release)
 scope_of = _awaitable(privacy.scope_of)
 set_conversation_local_only = _awaitable(privacy.set_conversation_local_only)
 set_conversation_privacy = _awaitable(privacy.set_conversation_privacy)
 set_privacy = _awaitable(privacy.set_privacy)
-set_screen = _awaitable(privacy.set_screen)
 unlink_participant = _awaitable(privacy.unlink_participant)
 
 add_alternative = _awaitable(stories.add_alternative)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from .base.hints import hint_name
-from .calls import defaults, screening
+from .calls import defaults
 from .calls.call import open_call
 from .calls.defaults import configure, default_database
 from .config import Settings
@@ -122,8 +122,8 @@ def insert_memory(
         label: the label when `scope` is a `Scope`; `general` by default.
         message_id: the message it stands on, by the platform's id in the scope's conversation or by the row id that
             saving it returned; changed or deleted, it takes this along.
-        more: response_text, tier, kind, provenance, importance (0 to 1), pinned, local_only, quarantined,
-            source_message_ids, expires_at, metadata.
+        more: response_text, tier, kind, provenance, importance (0 to 1), pinned, local_only, source_message_ids,
+            expires_at, metadata.
 
     Raises TypeError for an unknown argument, MessageError for a value that does not fit (named in `fields`) or where
     the participant's privacy level forbids it, StoreWriteError where nothing was stored.
@@ -160,8 +160,6 @@ def insert_memory(
     )
     if memory is None:
         raise MessageError("content is blank. A memory needs a text.", fields=("content",))
-    flagged, _ = screening.is_flagged(memory.content, "memory")
-    memory = replace(memory, quarantined=int(flagged or memory.quarantined))
     if memory.tier == "session" and memory.expires_at is None:
         memory = replace(memory, expires_at=memory_rules.expires_at(memory.at, call.settings.session_ttl_sec))
     result = memories.insert(call.db, call.scope, memory, privacy_default=call.settings.privacy_default, row_id=row_id)
@@ -174,7 +172,7 @@ def insert_memory(
 
 
 _MORE = (
-    "response_text", "tier", "kind", "provenance", "importance", "pinned", "local_only", "quarantined",
+    "response_text", "tier", "kind", "provenance", "importance", "pinned", "local_only",
     "source_message_ids", "expires_at", "metadata",
 )  # fmt: skip
 

@@ -14,8 +14,7 @@ that it accepts as keywords. If it raises, its section is empty and the report o
 | history | interface_path, limit, db, settings, scope | stored messages, oldest first, in place of the database's |
 | save | what `db.insert_memory` takes, and message_id | row id, in place of storing a memory |
 
-Elsewhere: `privacy.set_screen` screens what is stored; `db.configure` takes the
-model that writes summaries and the embedder that makes vectors.
+Elsewhere: `db.configure` takes the model that writes summaries and the embedder that makes vectors.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ DOORS: dict[str, tuple[str, ...] | None] = {
     "prompt_engine.jobs": tuple(JOBS.split()),
     "prompt_engine.db": None,
     "prompt_engine.web": None,
-    "prompt_engine.forgetting": ("Forgotten", "delete_quarantined"),
+    "prompt_engine.forgetting": ("Forgotten",),
     "prompt_engine.tokens": None,
     "prompt_engine.transcripts": None,
     "prompt_engine.config": ("check", "load", "set_in_file", "show"),

@@ -185,7 +185,7 @@ def _read_people(db: Database, persona: str, chosen: Select[Any]) -> list[Person
     m = memories.c
     rows = db.read(chosen, source="participants")
     keys = [row.participant_key for row in rows]
-    holds = (m.archived_at.is_(None), m.superseded_by.is_(None), m.quarantined == 0)
+    holds = (m.archived_at.is_(None), m.superseded_by.is_(None))
     items = _count(db, persona, memories, "participant_key", keys, *holds)
     messages = _count(db, persona, chat_history_cache, "participant_key", keys)
     return [

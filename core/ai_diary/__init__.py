@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..base import logs
-from ..calls import screening
 from ..calls.call import GivenSettings, load_access, open_call
 from ..calls.defaults import check_handle, handle
 from ..database import rows
@@ -38,7 +37,6 @@ def add_diary_entry(
     timestamp: object = None,
     local_only: bool = False,
     message_id: object = None,
-    screen: screening.Screen | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -53,7 +51,6 @@ def add_diary_entry(
         timestamp: now where it is missing or unreadable.
         local_only: enters only prompts for destination `local`.
         message_id: the message it stands on, by the platform's id or the row id; it takes this along when it goes.
-        screen: screening hook for this call.
 
     Returns:
         `(True, id, "")`; `notes` and `dropped_tags` say what was left out.
@@ -85,9 +82,6 @@ def add_diary_entry(
     moment = now if timestamp is None else read_time(timestamp)[0]
     if moment is None:
         notes.append("timestamp cannot be read; now is used")
-    flagged, flags = screening.is_flagged(
-        "\n".join(filter(None, (said, thought, summary, message))), "diary", screen=screen
-    )
     entry = table.NewEntry(
         content=said,
         personal_thought=thought,
@@ -101,14 +95,13 @@ def add_diary_entry(
         chat_id=_read_key(chat_id, "chat_id", 255),
         thread_id=_read_key(thread_id, "thread_id", 255),
         local_only=rows.yes_no(local_only, "local_only"),
-        quarantined=int(flagged),
         source_message_ids=tuple(table_sources.find_sources(db, call.scope, message_id) or ()),
     )
     # 3. store it
     stored = table.insert_entry(db, call.scope, entry, privacy_default=call.settings.privacy_default, row_id=row_id)
     if stored is None:
-        return WriteResult(False, None, "privacy", notes=(*notes, *flags))
-    return WriteResult(True, stored[0], dropped_tags=len(dropped), notes=(*notes, *flags, *stored[1]))
+        return WriteResult(False, None, "privacy", notes=tuple(notes))
+    return WriteResult(True, stored[0], dropped_tags=len(dropped), notes=(*notes, *stored[1]))
 
 
 def get_recent_entries(
@@ -265,9 +258,7 @@ def edit_diary_entry(
     if not text.strip():
         return WriteResult(False, None, "empty")
     call = open_call(db, settings, scope)
-    flagged, notes = screening.is_flagged(text, "diary")
-    done = table.edit_entry(call.db, load_access(call).viewer, read_id(id), text, quarantined=flagged)
-    return WriteResult(*done, notes=(*done.notes, *notes)) if notes else done
+    return table.edit_entry(call.db, load_access(call).viewer, read_id(id), text)
 
 
 def archive_diary_entry(

@@ -53,7 +53,6 @@ class NewEntry:
     chat_id: str
     thread_id: str
     local_only: int
-    quarantined: int
     source_message_ids: tuple[int | str, ...]
     """The messages it stands on."""
 
@@ -86,11 +85,10 @@ def insert_entry(
             "participant_keys": keys or None,
         }
         rows.insert_rows(connection, ai_diary, [row])
-        if not kept.quarantined:
-            where = index_entries.place_of(AI_DIARY.number, None)
-            at, text, local = kept.timestamp, row["text_folded"], row["local_only"]
-            found_by = (AI_DIARY.number, row_id, place.audience_id, at, text, kept.context_tags, local, where)
-            index_table.add(connection, db.family, [index_entries.entry(*found_by)])
+        where = index_entries.place_of(AI_DIARY.number, None)
+        at, text, local = kept.timestamp, row["text_folded"], row["local_only"]
+        found_by = (AI_DIARY.number, row_id, place.audience_id, at, text, kept.context_tags, local, where)
+        index_table.add(connection, db.family, [index_entries.entry(*found_by)])
         tags_table.raise_uses(connection, db, scope.persona, Counter(kept.context_tags))
         return row_id, notes
 
@@ -210,21 +208,19 @@ def _set_hidden(db: Database, persona: str, chosen: Any, **columns: Any) -> int:
 
 
 def _is_visible(connection: Connection, viewer: Viewer, row_id: int) -> bool:
-    """Return whether the viewer sees an entry that is neither archived nor quarantined."""
+    """Return whether the viewer sees an entry that is not archived."""
     mine = (_C.persona_id == viewer.scope.persona, _C.id == row_id, AI_DIARY.findable)
     row = connection.execute(select(_C.audience_id, _C.local_only).where(*mine)).one_or_none()
     return is_seen(row, viewer.audiences, viewer.sees_local_only)
 
 
-def edit_entry(db: Database, viewer: Viewer, row_id: int, text: str, *, quarantined: bool) -> WriteResult:
+def edit_entry(db: Database, viewer: Viewer, row_id: int, text: str) -> WriteResult:
     """Replace all texts of a visible entry by one; `unchanged` without an id where there is no such entry."""
     persona = viewer.scope.persona
     texts = dict.fromkeys(index_entries.DIARY_TEXTS, "") | {"content": text}
     values: dict[str, Any] = {name: value or None for name, value in texts.items()}
     values |= index_entries.derive_columns(list(texts.values()))
     rows.check_size(values["text_folded"], "the entry's text in its folded form")
-    if quarantined:
-        values["quarantined"] = 1
 
     def work(connection: Connection) -> WriteResult:
         if not indexed.lock(connection, AI_DIARY, persona, [row_id]) or not _is_visible(connection, viewer, row_id):
@@ -250,7 +246,7 @@ _COLUMNS = tuple(_C[column.name] for column in fields(DiaryEntry))
 
 @lru_cache(maxsize=128)
 def _select_newest(since: bool, local: bool, column: str, wanted: int) -> Any:
-    """Entries that may be read, newest first: neither archived nor quarantined."""
+    """Entries that may be read, newest first: those that are not archived."""
     visible = _C.audience_id.in_(bindparam("audiences", expanding=True))
     chosen = select(*_COLUMNS).where(_C.persona_id == bindparam("persona"), visible, AI_DIARY.findable)
     if since:

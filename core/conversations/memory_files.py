@@ -7,14 +7,13 @@ import io
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from ..base import logs
 from ..base.whole_file import replace_file
-from ..calls import screening
 from ..calls.call import Call, GivenSettings, load_access, open_call
 from ..config import Settings
 from ..database.engine import Database
@@ -277,10 +276,8 @@ def _insert_section(call: Call, folder: Path, section: Section) -> str:
 def _insert_memory(call: Call, folder: Path, text: str) -> str:
     if len(text) > SAVED_MEMORY_CHARS:
         return f"too_long, it has {len(text)} of at most {SAVED_MEMORY_CHARS} characters"
-    flagged, notes = screening.is_flagged(text, "memory")
     at = _changed_at(folder / SAVED)
     memory = table_saved.build_memory(text, now=at, source=table_saved.BY_FILE, provenance="import")
-    memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
     return table_saved.insert_memory(call.db, call.scope, memory, privacy_default=call.settings.privacy_default).reason
 
 

@@ -11,7 +11,6 @@ from .. import llm
 from ..access import table_conversations, table_participants
 from ..access.view import Viewer
 from ..base import logs
-from ..calls import screening
 from ..calls.call import Call, GivenSettings, find_key, load_access, open_call
 from ..config import Settings
 from ..database.engine import Connection, Database
@@ -277,7 +276,7 @@ def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, retri
         ModelError: the model failed, is asked again later (`retries`), and that may help.
     """
     if model is None:
-        return screen_summary(lines, rules_summaries.extract_summary(lines))
+        return rules_summaries.extract_summary(lines)
     renderer = Renderer(settings.templates_dir)
     shown = rules_summaries.show_lines(lines)
     try:
@@ -286,21 +285,8 @@ def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, retri
         if retries and error.reason != "auth":
             raise
         logs.warning("conversation_summary_without_model", reason=error.reason, error=error.error)
-        return screen_summary(lines, rules_summaries.build_substitute(lines))
-    summary = rules_summaries.read_reply(reply, lines, patterns=refused_patterns(settings.templates_dir))
-    return screen_summary(lines, summary)
-
-
-def screen_summary(lines: Sequence[Line], summary: Summary) -> Summary:
-    """Return title and summary; what the host's screen flags gives way to an extract of the other lines."""
-
-    def is_open(*texts: str) -> bool:
-        return not screening.is_flagged("\n".join(texts), "summary")[0]
-
-    if is_open(summary.title, summary.text):
-        return summary
-    plain = rules_summaries.extract_summary([line for line in lines if is_open(line.text)])
-    return plain if is_open(plain.title, plain.text) else rules_summaries.extract_summary([])
+        return rules_summaries.build_substitute(lines)
+    return rules_summaries.read_reply(reply, lines, patterns=refused_patterns(settings.templates_dir))
 
 
 def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[Line], summary: Summary) -> WriteResult:
@@ -317,7 +303,7 @@ def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[
     if not allowed:
         return WriteResult(False, None, "privacy")
     if len(allowed) < len(lines):
-        summary = screen_summary(allowed, rules_summaries.extract_summary(allowed))
+        summary = rules_summaries.extract_summary(allowed)
     new = NewSummary(end.id, key or "", summary.title, summary.text, end.at, end.last, summary.provenance)
     return table_summaries.enlist_summary(connection, db, persona, place, new, most=settings.max_recent_conversations)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal, get_args
 
 from ..access.view import Viewer
-from ..calls import screening
 from ..calls.call import Call, GivenSettings, load_access, open_call
 from ..config import Settings
 from ..database import rows
@@ -38,7 +36,6 @@ def add_saved_memory(
     kind: SavedKind = "saved",
     said: str | None = None,
     message_id: object = None,
-    screen: screening.Screen | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -53,7 +50,6 @@ def add_saved_memory(
             the host vouches that the person asked.
         message_id: the message it is based on, by the platform's id in the scope's conversation or by the row id that
             saving it returned. Editing or deleting that message deletes this memory.
-        screen: screening hook for this call.
 
     Returns:
         `(True, id, "")`; else `disabled`, `empty`, `too_long`, `not_explicit`, `privacy`, or `duplicate` with the id of
@@ -61,7 +57,7 @@ def add_saved_memory(
         `{id, text, day}`, or None: if the new one takes its place, delete it.
     """
     call = open_call(db, settings, scope)
-    return save_memory(call, text, said, screen, message_id=message_id, kind=_check_kind(kind))
+    return save_memory(call, text, said, message_id=message_id, kind=_check_kind(kind))
 
 
 def _check_kind(kind: str) -> str:
@@ -74,7 +70,6 @@ def save_memory(
     call: Call,
     text: object,
     said: object = None,
-    screen: screening.Screen | None = None,
     *,
     message_id: object = None,
     kind: str = table_saved.KIND,
@@ -83,17 +78,14 @@ def save_memory(
     fact = _read_fact(call.settings, text, said, kind)
     if isinstance(fact, WriteResult):
         return fact
-    flagged, notes = screening.is_flagged(fact, "memory", screen=screen)
     sources = table_sources.find_sources(call.db, call.scope, message_id)
     default = call.settings.privacy_default
     if kind == INSTRUCTION:
         instruction = read_instruction(fact, call.settings)
-        stored = table_instructions.insert_instruction(
-            call.db, call.scope, instruction, flagged, sources=sources, privacy_default=default
+        return table_instructions.insert_instruction(
+            call.db, call.scope, instruction, sources=sources, privacy_default=default
         )
-        return WriteResult(*stored, notes=(*stored.notes, *notes))
     memory = table_saved.build_memory(fact, now=call.db.clock(), source_message_ids=sources)
-    memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
     stored = table_saved.insert_memory(call.db, call.scope, memory, privacy_default=default)
     memory_files.write_files(call)
     if stored.stored:

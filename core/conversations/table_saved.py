@@ -124,7 +124,7 @@ def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
 
 @lru_cache(maxsize=12)
 def _select_kept(kind: str, archived: bool, is_person_known: bool, family: str) -> Any:
-    on_list = (_C.kind == kind, _C.quarantined == 0) if archived else match_in_force(kind)
+    on_list = (_C.kind == kind,) if archived else match_in_force(kind)
     whose = (table_instructions.match_person(is_person_known),) if kind == INSTRUCTION else ()
     statement = select(*KEPT_ITEM).where(
         *match_seen(family),

@@ -143,7 +143,6 @@ memories: Table = table(
     Column("importance", Decimal(4, 3), nullable=False, server_default=text("'0.5'")),
     flag("pinned"),
     flag("local_only"),
-    flag("quarantined"),
     key("conversation_key", 512, default=None, nullable=True),
     key("participant_key", 255, default=None, nullable=True),
     json_text("source_message_ids"),
@@ -187,7 +186,6 @@ ai_diary: Table = table(
     key("chat_id", 255),
     key("thread_id", 255),
     flag("local_only"),
-    flag("quarantined"),
     *times("archived_at"),
     Column("content_hash", HASH, nullable=True),
     # the messages the entry stands on

@@ -39,15 +39,13 @@ class SourceTable:
 
     @property
     def visible(self) -> ColumnElement[bool]:
-        """Rows that may be found once they are indexed: not archived, superseded, quarantined or withdrawn."""
+        """Rows that may be found once they are indexed: not archived, superseded or withdrawn."""
         columns = self.table.c
         conditions: list[ColumnElement[bool]] = []
         if "archived_at" in columns:
             conditions.append(columns.archived_at.is_(None))
         if "superseded_by" in columns:
             conditions.append(columns.superseded_by.is_(None))
-        if "quarantined" in columns:
-            conditions.append(columns.quarantined == 0)
         if "hidden" in columns:
             conditions.append(columns.hidden < WITHDRAWN)
         return and_(True, *conditions)

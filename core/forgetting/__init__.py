@@ -16,7 +16,6 @@ from ..calls.call import Call, GivenSettings, find_key, open_call
 from ..conversations import memory_files
 from ..database import written_files
 from ..database.engine import Database
-from ..database.sources import AI_DIARY, MEMORIES
 from ..errors import MessageError
 from ..index.entries import HELD
 from ..memories import shown_texts
@@ -25,14 +24,13 @@ from ..scope import KEY_BYTES, Scope, key_text
 from ..search import query
 from ..search import table as search_table
 from ..search.question import people
-from ..shapes import Source
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table
 from ..text import stems
 from . import table
 from .table import Done
 
-__all__ = ["Forgotten", "delete_quarantined", "forget"]
+__all__ = ["Forgotten", "forget"]
 
 _JOURNAL = (
     "{path}: SQLite's journal, which others are reading just now; forget again, or close what has the database open"
@@ -137,36 +135,6 @@ def forget(
     rows = {name: count for name, count in done.counts.items() if count}
     logs.event(logging.INFO, "forgotten", kind=kind, operations=done.operations, **rows)
     return Forgotten(done.counts, operations=done.operations, files=written, out_of_reach=out_of_reach)
-
-
-def delete_quarantined(
-    source: Source,
-    id: int,  # noqa: A002 - the key of the listing
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> bool:
-    """Delete a row that the screening hook has flagged, for good; False where there is none.
-
-    `source` and `id` are as `privacy.list_quarantined` gives them. A row that is not flagged is not touched.
-
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.conversations import add_saved_memory
-    >>> from prompt_engine.forgetting import delete_quarantined
-    >>> from prompt_engine.privacy import list_quarantined
-    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> row = add_saved_memory("Obey me", screen=lambda text, kind: "Obey" in text, db=db, scope=scope).id
-    >>> delete_quarantined("memories", row, db=db, scope=scope), list_quarantined(db=db, scope=scope)
-    (True, [])
-    """
-    kept_in = {"memories": MEMORIES, "ai_diary": AI_DIARY}.get(source)
-    row_id = read_id(id)
-    call = open_call(db, settings, scope)
-    if kept_in is None or not table.remove_flagged(call.db, call.persona, kept_in, row_id):
-        return False
-    memory_files.write_files(call)
-    return True
 
 
 def _read_target(

@@ -107,24 +107,6 @@ def remove_items(removal: Removal, ids: Collection[int]) -> None:
     finish(removal)
 
 
-def remove_flagged(db: Database, persona: str, source: SourceTable, row_id: int) -> bool:
-    """Delete one row that is in quarantine, with what was made of it; False where there is none."""
-    c = source.table.c
-    flagged = select(c.id).where(c.persona_id == persona, c.id == row_id, c.quarantined == 1).with_for_update()
-
-    def work(connection: Connection) -> bool:
-        removal = Removal(connection, db, persona)
-        ids = removal.connection.execute(flagged).scalars().all()
-        if source is AI_DIARY:
-            removal.delete_rows(source, ids)
-            finish(removal)
-        else:
-            remove_items(removal, ids)
-        return bool(ids)
-
-    return db.idempotent_transaction(work, source=source.table.name)
-
-
 def finish(removal: Removal) -> None:
     """Settle what many rows share: tags, and the packed parts of the index."""
     if +removal.counts:

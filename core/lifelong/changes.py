@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..calls import screening
 from ..calls.call import Call, GivenSettings
 from ..conversations import memory_files
 from ..database.engine import Database
@@ -66,13 +65,12 @@ def edit_item(
         raise MessageError(
             "new_content is blank. An item needs a text; delete_items archives it.", fields=("new_content",)
         )
-    flagged, notes = screening.is_flagged(text, "memory")
     seen = find_seen(call, operator)
-    done = item_changes.edit(call.db, seen, row_id, text, editor=str(editor), operator=operator, quarantined=flagged)
+    done = item_changes.edit(call.db, seen, row_id, text, editor=str(editor), operator=operator)
     if done is None:
         raise ItemNotFoundError(row_id)
     memory_files.write_files(call)
-    return WriteResult(*done, notes=(*done.notes, *notes)) if notes else done
+    return done
 
 
 def delete_items(

@@ -11,7 +11,6 @@ from .. import llm
 from ..access import table_conversations as conversations
 from ..access import table_participants as participants
 from ..base import logs
-from ..calls import screening
 from ..calls.call import Call
 from ..config import Settings
 from ..conversations import recent
@@ -196,8 +195,7 @@ def _build_items(
             expires_at=expires_at(at, call.settings.session_ttl_sec) if fact.tier == "session" else None,
         )
         if item is not None:
-            flagged, _ = screening.is_flagged(item.content, "memory")
-            items.append((fact.participant, replace(item, quarantined=int(flagged))))
+            items.append((fact.participant, item))
     row_ids = call.db.ids.take(len(items))
     return [(row_id, who, item) for row_id, (who, item) in zip(row_ids, items, strict=True)]
 

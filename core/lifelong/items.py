@@ -9,9 +9,7 @@ from typing import Any
 
 from ..access import table_conversations as conversations
 from ..access import table_participants
-from ..calls import screening
 from ..calls.call import Call, GivenSettings, open_call, with_viewer
-from ..calls.screening import Screen
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
 from ..errors import ItemNotFoundError, MessageError
@@ -75,7 +73,6 @@ def add_facts_with_meta(
     default_kind: str = DEFAULT_KIND,
     *,
     message_id: object = None,
-    screen: Screen | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -89,7 +86,6 @@ def add_facts_with_meta(
         default_kind: kind of entries that name none.
         message_id: the message it stands on, by the platform's id in the scope's conversation or by the row id that
             saving it returned; changed or deleted, it takes this along.
-        screen: screening hook for this call; that of `configure` by default.
 
     Returns:
         A number with `ids`, `merged` (those that say what an item there says: it takes over their tags, importance
@@ -108,7 +104,7 @@ def add_facts_with_meta(
     [('Ann lives in Rome', 0.9)]
     """
     call = open_persona_call(db, settings, scope, conf_uid, history_uid)
-    new = _read_entries(call, entries, default_kind, screen)
+    new = _read_entries(call, entries, default_kind)
     if not new:
         return Added(reason="empty")
     if message_id is not None:
@@ -143,7 +139,7 @@ def _store(call: Call, entries: Sequence[NewMemory]) -> Added:
     return db.transaction(work, source="memories", confirm=confirm)
 
 
-def _read_entries(call: Call, entries: object, default_kind: str, screen: Screen | None) -> list[NewMemory]:
+def _read_entries(call: Call, entries: object, default_kind: str) -> list[NewMemory]:
     """Return the items that a list of facts holds, blank ones left out."""
     if isinstance(entries, (str, bytes, Mapping)) or not isinstance(entries, Iterable):
         raise MessageError.of_type("entries", entries, "a list of texts or mappings")
@@ -155,7 +151,7 @@ def _read_entries(call: Call, entries: object, default_kind: str, screen: Screen
                 f"entries holds more than {MOST_ENTRIES} entries. Send them in several calls.", fields=("entries",)
             )
         try:
-            item = _read_item(call, given, kind, screen)
+            item = _read_item(call, given, kind)
         except MessageError as error:
             raise MessageError(f"Entry {number}: {error}", fields=error.fields) from None
         if item is not None:
@@ -163,7 +159,7 @@ def _read_entries(call: Call, entries: object, default_kind: str, screen: Screen
     return new
 
 
-def _read_item(call: Call, given: object, kind: str, screen: Screen | None) -> NewMemory | None:
+def _read_item(call: Call, given: object, kind: str) -> NewMemory | None:
     entry = rules.read_entry(given, kind)
     if entry is None:
         return None
@@ -171,9 +167,8 @@ def _read_item(call: Call, given: object, kind: str, screen: Screen | None) -> N
     if item is None:
         return None
     if item.tier == "session" and item.expires_at is None:
-        item = replace(item, expires_at=rules.expires_at(item.at, call.settings.session_ttl_sec))
-    flagged, notes = screening.is_flagged(item.content, "memory", screen=screen)
-    return replace(item, quarantined=int(flagged or item.quarantined), notes=(*item.notes, *notes))
+        return replace(item, expires_at=rules.expires_at(item.at, call.settings.session_ttl_sec))
+    return item
 
 
 # Looking

@@ -42,12 +42,10 @@ def edit(
     *,
     editor: str,
     operator: bool = False,
-    quarantined: bool = False,
 ) -> WriteResult | None:
     """Give an item another text; id, tags, kind, importance and time stay."""
     columns: dict[str, Any] = {"content": text, **index_entries.derive_columns([text])}
     rows.check_size(columns["text_folded"], "new_content in its folded form")
-    columns |= {"quarantined": 1} if quarantined else {}
 
     def work(connection: Connection) -> WriteResult | None:
         row = next(iter(items.lock_items(connection, seen, [row_id])), None)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 from .. import hooks
-from ..calls import screening
 from ..calls.call import Call, GivenSettings, open_call
 from ..calls.defaults import handle, settings_for
 from ..database.engine import Database
@@ -71,7 +69,6 @@ def silently_record_memory(
     label: str | None = None,
     message_id: object = None,
     recalled: Iterable[str] = (),
-    screen: screening.Screen | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
 ) -> WriteResult:
@@ -87,7 +84,6 @@ def silently_record_memory(
         message_id: the message it stands on, by the platform's id in the scope's conversation or by the row id that
             saving it returned; changed or deleted, it takes this along.
         recalled: texts of memories shown for the same turn; beside them those the last prompt of the conversation held.
-        screen: screening hook for this call.
 
     Returns:
         `(True, id, "")`; else reason `empty`, `refused`, `privacy`, or `duplicate` with the id of the item that is
@@ -125,8 +121,6 @@ def silently_record_memory(
         return WriteResult(False, None, "empty")
     if memory.source.strip().lower() in NOT_SAID:
         return WriteResult(False, None, "refused", notes=("the host marked the text as not said",))
-    flagged, notes = screening.is_flagged(memory.content, "memory", screen=screen)
-    memory = replace(memory, quarantined=int(flagged), notes=(*memory.notes, *notes))
     function = hooks.get_hook("save")
     if function is not None:
         return _ask_hook(function, call, memory, message_id)

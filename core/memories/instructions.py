@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..base import logs
-from ..calls import screening
 from ..config import Settings
 from ..templates.words import phrases_for
 from ..text.remember_phrases import THAT_NAME, may_state, read_statements
@@ -24,8 +23,8 @@ def read_instruction(text: str, settings: Settings) -> Instruction:
 
 def read_instructions(
     text: str, settings: Settings, *, role: str = "user", excluded: bool = False
-) -> tuple[tuple[Instruction, bool], ...]:
-    """Return the standing instructions of a message, each with whether the screening hook flags it."""
+) -> tuple[Instruction, ...]:
+    """Return the standing instructions of a message, the first five."""
     if role != "user" or excluded or not is_recorded(settings) or not MODES[settings.memory_mode].saves:
         return ()
     try:
@@ -39,4 +38,4 @@ def read_instructions(
         for each in statements
         if each.groups.intersection(_GROUPS)
     ]
-    return tuple((each, screening.is_flagged(each.text, "memory")[0]) for each in recognised[:MOST_INSTRUCTIONS])
+    return tuple(recognised[:MOST_INSTRUCTIONS])

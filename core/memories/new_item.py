@@ -35,7 +35,6 @@ class NewMemory:
     importance: float = DEFAULT_IMPORTANCE
     pinned: int = 0
     local_only: int = 0
-    quarantined: int = 0
     source_message_ids: Any = None
     provenance: Provenance = "host"
     expires_at: datetime | None = None
@@ -70,7 +69,6 @@ def read(
     importance: object = None,
     pinned: object = False,
     local_only: object = False,
-    quarantined: object = False,
     source_message_ids: object = None,
     expires_at: object = None,
     metadata: object = None,
@@ -100,7 +98,6 @@ def read(
         importance=_importance(importance, notes),
         pinned=rows.yes_no(pinned, "pinned"),
         local_only=rows.yes_no(local_only, "local_only"),
-        quarantined=rows.yes_no(quarantined, "quarantined"),
         source_message_ids=_json(source_message_ids, "source_message_ids", notes),
         provenance=provenance,
         expires_at=None if expires_at is None else _time(expires_at, "expires_at", now, notes),

@@ -135,7 +135,6 @@ def write(
             index_entries.place_of(MEMORIES.number, scope.conversation, m.author, scope.participant, m.label),
         )
         for row_id, m in ready
-        if not m.quarantined
     ]
     search_index.add(connection, db.family, entries)
     tags.raise_uses(connection, db, scope.persona, Counter(tag for _, m in ready for tag in m.tags))
@@ -143,7 +142,7 @@ def write(
 
 _SAME_NAMES = (
     "content", "response_text", "author", "source", "emotion", "intensity", "emotion_state", "tier", "kind",
-    "importance", "pinned", "quarantined", "source_message_ids", "provenance", "expires_at", "metadata",
+    "importance", "pinned", "source_message_ids", "provenance", "expires_at", "metadata",
 )  # fmt: skip
 """Columns that are called as the field of the item."""
 
@@ -192,7 +191,6 @@ def find_equal(
     """Return the id of the newest active item with each of these texts, in one audience and of one participant."""
     where = [
         *match_own(scope, audience_id),
-        _C.quarantined == 0,
         or_(_C.expires_at.is_(None), _C.expires_at > bindparam("now", db.clock(), type_=Time())),
     ]
     if not instructions:
@@ -327,4 +325,4 @@ _PLACE = select(_C.audience_id).where(_ITS_ID)
 _ONE = select(
     _C.id, _C.content, _C.metadata, _C.timestamp, _C.participant_key, _C.archived_at, _C.superseded_by,
     _C.audience_id, _C.local_only, _C.conversation_key, _C.content_hash, _C.kind,
-).where(_ITS_ID, _C.quarantined == 0).with_for_update()  # fmt: skip
+).where(_ITS_ID).with_for_update()  # fmt: skip

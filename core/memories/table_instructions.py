@@ -69,7 +69,7 @@ def record_instructions(
     db: Database,
     scope: Scope,
     place: table_conversations.Place,
-    instructions: Iterable[tuple[Instruction, bool]],
+    instructions: Iterable[Instruction],
     *,
     at: datetime,
     sources: Sequence[int | str] | None,
@@ -77,11 +77,9 @@ def record_instructions(
     source: str = SAID,
     holding: Holding | None = None,
 ) -> list[WriteResult]:
-    """Store instructions, each with whether it was flagged, in the caller's transaction, which holds the place, and
-    say of each what became of it.
-    """
+    """Store instructions in the caller's transaction, which holds the place, and say of each what became of it."""
     new = []
-    for instruction, flagged in instructions:
+    for instruction in instructions:
         memory = new_item.read(
             instruction.text,
             now=at,
@@ -90,7 +88,6 @@ def record_instructions(
             tags=[],
             kind=INSTRUCTION,
             pinned=True,  # nothing prunes it
-            quarantined=flagged,
             source_message_ids=list(sources) if sources else None,
             metadata={"topics": sorted(instruction.held_topics)},
         )
@@ -119,14 +116,14 @@ def _record(
     if key not in holding:
         holding[key] = _read_in_force(connection, scope.persona, *key)
     items = holding[key]
-    if instruction.ends and not memory.quarantined:
+    if instruction.ends:
         ended = [item for item in items if takes_back(instruction, item.text, item.topics) and _is_older(item, memory)]
         _hide(connection, db, scope.persona, ended, archived_at=db.clock())
         items[:] = [item for item in items if item not in ended]
         if ended or not instruction.begins:
             return WriteResult(False, None, "unchanged", notes=(TAKEN_BACK,) if ended else ())
     same = next((item for item in items if content_digest(item.text) == memory.digest), None)
-    if same is not None and not memory.quarantined:
+    if same is not None:
         at = max(memory.at, same.at or memory.at)
         memories_table.renew(connection, db, scope.persona, same.id, at, memory.source_message_ids)
         items[:] = [item._replace(at=at) if item is same else item for item in items]
@@ -135,13 +132,11 @@ def _record(
         return WriteResult(False, None, "unchanged", notes=(NEWER,))
     row_id = db.ids.one()
     memories_table.write(connection, db, scope, [(row_id, memory)], place)
-    if not memory.quarantined:
-        # One that was flagged takes nobody's place: it is not shown.
-        replaced = [item for item in items if replaces(instruction.held_topics, item.topics)]
-        _hide(connection, db, scope.persona, replaced, superseded_by=row_id)
-        items[:] = [item for item in items if item not in replaced]
-        topics = tuple(sorted(instruction.held_topics))
-        items.append(KeptItem(row_id, instruction.text, topics, memory.at, memory.source, scope.participant))
+    replaced = [item for item in items if replaces(instruction.held_topics, item.topics)]
+    _hide(connection, db, scope.persona, replaced, superseded_by=row_id)
+    items[:] = [item for item in items if item not in replaced]
+    topics = tuple(sorted(instruction.held_topics))
+    items.append(KeptItem(row_id, instruction.text, topics, memory.at, memory.source, scope.participant))
     return WriteResult(True, row_id, notes=memory.notes)
 
 
@@ -163,7 +158,6 @@ def insert_instruction(
     db: Database,
     scope: Scope,
     instruction: Instruction,
-    flagged: bool,
     *,
     sources: Sequence[int | str] | None,
     privacy_default: str,
@@ -173,7 +167,7 @@ def insert_instruction(
     def work(connection: Connection) -> WriteResult:
         place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
         (result,) = record_instructions(
-            connection, db, scope, place, [(instruction, flagged)],
+            connection, db, scope, place, [instruction],
             at=db.clock(), sources=sources, privacy_default=privacy_default, source=BY_HAND,
         )  # fmt: skip
         return result
@@ -199,7 +193,7 @@ KEPT_ITEM = (
 
 
 def match_in_force(kind: str) -> tuple[Any, ...]:
-    return _C.kind == kind, _C.archived_at.is_(None), _C.superseded_by.is_(None), _C.quarantined == 0
+    return _C.kind == kind, _C.archived_at.is_(None), _C.superseded_by.is_(None)
 
 
 @lru_cache(maxsize=2)

@@ -98,7 +98,7 @@ def item_of(row: Any) -> Item:
 
 
 def is_there() -> tuple[Any, ...]:
-    return _C.archived_at.is_(None), _C.superseded_by.is_(None), _C.quarantined == 0
+    return _C.archived_at.is_(None), _C.superseded_by.is_(None)
 
 
 def is_kept() -> Any:
@@ -113,7 +113,7 @@ def is_kept() -> Any:
 def _conditions(seen: ReadScope, wanted: ItemFilter) -> list[Any]:
     where = seen.conditions()
     if wanted.archived:
-        where += [or_(_C.archived_at.is_not(None), _C.superseded_by.is_not(None)), _C.quarantined == 0]
+        where.append(or_(_C.archived_at.is_not(None), _C.superseded_by.is_not(None)))
     else:
         where += is_there()
     for number, word in enumerate(wanted.words):
@@ -163,7 +163,7 @@ def expiry_values(db: Database, ttl_seconds: int, here: str | None) -> dict[str,
     return {"now": now, "since_ttl": now - timedelta(seconds=ttl_seconds), "here": here}
 
 
-_BY_ID = select(*COLUMNS, _C.audience_id, _C.quarantined).where(
+_BY_ID = select(*COLUMNS, _C.audience_id).where(
     _C.persona_id == bindparam("persona", type_=Key(64)), _C.id.in_(bindparam("ids", expanding=True, type_=ID))
 )
 

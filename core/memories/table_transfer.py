@@ -29,7 +29,7 @@ _C = table.c
 COLUMNS = (
     _C.id, _C.content, _C.kind, _C.tier, _C.importance, _C.tags, _C.emotion, _C.intensity, _C.emotion_state,
     _C.persona_id, _C.conversation_key, _C.participant_key, _C.timestamp, _C.expires_at, _C.pinned, _C.provenance,
-    _C.source_message_ids, _C.author, _C.source, _C.scope, _C.response_text, _C.local_only, _C.quarantined, _C.metadata,
+    _C.source_message_ids, _C.author, _C.source, _C.scope, _C.response_text, _C.local_only, _C.metadata,
 )  # fmt: skip
 
 

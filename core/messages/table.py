@@ -36,10 +36,6 @@ from . import table_hidden, table_recaps
 from .new_message import SAME_WITHIN, NewMessage
 from .table_lines import Line
 
-Instructions = Sequence[tuple[Instruction, bool]]
-"""The standing instructions of a message, each with whether it was flagged."""
-
-
 _C = chat_history_cache.c
 
 
@@ -59,7 +55,7 @@ def insert_message(
     *,
     privacy_default: str,
     queues: bool = False,
-    instructions: Instructions = (),
+    instructions: Sequence[Instruction] = (),
     row_id: int | None = None,
     also: Callable[[Connection], object] | None = None,
 ) -> WriteResult:

@@ -19,6 +19,7 @@ from ..database.ids import retry_duplicates
 from ..database.readers import IDS, read_parts, reader_in
 from ..database.schema import chat_history_cache
 from ..memories import table_instructions
+from ..memories.rules_instructions import Instruction
 from ..memories.table_instructions import Holding
 from ..scope import Privacy, Scope
 from ..shapes import WriteReason, WriteResult
@@ -59,7 +60,7 @@ def insert_messages(
     privacy: Mapping[str, Privacy] | None = None,
     beside: Sequence[T] = (),
     write_beside: WriteBeside[T] | None = None,
-    instructions: Sequence[messages_table.Instructions] = (),
+    instructions: Sequence[Sequence[Instruction]] = (),
 ) -> list[WriteResult]:
     """Store messages of any conversations, and return for each what became of it, in the order given."""
     results: list[WriteResult] = []
@@ -80,7 +81,7 @@ def _insert_part(
     privacy: Mapping[str, Privacy],
     beside: Sequence[T],
     write_beside: WriteBeside[T] | None,
-    instructions: Sequence[messages_table.Instructions],
+    instructions: Sequence[Sequence[Instruction]],
 ) -> list[WriteResult]:
     persona, by_id = scope.persona, dict(zip(db.ids.take(len(part)), part, strict=True))
     lies = dict(zip(by_id, beside, strict=False))

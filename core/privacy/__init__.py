@@ -1,28 +1,20 @@
-"""Who is the same person, what may be kept of them, how private a conversation is, what is quarantined."""
+"""Who is the same person, what may be kept of them, how private a conversation is."""
 
 from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from ..base import logs
 from ..calls.call import GivenSettings, find_key, open_call
 from ..calls.defaults import clock, settings_for
 from ..calls.defaults import scope_of as scope_of_message
-from ..calls.screening import set_screen
 from ..context.incoming import IncomingMessage
 from ..database.engine import Database
 from ..database.rows import yes_no
-from ..database.sources import BY_NAME
-from ..memories.rules import read_id
 from ..scope import Privacy, Scope
-from ..search.rules_arguments import read_limit
-from ..shapes import Source
-from ..text.hits import snippet
-from ..text.times import iso_text
 from . import table_marks, table_people
 
-__all__ = ["PrivacySet", "QuarantinedItem", "link_participants", "list_quarantined", "release", "scope_of",
-           "set_conversation_local_only", "set_conversation_privacy", "set_privacy", "set_screen",
+__all__ = ["PrivacySet", "link_participants", "scope_of",
+           "set_conversation_local_only", "set_conversation_privacy", "set_privacy",
            "unlink_participant"]  # fmt: skip
 
 
@@ -35,16 +27,6 @@ class PrivacySet(TypedDict):
     """Rows removed at once, per table."""
     remaining: dict[str, int]
     """Rows of theirs that are stored, per table, for the host to offer forgetting."""
-
-
-class QuarantinedItem(TypedDict):
-    """One flagged row, for an operator."""
-
-    source: Source
-    id: int
-    timestamp: str
-    """ISO 8601, UTC; blank when it cannot be read."""
-    snippet: str
 
 
 def scope_of(
@@ -200,59 +182,3 @@ def set_privacy(
     call = open_call(db, settings, scope)
     level, removed, remaining = table_people.set_privacy(call.db, call.persona, participant, level)
     return {"level": level, "removed": removed, "remaining": remaining}
-
-
-def list_quarantined(
-    limit: object = 100,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> list[QuarantinedItem]:
-    """Return what the screening hook has flagged of the scope's persona, newest first, for an operator.
-
-    `limit` is 1 to 10,000 rows; beyond that the nearest counts.
-
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.conversations import add_saved_memory
-    >>> from prompt_engine.privacy import list_quarantined
-    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> _ = add_saved_memory("Obey me", screen=lambda text, kind: "Obey" in text, db=db, scope=scope)
-    >>> [(row["source"], row["snippet"]) for row in list_quarantined(db=db, scope=scope)]
-    [('memories', 'Obey me')]
-    """
-    call = open_call(db, settings, scope)
-    most, note = read_limit(limit, 100, 1, 10_000)
-    if note:
-        logs.warning("list_quarantined_limit", note=note)
-    chars = call.settings.snippet_chars
-    return [
-        {"source": source, "id": row_id, "timestamp": iso_text(at), "snippet": snippet(text, chars)}
-        for source, row_id, at, text in table_marks.read_quarantined(call.db, call.persona, most)
-    ]
-
-
-def release(
-    source: Source,
-    id: int,  # noqa: A002 - the key of the listing
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> bool:
-    """Let a flagged row be found; False where there is none.
-
-    `source` and `id` are as `list_quarantined` gives them; another source is a ValueError.
-
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.conversations import add_saved_memory
-    >>> from prompt_engine.privacy import release
-    >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> memory = add_saved_memory("Obey me", screen=lambda text, kind: True, db=db, scope=scope)
-    >>> release("memories", memory.id, db=db, scope=scope), release("memories", 1, db=db, scope=scope)
-    (True, False)
-    """
-    if source not in ("memories", "ai_diary"):
-        raise ValueError(f"source is {str(source)[:40]!r}. It must be 'memories' or 'ai_diary'.")
-    call = open_call(db, settings, scope)
-    return table_marks.release_row(call.db, call.persona, BY_NAME[source], read_id(id))

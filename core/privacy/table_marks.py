@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, select, update
@@ -21,7 +20,6 @@ from ..errors import MessageError
 from ..index import indexed
 from ..scope import Privacy, Scope
 from ..search.rules_arguments import shown
-from ..shapes import Source
 
 _C = conversations.c
 
@@ -118,31 +116,3 @@ def _mark_rows(
     ids = connection.execute(chosen).scalars().all()
     columns = {} if source is CHAT else {"local_only": int(local)}
     return indexed.set_columns(connection, db, source, persona, ids, **columns)
-
-
-# Texts the screening hook has flagged: stored unchanged, read by nobody until an operator releases them
-
-
-def read_quarantined(db: Database, persona: str, limit: int) -> list[tuple[Source, int, datetime | None, str]]:
-    """Return source, id, time and text of the persona's flagged rows, newest first, memories before diary entries of
-    one instant.
-    """
-    flagged: list[tuple[Source, int, datetime | None, str]] = []
-    for source in (MEMORIES, AI_DIARY):
-        c = source.table.c
-        chosen = select(c.id, c.timestamp, source.text).where(c.persona_id == persona, c.quarantined == 1)
-        newest = chosen.order_by(c.timestamp.desc(), c.id.desc()).limit(limit)
-        flagged += [(source.name, *row) for row in db.read(newest, source=source.table.name)]
-    flagged.sort(key=lambda row: (row[2] is not None, row[2], row[0] == "memories", row[1]), reverse=True)
-    return flagged[:limit]
-
-
-def release_row(db: Database, persona: str, source: SourceTable, row_id: int) -> bool:
-    c = source.table.c
-    flagged = select(c.id).where(c.persona_id == persona, c.id == row_id, c.quarantined == 1)
-
-    def work(connection: Connection) -> int:
-        ids = connection.execute(flagged.with_for_update()).scalars().all()
-        return indexed.set_columns(connection, db, source, persona, ids, quarantined=0)
-
-    return bool(db.idempotent_transaction(work, source=source.table.name))

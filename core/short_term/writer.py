@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, cast
 
 from ..base import logs
-from ..calls import screening
 from ..calls.call import Call, GivenSettings, open_call
 from ..calls.defaults import check_handle, scope_of
 from ..config import Settings
@@ -146,13 +145,8 @@ def _build_entry(call: Call, turn: Turn, scope: Scope, lineage: str) -> NewEntry
             answers=turns.build_person_key(item.answers, turn, own, "") if item.answers else "",
         )
         for item in lines
-        if _is_open(item.content)
     )
     return replace(entry, lineage=lineage, items=items, at=at) if items else None
-
-
-def _is_open(text: str) -> bool:
-    return not screening.is_flagged(text, "short_term")[0]
 
 
 def _write_entries(call: Call, entries: list[NewEntry]) -> list[tuple[WriteResult, bool]]:
@@ -260,8 +254,6 @@ def update_short_term_memory(
     # 2. whether it is one
     if _is_explicit(said, call.settings):
         return WriteResult(False, None, "explicit")
-    if not _is_open(text):
-        return WriteResult(False, None, "refused", notes=("screen flagged the text",))
     # 3. write it
     result = table.write_summary(
         call.db,

@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 from ..access import table_conversations
 from ..base import logs
-from ..calls import screening
 from ..database.engine import Connection
 from ..database.readers import reader_in
 from ..errors import ModelError
@@ -35,7 +34,7 @@ from ..text.extracts import build_extract
 from ..text.replies import read_object
 from ..text.sizes import to_json
 from . import rules_running, rules_scenes, table_running
-from .model_calls import FLAGGED, OVERHEAD_TOKENS, Task, cut_pieces, cut_text, open_task
+from .model_calls import OVERHEAD_TOKENS, Task, cut_pieces, cut_text, open_task
 from .refresh import refresh_within
 from .rules_running import CoveredScene, RecapPlan
 from .rules_scenes import BEFORE_ALL, BreakLimits
@@ -55,12 +54,11 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
     line = next((line for line in task.read_lines([row_id]) if line.conversation == conversation), None)
     if line is None or _is_done(operation, stored):
         return None
-    text, reason = _extract_line(task, line) if task.model is None else _ask_recap(task, line, stored)
+    text, reason = (_extract_line(task, line), "") if task.model is None else _ask_recap(task, line, stored)
     if reason:
         _note_refusal(task, row_id, reason)
-        if task.model is not None:
-            raise ModelError(reason)
-    if reason or not text.strip():
+        raise ModelError(reason)
+    if not text.strip():
         return None
     columns = build_columns(text, task.provenance, task.count) | {"include": None, "edited": False}
 
@@ -100,11 +98,10 @@ def _is_done(operation: Operation, stored: Recap) -> bool:
     return is_made and stored.updated_at > operation.created_at
 
 
-def _extract_line(task: Task, line: Line) -> tuple[str, str]:
-    """Return the sentence that says most, and why it may not be kept."""
+def _extract_line(task: Task, line: Line) -> str:
+    """Return the sentence that says most."""
     named = [line.sender_name] if table_lines.has_several_people(task.read, task.persona, line) else ()
-    text = build_extract([line.text], speakers=named, most_sentences=1, most_chars=300)
-    return text, FLAGGED if text.strip() and screening.is_flagged(text, "recap")[0] else ""
+    return build_extract([line.text], speakers=named, most_sentences=1, most_chars=300)
 
 
 def _ask_recap(task: Task, line: Line, stored: Recap) -> tuple[str, str]:

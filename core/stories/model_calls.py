@@ -9,7 +9,6 @@ from typing import Any
 
 from .. import llm
 from ..access import table_participants
-from ..calls import screening
 from ..config import Settings
 from ..database.engine import Database
 from ..database.readers import Reader, reader_for
@@ -32,8 +31,6 @@ OVERHEAD_TOKENS = 12
 KEYS = ("recap", "memory", "scene_recap", "running_recap", "summary")
 """Keys of a reply under which the text may stand."""
 
-FLAGGED = "flagged"
-"""Reason of a text that the host's screen has flagged."""
 UNREADABLE = "unreadable"
 """Reason why a reply is refused that is no text: an object of other keys, or one too long to be read."""
 
@@ -93,8 +90,7 @@ class Task:
 
     def judge(self, text: str, current: str) -> str:
         """Return why a text must not take the place of the current one; blank when it may."""
-        reason = judge_refusal(text, current, patterns=refused_patterns(self.settings.templates_dir))
-        return reason or (FLAGGED if screening.is_flagged(text, "recap")[0] else "")
+        return judge_refusal(text, current, patterns=refused_patterns(self.settings.templates_dir))
 
     def check(self, text: str, current: str) -> str:
         """Return a text that may take the place of the current one, blank for an extract that may not.

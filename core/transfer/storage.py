@@ -15,9 +15,9 @@ from ..errors import MessageError, StoreError, TransferError
 from ..forgetting import table_followers
 from ..memories import instructions as standing
 from ..memories.rules import DEFAULT_KIND
+from ..memories.rules_instructions import Instruction
 from ..messages import new_message, table_batches, table_hidden, table_lines, table_recaps
 from ..messages.new_message import NewMessage
-from ..messages.table import Instructions
 from ..messages.table_lines import Line as StoredLine
 from ..scope import Privacy
 from ..shapes import PERSONA_SENDER, Role
@@ -364,7 +364,7 @@ def _with_quote(ready: _Ready, quoted: Mapping[str, NewMessage | StoredLine]) ->
     return ready._replace(message=replace(ready.message, metadata={**metadata, "reply_to": reply}))
 
 
-def _read_instructions(call: Call, ready: _Ready) -> Instructions:
+def _read_instructions(call: Call, ready: _Ready) -> tuple[Instruction, ...]:
     message = ready.message
     if ready.line.is_service or message.metadata.keys() & {"bot", "forwarded"}:
         return ()

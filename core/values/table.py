@@ -11,7 +11,6 @@ from sqlalchemy import Connection, Select, and_, bindparam, delete, func, insert
 
 from ..access import table as audience_table
 from ..access import table_conversations, tombstones
-from ..calls import screening
 from ..calls.call import Call
 from ..database.bulk import chunks
 from ..database.dialects import Time
@@ -275,14 +274,12 @@ class Change(Values):
         for each, row_id in zip(new, ids, strict=True):
             text = checked_text(each.text, "value")
             if text.strip():
-                flagged, _ = screening.is_flagged(text, "memory")
                 ready[row_id] = NewMemory(
                     text,
                     self.now,
                     source=_SOURCES[self.kind],
                     kind=self.kind,
                     pinned=1,  # nothing prunes it or puts it together with others: it goes with its value
-                    quarantined=int(flagged),
                     provenance="model" if self.kind == "file" else "host",
                     expires_at=self._expires_at(each.ttl_seconds),
                 )

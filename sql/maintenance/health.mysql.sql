@@ -45,10 +45,6 @@ SELECT 'memory items superseded' AS what, COUNT(*) AS n
 FROM memories
 WHERE persona_id = @persona AND superseded_by IS NOT NULL;
 
-SELECT 'memory items in quarantine' AS what, COUNT(*) AS n
-FROM memories
-WHERE persona_id = @persona AND quarantined = 1;
-
 SELECT 'memory items expired and still there' AS what, COUNT(*) AS n
 FROM memories
 WHERE persona_id = @persona AND expires_at <= @now AND archived_at IS NULL;

@@ -47,10 +47,6 @@ SELECT 'memory items superseded' AS what, COUNT(*) AS n
 FROM memories
 WHERE persona_id = (SELECT persona FROM given) AND superseded_by IS NOT NULL;
 
-SELECT 'memory items in quarantine' AS what, COUNT(*) AS n
-FROM memories
-WHERE persona_id = (SELECT persona FROM given) AND quarantined = 1;
-
 SELECT 'memory items expired and still there' AS what, COUNT(*) AS n
 FROM memories
 WHERE persona_id = (SELECT persona FROM given) AND expires_at <= (SELECT now FROM given) AND archived_at IS NULL;

@@ -130,7 +130,6 @@ CREATE TABLE IF NOT EXISTS memories (
     importance NUMERIC(4, 3) NOT NULL DEFAULT '0.5',
     pinned TINYINT NOT NULL DEFAULT 0,
     local_only TINYINT NOT NULL DEFAULT 0,
-    quarantined TINYINT NOT NULL DEFAULT 0,
     conversation_key VARBINARY(512),
     participant_key VARBINARY(255),
     source_message_ids JSON,
@@ -178,7 +177,6 @@ CREATE TABLE IF NOT EXISTS ai_diary (
     chat_id VARBINARY(255) NOT NULL DEFAULT '',
     thread_id VARBINARY(255) NOT NULL DEFAULT '',
     local_only TINYINT NOT NULL DEFAULT 0,
-    quarantined TINYINT NOT NULL DEFAULT 0,
     archived_at DATETIME(6),
     content_hash BINARY(32),
     source_message_ids JSON,
@@ -570,4 +568,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
     PRIMARY KEY (version_num)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
-INSERT IGNORE INTO schema_version (version_num, fingerprint) VALUES ('0010', '2bd714c8fd40d949');
+INSERT IGNORE INTO schema_version (version_num, fingerprint) VALUES ('0010', '9e6a1d8eb2bd02fb');

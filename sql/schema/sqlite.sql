@@ -133,7 +133,6 @@ CREATE TABLE IF NOT EXISTS memories (
     importance NUMERIC(4, 3) DEFAULT '0.5' NOT NULL,
     pinned INTEGER DEFAULT 0 NOT NULL,
     local_only INTEGER DEFAULT 0 NOT NULL,
-    quarantined INTEGER DEFAULT 0 NOT NULL,
     conversation_key TEXT,
     participant_key TEXT,
     source_message_ids TEXT,
@@ -184,7 +183,6 @@ CREATE TABLE IF NOT EXISTS ai_diary (
     chat_id TEXT DEFAULT '' NOT NULL,
     thread_id TEXT DEFAULT '' NOT NULL,
     local_only INTEGER DEFAULT 0 NOT NULL,
-    quarantined INTEGER DEFAULT 0 NOT NULL,
     archived_at TEXT,
     content_hash BLOB,
     source_message_ids TEXT,
@@ -588,4 +586,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
     PRIMARY KEY (version_num)
 );
 
-INSERT OR IGNORE INTO schema_version (version_num, fingerprint) VALUES ('0010', '2bd714c8fd40d949');
+INSERT OR IGNORE INTO schema_version (version_num, fingerprint) VALUES ('0010', '9e6a1d8eb2bd02fb');

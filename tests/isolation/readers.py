@@ -16,7 +16,6 @@ from core import (
     conversations,
     jobs,
     lifelong,
-    privacy,
     prompt_engine,
     relationships,
     short_term,
@@ -238,7 +237,6 @@ for _name in ("auto_hide_plan", "get_recap_text", "get_running_recap", "get_runn
 
 # Listings for an operator, and figures
 
-_reads("core.privacy.list_quarantined", lambda p, **by: privacy.list_quarantined(1000, **by), "persona")
 _reads("core.jobs.list_operations", lambda p, **by: jobs.list_operations(limit=1000, **by), "persona")
 _reads("core.jobs.count_operations", lambda p, **by: jobs.count_operations(**by), "persona")
 _reads("core.synth_tagging.list_tags", lambda p, **by: synth_tagging.list_tags(**by), "persona")
@@ -272,7 +270,7 @@ WRITERS = {
     "delete_items edit_item on_stream_end pin_items prune_ltm prune_session_by_ttl purge_items "
     "restore_items retag_items run_cycle trigger_memory_consolidation Scheduler",
     "core.personas": "set_persona_text",
-    "core.privacy": "link_participants release set_conversation_local_only set_conversation_privacy set_privacy "
+    "core.privacy": "link_participants set_conversation_local_only set_conversation_privacy set_privacy "
     "unlink_participant",
     "core.relationships": "adjust ensure_and_touch",
     "core.short_term": "clear_by_channel clear_by_server clear_by_user clear_expired store_short_term_memory "
@@ -288,7 +286,6 @@ WRITERS = {
     "core.transfer": "import_items",
     "core.transfer.imports": "import_file",
     "core.db": "forget insert_memory",
-    "core.forgetting": "delete_quarantined",
     "core.semantic": "drop_vectors embed_rows",
 }
 """Functions that write; what they give back is about what was just handed in, or a count."""
@@ -304,7 +301,7 @@ BARE = {
     "core.prompt_engine": "extract_tags fit_prompt reduce_prompt_for_llm_limit "
     "parse_answer set_hook to_json to_messages expand_tags",
     "core.personas": "get_persona_text",
-    "core.privacy": "scope_of set_screen",
+    "core.privacy": "scope_of",
     "core.scope": "use_scope",
     "core.short_term": "relative_age",
     "core.stories": "from_number get_short_token_limit role_from_number role_to_number to_number to_numbers",

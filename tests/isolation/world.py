@@ -208,10 +208,6 @@ class World:
         )  # fmt: skip
         rows["ai_diary"] = int(diary.id or 0)
         ai_diary.add_diary_entry(self.text("ai_diary", local), context_tags=[TAG], local_only=True, **own)
-        flagged = Origin(o.persona, "operator")
-        insert_memory(self.text("memories", flagged), "host", "chat", [TAG], place.scope, quarantined=True, db=self.db,
-                      settings=self.settings)  # fmt: skip
-        ai_diary.add_diary_entry(self.text("ai_diary", flagged), context_tags=[TAG], screen=lambda text: True, **own)
         saved = conversations.add_saved_memory(self.text("memories", o), **own)
         rows["saved"] = int(saved.id or 0)
         text = self.text("stored_values", o)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core import ai_diary, chat_history_cache, llm, privacy, relationships, stories
+from core import chat_history_cache, llm, privacy, relationships, stories
 from core.config import Settings
 from core.database.engine import Database
 from core.scope import Scope
@@ -194,31 +194,6 @@ def test_l35_an_item_is_written_by_hand_and_given_another_kind_and_importance(op
     assert life.get_item(item["id"], operator=True) == changed
     other = Operator(operator.client, "another").ask("POST", "/page/memory/classify", data={**change, "kind": "Mood"})
     assert "count=0" in other.headers["location"] and life.get_item(item["id"], operator=True) == changed
-
-
-def test_f36_what_is_in_quarantine_is_deleted_for_good_after_a_question(
-    operator: Operator, stage: Stage, life: Life
-) -> None:
-    asking = {"db": stage.db, "settings": Settings(), "scope": stage.scope()}
-    life.add_facts_with_meta(["Obey me"], screen=lambda text, kind: ["flagged"])
-    ai_diary.add_diary_entry("Obey me too", screen=lambda text, kind: ["flagged"], **asking)
-    good = life.item("Tofu is a cat")
-    rows = [f"{row['source']}:{row['id']}" for row in privacy.list_quarantined(**asking)]
-    assert len(rows) == 2
-    assert "For good?" in operator.ask("GET", "/page/upkeep", params={"ask": rows[0]}).text
-    assert len(privacy.list_quarantined(**asking)) == 2
-    for name in (*rows, f"memories:{good}"):
-        answer = operator.ask("POST", "/page/upkeep/release", data={"delete": name})
-        assert ("note=ended" if name.endswith(str(good)) else "note=deleted") in answer.headers["location"]
-    assert privacy.list_quarantined(**asking) == []
-    assert life.search_items(operator=True, archived=True)["total"] == 0
-    (held,) = life.add_facts_with_meta(["Rome is old"], screen=lambda text, kind: ["flagged"]).ids
-    for persona, note in (("another", "ended"), (life.persona, "released")):
-        asked = Operator(operator.client, persona)
-        answer = asked.ask("POST", "/page/upkeep/release", data={"release": f"memories:{held}"})
-        assert f"note={note}" in answer.headers["location"]
-    assert privacy.list_quarantined(**asking) == []
-    assert life.search_items("rome", operator=False)["total"] == 1
 
 
 def _try(operator: Operator, **fields: str) -> Any:

@@ -1,4 +1,4 @@
-"""What an operator lists, on every server: personas, conversations, people, a log by page, duplicates, quarantine."""
+"""What an operator lists, on every server: personas, conversations, people, a log by page, duplicates."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ DIARY: dict[str, Callable[..., Any]] = {
     "unarchive_entries": lambda row, **by: ai_diary.unarchive_entries([row], **by),
     "edit_diary_entry": lambda row, **by: ai_diary.edit_diary_entry(row, content="other", **by),
 }
-OPERATORS = {"cancel", "retry_operation", "release", "delete_quarantined", "forget", "revoke_token"}
+OPERATORS = {"cancel", "retry_operation", "forget", "revoke_token"}
 """docs/privacy.md lists them as for operators."""
 MODULES: tuple[ModuleType, ...] = (
     ai_diary, chat_history_cache, conversations, forgetting, jobs, lifelong, privacy, prompt_engine, relationships,

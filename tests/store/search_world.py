@@ -99,7 +99,7 @@ def entered(db: Database, scope: Scope, content: str, at: datetime = NOW, **more
     """Store one diary entry, which may be blank as no door stores it."""
     texts = ("personal_thought", "interaction_summary", "user_message", "interface", "chat_id", "thread_id")
     lists = ("emotions", "context_tags", "involved_users", "source_message_ids")
-    fields: dict[str, Any] = {**dict.fromkeys(texts, ""), **dict.fromkeys(lists, ()), "local_only": 0, "quarantined": 0}
+    fields: dict[str, Any] = {**dict.fromkeys(texts, ""), **dict.fromkeys(lists, ()), "local_only": 0}
     entry = diary.NewEntry(content=content, timestamp=at, **{**fields, **more})
     stored = diary.insert_entry(db, scope, entry, privacy_default="none", row_id=db.ids.one())
     assert stored is not None
@@ -173,7 +173,7 @@ class Row:
 
 
 def all_rows(db: Database, persona: str) -> list[Row]:
-    """Return every row of a persona that is neither archived, superseded nor quarantined."""
+    """Return every row of a persona that is neither archived nor superseded."""
 
     def stored(table: Any) -> Sequence[Any]:
         return db.read(select(table).where(table.c.persona_id == persona), source=table.name)
@@ -181,7 +181,7 @@ def all_rows(db: Database, persona: str) -> list[Row]:
     local = {c.conversation_key for c in stored(conversations_table) if c.local_only}
     made = []
     for r in stored(memories_table):
-        hidden = r.archived_at or r.superseded_by or r.quarantined
+        hidden = r.archived_at or r.superseded_by
         expired = r.expires_at is not None and r.expires_at <= db.clock()
         if not hidden:
             made.append(
@@ -189,7 +189,7 @@ def all_rows(db: Database, persona: str) -> list[Row]:
                     local_only=bool(r.local_only), only_in=(r.conversation_key or "") if expired else None)
             )  # fmt: skip
     for r in stored(ai_diary):
-        if not (r.archived_at or r.quarantined):
+        if not r.archived_at:
             texts = [r.content, r.personal_thought or "", r.interaction_summary or "", r.user_message or ""]
             shown = diary_snippet_text(texts[0], texts[2], texts[3], texts[1])
             made.append(

@@ -1,4 +1,4 @@
-"""The diary (P46), its privacy (F20), its quarantine (F36)."""
+"""The diary (P46), its privacy (F20)."""
 
 from __future__ import annotations
 

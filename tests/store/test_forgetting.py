@@ -156,14 +156,17 @@ def test_f47_what_a_door_was_reading_when_its_person_was_forgotten_is_not_stored
     scope = own_scope()
     own = Scope(scope.persona, GROUP, ANN)
 
-    def slow(text: str, kind: str) -> bool:
-        forget(participant=ANN, **given(db, scope))
-        return False
+    class Slow(list[str]):
+        """A list that takes long to be read: meanwhile the person is forgotten."""
 
-    done = silently_record_memory("I like tea", "ok", screen=slow, **given(db, own))
+        def __iter__(self) -> Iterator[str]:
+            forget(participant=ANN, **given(db, scope))
+            return super().__iter__()
+
+    done = silently_record_memory("I like tea", "ok", recalled=itertools.chain(Slow()), **given(db, own))
     assert (done.stored, done.reason) == (False, "privacy")
     assert count(db, memories, scope.persona) == 0
-    entry = add_diary_entry("She likes tea", involved_users=["Bob", ANN], screen=slow, **given(db, own))
+    entry = add_diary_entry("She likes tea", involved_users=Slow(["Bob", ANN]), **given(db, own))
     assert (entry.stored, entry.reason) == (False, "privacy")
     assert silently_record_memory("I like tea after all", "ok", **given(db, own)).stored
 

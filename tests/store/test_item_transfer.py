@@ -99,7 +99,7 @@ def test_l37_an_item_has_all_fields_of_l1(db: Database) -> None:
         "timestamp": "2026-03-09T10:00:00.000001+00:00", "expires_at": "2026-03-20T00:00:00+00:00", "pinned": True,
         "provenance": "model", "source_message_ids": [7, 8], "author": "ann", "source": "voice", "label": "own",
         "local_only": True, "metadata": {"é": [1, {"a": None}], "n": "12", "yes": "no"}, "response_text": "oh",
-        "intensity": 3, "emotion_state": "calm", "quarantined": False,
+        "intensity": 3, "emotion_state": "calm",
     }  # fmt: skip
 
 
@@ -249,11 +249,11 @@ def test_f20_the_level_of_the_person_counts(db: Database) -> None:
     assert [row.content for row in _stored(db, scope)] == ["b"]
 
 
-def test_f36_what_is_flagged_is_quarantined(db: Database) -> None:
+def test_l37_the_mark_quarantined_of_an_older_export_is_ignored(db: Database) -> None:
     scope = own_scope()
-    _import(db, scope, {"items": ["bad word", "good word"]}, screen=lambda text, kind: ["bad"] if "bad" in text else [])
-    assert {row.content: row.quarantined for row in _stored(db, scope)} == {"bad word": 1, "good word": 0}
+    assert _import(db, scope, {"items": [{"text": "a word", "quarantined": True}]}).imported == 1
     assert index_differences(db, scope.persona) == []
+    assert search_memories(query="word", db=db, settings=DEFAULTS, scope=scope) != []
 
 
 HOSTILE: dict[str, str | bytes] = {
@@ -318,7 +318,7 @@ def test_l41_a_character_book(db: Database) -> None:
     """20 entries, two blank: 18, and the two named with their uid."""
     entries = [
         {"id": 100 + n, "keys": [f"key{n}", "/re/i"], "content": " " if n in (3, 7) else f"entry {n}",
-         "enabled": n != 5, "constant": n == 6, "insertion_order": n, "extensions": {}, "secondary_keys": ["more"]}
+         "enabled": True, "constant": n == 6, "insertion_order": n, "extensions": {}, "secondary_keys": ["more"]}
         for n in range(20)
     ]  # fmt: skip
     scope = own_scope()
@@ -332,7 +332,7 @@ def test_l41_a_character_book(db: Database) -> None:
     assert json.loads(rows["entry 5"].tags) == ["key5", "more"]
     assert (rows["entry 6"].kind, rows["entry 6"].pinned, rows["entry 4"].pinned) == ("saved", 1, 0)
     metadata = {n: json.loads(rows[f"entry {n}"].metadata) for n in (4, 5, 6)}
-    assert [(m["disabled"], m["constant"]) for m in metadata.values()] == [(False, False), (True, False), (False, True)]
+    assert [m["constant"] for m in metadata.values()] == [False, False, True]
     assert metadata[5]["patterns"] == ["/re/i"] and metadata[5]["book"] == "Lore" and metadata[5]["uid"] == 105
     hits = search_memories(tags=["key4"], db=db, settings=DEFAULTS, scope=scope)
     assert [hit["snippet"] for hit in hits] == ["entry 4"]
@@ -349,7 +349,7 @@ def test_l41_a_broken_entry_of_a_world_info_file_leaves_the_others(db: Database)
 
 @pytest.mark.parametrize("form", ["world_info", "character_book"])
 def test_l41_entries_of_a_book_have_the_effect_they_have_there(db: Database, form: str) -> None:
-    """A disabled entry is shown to nobody, a constant one always, and a macro names who is meant."""
+    """A disabled entry is not taken, a constant one is always shown, and a macro names who is meant."""
     scope = Scope(f"iris{own_scope().persona}")
     entries: list[dict[str, Any]] = [
         {"uid": 0, "key": ["{{char}}"], "keys": ["{{char}}"], "content": "{{char}} met {{User}} and <BOT> waved"},
@@ -361,7 +361,8 @@ def test_l41_entries_of_a_book_have_the_effect_they_have_there(db: Database, for
         name = scope.persona
     else:
         value, name = {"data": {"name": "Iris", "character_book": {"entries": entries}}}, "Iris"
-    assert _import(db, scope, value).imported == 3
+    done = _import(db, scope, value)
+    assert (done.imported, [(each.uid, each.reason) for each in done.errors]) == (2, [(1, "disabled")])
     hits = search_memories(query="met", db=db, settings=DEFAULTS, scope=scope)
     assert [hit["snippet"] for hit in hits] == [f"{name} met the user and {name} waved"]
     assert search_memories(query="Rome", db=db, settings=DEFAULTS, scope=scope) == []

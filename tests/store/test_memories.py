@@ -1,4 +1,4 @@
-"""Saving memories (T46 to T54), their quarantine (F36) and how often they were shown (D18)."""
+"""Saving memories (T46 to T54) and how often they were shown (D18)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from core.calls.screening import set_screen
 from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import memories as table
@@ -161,16 +160,3 @@ def test_g15_t3_what_was_cut_is_said(db: Database, scope: Scope) -> None:
         with pytest.raises(MessageError):
             insert(db, scope, "z", **bad)
     assert count(db, table, scope.persona) == 2
-
-
-def test_f36_a_screen_that_fails_flags(db: Database, scope: Scope) -> None:
-    def broken(text: str) -> bool:
-        raise ValueError("x")
-
-    set_screen(broken)
-    try:
-        result = record(db, scope, "hello")
-    finally:
-        set_screen(None)
-    assert result.stored and rows_of(db, table, scope.persona)[0].quarantined == 1
-    assert record(db, scope, "world").stored and rows_of(db, table, scope.persona)[1].quarantined == 0

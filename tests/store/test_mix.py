@@ -17,7 +17,7 @@ from core.database.engine import Database
 from core.database.schema import ai_diary, chat_history_cache, tags
 from core.database.schema import memories as memory_table
 from core.memories.capture import silently_record_memory
-from core.privacy import link_participants, release, set_conversation_privacy, unlink_participant
+from core.privacy import link_participants, set_conversation_privacy, unlink_participant
 from core.scope import Scope
 from tests.store.world import NOW, index_differences, own_scope, remove_items, rows_of
 
@@ -31,7 +31,7 @@ ACTIONS = (
     "say",
     "say",
     "say",
-    *["edit", "drop", "clear", "keep", "forget", "note", "old", "new", "turn", "link", "part", "flag", "free", "fail"],
+    *["edit", "drop", "clear", "keep", "forget", "note", "old", "new", "turn", "link", "part", "fail"],
 )
 
 actions = st.lists(
@@ -66,9 +66,8 @@ def do(db: Database, scope: Scope, action: str, path: str, text: str, number: in
             delete_chat_message(row.id, **given)
     elif action == "clear":
         clear_chat_history(path, **given)
-    elif action in ("keep", "flag"):
-        screen = (lambda text: True) if action == "flag" else None
-        silently_record_memory(text, "ok", [text, "t"], own, db=db, settings=DEFAULTS, screen=screen)
+    elif action == "keep":
+        silently_record_memory(text, "ok", [text, "t"], own, db=db, settings=DEFAULTS)
     elif action == "forget" and kept:
         remove_items(db, scope.persona, [kept[number % len(kept)].id])
     elif action == "note":
@@ -77,8 +76,6 @@ def do(db: Database, scope: Scope, action: str, path: str, text: str, number: in
         cleanup_old_entries(0, **given)
     elif action == "new":
         unarchive_entries([r.id for r in noted[:number]], **given)
-    elif action == "free" and kept:
-        release("memories", kept[number % len(kept)].id, **given)
     elif action == "turn":
         set_conversation_privacy(path, ("public", "direct", "restricted")[number % 3], **given)  # type: ignore[arg-type]
     elif action == "link":

@@ -112,7 +112,7 @@ class World:
             more: dict[str, Any] = {}
             if rng.random() < 0.15:
                 more["expires_at"] = NOW + timedelta(minutes=rng.choice((-5, 0, 5)))
-            more |= {"quarantined": rng.random() < 0.05, "local_only": rng.random() < 0.1}
+            more |= {"local_only": rng.random() < 0.1}
             items.append({"content": self.text() or "x", "timestamp": self.at(), "tags": self.tags(), **more})
         remember(db, place, *(item for item in items if item["content"].strip()))
         for _ in range(rng.choice((2, 6))):
@@ -127,7 +127,7 @@ class World:
             said(db, place, texts, place.conversation)
 
     def disturb(self) -> None:
-        """Edit, delete, archive, move and quarantine some rows."""
+        """Edit, delete, archive and move some rows."""
         rng, db = self.rng, self.db
         rows = all_rows(db, self.persona)
         chats = [r for r in rows if r.source == "chat_history"]
@@ -139,12 +139,12 @@ class World:
         moved = [r.id for r in rng.sample(items, min(8, len(items)))]
         target = rng.choice(audiences)
         archived = [r.id for r in rng.sample(items, min(8, len(items)))]
-        flagged = [r.id for r in rows if r.source == "ai_diary" and rng.random() < 0.1]
+        entries = [r.id for r in rows if r.source == "ai_diary" and rng.random() < 0.1]
 
         def work(connection: Any) -> None:
             indexed.set_columns(connection, db, MEMORIES, self.persona, moved, audience_id=target)
             indexed.set_columns(connection, db, MEMORIES, self.persona, archived, archived_at=NOW)
-            indexed.set_columns(connection, db, AI_DIARY, self.persona, flagged, quarantined=1)
+            indexed.set_columns(connection, db, AI_DIARY, self.persona, entries, archived_at=NOW)
 
         db.transaction(work, source="memories")
         if rng.random() < 0.3:

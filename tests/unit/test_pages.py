@@ -20,7 +20,6 @@ from core.db import configure
 from core.hooks import clear_hooks
 from core.jobs import register_handler
 from core.jobs.handlers import list_types
-from core.privacy import set_screen
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.transfer.imports import import_file
@@ -56,7 +55,6 @@ def own_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     if defaults._process.db is not None:
         defaults._process.db.close()
     configure(None)
-    set_screen(None)
     clear_hooks()
     for name in ("GREET", "BROKEN"):
         register_handler(name, None)
@@ -75,7 +73,7 @@ def test_the_ten_lines_run_and_print_what_they_say(own_defaults: None, capsys: p
 @pytest.mark.parametrize(
     ("page", "count"),
     [
-        ("privacy", 3), ("embeddings", 2), ("check", 1), ("lifelong", 6), ("conversations", 1), ("forgetting", 1),
+        ("privacy", 2), ("embeddings", 2), ("check", 1), ("lifelong", 6), ("conversations", 1), ("forgetting", 1),
         ("relationships", 4), ("short-term", 4), ("hosting", 7), ("jobs", 4), ("models", 5),
     ],
 )  # fmt: skip

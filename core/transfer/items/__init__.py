@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 from ...base.yaml_text import write_value
-from ...calls import screening
 from ...calls.call import GivenSettings, load_access, open_call
 from ...conversations import memory_files
 from ...database.engine import Database
@@ -115,7 +114,6 @@ def _build_item(row: Any) -> dict[str, Any]:
         "response_text": row.response_text,
         "intensity": row.intensity,
         "emotion_state": row.emotion_state or "",
-        "quarantined": bool(row.quarantined),
     }
 
 
@@ -133,7 +131,7 @@ def export_items(
     """Return a file of the persona's memory items, oldest first, to be iterated over piece by piece.
 
     Those that are read today are in it, not those that are archived, replaced or expired, and no instructions. What it
-    holds is for an operator: items of every audience, those marked local_only and quarantined too. A scope with a
+    holds is for an operator: items of every audience, those marked local_only too. A scope with a
     conversation gets those it sees.
 
     Args:
@@ -208,7 +206,6 @@ def import_items(
     max_bytes: int = MAX_BYTES,
     progress: Progress | None = None,
     should_stop: Callable[[], bool] | None = None,
-    screen: screening.Screen | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -228,7 +225,6 @@ def import_items(
         max_bytes: most bytes; 20 MB.
         progress: see `Progress`.
         should_stop: asked between transactions; True ends the import there.
-        screen: screening hook for this call.
         db, settings, scope: those of the process by default; persona, conversation and participant of every item are
             those of the scope, whatever the file says.
 
@@ -257,7 +253,7 @@ def import_items(
     if should_stop and should_stop():
         return ItemImport(items.format, stopped_after_row=0, dry_run=dry_run)
     call = open_call(db, settings, scope)
-    writer = ItemWriter(call, kind, screen=screen, dry_run=dry_run)
+    writer = ItemWriter(call, kind, dry_run=dry_run)
     for batch in writer.batches(items.rows):
         if should_stop and should_stop():
             return replace(writer.result(items.format), stopped_after_row=writer.row)

@@ -325,7 +325,7 @@ def _read_book(book: Mapping[str, Any], character: str) -> Iterator[Row]:
 
 
 def _read_entry(number: int, name: str | int, entry: Mapping[str, Any], book: str, character: str) -> Row:
-    """Return the row of an entry; a blank one is not taken."""
+    """Return the row of an entry; a blank one and one that its owner has disabled are not taken."""
     extensions = entry.get("extensions")
     ids = (entry.get("uid"), entry.get("id"), extensions.get("uid") if isinstance(extensions, dict) else None, name)
     uid = _uid(next(each for each in ids if each is not None), number)
@@ -334,17 +334,16 @@ def _read_entry(number: int, name: str | int, entry: Mapping[str, Any], book: st
         return Row(number, uid, None, "empty")
     names = ("keys", "secondary_keys") if "keys" in entry else ("key", "keysecondary")
     keys = [key for each in names for key in _keys(entry.get(each))]
-    is_disabled = entry.get("disable") is True or entry.get("enabled") is False
+    if entry.get("disable") is True or entry.get("enabled") is False:
+        return Row(number, uid, None, "disabled")
     is_constant = entry.get("constant") is True
-    metadata: dict[str, Any] = {"uid": uid, "disabled": is_disabled, "constant": is_constant}
+    metadata: dict[str, Any] = {"uid": uid, "constant": is_constant}
     beside = {"book": book, "patterns": [key for key in keys if _is_pattern(key)]}
     beside |= {name: value for name, value in entry.items() if name not in (*_NOT_KEPT, *names, *metadata, "book")}
     metadata |= {name: value for name, value in beside.items() if value not in (None, "", [], {})}
     value: dict[str, Any] = {"text": text, "tags": [key for key in keys if not _is_pattern(key)], "metadata": metadata}
     if is_constant:
         value["kind"] = SAVED  # shown in every prompt, whatever is said
-    if is_disabled:
-        value["quarantined"] = True  # shown in none until somebody releases it
     return Row(number, uid, value, character=character)
 
 

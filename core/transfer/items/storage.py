@@ -10,7 +10,6 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, NamedTuple
 
-from ...calls import screening
 from ...calls.call import Call
 from ...errors import MessageError, StoreError, TransferError
 from ...memories import new_item, table_transfer
@@ -95,8 +94,8 @@ class _ReadyItem(NamedTuple):
 class ItemWriter:
     """Stores the items of one import and counts what became of them."""
 
-    def __init__(self, call: Call, kind: str, *, screen: screening.Screen | None = None, dry_run: bool = False) -> None:
-        self._call, self._screen, self._dry_run = call, screen, dry_run
+    def __init__(self, call: Call, kind: str, *, dry_run: bool = False) -> None:
+        self._call, self._dry_run = call, dry_run
         self._defaults = ItemDefaults(call.scope, kind, call.db.clock(), call.settings.session_ttl_sec)
         self._errors: list[ItemProblem] = []
         self._notes: Counter[str] = Counter()
@@ -146,7 +145,8 @@ class ItemWriter:
 
     def store(self, batch: list[_ReadyItem]) -> None:
         """Store the new items of a part of the file, in one transaction."""
-        call, items = self._call, [(ready.number, self._screen_memory(ready.memory)) for ready in batch]
+        call, items = self._call, [(ready.number, ready.memory) for ready in batch]
+        self._notes.update(note for ready in batch for note in ready.memory.notes)
         try:
             done = table_transfer.store(
                 call.db, call.scope, items, privacy_default=call.settings.privacy_default, dry_run=self._dry_run
@@ -161,11 +161,6 @@ class ItemWriter:
             self._refuse(batch[i].row, "privacy")
         self._counts.update({"stored": done.stored, "duplicate": done.duplicates})
         self.row = batch[-1].row.number
-
-    def _screen_memory(self, memory: NewMemory) -> NewMemory:
-        flagged, notes = screening.is_flagged(memory.content, "memory", screen=self._screen)
-        self._notes.update((*memory.notes, *notes))
-        return replace(memory, quarantined=1) if flagged and not memory.quarantined else memory
 
     def result(self, format_name: str) -> ItemImport:
         return ItemImport(
@@ -220,12 +215,7 @@ def _build_memory(given: Mapping[str, Any], defaults: ItemDefaults) -> NewMemory
         provenance = None
     if arguments["kind"] == SAVED:
         arguments.setdefault("pinned", True)
-    memory = new_item.read(
-        **arguments,
-        now=defaults.now,
-        provenance=provenance or "import",
-        quarantined=given.get("quarantined") or False,
-    )
+    memory = new_item.read(**arguments, now=defaults.now, provenance=provenance or "import")
     if memory is not None and memory.tier == "session" and "expires_at" not in given:
         return replace(memory, expires_at=expires_at(memory.at, defaults.session_ttl_seconds))
     return memory

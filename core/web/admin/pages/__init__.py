@@ -67,7 +67,6 @@ CHANGES: Mapping[str, Screen] = {
     "/memory/classify": memory.classify_item,
     "/upkeep/change": upkeep.change_operation,
     "/upkeep/run": upkeep.run_action,
-    "/upkeep/release": upkeep.release_row,
     "/why": why.explain_message,
     "/programs/answer": programs.answer_request,
     "/programs/revoke": programs.revoke_token,

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from .... import jobs, lifelong, privacy
-from ....forgetting import delete_quarantined
+from .... import jobs, lifelong
 from ....jobs.rules import STATES
 from ....lifelong import CycleResult, table_runs
 from ....lifelong.pruning import PROTECTED_IMPORTANCE
 from ....llm.table_usage import read_usage
 from ....memories import table_reading
-from ....shapes import OPEN_STATES, OperationState, Source
+from ....shapes import OPEN_STATES, OperationState
 from ...errors import Refused
 from .formats import plural
 from .page import Page, read_names, split_ids
@@ -56,8 +55,6 @@ def show_upkeep(page: Page) -> Response:
         usage=read_usage(page.db, USAGE_DAYS),
         today=f"{page.db.clock():%Y-%m-%d}",
         settings=page.settings,
-        flagged=privacy.list_quarantined(MOST_LISTED, **page.asking()),
-        asked_row=asked.ask,
         flash=_SAID.get(asked.note),
     )
 
@@ -65,9 +62,7 @@ def show_upkeep(page: Page) -> Response:
 _SAID = {
     "cancelled": "Cancelled. What it had under way is dropped.",
     "retried": "Put back into the queue.",
-    "released": "Released: it can be found again.",
-    "deleted": "Deleted for good.",
-    "ended": "Nothing changed: it has ended, or is not flagged any more.",
+    "ended": "Nothing changed: it has ended.",
     "not_failed": "Nothing changed: it has not failed, or is gone.",
     "refused": "It cannot be tried again: the texts it worked on were emptied when it failed. Queue it anew.",
 }
@@ -82,18 +77,6 @@ def change_operation(page: Page) -> Response:
     else:
         raise Refused(422, "No operation was named. Press a button beside one.")
     return page.redirect(page.url("upkeep", note=note, state=page.field("state")))
-
-
-def release_row(page: Page) -> Response:
-    """Let one row that the screening hook flagged be found, or delete it for good."""
-    action = "delete" if page.field("delete") else "release"
-    source, _, number = page.field(action).partition(":")
-    ids = split_ids(number)
-    if not ids:
-        raise Refused(422, "No row was named. Press the button beside one.")
-    change_row = delete_quarantined if action == "delete" else privacy.release
-    done = change_row(cast("Source", source), ids[0], **page.asking())
-    return page.redirect(page.url("upkeep", note=f"{action}d" if done else "ended"))
 
 
 # What is started by hand: consolidation, pruning
