@@ -338,7 +338,6 @@ def _fit(prompt: Mapping[str, Any], space: Space) -> Fitted:
 def to_messages(
     prompt: Mapping[str, Any],
     dialect: Literal["openai", "alternating"] = "openai",
-    style: Literal["data", "chat"] = "data",
     *,
     injection: Mapping[str, Any] | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
@@ -347,7 +346,6 @@ def to_messages(
 def to_messages(
     prompt: Mapping[str, Any],
     dialect: Literal["anthropic"],
-    style: Literal["data", "chat"] = "data",
     *,
     injection: Mapping[str, Any] | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
@@ -356,7 +354,6 @@ def to_messages(
 def to_messages(
     prompt: Mapping[str, Any],
     dialect: str,
-    style: str = "data",
     *,
     injection: Mapping[str, Any] | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
@@ -364,22 +361,19 @@ def to_messages(
 def to_messages(
     prompt: Mapping[str, Any],
     dialect: str = "openai",
-    style: str = "data",
     *,
     injection: Mapping[str, Any] | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
 ) -> Messages | dict[str, Any]:
-    """Return the prompt as messages: one for the system, then one for each part that is not empty.
+    """Return a JSON prompt as messages: one for the system, then one for each part that is not empty.
 
-    The parts are the static context, the history, the volatile context and the input, in this order. Each is one JSON
-    object of the prompt's own keys.
+    `build_messages` gives turns and plain lines; this is for hosts that build the JSON prompt. The parts are the static
+    context, the history, the volatile context and the input, in this order. Each is one JSON object of the prompt's own
+    keys.
 
     Args:
         prompt: what `build_json_prompt` gave, reduced or not.
         dialect: `openai`, `alternating` or `anthropic`.
-        style: `data`: this conversation is JSON as all else is. `chat`: it stands as turns, the persona's lines as
-            `assistant`, everybody else's as `user`, with names where there are several speakers. Of a prompt that went
-            through JSON the turns are read from its lines, which have no line breaks.
         injection: `position`, `depth` and `role` of the running recap, as `stories.get_running_recap_injection` gives
             them. None takes SCENE_RECAP_POSITION, SCENE_RECAP_DEPTH and SCENE_RECAP_ROLE.
         settings: those of the process by default.
@@ -389,15 +383,13 @@ def to_messages(
         blocks; the last block of the system and the static context carry `cache_control`.
 
     Raises:
-        ValueError: another dialect, style, position, depth or role.
+        ValueError: another dialect, position, depth or role.
         TypeError: the prompt is no mapping.
 
     Example:
         >>> prompt = {"context": {"history_current_chat": ["Ann: hi"]}, "input": {"text": "?"}, "instructions": "Go."}
         >>> [message["role"] for message in to_messages(prompt)]
         ['system', 'user', 'user']
-        >>> to_messages(prompt, style="chat")[1]
-        {'role': 'user', 'content': 'Ann: hi'}
     """
     context = prompt.get("context") if isinstance(prompt, Mapping) else None
     if injection is None and isinstance(context, Mapping) and context.get(messages.INJECTED):
@@ -409,4 +401,4 @@ def to_messages(
             "depth": known.scene_recap_depth,
             "role": known.scene_recap_role,
         }
-    return messages.to_messages(prompt, dialect, style, injection=injection)
+    return messages.to_messages(prompt, dialect, injection=injection)

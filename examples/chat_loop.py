@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 
 from openai import OpenAI
-from prompt_engine import Scope, build_json_prompt, parse_answer, to_messages
+from prompt_engine import Scope, build_messages, parse_answer
 from prompt_engine.chat_history_cache import save_chat_message
 
 SCOPE = Scope("iris", "terminal/me", "terminal/me", privacy="direct")
@@ -22,8 +22,8 @@ def main() -> None:
     with suppress(EOFError):  # Ctrl-D ends it too
         while text := input("> ").strip():
             message = {"message_id": None, "date": None, "text": text, "interface_path": SCOPE.conversation}
-            prompt = build_json_prompt(message, scope=SCOPE)
-            reply = model.chat.completions.create(model=os.environ["MODEL_NAME"], messages=to_messages(prompt))
+            messages = build_messages(message, scope=SCOPE)
+            reply = model.chat.completions.create(model=os.environ["MODEL_NAME"], messages=messages)
             answer = parse_answer(reply.choices[0].message.content or "")["text"]
             save_chat_message(SCOPE.conversation, text, scope=SCOPE)
             save_chat_message(SCOPE.conversation, answer, "Iris", "self", scope=SCOPE)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from openai import OpenAI
-from prompt_engine import Scope, build_json_prompt, jobs, parse_answer, stories, to_messages
+from prompt_engine import Scope, build_messages, jobs, parse_answer, stories
 from prompt_engine.chat_history_cache import save_chat_message
 
 STORY = "play/the-lighthouse"
@@ -50,7 +50,7 @@ def show_story() -> str:
 def play(model: Model, text: str) -> tuple[str, int | None]:
     """Return what the character answers, and the number of that message; both lines are kept."""
     message = {"message_id": None, "date": None, "text": text, "interface_path": STORY}
-    answer = parse_answer(model.complete(to_messages(build_json_prompt(message, scope=SCOPE))))["text"]
+    answer = parse_answer(model.complete(build_messages(message, scope=SCOPE)))["text"]
     save_chat_message(STORY, text, scope=SCOPE)
     return answer, save_chat_message(STORY, answer, "Iris", "self", scope=SCOPE).id
 

@@ -12,7 +12,7 @@ import os
 
 from fastapi import FastAPI
 from openai import AsyncOpenAI
-from prompt_engine import Scope, aio, parse_answer, to_messages
+from prompt_engine import Scope, aio, parse_answer
 from pydantic import BaseModel
 
 app = FastAPI()
@@ -31,9 +31,9 @@ async def chat(said: Said) -> dict[str, str]:
     who = f"service/{said.user}"
     scope = Scope("iris", who, who, privacy="direct")
     message = {"message_id": None, "date": None, "text": said.text, "interface_path": who}
-    prompt = await aio.build_json_prompt(message, scope=scope)
+    messages = await aio.build_messages(message, scope=scope)
     async with AsyncOpenAI(base_url=os.environ["MODEL_URL"], api_key=os.environ.get("MODEL_KEY", "none")) as model:
-        reply = await model.chat.completions.create(model=os.environ["MODEL_NAME"], messages=to_messages(prompt))
+        reply = await model.chat.completions.create(model=os.environ["MODEL_NAME"], messages=messages)
     answer = parse_answer(reply.choices[0].message.content or "")["text"]
     await aio.save_chat_message(who, said.text, scope=scope)
     await aio.save_chat_message(who, answer, "Iris", "self", scope=scope)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, tzinfo
 from typing import Any, Final, NamedTuple
 
 from ..context.injection import check_depth, check_position, check_role
-from ..context.lines import NAMELESS_PERSONA, Turn, mark_lines, read_turn, stamp
+from ..context.lines import Turn, mark_lines, read_turn, stamp
 from ..shapes import Citation
 from ..text.folding import clean
 from ..text.sizes import to_json
@@ -16,8 +16,6 @@ from ..text.strict_json import make_strict
 
 DIALECTS: Final = ("openai", "alternating", "anthropic")
 """alternating: the openai form for models that refuse two messages of one role in a row."""
-STYLES: Final = ("data", "chat")
-"""data: every part is JSON in a user message. chat: this conversation stands as turns of user and assistant."""
 
 HISTORY: Final = ("history_current_chat", "history_recent")
 INJECTED: Final = "running_recap"
@@ -51,24 +49,15 @@ class Messages(list[dict[str, Any]]):
 def to_messages(
     prompt: Mapping[str, Any],
     dialect: str = "openai",
-    style: str = "data",
     *,
     injection: Mapping[str, Any] | None = None,
 ) -> Messages | dict[str, Any]:
-    """Return the prompt as messages: one for the system, then one user message for each part that is not empty."""
+    """Return the JSON prompt as messages: one for the system, then one user message for each part that is not empty."""
     check_dialect(dialect)
-    if style not in STYLES:
-        raise ValueError(f"style is {str(style)[:40]!r}. It must be {STYLES[0]!r} or {STYLES[1]!r}.")
     if not isinstance(prompt, Mapping):
         raise TypeError(f"prompt is of type {type(prompt).__name__}. Pass the dict build_json_prompt gave.")
     plain: dict[str, Any] = make_strict(prompt)[0]
-    turns = None
-    if style == "chat":
-        given = prompt.get("context")
-        persona = _find_text(prompt, "input", "payload", "persona") or NAMELESS_PERSONA
-        asker = _find_text(prompt, "input", "payload", "source", "name")
-        turns = read_turns(given if isinstance(given, Mapping) else {}, persona, asker)
-    parts = _place_parts(plain, turns, injection)
+    parts = _place_parts(plain, injection)
     instructions = plain.get("instructions")
     system = [
         *(part.text for part in parts if part.is_above_system),
@@ -76,7 +65,7 @@ def to_messages(
         *([to_json({"actions": plain["actions"]})] if plain.get("actions") else ()),
     ]
     parts = [part for part in parts if not part.is_above_system]
-    return order_for_dialect(dialect, system, parts, in_turns=turns is not None)
+    return order_for_dialect(dialect, system, parts)
 
 
 def check_dialect(dialect: str) -> None:
@@ -85,12 +74,10 @@ def check_dialect(dialect: str) -> None:
         raise ValueError(f"dialect is {str(dialect)[:40]!r}. It must be {known}.")
 
 
-def order_for_dialect(
-    dialect: str, system: list[str], parts: list[Part], *, in_turns: bool = True
-) -> Messages | dict[str, Any]:
+def order_for_dialect(dialect: str, system: list[str], parts: list[Part]) -> Messages | dict[str, Any]:
     """Return the texts of the system's message and the others as a provider reads them."""
     if dialect == "anthropic":
-        return _anthropic(system, parts, in_turns=in_turns)
+        return _anthropic(system, parts)
     return _openai(system, _alternate(parts) if dialect == "alternating" else parts)
 
 
@@ -159,14 +146,6 @@ def mark_days(turns: Sequence[Part], now: datetime, zone: tzinfo) -> list[Part]:
     return marked
 
 
-def _find_text(prompt: Mapping[str, Any], *names: str) -> str:
-    """Return the text under names inside one another; blank where a host's prompt has none there."""
-    value: Any = prompt
-    for name in names:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value if isinstance(value, str) else ""
-
-
 class Part(NamedTuple):
     """One message beside that of the system."""
 
@@ -196,14 +175,14 @@ def _openai(system: list[str], parts: list[Part]) -> Messages:
     return Messages(messages, breakpoints=(0, *static, *turns[-1:]))
 
 
-def _anthropic(system: list[str], parts: list[Part], *, in_turns: bool) -> dict[str, Any]:
+def _anthropic(system: list[str], parts: list[Part]) -> dict[str, Any]:
     system_blocks = [_block(text) for text in system]
     if system_blocks:
         system_blocks[-1]["cache_control"] = dict(_CACHED)
     messages: list[dict[str, Any]] = []
     last = max((n for n, part in enumerate(parts) if part.is_turn), default=-1)
     for n, part in enumerate(parts):
-        role = "assistant" if in_turns and part.role == "assistant" else "user"
+        role = "assistant" if part.role == "assistant" else "user"
         if not messages and role == "assistant":  # the dialect wants a user to begin
             messages.append({"role": "user", "content": [_block(_BEGINNING)]})
         if not messages or messages[-1]["role"] != role:
@@ -232,9 +211,7 @@ def place_recap(
     return system, [*parts[:at], *recap, *parts[at:]]
 
 
-def _place_parts(
-    prompt: Mapping[str, Any], turns: list[Part] | None, injection: Mapping[str, Any] | None
-) -> list[Part]:
+def _place_parts(prompt: Mapping[str, Any], injection: Mapping[str, Any] | None) -> list[Part]:
     """Return static context, history, volatile context and input, with the running recap where `injection` says."""
     given = prompt.get("context")
     context = {
@@ -242,26 +219,20 @@ def _place_parts(
         for name, value in (given.items() if isinstance(given, Mapping) else ())
         if not (value is None or value in ([], {}, ()))
     }
-    in_turns = () if turns is None else HISTORY[:1]
-    history = {name: context[name] for name in HISTORY if name in context and name not in in_turns}
+    history = {name: context[name] for name in HISTORY if name in context}
     static = {name: value for name, value in context.items() if name not in _NOT_STATIC}
     volatile = {name: value for name, value in context.items() if name in VOLATILE}
     slot, depth, recap = _read_injection(static, injection) if injection is not None else ("", 1, [])
     if recap:
         static.pop(INJECTED)
-    if turns is None:
-        history, later = _split_history(history, depth)
-        before, after = _build_part(history), _build_part(later)
-    else:
-        at = max(0, len(turns) - depth + 1)
-        before, after = turns[:at], [*turns[at:], *_build_part(history)]
+    history, later = _split_history(history, depth)
     return [
         *(recap if slot == "before_prompt" else ()),
         *_build_part(static, is_static=True),
         *(recap if slot == "in_prompt" else ()),
-        *before,
+        *_build_part(history),
         *(recap if slot == "in_chat" else ()),
-        *after,
+        *_build_part(later),
         *_build_part(volatile),
         *(recap if slot == "after_prompt" else ()),
         *(_build_part({"input": prompt["input"]}) if "input" in prompt else ()),

@@ -161,10 +161,9 @@ def test_s42_the_role_is_the_one_handed_in() -> None:
 
 
 @pytest.mark.parametrize("role", ["system", "user", "assistant"])
-@pytest.mark.parametrize("style", ["data", "chat"])
 @pytest.mark.parametrize("position", ["before_prompt", "in_prompt", "in_chat", "after_prompt"])
-def test_p71_the_system_message_is_always_the_first(position: str, style: str, role: str) -> None:
-    made = to_messages(prompt(), style=style, injection={"position": position, "role": role})
+def test_p71_the_system_message_is_always_the_first(position: str, role: str) -> None:
+    made = to_messages(prompt(), injection={"position": position, "role": role})
     assert made[0]["role"] == "system"
     assert json.dumps(made).count("running_recap") == 1
 

@@ -70,9 +70,7 @@ def _explain(page: Page, asked: Question, build: Callable[..., tuple[Any, Any]])
     }
     if place:
         message["interface_path"] = place
-    reading = object.__new__(
-        type(page.db)
-    )  # a Database refuses to be copied; this one only reads
+    reading = object.__new__(type(page.db))  # a Database refuses to be copied; this one only reads
     vars(reading).update(vars(page.db), caches={}, transaction=lambda *_, **__: None)
     return build(
         message,
