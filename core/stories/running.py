@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
-from typing import Any, TypedDict
+from collections.abc import Collection
+from typing import TypedDict
 
 from ..base import logs
 from ..calls.call import GivenSettings, open_call
@@ -64,7 +64,6 @@ def add_running_recap_version(
     new_scene_index: int = 0,
     *,
     conversation: object = None,
-    storage: Mapping[str, Any] | None = None,
     provenance: str = "model",
     db: Database | None = None,
     settings: GivenSettings = None,
@@ -78,8 +77,7 @@ def add_running_recap_version(
         content: the text; at most 16 MB.
         scene_count, excluded_count: how many scenes it covers, how many newest ones were left out.
         prev_scene_index, new_scene_index: index of the newest scene in the version it was made from, and in it.
-        conversation: its key; None is the scope's, else that of `storage`.
-        storage: what `get_running_recap_storage` returned.
+        conversation: its key; None is the scope's.
         provenance: model, extract, manual or import. What a person wrote (`manual`) may be shorter than before.
 
     Returns:
@@ -101,10 +99,10 @@ def add_running_recap_version(
         provenance=provenance,
     )
     # 2. where
-    call = _open(conversation, storage, db, settings, scope)
-    _is_own(call, storage)
+    call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None and table_lines.find_place(call.reader("conversations"), call.persona, call.conversation):
-        call = _open(conversation, storage, db, settings, scope)  # made by somebody else since it was looked up
+        # made by somebody else since it was looked up
+        call = open_conversation(open_call(db, settings, scope), conversation)
         if call.place is None:
             raise MessageError("There is no such conversation in this scope.", fields=("conversation",))
 
@@ -128,7 +126,6 @@ def add_running_recap_version(
 
 def get_running_recap_storage(
     conversation: object = None,
-    storage: Mapping[str, Any] | None = None,
     *,
     db: Database | None = None,
     settings: GivenSettings = None,
@@ -137,17 +134,14 @@ def get_running_recap_storage(
     """Return the running recap of a conversation with all its versions; an empty one where there is none.
 
     Args:
-        conversation: its key; None is the scope's, else that of `storage`.
-        storage: what this function returned before. One of another conversation is logged as an error and gives an
-            empty result; nothing stored is changed.
+        conversation: its key; None is the scope's.
 
     Returns:
-        `{chat_id, current_version, versions}`, which a host may keep and pass in again.
+        `{chat_id, current_version, versions}`.
     """
-    call = _open(conversation, storage, db, settings, scope).redacted()
-    empty: RunningRecapStorage = {"chat_id": call.conversation, "current_version": 0, "versions": []}
-    if not _is_own(call, storage) or call.place is None:
-        return empty
+    call = open_conversation(open_call(db, settings, scope), conversation).redacted()
+    if call.place is None:
+        return {"chat_id": call.conversation, "current_version": 0, "versions": []}
     read = call.reader("running_recaps")
     versions = table_running.read_versions(read, call.persona, call.conversation)
     current = table_running.find_current_number(read, call.persona, call.conversation)
@@ -160,7 +154,6 @@ def get_running_recap_storage(
 
 def get_running_recap_versions(
     conversation: object = None,
-    storage: Mapping[str, Any] | None = None,
     *,
     db: Database | None = None,
     settings: GivenSettings = None,
@@ -170,14 +163,13 @@ def get_running_recap_versions(
 
     Args: as for `get_running_recap_storage`.
     """
-    return get_running_recap_storage(conversation, storage, db=db, settings=settings, scope=scope)["versions"]
+    return get_running_recap_storage(conversation, db=db, settings=settings, scope=scope)["versions"]
 
 
 def get_running_recap(
     version: int | None = None,
     *,
     conversation: object = None,
-    storage: Mapping[str, Any] | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -186,10 +178,10 @@ def get_running_recap(
 
     Args:
         version: its number; None is the current one.
-        conversation, storage: as for `get_running_recap_storage`.
+        conversation: as for `get_running_recap_storage`.
     """
     number = rows.number(version, "version")
-    stored = get_running_recap_storage(conversation, storage, db=db, settings=settings, scope=scope)
+    stored = get_running_recap_storage(conversation, db=db, settings=settings, scope=scope)
     wanted = stored["current_version"] if number is None else number
     return next((each for each in stored["versions"] if each["version"] == wanted), None)
 
@@ -247,31 +239,6 @@ def _read_number(version: object) -> int:
     if number is None:
         raise MessageError("version is None. It must be the number of a version.", fields=("version",))
     return number
-
-
-def _open(
-    conversation: object,
-    storage: Mapping[str, Any] | None,
-    db: Database | None,
-    settings: GivenSettings,
-    scope: Scope | None,
-) -> StoryCall:
-    """Return the call about the conversation named, else the scope's, else that of the storage."""
-    if storage is not None and not isinstance(storage, Mapping):
-        raise MessageError.of_type("storage", storage, "what get_running_recap_storage gave")
-    if conversation is None and storage is not None and (scope is None or scope.conversation is None):
-        conversation = storage.get("chat_id")
-    return open_conversation(open_call(db, settings, scope), conversation)
-
-
-def _is_own(call: StoryCall, storage: Mapping[str, Any] | None) -> bool:
-    """Return whether a storage belongs to the conversation asked for; log an error if it does not."""
-    if storage is None or storage.get("chat_id") == call.conversation:
-        return True
-    logs.event(
-        logging.ERROR, "running_recap_of_another_chat", asked=call.conversation, stored=str(storage.get("chat_id"))
-    )
-    return False
 
 
 def _build_version(version: Version) -> RunningRecapVersion:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -107,14 +106,6 @@ def test_s27_a_version_and_the_storage_have_their_keys(story: Story) -> None:
         story.add("x", provenance="guess")
 
 
-def test_s27_the_storage_of_an_unused_conversation_is_stored_by_the_first_add(story: Story) -> None:
-    handed_out = story.storage()
-    assert story.add("text", path=None, storage=handed_out) == 0  # type: ignore[arg-type]
-    assert handed_out["versions"] == [], "no argument is changed (G12)"
-    assert [each["content"] for each in story.storage()["versions"]] == ["text"]
-    assert stories.get_running_recap(storage=handed_out, **story.given) == story.storage()["versions"][0]
-
-
 def test_s28_the_current_version(story: Story) -> None:
     for n in range(5):
         story.add(f"text {n}")
@@ -140,32 +131,16 @@ def test_s28_the_current_version(story: Story) -> None:
     assert not stories.set_current_running_recap(0, conversation="tg/none", **story.given).stored
 
 
-def test_s31_a_storage_of_another_chat_is_none_and_changes_nothing(
-    story: Story, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_s31_the_recap_of_one_chat_is_none_of_another(story: Story) -> None:
     for n in range(3):
         story.add(f"text {n}")
     story.tell(1, ELSEWHERE)
     of_a = story.storage()
-    empty = {"chat_id": ELSEWHERE, "current_version": 0, "versions": []}
-    calls: list[tuple[Any, Any]] = [
-        (lambda: stories.get_running_recap_storage(ELSEWHERE, of_a, **story.given), empty),
-        (lambda: stories.get_running_recap_versions(ELSEWHERE, of_a, **story.given), []),
-        (lambda: stories.get_running_recap(conversation=ELSEWHERE, storage=of_a, **story.given), None),
-        (lambda: story.add("new", path=ELSEWHERE, storage=of_a), 0),
-    ]
-    for call, expected in calls:
-        caplog.clear()
-        with caplog.at_level(logging.ERROR, "prompt_engine"):
-            assert call() == expected
-        (record,) = caplog.records
-        assert HERE in record.getMessage()
-        assert ELSEWHERE in record.getMessage()
-        assert "text" not in record.getMessage()
-        assert story.storage() == of_a, "A still has all"
-    caplog.clear()
-    assert stories.get_running_recap_storage(HERE, of_a, **story.given) == of_a
-    assert caplog.records == []
+    assert story.storage(ELSEWHERE) == {"chat_id": ELSEWHERE, "current_version": 0, "versions": []}
+    assert stories.get_running_recap_versions(ELSEWHERE, **story.given) == []
+    assert stories.get_running_recap(conversation=ELSEWHERE, **story.given) is None
+    assert story.add("new", path=ELSEWHERE) == 0
+    assert story.storage() == of_a
 
 
 def told(story: Story, *at: int, count: int = 55) -> list[int]:
