@@ -176,6 +176,7 @@ def compare_meanings(rows: Sequence[Candidate], as_one: AsOne) -> None:
 def _read_closely(rows: Sequence[Candidate], asked: RankingQuery) -> bool:
     """Give the best rows the reasons that take their texts, and return whether there are any."""
     question, is_told = asked.question, False
+    quoted = {i for i, term in enumerate(asked.terms) if term.is_exact and term.is_keyword and term.pieces}
     for row in rows:
         assert row.row is not None
         text, reasons = row.row.folded[:CLOSE_CHARS], row.reasons
@@ -183,8 +184,9 @@ def _read_closely(rows: Sequence[Candidate], asked: RankingQuery) -> bool:
             # What people tell of themselves is asked for.
             reasons["first"], is_told = float(holds(asked_words(text), "self", asked.languages)), True
         written = [word for i in row.matched if (word := asked.terms[i].written)]
-        if otherwise := share_spelt_otherwise(written, row.row.shown_text[:CLOSE_CHARS]):
-            reasons["spelling"], is_told = otherwise, True
+        otherwise = share_spelt_otherwise(written, row.row.shown_text[:CLOSE_CHARS])
+        if otherwise or quoted.difference(row.matched):
+            reasons["spelling"], is_told = otherwise or 1.0, True
         if question.wants_time and weight_of("time", row.long):
             reasons["time"], is_told = float(time_expressions(text, asked.languages) > 0), True
         if question.wants_number and weight_of("number", row.long):
