@@ -17,7 +17,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
 
 from ..base import resources
 from ..base.hints import find_nearest
-from .render import TYPES, TemplateError, find, header, version
+from .files import TYPES, TemplateError, find, header, version
 
 OUTPUT_CHARS = 1_000_000
 """Most characters a template may make, without the values a JSON template puts out."""
@@ -213,7 +213,7 @@ def _read_result(name: str, text: str, values: list[Any], file: str) -> Any:
     if wrong:
         raise TemplateError(name, f"what it makes has missing or unknown keys: {', '.join(wrong)}", file=file)
     for key, (kind, _) in expected.items():
-        if key in result and not isinstance(result[key], TYPES[kind][0]):
+        if key in result and not isinstance(result[key], TYPES[kind]):
             raise TemplateError(name, f"{key!r} must be of type {kind}", file=file)
     return {key: result[key] for key in expected if key in result}
 

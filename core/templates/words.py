@@ -17,7 +17,7 @@ from ..base.yaml_text import read_value
 from ..config import Settings
 from ..text.languages import likely_languages
 from ..text.remember_phrases import GROUPS, Phrases
-from .render import version
+from .files import version
 
 Words = TypeVar("Words")
 

@@ -37,7 +37,8 @@ from core.shapes import Vocabulary
 from core.short_term import turns as short_term_turn
 from core.stories import model_calls, rules_recaps, rules_running, rules_scenes
 from core.tags import rules as tags
-from core.templates.render import Renderer, TemplateError
+from core.templates.files import TemplateError
+from core.templates.render import Renderer
 from core.templates.words import load_phrases, refused_patterns
 from core.text import extracts, hits, languages, question_words, replies, sizes, strict_json, times, words
 from core.text import folding as text

@@ -14,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.base import resources
-from core.templates.render import Renderer, TemplateError, check_templates, header, names
+from core.templates import compiled
+from core.templates.files import TemplateError, header, names
+from core.templates.render import Renderer
 from core.templates.words import refused_patterns
 
 LINE = "instructions.txt.j2"
@@ -37,6 +39,29 @@ def overlay(tmp_path: Path) -> Overlay:
 
 def shipped() -> str:
     return Renderer().text(LINE, **GIVEN)
+
+
+SAMPLES: dict[str, tuple[Any, Any]] = {
+    "text": ("sample", ""), "number": (1, None), "switch": (True, False), "list": (["sample"], []),
+    "object": ({"sample": "sample"}, {}),
+}  # fmt: skip
+"""Type of a value to a filled and an empty one."""
+
+
+def check_templates(overlay: Path | None) -> list[TemplateError]:
+    """Return every problem of an overlay, or with None of the shipped templates: each is compiled and rendered."""
+    problems: list[TemplateError] = []
+    for name in names(overlay or resources.find("prompts")):
+        env = compiled.environment(str(overlay) if overlay else None, "json" if name.endswith(".json.j2") else "text")
+        given = header(name, "variables") or {}
+        samples = [{word: SAMPLES[kind][n] for word, (kind, _) in given.items()} for n in (0, 1)] if given else []
+        try:
+            for values in (None, *samples):
+                compiled.run(env, name, values)
+        except TemplateError as error:
+            if "has no " not in error.reason:  # a field that samples lack and real values may have
+                problems.append(error)
+    return problems
 
 
 def failure(folder: Path, name: str = LINE, **values: Any) -> TemplateError:
@@ -207,8 +232,6 @@ def test_f75_missing_files_wrong_names_and_a_folder_that_is_none(overlay: Overla
     lost = Renderer(tmp_path / "nowhere")
     assert lost.text(LINE, **GIVEN) == shipped()
     assert "is no folder" in lost.notes[0]
-    assert len(check_templates(tmp_path / "nowhere")) == 1
-    assert "Did you mean 'instructions.txt.j2'" in str(check_templates(overlay("x", "instruction.txt.j2"))[0])
     (tmp_path / "prompt.json.j2").mkdir()
     assert Renderer(tmp_path).json("prompt.json.j2", **PROMPT)["instructions"] == "x"
 

@@ -1,0 +1,83 @@
+"""The files of templates: found, their headers read, and the error of one that cannot be used."""
+
+from __future__ import annotations
+
+import re
+import stat
+from functools import lru_cache
+from pathlib import Path
+
+from ..base import resources
+from ..base.hints import find_nearest
+from ..errors import ConfigError
+
+_HEADER = r"\{{#-?\s*{}:\s*(.*?)\s*-?#\}}"
+_HEADERS = {word: re.compile(_HEADER.format(word), re.DOTALL) for word in ("variables", "result")}
+_NAMES = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*\.(txt|json)\.j2")
+
+TYPES: dict[str, tuple[type, ...]] = {
+    "text": (str,),
+    "number": (int, float, type(None)),
+    "switch": (bool,),
+    "list": (list,),
+    "object": (dict,),
+}
+"""Word of a header to Python types."""
+
+
+class TemplateError(ConfigError):
+    """A template cannot be used."""
+
+    def __init__(
+        self,
+        template: str,
+        reason: str,
+        *,
+        line: int | None = None,
+        file: str = "",
+        variable: str = "",
+        nearest: str = "",
+    ) -> None:
+        place = f"Template {template!r}{f', line {line}' if line else ''}"
+        hint = f" Did you mean {nearest!r}?" if nearest else ""
+        remedy = f" Mend {file}, or remove it to use the shipped one." if file else ""
+        super().__init__(f"{place}: {reason}.{hint}{remedy}", flag="TEMPLATES_DIR", source=file, line=line)
+        self.template = template
+        self.reason = reason
+        self.variable = variable
+        self.nearest = nearest
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.j2"))
+
+
+def find(name: str, folders: list[Path]) -> Path:
+    """Return the first file of this name."""
+    if not _NAMES.fullmatch(name) or ".." in name:
+        raise TemplateError(name[:100], "this is no name of a template below prompts/")
+    for folder in folders:
+        if (folder / name).exists():
+            return folder / name
+    raise TemplateError(name, "there is no such template", nearest=find_nearest(name, names(folders[-1])) or "")
+
+
+def version(file: str) -> tuple[int, int]:
+    """Return what tells one version of a file from another; zeros where there is none, or it is a pipe or a device."""
+    try:
+        facts = Path(file).stat()
+    except OSError:
+        return 0, 0
+    return (facts.st_mtime_ns, facts.st_size) if stat.S_ISREG(facts.st_mode) else (0, 0)
+
+
+@lru_cache(maxsize=256)
+def header(name: str, word: str) -> dict[str, tuple[str, bool]] | None:
+    """Return name to (type, needed) of a header of a shipped template; None where there is none."""
+    path = resources.find("prompts") / name
+    match = _HEADERS[word].search(path.read_text("utf-8")) if path.is_file() else None
+    if match is None:
+        return None
+    items = (item.strip() for item in match.group(1).split(";"))
+    pairs = ((item.strip("[]").partition(":"), not item.startswith("[")) for item in items if item)
+    return {name.strip(): (kind.strip(), needed) for (name, _, kind), needed in pairs}
