@@ -33,7 +33,6 @@ __all__ = [
     "Migrated",
     "check_server",
     "configure",
-    "current_database",
     "default_database",
     "forget",
     "insert_memory",
@@ -74,22 +73,6 @@ def open_database(
     >>> db.close()
     """
     return defaults.open_database(url, settings=settings, **options)
-
-
-def current_database() -> Database:
-    """Return the database of this process, the same one at every call.
-
-    It is that of `configure`, else one that is opened at the first use, as `open_database` opens it without a url.
-
-    >>> from prompt_engine import configure, open_database
-    >>> from prompt_engine.db import current_database
-    >>> mine = open_database("sqlite://")
-    >>> configure(mine)
-    >>> current_database() is mine
-    True
-    >>> configure(None)
-    """
-    return default_database()
 
 
 def insert_memory(

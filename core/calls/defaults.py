@@ -58,9 +58,9 @@ def configure(
         TypeError: the model can be called in neither way, or the embedder has no `embed` or no `name`.
 
     >>> from prompt_engine import configure, open_database
-    >>> from prompt_engine.db import current_database
+    >>> from prompt_engine.db import default_database
     >>> configure(open_database("sqlite://"), settings={"CONTEXT_VERBOSITY": 4})
-    >>> current_database().family
+    >>> default_database().family
     'sqlite'
     >>> configure(None)
     """

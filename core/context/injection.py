@@ -96,32 +96,6 @@ def from_number(number: object, numbering: Numbering | str = "host") -> RecapPos
     raise ValueError(f"The number of a position is {_quote(number)}. It must be -1, 0, 1 or 2.")
 
 
-def role_to_number(role: str) -> int:
-    """Return the number of a role: system 0, user 1, assistant 2.
-
-    Raises:
-        ValueError: no such role.
-
-    >>> [role_to_number(name) for name in ("system", "user", "assistant")]
-    [0, 1, 2]
-    """
-    return _find_index(role, "role", ROLES)
-
-
-def role_from_number(number: object) -> RecapRole:
-    """Return the role of a number: 0, 1 or 2.
-
-    Raises:
-        ValueError: none of 0, 1, 2.
-
-    >>> role_from_number(2)
-    'assistant'
-    """
-    if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(ROLES):
-        return ROLES[number]
-    raise ValueError(f"The number of a role is {_quote(number)}. It must be 0, 1 or 2.")
-
-
 def to_numbers(injection: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of an injection with numbers for position and role, as chat programs take it.
 
@@ -145,5 +119,5 @@ def to_numbers(injection: Mapping[str, Any]) -> dict[str, Any]:
         **injection,
         "position": to_number(position if injection["value"] else None),
         "depth": 1 if position == "after_prompt" else injection["depth"],
-        "role": role_to_number(injection["role"]),
+        "role": _find_index(injection["role"], "role", ROLES),
     }

@@ -13,15 +13,11 @@ from ..calls.call import GivenSettings, open_call
 from ..config import Settings
 from ..database.engine import Database
 from ..scope import Scope
-from ..templates.render import Renderer
 from ..text.times import iso_text
 from . import rules, table
 from .rules import Relationship, RelationshipResult
 
-__all__ = ["Relationship", "RelationshipResult", "adjust", "ensure_and_touch", "get", "list_recent",
-           "relationship_text"]  # fmt: skip
-
-TEMPLATE = "relationship.txt.j2"
+__all__ = ["Relationship", "RelationshipResult", "adjust", "ensure_and_touch", "get", "list_recent"]  # fmt: skip
 
 
 def get(
@@ -141,39 +137,6 @@ def list_recent(
     now = call.db.clock()
     rows = table.read_recent(call.db, call.persona, most)
     return [_relationship(row, row.user_id, now, call.settings) for row in rows]
-
-
-def relationship_text(
-    user_id: str | int | None = None,
-    *,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> str:
-    """Return the relationship as text for a prompt, from `prompts/relationship.txt.j2`; blank where there is none.
-
-    For hosts that build their own prompts; `build_json_prompt` has it as data under `context.relationship`.
-
-    >>> from prompt_engine import open_database, relationships
-    >>> db = open_database("sqlite://")
-    >>> met = relationships.adjust("discord/u1", 5, 3, "Ann", db=db)
-    >>> '"Ann"' in relationships.relationship_text("discord/u1", db=db)
-    True
-    """
-    call = open_call(db, settings, scope)
-    key = rules.key_of(user_id, call.scope)
-    row = table.find(call.db, call.persona, key)
-    if row is None:
-        return ""
-    shown = _relationship(row, key, call.db.clock(), call.settings)
-    renderer = Renderer(call.settings.templates_dir)
-    return renderer.text(
-        TEMPLATE,
-        name=rules.quoted_name(shown["username"], shown["realname"]),
-        affinity=shown["affinity"],
-        trust=shown["trust"],
-        interactions=shown["interaction_count"],
-    )
 
 
 def _relationship(row: table.Row | None, key: str, now: datetime, settings: Settings) -> Relationship:

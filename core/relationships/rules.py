@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from datetime import datetime, timedelta
 from typing import Self, TypedDict, cast
@@ -123,9 +122,3 @@ def key_of(user_id: object, scope: Scope) -> str:
     if "/" in key or not known:
         return key
     return key_text(f"{known.partition('/')[0]}/{key}", "user_id", KEY_BYTES["participant"])
-
-
-def quoted_name(username: str, realname: str) -> str:
-    """Return the name for a text form: one line in quotes, blank where there is none."""
-    name = " ".join((username or realname).split())
-    return json.dumps(name, ensure_ascii=False) if name else ""

@@ -25,7 +25,7 @@ True
 
 from __future__ import annotations
 
-from ..context.injection import Injection, from_number, role_from_number, role_to_number, to_number, to_numbers
+from ..context.injection import Injection, from_number, to_number, to_numbers
 from .alternatives import add_alternative, choose_alternative, list_alternatives
 from .refresh import (
     auto_hide_plan,
@@ -56,7 +56,6 @@ from .scenes import (
     add_scene_break,
     choose_scene_recap,
     edit_scene_break,
-    get_scene_range,
     get_scene_recaps,
     list_scenes,
     remove_scene_break,
@@ -71,7 +70,7 @@ __all__ = ["HidePlan", "Injection", "Refreshed", "RunningRecapStorage",
            "delete_running_recap_version", "edit_memory", "edit_scene_break",
            "from_number", "get_data", "get_memory", "get_recap_text", "get_running_recap",
            "get_running_recap_injection", "get_running_recap_storage", "get_running_recap_versions",
-           "get_scene_range", "get_scene_recaps", "get_short_token_limit", "list_alternatives",
-           "list_scenes", "queue_recaps", "refresh_memory", "remove_scene_break", "role_from_number",
-           "role_to_number", "set_current_running_recap", "set_data", "set_scene_recap", "switch_stories",
+           "get_scene_recaps", "get_short_token_limit", "list_alternatives",
+           "list_scenes", "queue_recaps", "refresh_memory", "remove_scene_break",
+           "set_current_running_recap", "set_data", "set_scene_recap", "switch_stories",
            "to_number", "to_numbers", "update_message_inclusion_flags"]  # fmt: skip

@@ -10,14 +10,13 @@ from ..calls.call import GivenSettings, open_call
 from ..database import rows
 from ..database.engine import Connection, Database
 from ..database.readers import Reader
-from ..errors import MessageError
 from ..jobs import table as jobs_table
 from ..messages import table_lines, table_scenes
 from ..messages.table_scenes import Scene
 from ..scope import Scope
 from ..shapes import WriteResult
 from ..text.times import iso_text
-from .calls import NO_MESSAGE, StoryCall, no_such_message, open_conversation, open_message
+from .calls import NO_MESSAGE, StoryCall, open_conversation, open_message
 from .refresh import refresh
 from .rules_scenes import BEFORE_ALL
 
@@ -251,34 +250,6 @@ def list_scenes(
         }
         for scene, end in zip(story.scenes, story.ends, strict=True)
     ]
-
-
-def get_scene_range(
-    message: object,
-    *,
-    interface_path: object = None,
-    db: Database | None = None,
-    settings: GivenSettings = None,
-    scope: Scope | None = None,
-) -> tuple[int, int]:
-    """Return the indexes of the first and last message of the scene that ends with a message.
-
-    It begins after the nearest earlier break whose scene has a recap.
-
-    Returns:
-        `(first, last)`; the first message of a conversation has the index 0.
-
-    Raises:
-        MessageError: there is no such message, or it has no break.
-    """
-    call = open_message(open_call(db, settings, scope), message, interface_path)
-    if call.row_id is None:
-        raise no_such_message()
-    story = read_layout(call.reader("scenes"), call.persona, call.conversation)
-    scene = story.find(call.row_id)
-    if scene is None:
-        raise MessageError("No scene break is on this message. Make one with add_scene_break.", fields=("message",))
-    return story.range_of(scene)
 
 
 # The recaps of scenes

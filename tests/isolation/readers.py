@@ -208,8 +208,6 @@ _reads("core.values.open_values",
                         for own in (values.open_values(kind, **by) for kind in ("entry", "file"))])  # fmt: skip
 _reads("core.relationships.get", lambda p, **by: relationships.get(p.participant, **by), "persona", about=True)
 _reads("core.relationships.list_recent", lambda p, **by: relationships.list_recent(500, **by), "persona")
-_reads("core.relationships.relationship_text", lambda p, **by: relationships.relationship_text(p.participant, **by),
-       "persona", about=True)  # fmt: skip
 
 # Stories
 
@@ -228,7 +226,7 @@ def _of_conversation(name: str) -> None:
            "own right", about=True)  # fmt: skip
 
 
-for _name in ("check_message_exclusion", "concatenate_recap", "get_data", "get_memory", "get_scene_range",
+for _name in ("check_message_exclusion", "concatenate_recap", "get_data", "get_memory",
               "get_scene_recaps", "list_alternatives"):  # fmt: skip
     _of_message(_name)
 for _name in ("auto_hide_plan", "get_recap_text", "get_running_recap", "get_running_recap_injection",
@@ -294,9 +292,7 @@ BARE = {
     "core.semantic": "count_vectors",
     "core.config": "check load set_in_file show",
     "core.conversations": "parse_tool_call",
-    "core.db": "check_server configure current_database default_database migrate open_database reindex "
-    "pack_index "
-    "Database",
+    "core.db": "check_server configure default_database migrate open_database reindex pack_index Database",
     "core.jobs": "operation_scope register_handler",
     "core.prompt_engine": "extract_tags fit_prompt reduce_prompt_for_llm_limit "
     "parse_answer set_hook to_json to_messages expand_tags",
@@ -304,7 +300,7 @@ BARE = {
     "core.privacy": "scope_of",
     "core.scope": "use_scope",
     "core.short_term": "relative_age",
-    "core.stories": "from_number get_short_token_limit role_from_number role_to_number to_number to_numbers",
+    "core.stories": "from_number get_short_token_limit to_number to_numbers",
     "core.synth_core_memory": "should_remember",
     "core.synth_tagging": "extract_keywords extract_tags",
     "core.tokens": "find_token narrow_scope",

@@ -48,7 +48,6 @@ FIGURES = {
     "core.short_term.get_stats",
     "core.stories.auto_hide_plan",
     "core.stories.check_message_exclusion",
-    "core.stories.get_scene_range",
     "core.synth_tagging.expand_tags",
     "core.tokens.list_tokens",
 }

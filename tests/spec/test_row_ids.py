@@ -44,7 +44,6 @@ MESSAGE: dict[str, Callable[..., Any]] = {
     "add_scene_break": lambda row, **by: stories.add_scene_break(row, recap=False, **by),
     "edit_scene_break": lambda row, **by: stories.edit_scene_break(row, name="other", **by),
     "remove_scene_break": stories.remove_scene_break,
-    "get_scene_range": stories.get_scene_range,
     "get_scene_recaps": stories.get_scene_recaps,
     "set_scene_recap": lambda row, **by: stories.set_scene_recap(row, "other", **by),
     "choose_scene_recap": lambda row, **by: stories.choose_scene_recap(row, 0, **by),

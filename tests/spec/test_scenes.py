@@ -14,10 +14,15 @@ from core import chat_history_cache, jobs, stories
 from core.database.engine import Database
 from core.database.readers import reader_for
 from core.db import forget
-from core.errors import MessageError
 from core.messages import table_recaps
 from tests.spec.stage import HERE
 from tests.spec.story import Model, Story
+
+
+def ranges(story: Story) -> dict[int | None, tuple[int, int]]:
+    """Return the message each scene ends with, and the indexes of its first and last message."""
+    scenes = stories.list_scenes(HERE, **story.given)
+    return {each["message"]: (each["first_index"], each["last_index"]) for each in scenes}
 
 
 def test_s20_breaks_are_made_named_shown_or_not_and_removed(story: Story) -> None:
@@ -39,10 +44,6 @@ def test_s20_breaks_are_made_named_shown_or_not_and_removed(story: Story) -> Non
     assert stories.remove_scene_break(rows[10], **story.given).reason == "unchanged"
     assert [each["last_index"] for each in stories.list_scenes(HERE, **story.given)] == [20]
     assert [kind for kind, _ in story.states()] == ["SCENE_RECAP"], "recap=False queues none"
-    with pytest.raises(MessageError, match="No scene break"):
-        stories.get_scene_range(rows[10], **story.given)
-    with pytest.raises(MessageError, match="no such message"):
-        stories.get_scene_range(7, **story.given)
 
 
 def test_s20_a_scene_begins_after_the_nearest_earlier_break_that_has_a_recap(story: Story) -> None:
@@ -50,13 +51,13 @@ def test_s20_a_scene_begins_after_the_nearest_earlier_break_that_has_a_recap(sto
     for at in (10, 30, 50):
         stories.add_scene_break(rows[at], recap=False, **story.given)
     stories.set_scene_recap(rows[10], "the first", **story.given)
-    assert stories.get_scene_range(rows[50], **story.given) == (11, 50)
+    assert ranges(story)[rows[50]] == (11, 50)
     stories.set_scene_recap(rows[30], "the second", **story.given)
-    assert stories.get_scene_range(rows[50], **story.given) == (31, 50)
-    assert stories.get_scene_range(rows[10], **story.given) == (0, 10)
+    assert ranges(story)[rows[50]] == (31, 50)
+    assert ranges(story)[rows[10]] == (0, 10)
     # what lies where follows the conversation's order, whatever happens to earlier messages
     chat_history_cache.delete_chat_message(rows[3], **story.given)
-    assert stories.get_scene_range(rows[50], **story.given) == (30, 49)
+    assert ranges(story)[rows[50]] == (30, 49)
 
 
 def test_s21_another_run_appends_a_version_and_makes_it_current(story: Story) -> None:
@@ -250,7 +251,7 @@ def test_p69_a_recap_goes_with_a_message_that_another_scene_has_by_now(story: St
     for at, text in ((3, "Ann bakes for a Zyxwvut"), (1, "Ann bakes")):
         stories.add_scene_break(rows[at], recap=False, **story.given)
         assert stories.set_scene_recap(rows[at], text, **story.given).stored
-    assert stories.get_scene_range(rows[3], **story.given) == (2, 3)
+    assert ranges(story)[rows[3]] == (2, 3)
     if by == "message":
         assert chat_history_cache.delete_chat_message(rows[0], **story.given).stored
     else:

@@ -6,11 +6,8 @@ import pytest
 
 from core.context.injection import (
     KEY,
-    ROLES,
     check_depth,
     from_number,
-    role_from_number,
-    role_to_number,
     to_number,
     to_numbers,
 )
@@ -36,12 +33,10 @@ def test_s40_numbers_of_positions() -> None:
         to_number("middle")
 
 
-def test_s40_numbers_of_roles() -> None:
-    assert [role_to_number(role) for role in ROLES] == [0, 1, 2]
-    assert [role_from_number(n) for n in (0, 1, 2)] == ["system", "user", "assistant"]
-    for wrong in (3, -1):
-        with pytest.raises(ValueError, match="0, 1 or 2"):
-            role_from_number(wrong)
+@pytest.mark.parametrize(("role", "number"), [("system", 0), ("user", 1), ("assistant", 2)])
+def test_s40_numbers_of_roles(role: str, number: int) -> None:
+    made = {"key": KEY, "value": "x", "position": "in_chat", "depth": 7, "scan": True, "role": role}
+    assert to_numbers(made)["role"] == number
 
 
 def test_s40_after_prompt_becomes_1_with_depth_1() -> None:

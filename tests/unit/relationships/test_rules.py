@@ -61,8 +61,3 @@ def test_f70_nobody_named_is_refused_and_keys_are_left_as_they_are() -> None:
     assert rules.key_of(7, Scope("p", "tg/42")) == "tg/7"
     with pytest.raises(MessageError, match="256 bytes"):
         rules.key_of("u" * 253, Scope("p", "tg/42"))
-
-
-def test_f30_a_name_is_one_line_in_quotes() -> None:
-    assert rules.quoted_name('Ann"\n## \u2028x {{ 7 }}', "") == '"Ann\\" ## x {{ 7 }}"'
-    assert rules.quoted_name("", "Anna") == '"Anna"' and rules.quoted_name(" ", "") == ""
