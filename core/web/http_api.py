@@ -17,34 +17,7 @@ from ..text.hits import name_persona
 from ..text.strict_json import make_strict
 from ..tokens.shapes import is_own_place
 from ..transcripts import finish_turn
-from . import access
-from .answers import (
-    DeletedAnswer,
-    HitsAnswer,
-    ItemPageAnswer,
-    ProfileAnswer,
-    PromptAnswer,
-    SavedAnswer,
-    SavedMessagesAnswer,
-    StoredMemoryAnswer,
-    WrittenAnswer,
-)
-from .bodies import (
-    NOT_FOUND,
-    HostMessage,
-    ItemId,
-    ItemList,
-    MemoryBody,
-    MessageEditBody,
-    MessagesBody,
-    NewMessage,
-    ProfileQuery,
-    PromptBody,
-    SearchBody,
-    TurnBody,
-    Who,
-    WhoAsks,
-)
+from . import access, answers, bodies
 from .errors import Refused, refuse_bad_values
 
 router: APIRouter = APIRouter(prefix="/v1", tags=["For hosts"])
@@ -61,11 +34,11 @@ class HostCall:
         self.token = access.get_token(request)
         self.asking: dict[str, Any] = {"db": context.database(), "settings": context.values()}
 
-    def by(self, who: Who) -> dict[str, Any]:
+    def by(self, who: bodies.Who) -> dict[str, Any]:
         """Return the arguments of a public function for whom a body names, as far as the token stands for them."""
         return {**self.asking, "scope": access.read_scope(self.token, **{name: getattr(who, name) for name in _WHO})}
 
-    def read_message(self, message: HostMessage) -> tuple[dict[str, Any], Scope]:
+    def read_message(self, message: bodies.HostMessage) -> tuple[dict[str, Any], Scope]:
         """Return a message as the doors take it, and the scope it is said in, as far as the token stands for it."""
         plain = message.model_dump(exclude_unset=True)
         with refuse_bad_values():
@@ -80,12 +53,12 @@ class HostCall:
         return plain, scope
 
 
-_WHO = tuple(Who.model_fields)
+_WHO = tuple(bodies.Who.model_fields)
 Host = Annotated[HostCall, Depends(HostCall)]
 
 
 @router.post("/prompt")
-def build_prompt(host: Host, body: PromptBody) -> PromptAnswer:
+def build_prompt(host: Host, body: bodies.PromptBody) -> answers.PromptAnswer:
     """Return the prompt for one message: what belongs to it of memory and history, within the limit."""
     message, scope = host.read_message(body.message)
     with refuse_bad_values():
@@ -101,7 +74,7 @@ def build_prompt(host: Host, body: PromptBody) -> PromptAnswer:
     messages = None
     if body.style != "prompt":
         messages = prompt_engine.to_messages(plain, body.style, settings=host.asking["settings"])
-    return PromptAnswer(
+    return answers.PromptAnswer(
         prompt=dict(plain),
         messages=make_strict(messages)[0],
         report=dict(make_strict(report)[0]) if body.report else None,
@@ -109,34 +82,34 @@ def build_prompt(host: Host, body: PromptBody) -> PromptAnswer:
 
 
 @router.post("/messages")
-def save_messages(host: Host, body: MessagesBody) -> SavedMessagesAnswer:
+def save_messages(host: Host, body: bodies.MessagesBody) -> answers.SavedMessagesAnswer:
     """Store messages, oldest first, each once, and the persona's replies; none is stored where one is wrong."""
     read = [(each, *_read_line(host, each.message)) for each in body.messages]
-    return SavedMessagesAnswer(messages=[_save(host, *each) for each in read])
+    return answers.SavedMessagesAnswer(messages=[_save(host, *each) for each in read])
 
 
 @router.post("/turns")
-def save_turn(host: Host, body: TurnBody) -> SavedAnswer:
+def save_turn(host: Host, body: bodies.TurnBody) -> answers.SavedAnswer:
     """Store a whole turn: the message, the persona's reply, and what of it counts as said a moment ago."""
     return _save(host, body, *_read_line(host, body.message))
 
 
-def _save(host: HostCall, new: NewMessage, message: dict[str, Any], scope: Scope) -> SavedAnswer:
+def _save(host: HostCall, new: bodies.NewMessage, message: dict[str, Any], scope: Scope) -> answers.SavedAnswer:
     path = message["interface_path"]
     saved = chat_history_cache.save_message(message, scope=scope, **host.asking)
-    answer = SavedAnswer.of_result(saved)
+    answer = answers.SavedAnswer.of_result(saved)
     if (reply := new.reply) is not None:
         asking = {**host.asking, "message_id": reply.message_id, "scope": replace(scope, conversation=path)}
-        if isinstance(new, TurnBody):
+        if isinstance(new, bodies.TurnBody):
             done = finish_turn(saved, new.message.text, reply.text, name=reply.name, at=reply.date, **asking)
         else:
             name = reply.name or name_persona(scope.persona)
             done = chat_history_cache.save_chat_message(path, reply.text, name, PERSONA_SENDER, reply.date, **asking)
-        answer.reply = WrittenAnswer.of_result(done)
+        answer.reply = answers.WrittenAnswer.of_result(done)
     return answer
 
 
-def _read_line(host: HostCall, message: HostMessage) -> tuple[dict[str, Any], Scope]:
+def _read_line(host: HostCall, message: bodies.HostMessage) -> tuple[dict[str, Any], Scope]:
     """Return a message with its conversation, and the scope it is said in."""
     line, scope = host.read_message(message)
     path = line.get("interface_path") or scope.conversation
@@ -162,35 +135,35 @@ def _change_place(host: Host, conversation: ConversationPath) -> dict[str, Any]:
 ChangePlace = Annotated[dict[str, Any], Depends(_change_place)]
 
 
-@router.patch("/messages/{conversation:path}/{id}", responses=NOT_FOUND)
-def edit_message(place: ChangePlace, id: MessageId, body: MessageEditBody) -> WrittenAnswer:  # noqa: A002 - the documented name
+@router.patch("/messages/{conversation:path}/{id}", responses=bodies.NOT_FOUND)
+def edit_message(place: ChangePlace, id: MessageId, body: bodies.MessageEditBody) -> answers.WrittenAnswer:  # noqa: A002 - the documented name
     """Give a stored message another text."""
     return _answer_change(chat_history_cache.edit_chat_message(id, body.text, **place))
 
 
-@router.delete("/messages/{conversation:path}/{id}", responses=NOT_FOUND)
-def delete_message(place: ChangePlace, id: MessageId) -> WrittenAnswer:  # noqa: A002 - as above
+@router.delete("/messages/{conversation:path}/{id}", responses=bodies.NOT_FOUND)
+def delete_message(place: ChangePlace, id: MessageId) -> answers.WrittenAnswer:  # noqa: A002 - as above
     """Delete a stored message for good."""
     return _answer_change(chat_history_cache.delete_chat_message(id, **place))
 
 
-def _answer_change(done: WriteResult) -> WrittenAnswer:
+def _answer_change(done: WriteResult) -> answers.WrittenAnswer:
     if done.reason == "unchanged" and done.id is None and done.notes:
         raise Refused(404, "There is no such message.")
-    return WrittenAnswer.of_result(done)
+    return answers.WrittenAnswer.of_result(done)
 
 
 @router.post("/search")
-def search(host: Host, body: SearchBody) -> HitsAnswer:
+def search(host: Host, body: bodies.SearchBody) -> answers.HitsAnswer:
     """Return what is found in memories, diary and chat, as far as the scope sees it, newest first."""
     asked = body.model_dump(exclude=set(_WHO))
     with refuse_bad_values():
         hits = synth_core_memory.search_memories(**asked, **host.by(body))
-    return HitsAnswer.model_validate({"hits": hits})
+    return answers.HitsAnswer.model_validate({"hits": hits})
 
 
 @router.post("/memories")
-def add_memory(host: Host, body: MemoryBody) -> StoredMemoryAnswer:
+def add_memory(host: Host, body: bodies.MemoryBody) -> answers.StoredMemoryAnswer:
     """Store one memory item; it is seen where its scope is."""
     more = body.model_dump(include={"kind", "importance"}, exclude_none=True)
     asking = host.by(body)
@@ -198,10 +171,10 @@ def add_memory(host: Host, body: MemoryBody) -> StoredMemoryAnswer:
         row = insert_memory(
             body.text, body.author, SOURCE, body.tags, timestamp=body.date, pinned=body.pinned, **more, **asking
         )
-    return StoredMemoryAnswer.model_validate({"id": row})
+    return answers.StoredMemoryAnswer.model_validate({"id": row})
 
 
-def _read_asking(host: Host, who: Annotated[WhoAsks, Query()]) -> dict[str, Any]:
+def _read_asking(host: Host, who: Annotated[bodies.WhoAsks, Query()]) -> dict[str, Any]:
     return host.by(who)
 
 
@@ -209,24 +182,24 @@ Asking = Annotated[dict[str, Any], Depends(_read_asking)]
 
 
 @router.get("/memories")
-def list_memories(asking: Asking, asked: Annotated[ItemList, Query()]) -> ItemPageAnswer:
+def list_memories(asking: Asking, asked: Annotated[bodies.ItemList, Query()]) -> answers.ItemPageAnswer:
     """Return a page of the memory items that the scope sees, newest first."""
     with refuse_bad_values():
         page = lifelong.search_items(**asked.model_dump(), **asking)
-    return ItemPageAnswer.model_validate(page)
+    return answers.ItemPageAnswer.model_validate(page)
 
 
 @router.get("/profile")
-def read_profile(asking: Asking, asked: Annotated[ProfileQuery, Query()]) -> ProfileAnswer:
+def read_profile(asking: Asking, asked: Annotated[bodies.ProfileQuery, Query()]) -> answers.ProfileAnswer:
     """Return what a person told of themselves, as far as the scope sees it."""
     statements = lifelong.profile(asked.about, limit=asked.limit, **asking)
-    return ProfileAnswer.model_validate({"statements": statements})
+    return answers.ProfileAnswer.model_validate({"statements": statements})
 
 
-@router.delete("/memories/{id}", responses=NOT_FOUND)
-def delete_memory(asking: Asking, id: Annotated[ItemId, Path()]) -> DeletedAnswer:  # noqa: A002 - as above
+@router.delete("/memories/{id}", responses=bodies.NOT_FOUND)
+def delete_memory(asking: Asking, id: Annotated[bodies.ItemId, Path()]) -> answers.DeletedAnswer:  # noqa: A002 - as above
     """Archive a memory item; an operator can bring it back."""
     done = lifelong.delete_items([id], **asking)
     if done.unknown:
         raise ItemNotFoundError(id)
-    return DeletedAnswer(deleted=done.count)
+    return answers.DeletedAnswer(deleted=done.count)

@@ -22,36 +22,8 @@ from ...relationships.rules import MOST_LISTED
 from ...scope import Scope
 from ...transfer.items import DEFAULT_LIMIT, export_items, import_items
 from ...transfer.items.formats import MAX_BYTES, MAX_ITEMS, Syntax, too_large
+from .. import answers, bodies
 from ..access import AdminCall
-from ..answers import (
-    DeletedAnswer,
-    ForgottenAnswer,
-    ImportAnswer,
-    ItemAnswer,
-    ItemPageAnswer,
-    PrunedAnswer,
-    PrunedItem,
-    RelationshipAnswer,
-    RelationshipChanged,
-    RelationshipsAnswer,
-    VersionsAnswer,
-)
-from ..bodies import (
-    NOT_FOUND,
-    Admin,
-    DryRun,
-    EditBody,
-    ForgetBody,
-    HistoryUid,
-    IdsBody,
-    ItemSearch,
-    Kinds,
-    MemoryAdmin,
-    PinBody,
-    Reason,
-    RelationshipBody,
-    RetagBody,
-)
 from ..errors import Refused, refuse_bad_values
 
 router: APIRouter = APIRouter(tags=["Operator"])
@@ -76,8 +48,8 @@ _EXPORTED: dict[int | str, dict[str, Any]] = {
 
 @router.get("/memory/export", response_class=StreamingResponse, responses=_EXPORTED)
 def export(
-    admin: MemoryAdmin,
-    kind: Kinds = None,
+    admin: bodies.MemoryAdmin,
+    kind: bodies.Kinds = None,
     fmt: Annotated[Syntax, Query(description="json, yaml, or jsonl for one item a line.")] = "json",
     limit: Annotated[int, Query(ge=1, le=MAX_ITEMS, description="Most items.")] = DEFAULT_LIMIT,
     after: Annotated[
@@ -108,13 +80,13 @@ def chunks(pieces: Iterable[str]) -> Iterator[str]:
 
 @router.post("/memory/import", name="import")
 def import_file(
-    admin: MemoryAdmin,
+    admin: bodies.MemoryAdmin,
     file: Annotated[UploadFile, File(description="JSON, JSON lines or YAML; at most 20 MB.")],
     history_uid: Annotated[str | None, Query(max_length=512, description="Conversation every item is of.")] = None,
     default_kind: Annotated[str, Query(max_length=64, description="Kind of items that name none.")] = DEFAULT_KIND,
     fmt: Annotated[Syntax | None, Query(description="Without it, found out.")] = None,
-    dry_run: DryRun = False,
-) -> ImportAnswer:
+    dry_run: bodies.DryRun = False,
+) -> answers.ImportAnswer:
     """Store the items of a file, each once; the same file again stores nothing. Bad rows are listed, others taken."""
     asking = admin.asking
     if history_uid:
@@ -122,7 +94,7 @@ def import_file(
     if (file.size or 0) > MAX_BYTES:
         raise Refused(413, str(too_large(MAX_BYTES)))
     done = import_items(file.file, default_kind=default_kind, fmt=fmt, dry_run=dry_run, **asking)
-    return ImportAnswer.model_validate(done.as_dict())
+    return answers.ImportAnswer.model_validate(done.as_dict())
 
 
 # Pruning and consolidation
@@ -133,39 +105,39 @@ MOST_SHOWN = 1000
 
 @router.post("/memory/prune_session_ttl")
 def prune_session_ttl(
-    admin: MemoryAdmin,
+    admin: bodies.MemoryAdmin,
     ttl_sec: Annotated[int, Query(ge=0, le=315_360_000, description="0 is SESSION_TTL_SEC; 1 to 59 become 60.")] = 0,
     history_uid: Annotated[
         str | None, Query(max_length=512, description="The active conversation: its items stay.")
     ] = None,
-) -> PrunedAnswer:
+) -> answers.PrunedAnswer:
     """Archive the session items that have expired."""
     return _answer_pruned(lifelong.prune_session_by_ttl(ttl_sec, history_uid, **admin.asking))
 
 
 @router.post("/memory/prune_ltm")
 def prune_ltm(
-    admin: MemoryAdmin,
+    admin: bodies.MemoryAdmin,
     max_age_days: Annotated[int | None, Query(ge=1, le=36_500, description="PRUNE_MAX_AGE_DAYS by default.")] = None,
     max_importance: Annotated[float | None, Query(ge=0, le=1, description="PRUNE_MAX_IMPORTANCE by default.")] = None,
     mode: Annotated[PruneMode | None, Query(description="any, or all; PRUNE_MODE by default.")] = None,
-    dry_run: DryRun = False,
-) -> PrunedAnswer:
+    dry_run: bodies.DryRun = False,
+) -> answers.PrunedAnswer:
     """Archive the long-term items that are too old or too unimportant; pinned and saved ones stay."""
     done = lifelong.prune_ltm(None, max_age_days, max_importance, mode, dry_run=dry_run, **admin.asking)
     return _answer_pruned(done, dry_run=dry_run)
 
 
-def _answer_pruned(done: lifelong.Pruned, *, dry_run: bool = False) -> PrunedAnswer:
-    items = [PrunedItem(id=item, reasons=list(reasons)) for item, reasons in done.items[:MOST_SHOWN]]
-    return PrunedAnswer(pruned=int(done), notes=list(done.notes), items=items, dry_run=dry_run)
+def _answer_pruned(done: lifelong.Pruned, *, dry_run: bool = False) -> answers.PrunedAnswer:
+    items = [answers.PrunedItem(id=item, reasons=list(reasons)) for item, reasons in done.items[:MOST_SHOWN]]
+    return answers.PrunedAnswer(pruned=int(done), notes=list(done.notes), items=items, dry_run=dry_run)
 
 
 @router.post("/memory/consolidate")
 def consolidate(
-    admin: MemoryAdmin,
-    reason: Reason = "admin",
-    history_uid: HistoryUid = None,
+    admin: bodies.MemoryAdmin,
+    reason: bodies.Reason = "admin",
+    history_uid: bodies.HistoryUid = None,
     wait: Annotated[bool, Query(description="Run it now; else put it into the queue for a worker.")] = True,
 ) -> CycleResult:
     """Make memory items of what was said since the last time, then archive what has expired."""
@@ -175,7 +147,9 @@ def consolidate(
 
 
 @router.post("/memory/deep_consolidation")
-def deep_consolidation(admin: MemoryAdmin, reason: Reason = "admin", history_uid: HistoryUid = None) -> CycleResult:
+def deep_consolidation(
+    admin: bodies.MemoryAdmin, reason: bodies.Reason = "admin", history_uid: bodies.HistoryUid = None
+) -> CycleResult:
     """Prune long-term memory, then store the facts of the newest messages anew."""
     return lifelong.deep_consolidation(None, history_uid, reason, model=admin.context.model, **admin.asking)
 
@@ -189,72 +163,74 @@ OneId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="Id of the item.")]
 
 
 @router.get("/memory/search")
-def search(admin: MemoryAdmin, asked: Annotated[ItemSearch, Query()]) -> ItemPageAnswer:
+def search(admin: bodies.MemoryAdmin, asked: Annotated[bodies.ItemSearch, Query()]) -> answers.ItemPageAnswer:
     """Return a page of the items that hold all words and filters, newest first, of all audiences of the persona."""
-    return ItemPageAnswer.model_validate(lifelong.search_items(**asked.model_dump(), operator=True, **admin.asking))
+    return answers.ItemPageAnswer.model_validate(
+        lifelong.search_items(**asked.model_dump(), operator=True, **admin.asking)
+    )
 
 
-@router.post("/memory/edit", responses=NOT_FOUND)
-def edit(admin: MemoryAdmin, body: EditBody) -> ItemAnswer:
+@router.post("/memory/edit", responses=bodies.NOT_FOUND)
+def edit(admin: bodies.MemoryAdmin, body: bodies.EditBody) -> answers.ItemAnswer:
     """Give an item another text and return it; the former text goes to its history."""
     lifelong.edit_item(body.id, body.new_content, editor=EDITOR, operator=True, **admin.asking)
     return _read_item(admin, body.id)
 
 
-@router.delete("/memory/delete/{id}", responses=NOT_FOUND)
-def delete(admin: MemoryAdmin, id: OneId) -> DeletedAnswer:  # noqa: A002 - the documented name
+@router.delete("/memory/delete/{id}", responses=bodies.NOT_FOUND)
+def delete(admin: bodies.MemoryAdmin, id: OneId) -> answers.DeletedAnswer:  # noqa: A002 - the documented name
     """Archive an item; `restore` brings it back."""
     done = lifelong.delete_items([id], operator=True, **admin.asking)
     if done.unknown:
         raise ItemNotFoundError(id)
-    return DeletedAnswer(deleted=done.count)
+    return answers.DeletedAnswer(deleted=done.count)
 
 
 @router.post("/memory/delete")
-def delete_many(admin: MemoryAdmin, body: IdsBody) -> BulkResult:
+def delete_many(admin: bodies.MemoryAdmin, body: bodies.IdsBody) -> BulkResult:
     """Archive up to 1,000 items in one transaction."""
     return lifelong.delete_items(body.ids, operator=True, **admin.asking)
 
 
 @router.post("/memory/restore")
-def restore(admin: MemoryAdmin, body: IdsBody) -> BulkResult:
+def restore(admin: bodies.MemoryAdmin, body: bodies.IdsBody) -> BulkResult:
     """Bring up to 1,000 archived or replaced items back."""
     return lifelong.restore_items(body.ids, operator=True, **admin.asking)
 
 
 @router.post("/memory/retag")
-def retag(admin: MemoryAdmin, body: RetagBody) -> BulkResult:
+def retag(admin: bodies.MemoryAdmin, body: bodies.RetagBody) -> BulkResult:
     """Change the tags of up to 1,000 items in one transaction."""
     return lifelong.retag_items(body.ids, body.add, body.remove, body.tags, operator=True, **admin.asking)
 
 
 @router.post("/memory/pin")
-def pin(admin: MemoryAdmin, body: PinBody) -> BulkResult:
+def pin(admin: bodies.MemoryAdmin, body: bodies.PinBody) -> BulkResult:
     """Pin up to 1,000 items, so that nothing prunes them, or let them go."""
     return lifelong.pin_items(body.ids, body.pinned, operator=True, **admin.asking)
 
 
 @router.post("/memory/purge")
-def purge(admin: MemoryAdmin, body: IdsBody) -> BulkResult:
+def purge(admin: bodies.MemoryAdmin, body: bodies.IdsBody) -> BulkResult:
     """Remove up to 1,000 items for good, with their former texts; nothing brings them back."""
     return lifelong.purge_items(body.ids, operator=True, **admin.asking)
 
 
-@router.get("/memory/{id}", responses=NOT_FOUND)
-def get(admin: MemoryAdmin, id: OneId) -> ItemAnswer:  # noqa: A002 - as above
+@router.get("/memory/{id}", responses=bodies.NOT_FOUND)
+def get(admin: bodies.MemoryAdmin, id: OneId) -> answers.ItemAnswer:  # noqa: A002 - as above
     """Return one item, archived or not."""
     return _read_item(admin, id)
 
 
-@router.get("/memory/{id}/history", responses=NOT_FOUND)
-def history(admin: MemoryAdmin, id: OneId) -> VersionsAnswer:  # noqa: A002 - as above
+@router.get("/memory/{id}/history", responses=bodies.NOT_FOUND)
+def history(admin: bodies.MemoryAdmin, id: OneId) -> answers.VersionsAnswer:  # noqa: A002 - as above
     """Return every text an item has had, the first one first, the present one last."""
     versions = lifelong.get_item_history(id, operator=True, **admin.asking)
-    return VersionsAnswer.model_validate({"versions": versions})
+    return answers.VersionsAnswer.model_validate({"versions": versions})
 
 
-def _read_item(admin: AdminCall, row_id: int) -> ItemAnswer:
-    return ItemAnswer.model_validate(lifelong.get_item(row_id, operator=True, **admin.asking))
+def _read_item(admin: AdminCall, row_id: int) -> answers.ItemAnswer:
+    return answers.ItemAnswer.model_validate(lifelong.get_item(row_id, operator=True, **admin.asking))
 
 
 # Relationships, forgetting, numbers for Prometheus
@@ -263,32 +239,36 @@ UserId = Annotated[str, Query(min_length=1, max_length=255, description="interfa
 
 
 @router.get("/relationship")
-def get_relationship(admin: Admin, user_id: UserId) -> RelationshipAnswer:
+def get_relationship(admin: bodies.Admin, user_id: UserId) -> answers.RelationshipAnswer:
     """Return how the persona stands to a person, faded up to now; zeros for an unknown one."""
-    return RelationshipAnswer.model_validate(relationships.get(user_id, **admin.asking))
+    return answers.RelationshipAnswer.model_validate(relationships.get(user_id, **admin.asking))
 
 
 @router.get("/relationship/recent", name="recent")
-def list_relationships(admin: Admin, limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20) -> RelationshipsAnswer:
+def list_relationships(
+    admin: bodies.Admin, limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20
+) -> answers.RelationshipsAnswer:
     """Return the persona's relationships, the newest interaction first."""
     recent = relationships.list_recent(limit, **admin.asking)
-    return RelationshipsAnswer.model_validate({"relationships": recent})
+    return answers.RelationshipsAnswer.model_validate({"relationships": recent})
 
 
 @router.post("/relationship/update")
-def update_relationship(admin: Admin, body: RelationshipBody) -> RelationshipChanged:
+def update_relationship(admin: bodies.Admin, body: bodies.RelationshipBody) -> answers.RelationshipChanged:
     """Add to affinity and trust of a person, or name them; it counts as no interaction."""
     done = relationships.adjust(
         body.user_id, body.affinity_delta, body.trust_delta, body.username, touch=False, **admin.asking
     )
-    return RelationshipChanged.model_validate({**done.relationship, "stored": done.stored, "reason": done.reason})
+    return answers.RelationshipChanged.model_validate(
+        {**done.relationship, "stored": done.stored, "reason": done.reason}
+    )
 
 
 @router.post("/forget")
-def forget(admin: Admin, body: ForgetBody, dry_run: DryRun = False) -> ForgottenAnswer:
+def forget(admin: bodies.Admin, body: bodies.ForgetBody, dry_run: bodies.DryRun = False) -> answers.ForgottenAnswer:
     """Delete everything of one participant, conversation or memory for good; nothing brings it back."""
     done = forgetting.forget(**body.model_dump(), dry_run=dry_run, **admin.asking)
-    return ForgottenAnswer.model_validate(done.as_dict())
+    return answers.ForgottenAnswer.model_validate(done.as_dict())
 
 
 _TEXT = {"text/plain": {"schema": {"type": "string"}}}
@@ -299,7 +279,7 @@ _TEXT = {"text/plain": {"schema": {"type": "string"}}}
     response_class=PlainTextResponse,
     responses={200: {"description": "Prometheus text.", "content": _TEXT}},
 )
-def metrics(admin: Admin) -> PlainTextResponse:
+def metrics(admin: bodies.Admin) -> PlainTextResponse:
     """Return the numbers of one persona in the text form that Prometheus reads."""
     try:
         from prometheus_client import CollectorRegistry, Gauge, generate_latest  # noqa: PLC0415 - an extra of its own
