@@ -58,10 +58,9 @@ def add_diary_entry(
     Raises:
         MessageError: a value of a wrong type, a text or id too long.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.ai_diary import add_diary_entry
+    >>> from prompt_engine import Scope, ai_diary, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> add_diary_entry("Ann told me of Rome.", "She is happy.", context_tags=["rome"], db=db, scope=scope).stored
+    >>> ai_diary.add_diary_entry("Ann told me of Rome.", "She is happy.", db=db, scope=scope).stored
     True
     """
     check_handle(db)
@@ -118,11 +117,10 @@ def get_recent_entries(
         days: an entry exactly this old is too old; ValueError for no number of at least 0.
         max_chars: most characters of all texts together; None for no limit.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.ai_diary import add_diary_entry, get_recent_entries
+    >>> from prompt_engine import Scope, ai_diary, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> _ = add_diary_entry("Ann told me of Rome.", db=db, scope=scope)
-    >>> [entry.content for entry in get_recent_entries(2, db=db, scope=scope)]
+    >>> _ = ai_diary.add_diary_entry("Ann told me of Rome.", db=db, scope=scope)
+    >>> [entry.content for entry in ai_diary.get_recent_entries(2, db=db, scope=scope)]
     ['Ann told me of Rome.']
     """
     days = _read_number(days, "days")
@@ -145,11 +143,10 @@ def get_entries_by_tags(
         tags: one text or a list of them, in any spelling of their normal form.
         limit: most entries, 1 to 1000; beyond that the nearest. What is no number counts as 10, with one warning.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.ai_diary import add_diary_entry, get_entries_by_tags
+    >>> from prompt_engine import Scope, ai_diary, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> _ = add_diary_entry("Ann told me of Rome.", context_tags=["rome"], db=db, scope=scope)
-    >>> [entry.content for entry in get_entries_by_tags(["rome", "paris"], db=db, scope=scope)]
+    >>> _ = ai_diary.add_diary_entry("Ann told me of Rome.", context_tags=["rome"], db=db, scope=scope)
+    >>> [entry.content for entry in ai_diary.get_entries_by_tags(["rome", "paris"], db=db, scope=scope)]
     ['Ann told me of Rome.']
     """
     check_handle(db)
@@ -174,11 +171,10 @@ def get_entries_with_person(
         person: name or participant key, as it was stored; blank gives [].
         limit: as for `get_entries_by_tags`.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.ai_diary import add_diary_entry, get_entries_with_person
+    >>> from prompt_engine import Scope, ai_diary, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> _ = add_diary_entry("Ann told me of Rome.", involved_users=["Ann"], db=db, scope=scope)
-    >>> [entry.content for entry in get_entries_with_person("Ann", db=db, scope=scope)]
+    >>> _ = ai_diary.add_diary_entry("Ann told me of Rome.", involved_users=["Ann"], db=db, scope=scope)
+    >>> [entry.content for entry in ai_diary.get_entries_with_person("Ann", db=db, scope=scope)]
     ['Ann told me of Rome.']
     """
     check_handle(db)
@@ -201,11 +197,10 @@ def cleanup_old_entries(
     Args:
         days: an entry exactly this old is archived; ValueError for no number, 0 to 1,000,000,000.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.ai_diary import add_diary_entry, cleanup_old_entries
+    >>> from prompt_engine import Scope, ai_diary, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> _ = add_diary_entry("Ann told me of Rome.", timestamp="2020-01-01", db=db, scope=scope)
-    >>> cleanup_old_entries(30, db=db, scope=scope)
+    >>> _ = ai_diary.add_diary_entry("Ann told me of Rome.", timestamp="2020-01-01", db=db, scope=scope)
+    >>> ai_diary.cleanup_old_entries(30, db=db, scope=scope)
     1
     """
     days = _read_number(days, "days")
@@ -222,11 +217,10 @@ def unarchive_entries(
 ) -> int:
     """Bring archived entries back, all or those of the ids, and return how many.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.ai_diary import add_diary_entry, cleanup_old_entries, unarchive_entries
+    >>> from prompt_engine import Scope, ai_diary, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> _ = add_diary_entry("Ann told me of Rome.", timestamp="2020-01-01", db=db, scope=scope)
-    >>> cleanup_old_entries(30, db=db, scope=scope), unarchive_entries(db=db, scope=scope)
+    >>> _ = ai_diary.add_diary_entry("Ann told me of Rome.", timestamp="2020-01-01", db=db, scope=scope)
+    >>> ai_diary.cleanup_old_entries(30, db=db, scope=scope), ai_diary.unarchive_entries(db=db, scope=scope)
     (1, 1)
     """
     call = open_call(db, settings, scope)
@@ -246,11 +240,10 @@ def edit_diary_entry(
     Returns:
         `(True, id, "")`; reason `empty`, or `unchanged` without an id where the scope sees no such entry.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.ai_diary import add_diary_entry, edit_diary_entry
+    >>> from prompt_engine import Scope, ai_diary, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> entry = add_diary_entry("Ann told me of Rome.", db=db, scope=scope)
-    >>> edit_diary_entry(entry.id, "Ann told me of Paris.", db=db, scope=scope).stored
+    >>> entry = ai_diary.add_diary_entry("Ann told me of Rome.", db=db, scope=scope)
+    >>> ai_diary.edit_diary_entry(entry.id, "Ann told me of Paris.", db=db, scope=scope).stored
     True
     """
     check_handle(db)

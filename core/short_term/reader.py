@@ -115,11 +115,10 @@ def build_short_term_context(
     Args:
         user, channel, server, persona, lineage: as for `store_short_term_memory`.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.short_term import build_short_term_context, store_short_term_memory
+    >>> from prompt_engine import Scope, open_database, short_term
     >>> db, scope, said = open_database("sqlite://"), Scope("iris"), [{"text": "hi", "speaker": "Ann"}]
-    >>> _ = store_short_term_memory("tg/7", "tg/42", said, "s1", db=db, scope=scope)
-    >>> build_short_term_context("tg/7", "tg/43", "s1", db=db, scope=scope)
+    >>> _ = short_term.store_short_term_memory("tg/7", "tg/42", said, "s1", db=db, scope=scope)
+    >>> short_term.build_short_term_context("tg/7", "tg/43", "s1", db=db, scope=scope)
     [{'channel': 'tg/42', 'age': 'just now', 'lines': ['Ann: "hi"']}]
     """
     call = turns.enter_persona(open_call(db, settings, scope), persona)
@@ -162,9 +161,8 @@ def get_stats(
 ) -> ShortTermStats:
     """Return how many entries the persona has, and how many turns this process could not keep.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.short_term import get_stats
-    >>> get_stats(db=open_database("sqlite://"), scope=Scope("iris"))
+    >>> from prompt_engine import Scope, open_database, short_term
+    >>> short_term.get_stats(db=open_database("sqlite://"), scope=Scope("iris"))
     {'entries': 0, 'errors': 0}
     """
     call = open_call(db, settings, scope)

@@ -65,10 +65,9 @@ def write_turn(
         parent_channel: the channel of a thread.
         at: when the answer was given; by default now. The later of two turns of a channel is kept.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.short_term import write_turn
+    >>> from prompt_engine import Scope, open_database, short_term
     >>> db, turn = open_database("sqlite://"), {"user": "tg/7", "channel": "tg/42", "messages": ["hi"]}
-    >>> write_turn(turn, "Hello Ann", db=db, scope=Scope("iris"))
+    >>> short_term.write_turn(turn, "Hello Ann", db=db, scope=Scope("iris"))
     TurnResult(stored=1, reason='')
     """
     given = {

@@ -47,11 +47,10 @@ def add_token(
         MessageError: an unknown kind, a scope token without participant, a label or `personas` that is too long.
         StoreWriteError: nothing was stored.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.tokens import add_token, find_token
+    >>> from prompt_engine import Scope, open_database, tokens
     >>> db = open_database("sqlite://")
-    >>> made = add_token(db=db, scope=Scope("iris", participant="web/ann"))
-    >>> made["kind"], find_token(made["token"], db=db).scope.participant
+    >>> made = tokens.add_token(db=db, scope=Scope("iris", participant="web/ann"))
+    >>> made["kind"], tokens.find_token(made["token"], db=db).scope.participant
     ('scope', 'web/ann')
     >>> db.close()
     """
@@ -93,9 +92,8 @@ def issue_token(db: Database, token: AccessToken) -> NewToken:
 def find_token(text: str, *, db: Database | None = None) -> AccessToken | None:
     """Return who shows a token, None for what is none or holds no more.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.tokens import find_token
-    >>> find_token("no token", db=open_database("sqlite://")) is None
+    >>> from prompt_engine import open_database, tokens
+    >>> tokens.find_token("no token", db=open_database("sqlite://")) is None
     True
     """
     if shapes.read_token_id(text) is None:  # opens no database
@@ -161,11 +159,10 @@ def list_tokens(
     Args:
         admin: the admin tokens, which are nobody's, in place of the persona's.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.tokens import add_token, list_tokens
+    >>> from prompt_engine import open_database, tokens
     >>> db = open_database("sqlite://")
-    >>> _ = add_token("host", label="my bot", db=db)
-    >>> [(each["kind"], each["label"], each["revoked_at"]) for each in list_tokens(db=db)]
+    >>> _ = tokens.add_token("host", label="my bot", db=db)
+    >>> [(each["kind"], each["label"], each["revoked_at"]) for each in tokens.list_tokens(db=db)]
     [('host', 'my bot', '')]
     >>> db.close()
     """
@@ -190,11 +187,10 @@ def revoke_token(
     Raises:
         MessageError: the id is none.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.tokens import add_token, revoke_token
+    >>> from prompt_engine import open_database, tokens
     >>> db = open_database("sqlite://")
-    >>> made = add_token("host", db=db)
-    >>> revoke_token(made["id"], db=db), revoke_token(made["id"], db=db)
+    >>> made = tokens.add_token("host", db=db)
+    >>> tokens.revoke_token(made["id"], db=db), tokens.revoke_token(made["id"], db=db)
     (True, False)
     >>> db.close()
     """

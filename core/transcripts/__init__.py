@@ -69,13 +69,12 @@ def save_transcript(
         MessageError: the scope names no conversation, or a text is over 16 MB.
         StoreError: not everything was stored; the same list once more stores the rest.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.transcripts import save_transcript
+    >>> from prompt_engine import Scope, open_database, transcripts
     >>> db, scope = open_database("sqlite://"), Scope("iris", "web/ann", "web/ann", privacy="direct")
     >>> said = [{"role": "user", "content": "Is there tea?"}]
-    >>> save_transcript(said, "Green tea.", db=db, scope=scope)
+    >>> transcripts.save_transcript(said, "Green tea.", db=db, scope=scope)
     TranscriptSaved(saved=2, edited=0, alternatives=0)
-    >>> save_transcript(said, "Black tea.", db=db, scope=scope)
+    >>> transcripts.save_transcript(said, "Black tea.", db=db, scope=scope)
     TranscriptSaved(saved=0, edited=0, alternatives=1)
     >>> db.close()
     """
