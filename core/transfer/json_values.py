@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TextIO
 
 from ..errors import TransferError
+from .fields import RefusedError, said_type
 from .files import UNREADABLE, Member
-from .shapes import Fault
+from .shapes import Fault, Read
 
 MAX_LINE_BYTES = 128 * 1024**2
 """Longest line: the longest text that can be stored, 16 MB, every letter of it written as an escape."""
@@ -85,6 +86,20 @@ def read_lines(member: Member) -> Iterator[JsonLine]:
         raise _refuse(member, row, f"is not UTF-8 {place}. Save the file as UTF-8") from None
     except UNREADABLE:
         raise TransferError(f"{member.name!r} is broken or cut off. Copy it again.") from None
+
+
+def read_objects(member: Member, read: Callable[[int, dict[str, Any]], Read | None]) -> Iterator[Read]:
+    """Yield what `read` makes of the number and the object of each line; a fault for a line that is none."""
+    for row, value in read_lines(member):
+        try:
+            if isinstance(value, BadJson):
+                raise RefusedError(value.reason)
+            if not isinstance(value, dict):
+                raise RefusedError(f"the row is {said_type(value)}, it must be an object")
+            if (line := read(row, value)) is not None:
+                yield line
+        except RefusedError as error:
+            yield Fault(member.name, str(error), row)
 
 
 def _refuse(member: Member, row: int, problem: str) -> TransferError:

@@ -112,7 +112,7 @@ def _settle(shown: list[Node], begun: datetime | None, fallback: datetime) -> It
 
 # What the three have in common
 
-Conversation = Callable[[str, Any, Member, Reading], Iterator[Read]]
+Conversation = Callable[[str, Mapping[str, Any], Member, Reading], Iterator[Read]]
 
 
 def _read(members: Sequence[Member], reading: Reading, keys: frozenset[str], one: Conversation) -> Iterator[Read]:
@@ -128,7 +128,11 @@ def _read(members: Sequence[Member], reading: Reading, keys: frozenset[str], one
             elif part.path[0] == "messages":
                 messages.append(part.value)
             elif isinstance(part.path[-1], int):
-                yield from one(f"{member.name}: conversation {part.path[-1] + 1}", part.value, member, reading)
+                place = f"{member.name}: conversation {part.path[-1] + 1}"
+                if isinstance(part.value, Mapping):
+                    yield from one(place, part.value, member, reading)
+                else:
+                    yield Fault(place, "it is no object")
         if single.keys() & keys:
             whole = {**single, "messages": messages} if messages else single
             yield from one(f"{member.name}: conversation 1", whole, member, reading)
@@ -153,7 +157,7 @@ def _lines(
         yield Left("conversations without a message")
     if wordless:
         yield Left("hidden, of the system, of tools, or without words", wordless)
-    if tree.begun is None and tree.ended is None and all(line.node.at is None for line in lines):
+    if lines and tree.begun is None and tree.ended is None and all(line.node.at is None for line in lines):
         reading.notes[NO_TIME] += len(lines)
     if unseen := sum(1 for node in tree.nodes if node.text) - sum(len(line.versions) for line in lines):
         yield Left("lines of branches in which somebody speaks who is not shown", unseen)
@@ -191,7 +195,10 @@ def _read_nodes(
 
 def _join(parts: Iterable[Any], between: str = "\n") -> str:
     """Return the texts of parts, each a text or an object with one."""
-    texts = (clean(part) if isinstance(part, str) else text_at(part, "text") for part in parts)
+    texts = (
+        clean(part) if isinstance(part, str) else text_at(part, "text") or text_at(dict_at(part, "text"), "value")
+        for part in parts
+    )
     return between.join(text for text in texts if text.strip()).strip()
 
 
@@ -214,10 +221,7 @@ _MARKS = re.compile("\ue200[^\ue201]*\ue201|[\ue200-\ue206]")
 """Marks of sources and pictures, in letters of no script."""
 
 
-def _chatgpt(place: str, value: Any, member: Member, reading: Reading) -> Iterator[Read]:
-    if not isinstance(value, Mapping):
-        yield Fault(place, "it is no object")
-        return
+def _chatgpt(place: str, value: Mapping[str, Any], member: Member, reading: Reading) -> Iterator[Read]:
     if any(value.get(name) is True for name in _NOT_REMEMBERED):
         yield Left("conversations marked not to be remembered")
         return
@@ -277,51 +281,24 @@ def _chatgpt_files(message: Mapping[str, Any]) -> list[dict[str, str]]:
     return [{"name": name[:255]} for name in names if name]
 
 
-# Open WebUI: chats as its settings export them, one list or one chat
+# Open WebUI, LibreChat and llama.cpp: one chat or a list of them, their messages in a list or below each other
 
 
-def _openwebui(place: str, value: Any, member: Member, reading: Reading) -> Iterator[Read]:
-    if not isinstance(value, Mapping):
-        yield Fault(place, "it is no object")
-        return
-    chat = dict_at(value, "chat") or value
+def _listed(place: str, value: Mapping[str, Any], member: Member, reading: Reading) -> Iterator[Read]:
+    chat = dict_at(value, "chat") or dict_at(value, "conv") or value
     history = dict_at(chat, "history")
-    messages = [*dict_at(history, "messages").values()] or list_at(history, "messages") or list_at(chat, "messages")
-    if not messages:
-        yield Left("chats without a message")
-        return
-    key = id_at(value, "id") or id_at(chat, "id") or f"{member.stem}-{place.rsplit(' ', 1)[-1]}"
-    nodes, faults = _read_nodes(place, messages, key, _openwebui_node)
+    lists = list_at(history, "messages"), list_at(chat, "messages"), list_at(value, "messages")
+    messages = [*dict_at(history, "messages").values()] or next(filter(None, lists), [])
+    names = ("conversationId", "id")
+    key = id_at(value, *names) or id_at(chat, *names) or f"{member.stem}-{place.rsplit(' ', 1)[-1]}"
+    nodes, faults = _read_nodes(place, list(_walk_children(messages)), key, _listed_node)
     yield from faults
-    begun = time_at(value, "created_at") or time_at(chat, "timestamp", "created_at")
-    tree = _Tree(nodes, id_at(history, "currentId"), begun, time_at(value, "updated_at"))
-    room = Room(key, text_at(value, "title") or text_at(chat, "title"))
+    begun = time_at(value, "created_at") or time_at(chat, "timestamp", "created_at", "createdAt")
+    ended = time_at(value, "updated_at") or time_at(chat, "lastModified", "updatedAt")
+    tree = _Tree(nodes, id_at(history, "currentId") or id_at(chat, "currNode"), begun, ended)
+    room = Room(key, text_at(value, "title") or text_at(chat, "title", "name"))
     user = Speaker(reading.user or id_at(value, "user_id") or USER_ID, USER_NAME)
     yield from _lines(place, room, tree, user, None, member, reading)
-
-
-def _openwebui_node(message: Mapping[str, Any], before: str, missing: str) -> Node:
-    parent = id_at(message, "parentId") if "parentId" in message else before
-    role, content = text_at(message, "role"), message.get("content")
-    said = _join(content if isinstance(content, list) else [content])
-    items = [each for each in list_at(message, "output") if text_at(each, "type") == "message"]
-    text = _spoken(role, said or _join(part for each in items for part in list_at(each, "content")))
-    metadata = build_metadata(files_of(message, "files"), model=text_at(message, "modelName", "model")[:191])
-    at = time_at(message, "timestamp")
-    return Node(id_at(message, "id") or missing, parent, role or "?", text, at, None, metadata)
-
-
-# LibreChat: one conversation, its messages in a list or below each other; llama.cpp: one conversation or all of them
-
-
-def _listed(place: str, value: Any, member: Member, reading: Reading) -> Iterator[Read]:
-    head = dict_at(value, "conv") or value
-    key = id_at(head, "conversationId", "id") or f"{member.stem}-{place.rsplit(' ', 1)[-1]}"
-    nodes, faults = _read_nodes(place, list(_walk_children(list_at(value, "messages"))), key, _listed_node)
-    yield from faults
-    room = Room(key, text_at(head, "title", "name"))
-    tree = _Tree(nodes, id_at(head, "currNode"), time_at(head, "createdAt"), time_at(head, "lastModified", "updatedAt"))
-    yield from _lines(place, room, tree, Speaker(reading.user or USER_ID, USER_NAME), None, member, reading)
 
 
 def _walk_children(messages: list[Any]) -> Iterator[Any]:
@@ -334,16 +311,22 @@ def _walk_children(messages: list[Any]) -> Iterator[Any]:
 
 
 def _listed_node(message: Mapping[str, Any], before: str, missing: str) -> Node:
-    role = text_at(message, "role") or ("user" if message.get("isCreatedByUser") is True else "assistant")
-    parts = [part for part in list_at(message, "content") if text_at(part, "type") == "text"]
-    texts = [dict_at(part, "text").get("value", part.get("text")) for part in parts]
-    said = text_at(message, "text", "content") or _join(each for each in texts if isinstance(each, str))
-    names = ("parentMessageId", "parent")
+    role = text_at(message, "role")
+    if "isCreatedByUser" in message and not role:
+        role = "user" if message["isCreatedByUser"] is True else "assistant"
+    items = [each for each in list_at(message, "output") if text_at(each, "type") == "message"]
+    said = (
+        text_at(message, "text", "content").strip()
+        or _join(part for part in list_at(message, "content") if text_at(part, "type") in ("text", ""))
+        or _join(part for each in items for part in list_at(each, "content"))
+    )
+    names = ("parentId", "parentMessageId", "parent")
+    model = text_at(message, "modelName", "model", "sender")
     return Node(
         id_at(message, "messageId", "id") or missing,
         id_at(message, *names) if any(name in message for name in names) else before,
-        role, _spoken(role, said), time_at(message, "createdAt", "timestamp"), None,
-        build_metadata(files_of(message, "files", "extra"), model=text_at(message, "model", "sender")[:191]),
+        role or "?", _spoken(role, said), time_at(message, "createdAt", "timestamp"), None,
+        build_metadata(files_of(message, "files", "extra"), model=model[:191]),
     )  # fmt: skip
 
 
@@ -370,14 +353,16 @@ def read_claude(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
     yield from _read(members, reading, _OF_CLAUDE, partial(_claude, people))
 
 
-def _claude(people: Mapping[str, str], place: str, value: Any, member: Member, reading: Reading) -> Iterator[Read]:
+def _claude(
+    people: Mapping[str, str], place: str, value: Mapping[str, Any], member: Member, reading: Reading
+) -> Iterator[Read]:
     def owner(account: str) -> Speaker:
         """Return who has the account; one account alone is also that of what does not say whose it is."""
         if not account and len(people) == 1:
             account = next(iter(people))
         return Speaker(reading.user or account or USER_ID, people.get(account) or USER_NAME)
 
-    keys = value.keys() if isinstance(value, Mapping) else frozenset[str]()
+    keys = value.keys()
     if "chat_messages" in keys:
         user = owner(id_at(dict_at(value, "account"), "uuid", "id"))
         yield from _claude_chat(place, value, user, member, reading)
@@ -466,4 +451,4 @@ def _notes(place: str, text: str, owner: Speaker, at: datetime | None, kept: Map
 read_chatgpt = partial(_read, keys=frozenset({"mapping"}), one=_chatgpt)
 read_librechat = partial(_read, keys=frozenset({"conversationId"}), one=_listed)
 read_llamacpp = partial(_read, keys=frozenset({"conv"}), one=_listed)
-read_openwebui = partial(_read, keys=frozenset({"chat", "history"}), one=_openwebui)
+read_openwebui = partial(_read, keys=frozenset({"chat", "history"}), one=_listed)

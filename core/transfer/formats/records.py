@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from ...scope import KEY_BYTES
-from ..fields import MESSAGE_ID_BYTES, SPEAKER_BYTES, RefusedError, key_of, read_time, said_type, text_of
+from ..fields import MESSAGE_ID_BYTES, SPEAKER_BYTES, RefusedError, key_of, read_time, text_of
 from ..files import Member
-from ..json_values import BadJson, read_lines
-from ..shapes import BLANK, Fault, Left, Line, Read, Reading, Room, Speaker
+from ..json_values import read_objects
+from ..shapes import BLANK, Left, Line, Read, Reading, Room, Speaker
 
 _FIELDS = frozenset({"conversation", "session", "id", "timestamp", "speaker", "speaker_id", "text"})
 _OF_ITEMS = frozenset({"kind", "tier", "memory", "importance"})
@@ -25,18 +26,10 @@ def fits(value: dict[str, Any]) -> bool:
 def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
     """Yield the messages of every file. Unknown fields are kept in the metadata, `session` with them."""
     for member in members:
-        for line in read_lines(member):
-            try:
-                if isinstance(line.value, BadJson):
-                    raise RefusedError(line.value.reason)
-                if not isinstance(line.value, dict):
-                    raise RefusedError(f"the row is {said_type(line.value)}, it must be an object")
-                yield _message(member, line.row, line.value, reading)
-            except RefusedError as error:
-                yield Fault(member.name, str(error), line.row)
+        yield from read_objects(member, partial(_message, member, reading))
 
 
-def _message(member: Member, row: int, value: dict[str, Any], reading: Reading) -> Line | Left:
+def _message(member: Member, reading: Reading, row: int, value: dict[str, Any]) -> Line | Left:
     text = text_of(value.get("text"), "text")
     if not text.strip():
         return Left(BLANK)

@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ....stories.rules_running import Version
-from ...fields import SPEAKER_BYTES, RefusedError, key_of, read_time, said_type, text_of
+from ...fields import SPEAKER_BYTES, RefusedError, key_of, read_time, text_of
 from ...files import Member
-from ...json_values import BadJson, JsonLine, read_lines
-from ...shapes import BLANK, Ending, Fault, Left, Line, Read, Reading, Room, Speaker
+from ...json_values import read_objects
+from ...shapes import BLANK, Ending, Left, Line, Read, Reading, Room, Speaker
 from . import header, json_text, lines
 from .lines import Said
 
@@ -57,21 +57,7 @@ class _Chat:
         self._before: list[str] = []
 
     def read(self) -> Iterator[Read]:
-        for line in read_lines(self._member):
-            try:
-                if isinstance(line.value, BadJson):
-                    raise RefusedError(line.value.reason)
-                if not isinstance(line.value, dict):
-                    raise RefusedError(f"the row is {said_type(line.value)}, it must be an object")
-                if "mes" not in line.value and line.value.keys() & _HEADER:
-                    self._read_header(line)
-                else:
-                    read = self._read_message(line)
-                    if isinstance(read, Line):
-                        self._indexes.append(line.row - 1 - self._headers)
-                    yield read
-            except RefusedError as error:
-                yield Fault(self._member.name, str(error), line.row)
+        yield from read_objects(self._member, self._read_line)
         versions = tuple(
             replace(version, prev_scene_index=self._own_index(version.prev_scene_index),
                     new_scene_index=self._own_index(version.new_scene_index))
@@ -79,13 +65,21 @@ class _Chat:
         )  # fmt: skip
         yield Ending(self._room, self._header, list(self._before), versions, self._current)
 
+    def _read_line(self, row: int, value: dict[str, Any]) -> Read | None:
+        if "mes" not in value and value.keys() & _HEADER:
+            self._read_header(value)
+            return None
+        read = self._read_message(row, value)
+        if isinstance(read, Line):
+            self._indexes.append(row - 1 - self._headers)
+        return read
+
     def _own_index(self, index: int) -> int:
         """Return the index in the conversation of the newest message at an index of the file or before it, else -1."""
         return bisect_right(self._indexes, index) - 1
 
-    def _read_header(self, line: JsonLine) -> None:
+    def _read_header(self, value: dict[str, Any]) -> None:
         self._headers += 1
-        value = line.value
         if self._header is not None:
             self._reading.notes[_FURTHER] += 1
             return
@@ -100,8 +94,7 @@ class _Chat:
                 if role == "persona":
                     self._room = replace(self._room, character=shown)
 
-    def _read_message(self, line: JsonLine) -> Read:
-        value = line.value
+    def _read_message(self, row: int, value: dict[str, Any]) -> Read:
         text = self._text(value)
         if not text.strip():
             self._keep_blank(value)
@@ -113,8 +106,7 @@ class _Chat:
         return Line(
             place=self._member.name, room=self._room, text=text, at=time, role=role, hidden=hidden,
             speaker=Speaker(name, name, is_assistant=is_persona), excluded=message.excluded, beside=message.beside,
-            metadata=self._metadata(kept, message), row=line.row,
-            made_of=written,
+            metadata=self._metadata(kept, message), row=row, made_of=written,
         )  # fmt: skip
 
     def _text(self, value: dict[str, Any]) -> str:
