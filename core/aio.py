@@ -237,6 +237,7 @@ import_file = _awaitable(imports.import_file)
 
 check_server = _awaitable(db.check_server)
 configure = _awaitable(db.configure)
+copy_database = _awaitable(db.copy_database)
 default_database = _awaitable(db.default_database)
 forget = _awaitable(forgetting.forget)
 insert_memory = _awaitable(db.insert_memory)

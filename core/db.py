@@ -26,6 +26,7 @@ from .upkeep.migration import Migrated
 
 if TYPE_CHECKING:
     from .forgetting import forget
+    from .upkeep.copy import Copied
 
 __all__ = [
     "Database",
@@ -33,6 +34,7 @@ __all__ = [
     "Migrated",
     "check_server",
     "configure",
+    "copy_database",
     "default_database",
     "forget",
     "insert_memory",
@@ -228,6 +230,28 @@ def pack_index(db: Database | None = None, *, progress: Progress | None = None) 
     from .index import packing  # noqa: PLC0415 - loads numpy
 
     return packing.pack_all(defaults.handle(db), progress)
+
+
+def copy_database(source: str, target: str, *, tokens: bool = False, progress: Progress | None = None) -> Copied:
+    """Copy everything of every persona to another database, and return the number of rows of each table.
+
+    The source is only read, as it was when the copy began. The search index is built at the target. Called again after
+    an interruption, it goes on. `progress` is called with a table, how many rows are done, and 0.
+
+    Args:
+        source, target: connection strings; the target is empty or not there yet.
+        tokens: whether access tokens are copied, too.
+
+    Raises StoreError where the source waits for `prompt-engine db migrate`, the target holds rows, or a table differs
+    after the copy.
+
+    >>> from prompt_engine.db import copy_database
+    >>> copy_database("sqlite:///persona.db", "mysql://persona:...@host/persona")  # doctest: +SKIP
+    """
+    from .upkeep import copy  # noqa: PLC0415 - loads every table
+
+    seconds = defaults.settings_for().db_timeout_seconds
+    return copy.copy_database(source, target, tokens=tokens, seconds=seconds, progress=progress)
 
 
 def _bare(db: Database | None) -> Database:

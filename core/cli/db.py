@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..db import Finding
     from ..upkeep.maintenance import Script, Value
 
+_URL = "sqlite:///FILE or mysql://USER:PASSWORD@HOST/NAME."
 _STYLES = {"error": "red", "warning": "yellow"}
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 
@@ -145,6 +146,45 @@ def backup(
     target = file or Path(f"prompt-engine-{db.clock():%Y%m%d-%H%M%S}.{ending}")
     size = write_backup(db, target, overwrite=force)
     run.answer({"file": str(target.resolve()), "bytes": size}, f"{target.resolve()}: {size:,} bytes.")
+
+
+@command("db restore", creates=True, without=("database",))
+def restore(
+    run: Run,
+    file: Annotated[Path, Argument(metavar="FILE", help="What db backup wrote.", show_default=False)],
+    target: Annotated[str, Argument(metavar="TARGET", help=_URL, show_default=False)],
+) -> None:
+    """Read a backup into a new, empty database.
+
+    A SQLite file becomes a SQLite file; SQL is read into a server by the client mariadb or mysql.
+    """
+    from ..upkeep.backup import restore_backup
+
+    db = run.open_bare(target)
+    restore_backup(file, db)
+    run.answer({"database": db.target.shown}, f"{db.target.shown} holds what {file} held.")
+
+
+@command("db copy", without=("database", "persona_id"))
+def copy(
+    run: Run,
+    source: Annotated[str, Argument(metavar="SOURCE", help=_URL, show_default=False)],
+    target: Annotated[str, Argument(metavar="TARGET", help="The same, of an empty database.", show_default=False)],
+    tokens: Annotated[bool, Option("--tokens", help="Copy access tokens, too.")] = False,
+) -> None:
+    """Copy everything of every persona to another file or server.
+
+    The source is only read. The rows are compared at the end, and the search index is built at the target. A copy that
+    was cut off goes on when it is run again.
+    """
+    from .. import db as door
+
+    with output.bar() as bar:
+        done = door.copy_database(source, target, tokens=tokens, progress=bar)
+    rows = [(name, f"{count:,}") for name, count in done.rows.items() if count]
+    run.answer(asdict(done), lambda: output.table(("table", "rows"), rows, "The source holds no rows.", right=(1,)))
+    if done.repaired:
+        output.note(f"{done.repaired} values of the source were unreadable; `prompt-engine db check` names them.")
 
 
 @command("db maintenance")

@@ -53,7 +53,7 @@ ForceOption = Annotated[bool, Option("--force", help="Replace a file that is the
 GROUPS = {
     "tags": "List the tags.",
     "memory": "Make facts from messages; archive old, unimportant ones.",
-    "db": "Make, check, repair and back up the database.",
+    "db": "Make, check, repair, copy and back up the database.",
     "config": "List, check and set flags; write a config.yaml for a kind of program.",
     "jobs": "Look at the work in the background, and change it.",
     "token": "Make, list and revoke tokens of other programs.",
@@ -96,8 +96,9 @@ class Run:
             self._db = db.open_database(self.url)
         return self._db
 
-    def open_bare(self) -> Database:
+    def open_bare(self, url: str | None = None) -> Database:
         """Work on the database as it is from now on, and return it; refuse a missing file where none is made."""
+        self.url = url or self.url
         self._db = self._open_existing()
         return self._db
 

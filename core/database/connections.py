@@ -125,6 +125,14 @@ def parse_url(url: str) -> Target:
     return Target(parsed, "mysql", False, parsed.render_as_string(hide_password=True))
 
 
+def read_only_url(url: str) -> str:
+    """Return the connection string by which a file is only read; that of a server stays as it is."""
+    target = parse_url(url)
+    if target.family != "sqlite" or target.in_memory or target.read_only:
+        return url
+    return target.url.update_query_dict({"mode": "ro"}).render_as_string(hide_password=False)
+
+
 def check_url(url: str) -> None:
     """Refuse a connection string that no database is opened by; nothing is opened."""
     target = parse_url(url)

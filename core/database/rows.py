@@ -122,7 +122,10 @@ def _insert(table: Table) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _processors(table: Table, columns: tuple[str, ...], dialect: Dialect) -> tuple[Callable[[Any], Any] | None, ...]:
+def list_processors(
+    table: Table, columns: tuple[str, ...], dialect: Dialect
+) -> tuple[Callable[[Any], Any] | None, ...]:
+    """Return what makes the driver's value of each column; None where it is the value itself."""
     return tuple(table.c[column].type.dialect_impl(dialect).bind_processor(dialect) for column in columns)
 
 
@@ -133,7 +136,7 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
     if "indexed" in table.c:  # whoever writes a row here writes its place in the search index, too
         rows = [{**row, "indexed": 1} for row in rows]
     columns = tuple(rows[0])
-    ready = _processors(table, columns, connection.dialect)
+    ready = list_processors(table, columns, connection.dialect)
     values = [
         tuple(row[c] if make is None else make(row[c]) for c, make in zip(columns, ready, strict=True)) for row in rows
     ]

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import select, text
 
+from ..database.connections import read_only_url
 from ..database.engine import Database
 from ..database.failures import is_missing_table
 from ..database.schema import ai_diary, schema_version
@@ -22,10 +23,7 @@ RANGE = 1000
 
 def open_source(url: str, seconds: float) -> Database:
     """Return a handle that only reads; a file is opened so that nothing of it changes."""
-    source = Database(url, timeout_seconds=seconds)
-    if source.family == "sqlite" and not source.target.in_memory:
-        only_read = source.target.url.update_query_dict({"mode": "ro"})
-        source = Database(only_read.render_as_string(hide_password=False), timeout_seconds=seconds)
+    source = Database(read_only_url(url), timeout_seconds=seconds)
     try:
         _check_owner(source)
     except Exception:

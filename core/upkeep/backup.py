@@ -1,4 +1,4 @@
-"""A consistent copy of the database while others write to it, readable by its owner alone. Called by `db backup`."""
+"""A consistent copy of the database in a file that its owner alone can read, and the way back. Called by `cli.db`."""
 
 from __future__ import annotations
 
@@ -7,19 +7,28 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from ..base.whole_file import replace_file
 from ..database.connections import Target
 from ..database.engine import Database
 from ..errors import StoreError
+from . import inspection
 
 DUMP_TOOLS = ("mariadb-dump", "mysqldump")
+CLIENTS = ("mariadb", "mysql")
 DUMP_OPTIONS = ("--single-transaction", "--no-tablespaces", "--hex-blob")
 OWN_OPTIONS = (("loose-set-gtid-purged", "OFF"), ("loose-column-statistics", "0"))
 """What mysqldump needs rights on the whole server for, or tables of MySQL alone; a tool ignores `loose-` it lacks."""
+
+SQLITE_BEGINS = b"SQLite format 3\0"
+_OTHER_KIND = {
+    True: "is a SQLite file, and a server takes none: run `prompt-engine db copy sqlite:///FILE TARGET --tokens`",
+    False: "is no SQLite file: a dump of a server goes to a server, from which `prompt-engine db copy` reads",
+}
 
 
 def write_backup(db: Database, target: Path, *, overwrite: bool = False) -> int:
@@ -35,34 +44,67 @@ def write_backup(db: Database, target: Path, *, overwrite: bool = False) -> int:
     try:
         with replace_file(target, mode=0o600) as part:
             if db.family == "sqlite":
-                _copy_file(db, part)
+                _copy_file(_find_file(db), part)
             else:
-                _dump_server(db.target, part)
+                with part.open("wb") as stream:
+                    _run_tool(DUMP_TOOLS, DUMP_OPTIONS, db.target, stdout=stream)
     except (OSError, sqlite3.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise StoreError(f"{str(target)!r} cannot be written: {reason}.", source="") from None
     return target.stat().st_size
 
 
-def _copy_file(db: Database, part: Path) -> None:
+def restore_backup(file: Path, db: Database) -> None:
+    """Read what `write_backup` wrote into a database that is not there yet, or empty.
+
+    Raises:
+        StoreError: the database holds tables or the file of it is there; the backup is of the other kind of server, or
+            cannot be read; no client is installed; the client failed.
+    """
+    try:
+        with file.open("rb") as stream:
+            is_sqlite = stream.read(len(SQLITE_BEGINS)) == SQLITE_BEGINS
+        if is_sqlite != (db.family == "sqlite"):
+            raise StoreError(f"{str(file)!r} {_OTHER_KIND[is_sqlite]}.", source="FILE")
+        names = {} if db.target.is_missing else inspection.list_names(inspection.read_facts(db))
+        if names or (is_sqlite and not db.target.is_missing):
+            what = f"holds {len(names)} tables" if names else "is there already"
+            raise StoreError(f"{db.target.shown} {what}. Nothing was changed. Name an empty database.", source="TARGET")
+        if is_sqlite:
+            with replace_file(Path(str(db.target.url.database)), mode=0o600) as part:
+                _copy_file(file, part)
+        else:
+            with file.open("rb") as stream:
+                _run_tool(CLIENTS, (), db.target, stdin=stream)
+    except (OSError, sqlite3.Error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise StoreError(f"{str(file)!r} cannot be restored: {reason}.", source="FILE") from None
+
+
+def _find_file(db: Database) -> Path:
     source = Path(str(db.target.url.database or ""))
     if db.target.in_memory or not source.is_file():
         raise StoreError(f"There is no file of {db.target.shown} to copy.", source="DATABASE_URL")
+    return source
+
+
+def _copy_file(source: Path, part: Path) -> None:
     with closing(sqlite3.connect(source)) as original, closing(sqlite3.connect(part)) as copy:
         original.backup(copy, pages=4096)
 
 
-def _dump_server(target: Target, part: Path) -> None:
-    tool = next(filter(None, map(shutil.which, DUMP_TOOLS)), None)
+def _run_tool(tools: Sequence[str], options: Sequence[str], target: Target, **streams: Any) -> None:
+    """Run the first of these programs that is installed on the database of a server."""
+    tool = next(filter(None, map(shutil.which, tools)), None)
     if tool is None:
-        command = shlex.join([DUMP_TOOLS[0], *DUMP_OPTIONS, *_address(target), "-p", str(target.url.database)])
+        command = shlex.join([tools[0], *options, *_address(target), "-p", str(target.url.database)])
         raise StoreError(
-            f"Neither {' nor '.join(DUMP_TOOLS)} is installed here. Install one, or run where the server is: {command}",
+            f"Neither {' nor '.join(tools)} is installed here. Install one, or run where the server is: {command}",
             source="DATABASE_URL",
         )
-    with _login_file(target) as login, part.open("wb") as stream:
-        arguments = [tool, f"--defaults-file={login}", *DUMP_OPTIONS, str(target.url.database)]
-        done = subprocess.run(arguments, stdout=stream, stderr=subprocess.PIPE, check=False)  # noqa: S603
+    with _login_file(target) as login:
+        arguments = [tool, f"--defaults-file={login}", *options, str(target.url.database)]
+        done = subprocess.run(arguments, stderr=subprocess.PIPE, check=False, **streams)  # noqa: S603
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit code {done.returncode}"]
         raise StoreError(f"{Path(tool).name} failed: {said[-1]}", source="DATABASE_URL")

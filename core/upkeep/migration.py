@@ -34,6 +34,8 @@ from . import ddl
 
 UNFINISHED = "0000"
 """The version while the tables are being made."""
+COPYING = "copying"
+"""A row of `schema_version` with this name: `db copy` writes to the database, or was cut off."""
 PATIENCE_SECONDS = 6 * 3600.0
 """Longest answer to one statement: an index on millions of rows takes minutes, far over DB_TIMEOUT_SECONDS."""
 MIGRATE = "Run `prompt-engine db migrate`"
@@ -82,7 +84,7 @@ def read_versions(db: Database) -> dict[str, str] | None:
     return None
 
 
-def _newest(versions: Mapping[str, str] | None) -> str:
+def find_version(versions: Mapping[str, str] | None) -> str:
     """Return the last revision that ran, blank where none of ours has."""
     return max((one for one in versions or () if len(one) == len(UNFINISHED) and one.isdigit()), default="")
 
@@ -94,14 +96,17 @@ def list_pending(db: Database) -> list[str]:
 
 
 def _list_pending(versions: Mapping[str, str] | None) -> list[str]:
-    version, revisions = _newest(versions), list_revisions()
+    version, revisions = find_version(versions), list_revisions()
     is_present = (versions or {}).get(revisions[-1]) == ddl.build_fingerprint()
     return [one for one in revisions if one > version] or ([] if is_present else revisions[-1:])
 
 
 def find_mismatch(versions: Mapping[str, str] | None) -> Finding | None:
     """Return why a database of ours has to be migrated or cannot be used; None if it is empty or at the present."""
-    version, revisions = _newest(versions), list_revisions()
+    if COPYING in (versions or ()):
+        what = "a copy into the database is under way, or was cut off"
+        return Finding("error", what, "schema_version", "Run `prompt-engine db copy` again, with the same source")
+    version, revisions = find_version(versions), list_revisions()
     if version in ("", UNFINISHED) or not _list_pending(versions):
         return None
     what = f"the database is at version {version}, this program at {revisions[-1]}"
@@ -119,7 +124,7 @@ def ensure_present(db: Database) -> None:
     """Make the database usable at its opening; one round trip when it is at the present."""
     versions = read_versions(db)
     mismatch = find_mismatch(versions)
-    if mismatch is not None and db.family != "sqlite":
+    if mismatch is not None and (db.family != "sqlite" or mismatch.remedy != MIGRATE):
         raise _refusal(mismatch)
     if _list_pending(versions):
         migrate(db)
@@ -133,7 +138,7 @@ def _refusal(finding: Finding) -> StoreError:
 
 def list_foreign(found: Container[str], versions: Mapping[str, str] | None) -> list[str]:
     """Return the tables that have our names and belong to another program; the tables were read before the versions."""
-    if _newest(versions):
+    if find_version(versions):
         return []
     names = [name for name in ddl.list_tables() if name in found]
     # What another process makes at this moment begins with this table alone, still empty.
@@ -153,7 +158,7 @@ def migrate(db: Database) -> Migrated:
             f"{', '.join(foreign)}. Nothing was changed. Use a database of its own.",
             source=foreign[0],
         )
-    version, pending, mismatch = _newest(versions), _list_pending(versions), find_mismatch(versions)
+    version, pending, mismatch = find_version(versions), _list_pending(versions), find_mismatch(versions)
     if version in ("", UNFINISHED):
         return _create(db)
     if mismatch is not None and mismatch.remedy != MIGRATE:

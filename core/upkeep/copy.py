@@ -1,0 +1,220 @@
+"""Copy a whole database to another server or file. Called by `db copy`.
+
+A target that holds rows is refused. While a copy is under way, a row of `schema_version` says so: nobody opens the
+target, and a copy that was cut off goes on with the first table that differs from the source.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sqlalchemy import Column, Connection, Table, delete, exc, literal, select
+
+from ..database import connections
+from ..database.bulk import write_many
+from ..database.dialects import Decimal, JsonText, StoredText, upsert
+from ..database.engine import Database
+from ..database.registry import REGISTRY
+from ..database.rows import list_processors
+from ..database.schema import TABLES, access_tokens, schema_version
+from ..database.stored_values import count_repairs, read_json
+from ..errors import StoreError
+from . import migration
+
+INDEX = ("search_fresh", "search_segment", "search_block", "search_gone")
+"""Tables that are built from the rows at the target."""
+ROWS_AT_ONCE = 500
+CHARACTERS_AT_ONCE = 4_000_000
+Progress = Callable[[str, int, int], None]
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What `copy_database` did."""
+
+    source: str
+    target: str
+    """Both connection strings, with dots for the password."""
+    rows: Mapping[str, int]
+    """Rows of each table, equal in number and content in both databases."""
+    repaired: int
+    """Values of the source that were unreadable, and are stored as every prompt reads them."""
+
+
+@dataclass(slots=True)
+class Digest:
+    """Number and sum of hashes of rows, whatever their order: each server sorts keys in its own way."""
+
+    count: int = 0
+    total: int = 0
+
+    def add(self, row: Row) -> None:
+        text = json.dumps(row, sort_keys=True, default=repr)
+        self.count += 1
+        self.total = (self.total + int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest())) % 2**128
+
+
+def copy_database(
+    source: str, target: str, *, tokens: bool, seconds: float, progress: Progress | None = None
+) -> Copied:
+    """Copy every row of the source to the target, build the search index there, and return the counts.
+
+    Raises:
+        StoreError: the source is not at the present schema; the target holds rows; a table differs after the copy.
+    """
+    with (
+        closing(Database(connections.read_only_url(source), timeout_seconds=seconds)) as old,
+        closing(Database(target, timeout_seconds=seconds)) as new,
+    ):
+        tables = list_tables(tokens=tokens)
+        _check_source(old)
+        _begin(new, tables)
+        before = count_repairs()
+        with _snapshot(old) as connection:
+            rows = {table.name: _copy_table(connection, new, table, progress) for table in tables}
+        repaired = count_repairs() - before
+        _build_index(new, progress)
+        v = schema_version.c
+        ended = delete(schema_version).where(v.version_num == migration.COPYING)
+        new.idempotent_transaction(lambda connection: connection.execute(ended), source=schema_version.name)
+        return Copied(old.target.shown, new.target.shown, rows, repaired)
+
+
+def list_tables(*, tokens: bool) -> list[Table]:
+    """Return the tables that are copied."""
+    left_out = {*INDEX, schema_version.name, *(() if tokens else (access_tokens.name,))}
+    return [TABLES[entry.table] for entry in REGISTRY if entry.table not in left_out]
+
+
+def _check_source(db: Database) -> None:
+    if db.target.is_missing:
+        raise StoreError(f"There is no database {db.target.shown} to copy. Correct SOURCE.", source="SOURCE")
+    versions = migration.read_versions(db)
+    mismatch = migration.find_mismatch(versions)
+    if mismatch is not None:
+        raise StoreError(f"{db.target.shown}: {mismatch.what}. {mismatch.remedy}, then copy it.", source="SOURCE")
+    if not migration.find_version(versions):
+        raise StoreError(f"{db.target.shown} holds no tables of prompt-engine. Correct SOURCE.", source="SOURCE")
+
+
+def _begin(db: Database, tables: Sequence[Table]) -> None:
+    """Make the tables of the target, and mark it as a copy under way."""
+    if migration.COPYING in (migration.read_versions(db) or ()):
+        return
+    migration.migrate(db)
+    taken = [table.name for table in tables if db.read(select(literal(1)).select_from(table).limit(1), source="TARGET")]
+    if taken:
+        raise StoreError(
+            f"The target {db.target.shown} holds rows already, in {', '.join(taken[:3])}. Nothing was changed. Name an "
+            "empty database.",
+            source="TARGET",
+        )
+    mark = upsert(schema_version, db.family, ("fingerprint",))
+    row = {"version_num": migration.COPYING, "fingerprint": ""}
+    db.idempotent_transaction(lambda connection: connection.execute(mark, row), source=schema_version.name)
+
+
+@contextmanager
+def _snapshot(db: Database) -> Iterator[Connection]:
+    """Yield a connection whose reads see the database as it is now, whoever writes meanwhile."""
+    with db.connection(source="SOURCE") as connection:
+        connections.begin_snapshot(connection)
+        try:
+            yield connection
+        finally:
+            with suppress(exc.SQLAlchemyError):  # the connection is lost
+                connections.end_snapshot(connection)
+
+
+def _copy_table(source: Connection, target: Database, table: Table, progress: Progress | None) -> int:
+    """Copy a table unless it is there already, and return the number of its rows."""
+    there = _read_digest(target, table)
+    if there.count:  # of a copy that was cut off
+        digest = Digest()
+        for row in _read_rows(source, table):
+            digest.add(row)
+        if digest == there:
+            return digest.count
+        clear = delete(table).with_dialect_options(mysql_limit=5000)
+        while target.idempotent_transaction(lambda c: c.execute(clear).rowcount, source=table.name):
+            pass
+    digest = Digest()
+    for chunk in _read_chunks(source, table):
+        target.idempotent_transaction(partial(_write, table=table, rows=chunk), source=table.name)
+        for row in chunk:
+            digest.add(row)
+        if progress is not None:
+            progress(table.name, digest.count, 0)
+    there = _read_digest(target, table)
+    if digest != there:
+        raise StoreError(
+            f"{table.name} differs after the copy: {digest.count} rows in the source, {there.count} in the target, or "
+            "other contents. Does another program write to the target? Stop it, and run the copy again.",
+            source=table.name,
+        )
+    return digest.count
+
+
+def _write(connection: Connection, *, table: Table, rows: Sequence[Row]) -> None:
+    columns = tuple(table.columns.keys())
+    ready = list_processors(table, columns, connection.dialect)
+    values = [tuple(v if make is None else make(v) for make, v in zip(ready, row, strict=True)) for row in rows]
+    family = "sqlite" if connection.dialect.name == "sqlite" else "mysql"
+    write_many(connection, upsert(table, family, columns), columns, values)  # again where a commit was lost
+
+
+def _read_digest(db: Database, table: Table) -> Digest:
+    digest = Digest()
+    with db.connection(source=table.name) as connection:
+        for row in _read_rows(connection, table):
+            digest.add(row)
+    return digest
+
+
+def _read_chunks(connection: Connection, table: Table) -> Iterator[list[Row]]:
+    """Yield the rows of a table in parts that one statement can take."""
+    chunk: list[Row] = []
+    size = 0
+    for row in _read_rows(connection, table):
+        chunk.append(row)
+        size += sum(len(value) for value in row if isinstance(value, str | bytes))
+        if len(chunk) == ROWS_AT_ONCE or size > CHARACTERS_AT_ONCE:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _read_rows(connection: Connection, table: Table) -> Iterator[Row]:
+    """Yield the rows of a table by primary key, each value as every server can store it."""
+    fit = [_choose_fit(column) for column in table.columns]
+    rows = select(table).order_by(*table.primary_key.columns).execution_options(stream_results=True)
+    for row in connection.execute(rows):
+        yield tuple(v if make is None or v is None else make(v) for make, v in zip(fit, row, strict=True))
+
+
+def _choose_fit(column: Column[Any]) -> Callable[[Any], Any] | None:
+    """Return what makes a value of SQLite, which bounds neither lengths nor decimals, one of its column."""
+    kind: Any = column.type
+    if isinstance(kind, JsonText):
+        return read_json
+    if isinstance(kind, Decimal):
+        return lambda value: round(value, kind.decimals)
+    if isinstance(kind, StoredText) and kind.length is not None:
+        return lambda value: value[: kind.length]
+    return None
+
+
+def _build_index(db: Database, progress: Progress | None) -> None:
+    from ..access import external_rows  # noqa: PLC0415 - loads numpy
+    from ..index import packing  # noqa: PLC0415 - as above
+
+    external_rows.index_all_rows(db, progress)
+    packing.rebuild_all(db, progress)

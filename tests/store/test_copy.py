@@ -1,0 +1,202 @@
+"""`db copy` and `db restore`: a whole database on another engine, with the same rows, privacy and search hits."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, literal, update
+
+from core.chat_history_cache import save_message
+from core.database.engine import Database
+from core.database.schema import TABLES, access_tokens, chat_history_cache, memories, schema_version, tag_links
+from core.db import copy_database, insert_memory, open_database
+from core.errors import StoreError
+from core.scope import Scope
+from core.synth_core_memory import search_memories
+from core.tokens import add_token
+from core.upkeep import copy as copying
+from tests.store import scenario
+from tests.store.world import open_db, verify_index
+from tests.unit.cli import conftest as cli_world
+from tests.unit.cli.conftest import Command
+
+pytestmark = pytest.mark.dialects
+run = cli_world.run
+
+ANN, EVE = Scope("default", "web/ann", "web/ann", privacy="direct"), Scope("default", "web/eve", "web/eve")
+HOSTILE = (
+    "🐈‍⬛ and 猫",
+    "tab\t bell\x07 escape\x1b[31m line\u2028end\r\n",
+    "x" * 1_000_000,
+    "it's \\' \"quoted\" %s :name",
+)
+
+
+@pytest.fixture
+def source_url(source_file: Path, tmp_path: Path) -> str:
+    shutil.copy(source_file, tmp_path / "source.db")
+    return f"sqlite:///{tmp_path / 'source.db'}"
+
+
+@pytest.fixture(scope="session")
+def source_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with rows in nearly every table, and values that no server would take as they are."""
+    file = tmp_path_factory.mktemp("copy") / "source.db"
+    url = f"sqlite:///{file}"
+    db = open_db(url)
+    scenario.play(db)
+    for number, text in enumerate(HOSTILE):
+        insert_memory(text, "Ann", "chat", ["cat"], Scope(), metadata={"at": number, "text": text[:99]}, db=db)
+    insert_memory("The safe code is marzipan.", "Ann", "chat", ["code"], ANN, db=db)
+    save_message({"text": "Tofu sleeps on the piano", "interface_path": "web/room", "from_user": {"id": "ann"}}, db=db)
+    add_token("host", label="a host", db=db)
+    m = memories.c
+    marked = (
+        update(memories).where(m.content == HOSTILE[0]).values(content=literal(b"caf\xe9 bytes"), importance=0.61234)
+    )
+    db.transaction(lambda c: c.execute(marked), source="test")
+    by_sql = insert(chat_history_cache).values(
+        message_text="by sql a quokka", interface_path="web/room", sender_id="bob"
+    )
+    db.transaction(lambda c: c.execute(by_sql), source="test")
+    db.close()
+    return file
+
+
+def read_all(url: str, *left_out: str) -> dict[str, list[Any]]:
+    """Return the rows of each table but the index, as a copy reads them."""
+    with closing(Database(url)) as db, db.connection(source="test") as connection:
+        kept = [table for name, table in TABLES.items() if name not in (*copying.INDEX, *left_out)]
+        return {table.name: sorted(copying._read_rows(connection, table), key=repr) for table in kept}
+
+
+def find(url: str, text: str, scope: Scope = EVE) -> list[str]:
+    with closing(open_database(url)) as db:
+        return [hit["snippet"] for hit in search_memories(query=text, scope=scope, db=db)]
+
+
+@pytest.mark.slow
+def test_d36_a_copy_there_and_back_has_equal_rows_privacy_and_hits(
+    source_url: str, fresh_url: str, tmp_path: Path
+) -> None:
+    before = Path(source_url.removeprefix("sqlite:///")).read_bytes()
+    back = f"sqlite:///{tmp_path / 'back.db'}"
+    stages: list[str] = []
+    done = copy_database(source_url, fresh_url, tokens=True, progress=lambda *at: stages.append(at[0]))
+    assert Path(source_url.removeprefix("sqlite:///")).read_bytes() == before
+    assert done.repaired == 1 and done.rows["memories"] > 5 and {"memories", "audiences"} <= set(stages)
+    waiting = read_all(source_url)
+    copy_database(fresh_url, back, tokens=True)
+    rows = read_all(back)
+    assert rows == read_all(fresh_url)
+    changed = [name for name in rows if rows[name] != waiting[name]]
+    assert set(changed) <= {"chat_history_cache", "audiences", "counters"}  # the row inserted by SQL was indexed
+    for url in (source_url, fresh_url, back):
+        assert find(url, "marzipan") == [] and find(url, "marzipan", ANN) == ["The safe code is marzipan."]
+        assert len(find(url, "piano quokka")) == 2
+        with closing(open_db(url)) as db:
+            assert verify_index(db) == []
+    with closing(open_db(source_url)) as one, closing(open_db(back)) as other:
+        for text in ("cat", "Straße 50%", "猫", "Tofu", "bytes"):
+            hits = [search_memories(query=text, scope=Scope(scenario.PERSONA), db=db) for db in (one, other)]
+            assert hits[0] == hits[1]
+
+
+def test_d36_tokens_are_copied_only_if_asked(source_url: str, fresh_url: str) -> None:
+    done = copy_database(source_url, fresh_url)
+    assert access_tokens.name not in done.rows and read_all(fresh_url)["access_tokens"] == []
+
+
+@pytest.mark.parametrize("stopped_at", ["chat_history_cache", "memories", "audiences"])
+def test_d36_a_copy_that_was_cut_off_goes_on_and_doubles_nothing(
+    source_url: str, fresh_url: str, stopped_at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody uses the half of a memory meanwhile."""
+
+    def stop(table: str, done: int, total: int) -> None:
+        if table == stopped_at and (done > 2 or table == "audiences"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(copying, "ROWS_AT_ONCE", 3)
+    with pytest.raises(KeyboardInterrupt):
+        copy_database(source_url, fresh_url, progress=stop)
+    with pytest.raises(StoreError, match=r"was cut off.*Run `prompt-engine db copy` again"):
+        open_database(fresh_url)
+    with pytest.raises(StoreError, match="was cut off"):
+        copy_database(fresh_url, source_url)
+    with closing(Database(source_url)) as db:  # the source goes on living
+        db.transaction(lambda c: c.execute(update(tag_links).values(weight=0.5)), source="test")
+    copy_database(source_url, fresh_url)
+    rows, wanted = read_all(fresh_url, "access_tokens"), read_all(source_url, "access_tokens")
+    assert [name for name in rows if len(rows[name]) != len(wanted[name])] in ([], ["audiences"])
+    assert rows["tag_links"] == wanted["tag_links"] and rows["memories"] == wanted["memories"]
+    with closing(open_db(fresh_url)) as db:
+        assert verify_index(db) == []
+
+
+def test_d36_a_target_with_rows_and_a_source_of_another_schema_are_refused(source_url: str, fresh_url: str) -> None:
+    with closing(open_database(fresh_url)) as db:
+        insert_memory("kept", "ann", "chat", [], Scope(), db=db)
+    with pytest.raises(StoreError, match=r"holds rows already, in .*memories"):
+        copy_database(source_url, fresh_url)
+    assert find(fresh_url, "kept") == ["kept"]
+    with closing(Database(source_url)) as db:
+        db.transaction(lambda c: c.execute(update(schema_version).values(fingerprint="0")), source="test")
+    with pytest.raises(StoreError, match=r"are those of another build at version \d+\. Run `prompt-engine db migrate`"):
+        copy_database(source_url, fresh_url)
+    with pytest.raises(StoreError, match=r"There is no database sqlite:.*nowhere.db.* to copy"):
+        copy_database(source_url.replace("source", "nowhere"), fresh_url)
+    assert not Path(source_url.replace("source", "nowhere").removeprefix("sqlite:///")).exists()
+
+
+def test_d36_the_command_copies_backs_up_and_restores(
+    run: Command,
+    source_url: str,
+    fresh_url: str,
+    engine_name: str,
+    tmp_path: Path,
+) -> None:
+    ran = run("db", "copy", source_url, fresh_url, "--tokens")
+    assert ran.code == 0 and ran.json["rows"]["access_tokens"] == 1 and "1 values of the source" in ran.err, ran.err
+    again = run("db", "copy", source_url, fresh_url)
+    assert again.code == 1 and "holds rows already" in again.err
+    if engine_name != "sqlite":
+        return
+    assert run("db", "backup", "kept", "--database", fresh_url).code == 0
+    taken = run("db", "restore", "kept", fresh_url)
+    assert taken.code == 1 and "holds" in taken.err and "Nothing was changed" in taken.err
+    target = f"sqlite:///{tmp_path / 'restored.db'}"
+    assert run("db", "restore", "kept", target).code == 0 and read_all(target) == read_all(fresh_url)
+    assert "run `prompt-engine db copy" in run("db", "restore", "kept", "mysql://u:p@127.0.0.1:1/n").err
+    assert "dump of a server goes to a server" in run("db", "restore", __file__, f"sqlite:///{tmp_path / 'x.db'}").err
+
+
+CLIENT = """#!/bin/sh
+PATH=/usr/bin:/bin
+echo "$2" > arguments.txt
+cat > read.sql
+"""
+
+
+@pytest.mark.engines("mariadb", "mysql", extras=True)
+def test_d36_a_dump_is_read_by_the_client_that_is_there(
+    run: Command, fresh_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    dump, tool = tmp_path / "today.sql", tmp_path / "bin" / "mysql"
+    dump.write_text("-- a dump")
+    tool.parent.mkdir()
+    monkeypatch.setenv("PATH", str(tool.parent))
+    missing = run("db", "restore", dump, fresh_url)
+    assert missing.code == 1 and "Neither mariadb nor mysql is installed here" in missing.err
+    tool.write_text(CLIENT)
+    tool.chmod(0o700)
+    assert run("db", "restore", dump, fresh_url).code == 0
+    assert (tmp_path / "read.sql").read_text() == "-- a dump"
+    assert (tmp_path / "arguments.txt").read_text().strip() == Database(fresh_url).target.url.database
+    with closing(open_database(fresh_url)):
+        refused = run("db", "restore", dump, fresh_url)
+    assert refused.code == 1 and "holds 3" in refused.err and "Name an empty database" in refused.err
