@@ -64,7 +64,7 @@ def search_memories(
         limit: most hits, 1 to 200.
         ranking: `relevance` or `recency`; None follows MEMORY_RANKING.
         exclude: `(source, id)` pairs, and conversation keys for chat rows.
-        since, until: earliest time, included; latest time, not included.
+        since, until: earliest time, included; latest time, not included. Words name a span: `last week`, `3 days ago`.
         mode: `all` gives a page of all that match, oldest first, of the best 200: for lists and counts. `total` of the
             report is how many they are.
         offset: with `all`, how many are passed over.
@@ -114,7 +114,7 @@ def explain_search(
     The report is plain JSON: `hits` (source, id, timestamp, conversation, speaker, `neighbours` with the ids of the
     messages right before and after, rank, score, tier, tags, words, `context` for a row that matches nothing itself and
     stands close to one that does, `meaning` for one found by its meaning alone, `reasons` with what each adds to the
-    score), `sources` (considered, dropped by reason, error) and `notes`.
+    score), `sources` (considered, dropped by reason, error), `spans` (the times that a question names) and `notes`.
 
     >>> from prompt_engine import insert_memory, open_database
     >>> from prompt_engine.synth_core_memory import explain_search
@@ -128,7 +128,7 @@ def explain_search(
     known = defaults.settings_for(settings)
     if mode not in get_args(SearchMode) or isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
         raise ValueError(f"mode is {mode!r}, offset {offset!r}. mode must be 'best' or 'all', offset 0 or more.")
-    query = searching.prepare(**arguments, settings=known)
+    query = searching.prepare(**arguments, settings=known, clock=lambda: defaults.handle(db).clock())
     page = query.limit
     if mode == "all":
         query = replace(query, limit=MOST_HITS)

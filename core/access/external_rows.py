@@ -17,7 +17,7 @@ from ..database.stored_values import read_time
 from ..errors import StoreError
 from ..index import entries as index_entries
 from ..index import table as search_index
-from ..index.entries import derive_columns, list_texts
+from ..index.entries import calendar_of, derive_columns, list_texts
 from ..index.indexed import change_row
 from ..scope import KEY_BYTES
 from ..shapes import PERSONA_SENDER
@@ -86,7 +86,7 @@ def _index_range(db: Database, source: SourceTable, persona: str, most: int, con
             change_row(source, tuple(sorted(columns))), {"whose": persona, "which": row["id"], **columns}
         )
         uses.update(columns.get(source.tags.name, []) if source.tags is not None else [])
-    entries = index_entries.read_entries(connection, source, [row["id"] for row in rows])
+    entries = index_entries.read_entries(connection, source, [row["id"] for row in rows], calendar_of(db))
     search_index.add(connection, db.family, entries)
     tags.raise_uses(connection, db, persona, uses)
     return len(rows)

@@ -88,7 +88,7 @@ def insert_entry(
         where = index_entries.place_of(AI_DIARY.number, None)
         at, text, local = kept.timestamp, row["text_folded"], row["local_only"]
         found_by = (AI_DIARY.number, row_id, place.audience_id, at, text, kept.context_tags, local, where)
-        index_table.add(connection, db.family, [index_entries.entry(*found_by)])
+        index_table.add(connection, db.family, [index_entries.entry(*found_by, index_entries.calendar_of(db))])
         tags_table.raise_uses(connection, db, scope.persona, Counter(kept.context_tags))
         return row_id, notes
 

@@ -12,6 +12,7 @@ from ..access.view import AccessSnapshot, Request, Viewer
 from ..config import Settings
 from ..database.engine import Database
 from ..database.readers import reader_for
+from ..index.entries import CALENDAR, Calendar
 from ..scope import KEY_BYTES, Scope, key_text
 from . import defaults
 
@@ -47,6 +48,7 @@ def open_call(
     """Return the call of a door that was passed these; what is None is the process's own."""
     known_db = defaults.handle(db)
     known = defaults.settings_for(settings)
+    known_db.caches[CALENDAR] = Calendar(known.timezone or "UTC", known.languages)
     return Call(known_db, known, resolve_scope(known_db, defaults.scope_for(scope, known)))
 
 

@@ -45,7 +45,7 @@ def search(
     tag: TagOption = None,
     word: Annotated[list[str] | None, Option(help="A word or phrase in the text; may be repeated.")] = None,
     limit: Annotated[int, Option("--limit", "-n", min=1, max=200, help="Most hits.")] = 5,
-    since: Annotated[str | None, Option(metavar="TIME", help="Earliest time, included.")] = None,
+    since: Annotated[str | None, Option(metavar="TIME", help="Earliest time, included, or words: last week.")] = None,
     until: Annotated[str | None, Option(metavar="TIME", help="Latest time, not included.")] = None,
     conversation: ConversationOption = None,
     user: UserOption = None,

@@ -18,7 +18,7 @@ from ..database.schema_base import metadata
 from ..database.sources import SourceTable
 from ..index import embeddings, indexed
 from ..index import table as index_table
-from ..index.entries import Stored
+from ..index.entries import Stored, calendar_of
 from ..jobs import table as jobs_table
 from ..tags import table as tags_table
 
@@ -93,12 +93,13 @@ class Removal:
 
     def exchange_rows(self, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
         """Replace what the index holds of rows that stay and say less from now on."""
+        calendar = calendar_of(self.db)
         for before, after in zip(old, new, strict=True):
             self._drop_vectors(source, [before], again=True)
             if not before.findable:
                 continue
-            now = after.entry(source)
-            if before.entry(source) != now:
+            now = after.entry(source, calendar)
+            if before.entry(source, calendar) != now:
                 self._drop_entries(source, [before])
                 index_table.add(self.connection, self.db.family, [now])
 

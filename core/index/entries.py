@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -13,14 +13,20 @@ from sqlalchemy import Connection, Integer, bindparam, case, func, null, select
 from ..database import dialects, sources
 from ..database.bulk import chunks
 from ..database.dialects import ID
+from ..database.engine import Database
 from ..database.schema import conversations
 from ..database.sources import AI_DIARY, SourceTable
+from ..text import times
 from ..text.folding import fold
 from ..text.hits import content_digest, stored_tags
+from ..text.languages import likely_languages
+from ..text.time import find_about_days
 from ..text.words import index_terms
 
 HELD = "search.held"
 """In the caches of a database handle: what the process holds of the search tables."""
+CALENDAR = "index.calendar"
+"""In the caches of a database handle: its `Calendar`."""
 TERM_BYTES = 160
 """Most bytes of a word in the index."""
 Progress = Callable[[str, int, int], None]
@@ -52,6 +58,27 @@ def fold_texts(texts: Iterable[str | None]) -> str:
 def derive_columns(texts: Sequence[str | None]) -> dict[str, Any]:
     """Return the columns of a row that follow from its texts."""
     return {"text_folded": fold_texts(texts), "content_hash": content_digest(texts[0] or "")}
+
+
+class Calendar(NamedTuple):
+    """How the days are read that a text is about."""
+
+    zone: str = "UTC"
+    languages: tuple[str, ...] = ()
+    """Beside the one the text is in."""
+
+    def find_days(self, text: str, at: datetime | None) -> tuple[str, ...]:
+        """Return the days that a text said at a time is about, as ISO 8601."""
+        if at is None:
+            return ()
+        zone, languages = times.zone(self.zone) or UTC, likely_languages(text, self.languages)
+        return tuple(day.isoformat() for day in find_about_days(text, at, zone, languages))
+
+
+def calendar_of(db: Database) -> Calendar:
+    """Return how texts are read in this process: by the settings of the last call that was opened."""
+    known = db.caches.get(CALENDAR)
+    return known if isinstance(known, Calendar) else Calendar()
 
 
 class Said(NamedTuple):
@@ -94,6 +121,8 @@ class Entry:
     """Length of the text in words, counted to 65,535."""
     tags: Sequence[str]
     place: Place
+    days: Sequence[str] = ()
+    """Those its text is about."""
 
 
 def entry(
@@ -105,6 +134,7 @@ def entry(
     tags: Sequence[str],
     local_only: int,
     place: Place,
+    calendar: Calendar = Calendar(),  # noqa: B008 - it is never changed
 ) -> Entry:
     """Return what the search tables hold of a row with this folded text and these stored tags."""
     terms = index_terms(folded)
@@ -113,7 +143,9 @@ def entry(
         terms = {t: min(n, _MOST16) for t, n in terms.items() if _bytes(t) <= TERM_BYTES}
     if len(terms) > TERMS_PER_ROW:
         terms = dict(list(terms.items())[:TERMS_PER_ROW])
-    return Entry(source, row_id, audience_id, dialects.microseconds(at), local_only, terms, words, tuple(tags), place)
+    days = calendar.find_days(folded, at)
+    at_us = dialects.microseconds(at)
+    return Entry(source, row_id, audience_id, at_us, local_only, terms, words, tuple(tags), place, days)
 
 
 def _bytes(text: str) -> int:
@@ -171,11 +203,10 @@ class Stored:
     place: Place
     findable: bool = True
 
-    def entry(self, source: SourceTable) -> Entry:
+    def entry(self, source: SourceTable, calendar: Calendar) -> Entry:
         """Return what the search tables hold of the row."""
-        return entry(
-            source.number, self.id, self.audience_id, self.at, self.folded, self.tags, self.local_only, self.place
-        )
+        facts = (self.id, self.audience_id, self.at, self.folded, self.tags, self.local_only, self.place)
+        return entry(source.number, *facts, calendar)
 
 
 def read_stored(source: SourceTable, row: Any, *, findable: bool = True) -> Stored:
@@ -186,22 +217,22 @@ def read_stored(source: SourceTable, row: Any, *, findable: bool = True) -> Stor
     return Stored(row[0], row[1], row[2], folded, tags, int(row[5] or 0), place, findable)
 
 
-def read_entries(connection: Connection, source: SourceTable, ids: Iterable[int]) -> list[Entry]:
+def read_entries(connection: Connection, source: SourceTable, ids: Iterable[int], calendar: Calendar) -> list[Entry]:
     """Return what the search tables hold of the rows of these ids that can be found, by id."""
     row = source.table.c
     made: list[Entry] = []
     for part in chunks(sorted(ids), AT_ONCE):
         chosen = select(*indexed_columns(source)).where(row.id.in_(part), source.findable).order_by(row.id)
-        made += [read_stored(source, each).entry(source) for each in connection.execute(chosen)]
+        made += [read_stored(source, each).entry(source, calendar) for each in connection.execute(chosen)]
     return made
 
 
-def read_audience(connection: Connection, source: SourceTable, audience: int) -> Iterator[Entry]:
+def read_audience(connection: Connection, source: SourceTable, audience: int, calendar: Calendar) -> Iterator[Entry]:
     """Yield what the search tables hold of every row of an audience that can be found, by id."""
     above = 0
     while rows := connection.execute(_next_rows(source), {"audience": audience, "above": above}).all():
         above = rows[-1][0]
-        yield from (read_stored(source, row).entry(source) for row in rows)
+        yield from (read_stored(source, row).entry(source, calendar) for row in rows)
 
 
 @lru_cache(maxsize=8)

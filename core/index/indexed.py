@@ -18,7 +18,7 @@ from ..database.sources import SourceTable, case_findable
 from ..tags import table as tags
 from . import embeddings
 from . import table as search_index
-from .entries import Stored, indexed_columns, read_stored
+from .entries import Stored, calendar_of, indexed_columns, read_stored
 
 AT_ONCE = 500
 
@@ -53,7 +53,8 @@ def exchange(
     search_index.remove(
         connection, db.family, source.number, [(row.audience_id, row.id) for row in old if row.findable]
     )
-    search_index.add(connection, db.family, [row.entry(source) for row in new if row.findable])
+    calendar = calendar_of(db)
+    search_index.add(connection, db.family, [row.entry(source, calendar) for row in new if row.findable])
 
 
 def _follow(connection: Connection, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..text.languages import SpokenCounts, spoken_languages, telling_words
 from .entries import Entry
-from .numbers import TAG, WORD, IndexTerm
+from .numbers import DAY, TAG, WORD, IndexTerm
 
 MOST_WORDS = 160
 """Words that are taken for one beginning, the commonest."""
@@ -125,6 +125,8 @@ class FreshWords:
                 self._rows.setdefault((WORD, word), []).append((one.source, one.row_id, times))
             for tag in one.tags:
                 self._rows.setdefault((TAG, tag), []).append((one.source, one.row_id, 1))
+            for day in one.days:
+                self._rows.setdefault((DAY, day), []).append((one.source, one.row_id, 1))
         self.words = sort_words({_encode(word): len(rows) for (kind, word), rows in self._rows.items() if kind == WORD})
 
     def rows(self, term: IndexTerm) -> Sequence[tuple[int, int, int]]:

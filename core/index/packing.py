@@ -19,7 +19,7 @@ from ..database.dialects import ID
 from ..database.engine import Database
 from ..database.schema import search_block, search_fresh, search_gone, search_segment
 from . import table
-from .entries import Entry, Progress, read_audience
+from .entries import Calendar, Entry, Progress, calendar_of, read_audience
 from .segment import MOST_ROWS, Blocks, Rows, merge_segments, pack_rows, read_head, write_head, write_terms
 
 MOST_OF_A_SIZE = 8
@@ -256,13 +256,15 @@ def rebuild_all(db: Database, progress: Progress | None = None) -> int:
     audiences = sorted({row[0] for query in (*indexed, *stored) for row in db.read(query, source="the search index")})
     done = 0
     for number, audience in enumerate(audiences, 1):
-        done += db.transaction(partial(rebuild, family=db.family, audience=audience), source="the search index")
+        done += db.transaction(
+            partial(rebuild, family=db.family, audience=audience, calendar=calendar_of(db)), source="the search index"
+        )
         if progress is not None:
             progress("audiences", number, len(audiences))
     return done
 
 
-def rebuild(connection: Connection, *, family: str, audience: int) -> int:
+def rebuild(connection: Connection, *, family: str, audience: int, calendar: Calendar) -> int:
     """Build the segments of an audience anew, and return how many rows it has.
 
     Whoever packs, changes or removes a row of the audience waits. Rows written meanwhile stay as they were written.
@@ -272,7 +274,7 @@ def rebuild(connection: Connection, *, family: str, audience: int) -> int:
     connection.execute(delete(search_block).where(_B.audience_id == audience))
     connection.execute(delete(search_segment).where(_S.audience_id == audience, _S.segment_id > 0))
     connection.execute(delete(search_gone).where(_G.audience_id == audience))
-    entries = [one for source in sources.ALL for one in read_audience(connection, source, audience)]
+    entries = [one for source in sources.ALL for one in read_audience(connection, source, audience, calendar)]
     written_meanwhile = {(one.source, one.row_id) for one in table.read_fresh(connection, audience)}
     old = [one for one in entries if (one.source, one.row_id) not in written_meanwhile]
     if old:

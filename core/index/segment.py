@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .entries import Entry, Said
-from .numbers import TAG, WORD, IndexTerm
+from .numbers import DAY, TAG, WORD, IndexTerm
 
 MOST_ROWS = 65_536
 """A place has 2 bytes."""
@@ -105,8 +105,9 @@ def pack_rows(entries: Iterable[Entry]) -> tuple[Rows, Blocks]:
     """Return a segment of some rows, at most MOST_ROWS."""
     ordered = sorted(entries, key=lambda one: (one.place.thread, one.at_us, one.row_id))
     rows = rows_of(ordered)
-    tags = [dict.fromkeys(one.tags, 1) for one in ordered]
-    return rows, _pack_terms(WORD, [one.terms for one in ordered]) | _pack_terms(TAG, tags)
+    tags, days = ([dict.fromkeys(getattr(one, name), 1) for one in ordered] for name in ("tags", "days"))
+    words = _pack_terms(WORD, [one.terms for one in ordered])
+    return rows, words | _pack_terms(TAG, tags) | _pack_terms(DAY, days)
 
 
 def rows_of(entries: Sequence[Entry]) -> Rows:

@@ -28,7 +28,7 @@ from ..database.statements import Part
 from ..database.stored_values import from_key
 from .entries import HELD, Entry
 from .lexicon import FreshWords, Lexicon, SortedWords, merge_words
-from .numbers import TAG, WORD, IndexTerm
+from .numbers import DAY, TAG, WORD, IndexTerm
 from .segment import read_head, read_terms
 from .table import decode, is_place
 from .visible import Block, Postings, Visible, add_fresh, build_table
@@ -324,7 +324,7 @@ def _read_blocks(
         for audience, index in audiences.items()
         if index.state.segments
     }
-    for kind in (WORD, TAG):
+    for kind in (WORD, TAG, DAY):
         terms = sorted(term for of, term in numbers if of == kind)
         for some in chunks(segments, _AT_ONCE) if terms else ():
             for keys in chunks(terms, _AT_ONCE):

@@ -20,7 +20,7 @@ from ..database.bulk import chunks, write_many
 from ..database.dialects import ID
 from ..database.schema import search_fresh, search_gone, search_segment
 from ..database.stored_values import read_checked
-from .entries import Entry, Place, Said, read_entries
+from .entries import Calendar, Entry, Place, Said, read_entries
 
 PACK_FROM = 128
 """Rows of an audience that are packed together."""
@@ -132,7 +132,7 @@ def _upsert(family: str) -> Any:
 def _encode(entry: Entry) -> tuple[int, bytes]:
     """Return the digest and the content of the row of an entry."""
     facts = (entry.at_us, entry.words, entry.local_only, entry.place.thread, entry.place.speaker)
-    text = json.dumps([*facts, entry.terms, entry.tags], ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps([*facts, entry.terms, entry.tags, entry.days], ensure_ascii=False, separators=(",", ":"))
     content = text.encode("utf-8", "surrogatepass")
     return zlib.crc32(content), content
 
@@ -142,8 +142,9 @@ def decode(audience: int, source: Any, row_id: Any, digest: Any, content: Any) -
     checked = read_checked(content, digest)
     if checked is None or not is_place(source, row_id):
         return None
-    at_us, words, local_only, thread, speaker, terms, tags = json.loads(checked.decode("utf-8", "surrogatepass"))
-    return Entry(source, row_id, audience, at_us, local_only, terms, words, tags, Place(thread, Said(*speaker)))
+    at_us, words, local_only, thread, speaker, terms, tags, *days = json.loads(checked.decode("utf-8", "surrogatepass"))
+    place = Place(thread, Said(*speaker))
+    return Entry(source, row_id, audience, at_us, local_only, terms, words, tags, place, *days)
 
 
 def is_place(source: Any, row_id: Any) -> bool:
@@ -186,7 +187,7 @@ def take_fresh(connection: Connection, audience: int, most: int) -> list[Entry]:
         _remove_fresh(connection, audience, source.number, entries)
         unread = [row_id for row_id, one in entries.items() if one is None]
         made += [one for one in entries.values() if one is not None]
-        made += [one for one in read_entries(connection, source, unread) if one.audience_id == audience]
+        made += [one for one in read_entries(connection, source, unread, Calendar()) if one.audience_id == audience]
     return made
 
 

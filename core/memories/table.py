@@ -123,6 +123,7 @@ def write(
     """Store items with their index rows and tags, in the caller's transaction, which holds the place."""
     now = db.clock()
     rows.insert_rows(connection, memories, [_row(scope, row_id, m, place, now) for row_id, m in ready])
+    calendar = index_entries.calendar_of(db)
     entries = [
         index_entries.entry(
             MEMORIES.number,
@@ -133,6 +134,7 @@ def write(
             m.tags,
             int(place.local_only or m.local_only),
             index_entries.place_of(MEMORIES.number, scope.conversation, m.author, scope.participant, m.label),
+            calendar,
         )
         for row_id, m in ready
     ]

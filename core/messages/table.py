@@ -207,6 +207,7 @@ def write_rows(
     rows.insert_rows(
         connection, chat_history_cache, [_row(persona, *each) | {"made_with": own} for each, own in stored]
     )
+    calendar = index_entries.calendar_of(db)
     entries = [
         index_entries.entry(
             CHAT.number,
@@ -217,6 +218,7 @@ def write_rows(
             (),
             int(place.local_only),
             index_entries.place_of(CHAT.number, m.conversation, m.sender_name, m.participant, m.role),
+            calendar,
         )
         for row_id, m, place in ready
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Any, NamedTuple
 
 from ..base import logs
@@ -13,9 +14,10 @@ from ..database.dialects import from_microseconds
 from ..database.engine import Database
 from ..errors import ConfigError, StoreReadError
 from ..shapes import Hit, LeftOut
-from ..text import hits
+from ..text import hits, times
 from ..text.question_words import asked_words, begins_with
 from ..text.stems import is_form
+from ..text.times import iso_text
 from ..text.words import index_terms
 from .forms import leave_other_words
 from .gather import (
@@ -29,6 +31,7 @@ from .gather import (
     read_rows,
     score_by_words,
 )
+from .question.spans import describe_spans
 from .ranking.rows import (
     FOLDED_CHARS,
     UNKNOWN,
@@ -48,6 +51,8 @@ Drop = Callable[[Candidate, FoundRow], str]
 """Returns why a row is left out beside what the search itself leaves out, "" to keep it."""
 _CHAT = sources.CHAT.number
 MOST_ROUNDS = 12
+FULL_SHARE = 0.6
+"""Of what the best row holds: rows that hold as much are ordered by time where the first or last is asked for."""
 FIRST_HITS = 10
 """Hits of which the last is the newest about a question in the present, where it is not among them anyway."""
 
@@ -240,6 +245,8 @@ def _order(search: Search, kept: Sequence[Candidate], asked: RankingQuery | None
     best = best_first(kept)
     if asked is None:
         return choose(best, limit)
+    if asked.question.order:
+        return _order_by_time(best, asked.question.order == "first")[:limit]
     from .ranking import relevance  # noqa: PLC0415 - as in `_rank`
 
     most_contexts = max(1, round(relevance.CONTEXT_SHARE[limit > FEW_HITS] * limit))
@@ -251,6 +258,14 @@ def _order(search: Search, kept: Sequence[Candidate], asked: RankingQuery | None
         if c.own > own:
             first, own = c, c.own
     return choose(spaced, limit, first)
+
+
+def _order_by_time(best: Sequence[Candidate], is_first: bool) -> list[Candidate]:
+    """Return those that hold most of what is asked, the first or last said of them first, then the others."""
+    most = max((c.own for c in best), default=0.0)
+    full = [c for c in best if c.own >= FULL_SHARE * most]
+    full.sort(key=lambda c: c.at_us if is_first else -c.at_us)
+    return [*full, *(c for c in best if c.own < FULL_SHARE * most)]
 
 
 def _place_kept(ordered: Sequence[Candidate], limit: int) -> list[Candidate]:
@@ -328,8 +343,13 @@ def build_report(result: Result) -> dict[str, Any]:
             }
             for source in query.sources
         },
+        "spans": [
+            {"start": iso_text(span.start), "end": iso_text(span.end), "precision": span.precision, "role": span.role}
+            for span in (result.round.question.spans or result.round.missed)
+        ],
         "notes": [
             *query.notes,
+            *describe_spans(result.round.missed, times.zone(result.round.search.settings.timezone) or UTC),
             *([str(error)] if (error := result.round.meaning_error) else []),
             *([f"The search index: {why}"] if (why := result.round.index_error) else []),
             *(
@@ -356,6 +376,7 @@ def start(search: Search, db: Database, before: Result | None = None, *, extra: 
         last = before.round
         copies = [*last.copies, *find_copies(db, search.viewer.scope.persona, before.repeated)]
         current = Round(last.search, last.question, last.depth + 1, last.extra, copies)
+        current.missed = last.missed
         current.meaning_error = last.meaning_error
     gather(current, db)
     query = search.query

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..base import logs
 from ..database import sources
-from ..database.dialects import microseconds
 from ..database.engine import Database
 from ..database.sources import SourceTable
 from ..errors import CoreError, StoreReadError
@@ -19,6 +18,7 @@ from ..text import times
 from ..text.folding import fold
 from ..text.question_words import asked_words, asks_about_person, is_question, list_phrases, self_words
 from ..text.stems import stem
+from ..text.time import Span
 from ..text.words import words
 from . import table
 from .question.people import named
@@ -44,10 +44,14 @@ NEAR_BEST = 16
 """Most rows that match nothing and stand beside one that does, where fewer hits are wanted."""
 LEAST_READ = 24
 """Best candidates that are read, in relevance mode."""
+LEAST_IN_ORDER = 72
+"""The same where the first or last of them is asked for."""
 MOST_COMPARED = 100_000
 """Newest visible rows of a source that recency mode compares."""
 MOST_FALLBACK = 20_000
 """Newest visible rows of a source that are compared where the index leads to fewer rows than are wanted."""
+MOST_OUTSIDE = 3
+"""Hits from outside where nothing is stored in the span that is asked for."""
 PLAIN_POOL = 200
 """Newest matching rows of a source that is not indexed, in the first round of relevance mode."""
 _CHAT = sources.CHAT.number
@@ -86,6 +90,8 @@ class Round:
     """What the index holds; None where it was not read."""
     newest_only: tuple[int, ...] = ()
     """Sources of which only the newest rows were compared (recency mode)."""
+    missed: Sequence[Span] = ()
+    """Spans that are asked for and in which nothing is stored."""
     meaning: Meanings | None = None
     """How near rows are to the message; None without an embedder, or where it failed."""
     meaning_error: CoreError | None = None
@@ -96,7 +102,8 @@ class Round:
     @property
     def most_read(self) -> int:
         """Return how many of the candidates are read at most."""
-        return int((max(LEAST_READ, 3 * self.search.query.limit) + self.extra) * 4**self.depth)
+        least = LEAST_IN_ORDER if self.question.order else LEAST_READ
+        return int((max(least, 3 * self.search.query.limit) + self.extra) * 4**self.depth)
 
     def count_matching(self) -> int:
         """Return how many candidates match by the index."""
@@ -117,9 +124,13 @@ def gather(current: Round, db: Database) -> None:
 
         left_out = [*_list_excluded(search), *current.copies]
         try:
-            every = bool(current.question.days) or search.embedder is not None or search.query.may_be_about_person
-            current.matches = matches.read_matches(search, left_out, every=every)
+            asks_time = bool(current.question.spans or current.question.order)
+            every = asks_time or search.embedder is not None or search.query.may_be_about_person
+            question = current.question if current.question.spans else None
+            current.matches = matches.read_matches(search, left_out, every=every, question=question)
             _gather_best(current, current.matches)
+            if question is not None and not current.candidates and not current.depth:
+                _leave_spans(current, matches.read_matches(search, left_out, every=every))
             if search.query.may_be_about_person and not current.depth:
                 _add_statements(current, db, current.matches)
             if not (current.candidates or current.depth):
@@ -130,6 +141,17 @@ def gather(current: Round, db: Database) -> None:
     logs.warning("search_index_unread", error=type(error).__name__, number=getattr(error, "number", None))
     current.index_error = error
     add_plain_matches(current, db, MOST_COMPARED)
+
+
+def _leave_spans(current: Round, found: Matches) -> None:
+    """Let a round that found nothing in the spans it asks for have a few rows from outside."""
+    search, question = current.search, current.question
+    current.missed = question.spans
+    current.question = replace(question, spans=(), days=())
+    if search.terms:
+        current.search = replace(search, query=replace(search.query, limit=min(search.query.limit, MOST_OUTSIDE)))
+        current.matches = found
+        _gather_best(current, found)
 
 
 def _list_excluded(search: Search) -> list[Place]:
@@ -156,7 +178,7 @@ def _gather_best(current: Round, found: Matches) -> None:
     candidates = all_rows.build_candidates(list(dict.fromkeys([*chosen, *others])), found.note)
     kept: dict[int, Kept] = {each.place: "correction" for each in following}
     kept |= {row.place: why for row, why in ranked.kept}
-    by_day = bool(current.question.days)
+    by_day = bool(current.question.spans or current.question.order)
     for c in candidates:
         c.is_offered = c.is_offered and by_day and not c.context
         c.kept = kept.get(c.place, "")
@@ -171,16 +193,18 @@ def _gather_best(current: Round, found: Matches) -> None:
 def rank_best(search: Search, question: Question, found: Matches, depth: int = 0) -> tuple[RankingQuery, Ranking]:
     """Return what is asked, and the best of all rows that match."""
     from . import matches  # noqa: PLC0415 - as in `gather`
-    from .ranking import all_rows  # noqa: PLC0415
+    from .ranking import all_rows, days  # noqa: PLC0415
 
     asked = build_asked(search, question, found)
     by_words = not search.query.text
     meant = [one for one, owners in found.owners.items() if owners]
     seen = [one for one in found.audiences if any(len(one.postings.of(each)[0]) for each in meant)]
-    of_days: Sequence[Any] = ()
-    if question.days:
-        of_days = matches.rows_of_days(found.audiences, asked.days, is_all=not seen)
-    if question.days or search.embedder is not None:
+    offered: Sequence[Any] = ()
+    if question.spans and (days.are_short(question) or not seen or question.order):
+        offered = matches.rows_inside(found.audiences)
+    if question.order and not seen:
+        offered = matches.rows_inside(found.audiences, asked.asker if question.self_person else "", question.order)
+    if question.spans or question.order or search.embedder is not None:
         seen = found.audiences
     ranking = all_rows.rank_all(
         seen,
@@ -190,7 +214,7 @@ def rank_best(search: Search, question: Question, found: Matches, depth: int = 0
         best=all_rows.BEST * 8**depth,
         newest=(1 if search.query.limit <= FEW_HITS else 2) if question.is_present and not by_words else 0,
         by_words=by_words,
-        offered=of_days,
+        offered=offered,
     )
     return asked, ranking
 
@@ -284,7 +308,7 @@ def question_of(search: Search, now: datetime) -> Question:
         return Question()
     zone, languages = times.zone(search.settings.timezone) or UTC, search.settings.languages
     question = read_question(search.query.text, now=now, zone=zone, speaker_names=(), languages=languages)
-    if search.query.may_be_about_person or is_question(search.query.text, question.languages):
+    if search.query.is_question:
         return question
     # `I meet Ann on Monday` names people and a day, and does not ask for what they said, or for what was said then.
     return Question(languages=question.languages)
@@ -311,8 +335,15 @@ def build_asked(search: Search, question: Question, found: Matches) -> RankingQu
         has_answers=is_question(search.query.text, spoken),
         shares=share_groups(terms),
         languages=spoken,
-        days=[(microseconds(since), microseconds(until)) for since, until in question.days],
+        rarity=_rarity_in(search, rows) if question.spans else None,
     )
+
+
+def _rarity_in(search: Search, rows: int) -> Callable[[str], float]:
+    """Return what tells how rare a word is, 0 to 1."""
+    assert search.index is not None
+    lexicon, most = search.index.lexicon, rarity_weight(1, rows)
+    return lambda word: rarity_weight(lexicon.rows(word) or rows, rows) / most
 
 
 def _with_people(question: Question, search: Search, found: Matches) -> Question:

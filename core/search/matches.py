@@ -10,19 +10,21 @@ from typing import Any
 import numpy as np
 
 from ..database.dialects import microseconds
-from ..index.numbers import PHRASE, IndexTerm
+from ..index.numbers import DAY, PHRASE, IndexTerm
 from ..index.visible import Postings, Visible
 from .question.question import Question
-from .ranking.all_rows import A_DAY_OR_TWO, AudienceMatches, find_persons, is_among
+from .ranking.all_rows import AudienceMatches, find_persons, is_among
+from .ranking.days import find_inside
 from .ranking.rows import Candidate
 from .resolve import Search
 from .terms import QueryTerm, list_owners
 
 MOST_OF_DAYS = 400
 """Rows of the days asked for that are ranked, of many the longest."""
+MOST_IN_ORDER = 24
+"""Of the first or last rows, where nothing else is asked for."""
 MOST_OF_PERSON = 3
 """Rows of a person that are offered, the newest."""
-_WEEK = 8 * 86_400_000_000
 
 
 @dataclass(eq=False)
@@ -56,17 +58,23 @@ class Matches:
         return found
 
 
-def read_matches(search: Search, left_out: Sequence[tuple[int, int]], *, every: bool = False) -> Matches:
+def read_matches(
+    search: Search, left_out: Sequence[tuple[int, int]], *, every: bool = False, question: Question | None = None
+) -> Matches:
     """Return what the index holds of what is asked.
 
     Args:
         left_out: source and id of rows that may become no hits.
         every: audiences in which nothing matches come too.
+        question: names spans of time, outside of which nothing matches.
     """
     assert search.index is not None
     owners, audiences, docs = list_owners(search.terms), list[AudienceMatches](), Counter[IndexTerm]()
-    for view, held in search.index.read(owners, every=every):
+    days = {(DAY, day): list[int]() for day in question.days} if question else {}
+    for view, held in search.index.read(days | owners, every=every):
         bounds = Bounds(search, view)
+        if question is not None:
+            bounds.limit(find_inside(question, view, held))
         seen = held if bounds.is_open else held.only(bounds.readable(held.index))
         postings = _with_phrases(search.terms, seen, len(view))
         if every or len(postings.index):
@@ -74,7 +82,7 @@ def read_matches(search: Search, left_out: Sequence[tuple[int, int]], *, every: 
             readable = None if bounds.is_open else bounds.readable
             audiences.append(AudienceMatches(view, postings, len(audiences), readable, without))
             docs.update(postings.count_rows())
-    return Matches(search.terms, owners, audiences, docs)
+    return Matches(search.terms, days | owners, audiences, docs)
 
 
 def _with_phrases(terms: Sequence[QueryTerm], postings: Postings, rows: int) -> Postings:
@@ -113,13 +121,20 @@ class Bounds:
         self._threads = np.array([n for n, thread in enumerate(view.threads) if thread in without] if without else ())
         bounds = (self._since, self._until, self._sources)
         hides_some = len(self._gone) or self._hides_local or len(self._threads)
+        self._inside: Any = None
         self.is_open: bool = not hides_some and all(bound is None for bound in bounds)
         """All rows may be read."""
+
+    def limit(self, inside: Any) -> None:
+        """Let only some rows be read."""
+        self._inside, self.is_open = inside, False
 
     def readable(self, index: Any) -> Any:
         """Return which of some rows may be read."""
         view = self._view
         keep = ~is_among(index, self._gone)
+        if self._inside is not None:
+            keep &= self._inside[index]
         if self._hides_local:
             keep &= view.local_only[index] == 0
         if self._sources is not None:
@@ -136,34 +151,26 @@ class Bounds:
 # Rows that are offered to a question though they match none of its words: those of a day, or of a person
 
 
-def rows_of_days(found: Sequence[AudienceMatches], asked: Sequence[tuple[int, int]], *, is_all: bool) -> list[Any]:
-    """Return the rows said on the days asked for, in each audience, in order.
-
-    Args:
-        asked: spans in microseconds.
-        is_all: nothing else was found, so that the rows of a week are offered too.
+def rows_inside(found: Sequence[AudienceMatches], asker: str = "", order: str = "") -> list[Any]:
+    """Return the rows that may be read of each audience, in order; of too many the longest, or where the first or last
+    is asked for those, of who asks where somebody does.
     """
-    longest = _WEEK if is_all else A_DAY_OR_TWO
-    days = [(since, until) for since, until in asked if until - since <= longest]
-    return [_longest(one.view, _rows_between(one, days)) for one in found]
+    return [_choose_rows(one.view, _keep_readable(one, np.arange(len(one.view))), asker, order) for one in found]
 
 
-def _rows_between(one: AudienceMatches, days: Sequence[tuple[int, int]]) -> Any:
-    at_us = one.view.at_us
-    held = np.zeros(len(at_us), bool)
-    for since, until in days:
-        held |= (at_us >= since) & (at_us < until)
-    return _keep_readable(one, held.nonzero()[0])
+def _choose_rows(view: Any, index: Any, asker: str, order: str) -> Any:
+    if order and asker:
+        index = index[view.is_chat[index] & np.isin(view.speaker[index], view.find_speakers("key", asker))]
+    most = MOST_IN_ORDER if order else MOST_OF_DAYS
+    if len(index) <= most:
+        return index
+    worth = view.at_us[index] if order else -view.words[index].astype(np.int64)
+    kept = np.argsort(-worth if order == "last" else worth, kind="stable")[:most]
+    return np.sort(index[kept])
 
 
 def _keep_readable(one: AudienceMatches, index: Any) -> Any:
     return index if one.readable is None or not len(index) else index[one.readable(index)]
-
-
-def _longest(view: Any, index: Any) -> Any:
-    if len(index) <= MOST_OF_DAYS:
-        return index
-    return np.sort(index[np.argsort(-view.words[index].astype(np.int64), kind="stable")[:MOST_OF_DAYS]])
 
 
 def rows_of_person(found: Sequence[AudienceMatches], question: Question, asker: str) -> list[tuple[int, int]]:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..base import logs
 from ..config import Settings
 from ..database import sources
-from ..text import search_words
+from ..shapes import now_utc
+from ..text import search_words, times
 from ..text.folding import fold
-from ..text.languages import languages_of
+from ..text.languages import languages_of, likely_languages
 from ..text.question_words import asked_words, asks_about_person, is_question
 from ..text.search_words import KEYWORD_LIMIT, TAGS_LIMIT
 from ..text.stems import is_form, stem
+from ..text.time import CALENDARS, Span, mask_time, read_moment
 from .rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
 
 if TYPE_CHECKING:
@@ -91,8 +93,9 @@ def prepare(
     since: object = None,
     until: object = None,
     settings: Settings,
+    clock: Callable[[], datetime] = now_utc,
 ) -> Query:
-    """Return the arguments of `search_memories`, checked and in normal form."""
+    """Return the arguments of `search_memories`, checked and in normal form; `clock` tells when `last week` is."""
     wanted_tags, notes = read_tags(tags)
     wanted_words, more = read_keywords(keywords)
     notes = [*notes, *more]
@@ -102,6 +105,11 @@ def prepare(
     words = list_words(text, settings.languages) if is_of_text else []
     if is_of_text:
         wanted_words = choose_words(words, settings.languages, None)
+
+    def read_words(said: str) -> Span | None:
+        zone, spoken = times.zone(settings.timezone) or UTC, likely_languages(said, settings.languages)
+        return read_moment(said, clock(), zone, (*spoken, *settings.languages, *CALENDARS))
+
     count, bad_limit = read_limit(limit)
     mode, bad_mode = read_mode(ranking, settings)
     about_person = mode == "relevance" and _may_be_about_person(text, settings.languages)
@@ -116,11 +124,11 @@ def prepare(
         ranking=mode,
         sources=sources.ALL if include_chat else (sources.MEMORIES, sources.AI_DIARY),
         exclude=read_exclude(exclude),
-        since=read_time(since, "since"),
-        until=read_time(until, "until"),
+        since=read_time(since, "since", read_words),
+        until=read_time(until, "until", read_words),
         text=text,
         is_question=about_person
-        or (mode == "relevance" and any(map(str.isalnum, text)) and is_question(text, settings.languages)),
+        or (mode == "relevance" and any(map(str.isalnum, text)) and asks(text, settings.languages)),
         may_be_about_person=about_person,
         is_of_text=is_of_text,
         words=tuple(words),
@@ -132,6 +140,11 @@ def _may_be_about_person(text: str, languages: Sequence[str]) -> bool:
     """Return whether a text is about a person as a whole, if one of its words is a name."""
     words = asked_words(text) if len(text) <= PERSON_CHARS else ""
     return any(asks_about_person(words, names, languages) for names in ((), *((word,) for word in words.split())))
+
+
+def asks(text: str, languages: Sequence[str]) -> bool:
+    """Return whether a text asks something: it is a question, or names nothing but a time."""
+    return is_question(text, languages) or not any(map(str.isalnum, mask_time(text, languages)))
 
 
 def fold_words(words: Sequence[str]) -> tuple[str, ...]:
@@ -152,6 +165,8 @@ def read_mode(value: object, settings: Settings) -> tuple[str, str]:
 
 def list_words(text: str, languages: Sequence[str]) -> list[str]:
     """Return the words of a message worth looking for; of one without any the common words or symbols it asks by."""
+    if asks(text, languages):
+        text = mask_time(text, languages)
     return (
         search_words.salient_words(text, languages, MOST_WORDS)
         or search_words.common_words_asked(text, languages, TAGS_LIMIT)

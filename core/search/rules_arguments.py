@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
+from typing import Literal, cast
 
 from ..base.wire_ids import LARGEST_ID
 from ..shapes import SOURCES, Source
 from ..tags.rules import TAG_BYTES, normal, tag_items
 from ..text.folding import clean, fold
+from ..text.time import Span
 from ..text.times import parse_time
 
 MOST_LOOKED_FOR = 48
@@ -21,8 +22,13 @@ KEYWORD_CHARS = 400
 """Longest keyword."""
 
 TIME_FORMS = (
-    "an ISO 8601 time such as '2026-03-10T12:00:00Z' or '2026-03-10', a datetime, or a number of seconds since 1970"
+    "an ISO 8601 time such as '2026-03-10T12:00:00Z' or '2026-03-10', a datetime, a number of seconds since 1970, or "
+    "words that name one time, such as 'last week' or '3 days ago'"
 )
+MOST_TIME_CHARS = 200
+"""Longest words of time."""
+ReadWords = Callable[[str], Span | None]
+"""Returns the one span that a text names."""
 
 _SHOWN_CHARS = 60
 _SHOWN_NAMES = 20
@@ -107,11 +113,14 @@ def read_keywords(value: object) -> tuple[list[str], list[str]]:
     return _at_most(found, "keywords", notes), notes
 
 
-def read_time(value: object, field: str) -> datetime | None:
-    """Return the time as aware UTC, None when none was given."""
+def read_time(value: object, field: Literal["since", "until"], read_words: ReadWords) -> datetime | None:
+    """Return the time as aware UTC, None when none was given; of words the beginning of their span, or its end."""
     if value is None:
         return None
     moment = parse_time(value)
+    if moment is None and isinstance(value, str) and value.strip() and len(value) <= MOST_TIME_CHARS:
+        span = read_words(value)
+        moment = None if span is None else span.start if field == "since" else span.end
     if moment is None:
         raise ValueError(f"{field} is {shown(value)}. It must be {TIME_FORMS}. Change it, or leave it out.")
     return moment

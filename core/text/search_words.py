@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 
 from ..base.patterns import lazy_pattern
-from .calendar_words import calendar
 from .folding import SPACELESS_PATTERN, clean, fold, fold_letters, runs
 from .forms.hangul import to_letters
 from .forms.paradigms import VOWEL
 from .languages import bare, common_words
 from .question_words import MARKS, asked_words, holds, is_question, is_request
 from .stems import script_language, stem
+from .time import mask_time
 from .words import candidates_of, iter_words, pairs, small_words, stop_words
 
 TAGS_LIMIT = 12
@@ -106,6 +105,7 @@ _FEW = 3
 _DATE = lazy_pattern(
     r"\d{4}-\d{1,2}(?:-\d{1,2})?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,4} ?[年月日号號년월일]|\d{1,2}:\d{2}"
 )
+YEAR_DIGITS = 4
 _NUMBER = lazy_pattern(r"(?<![^\W_])[0-9]{1,12}(?![^\W_])")
 
 
@@ -114,22 +114,8 @@ def _numbers(folded: str, languages: Sequence[str]) -> frozenset[str]:
     if not _NUMBER.search(folded):
         return frozenset()
     rest = _DATE.sub(" ", folded)
-    for language in languages:
-        months = _beside_months(language)
-        rest = rest if months is None else months.sub(" ", rest)
-    return frozenset(_NUMBER.findall(rest))
-
-
-@lru_cache(maxsize=32)
-def _beside_months(language: str) -> re.Pattern[str] | None:
-    """Return what finds the day beside the name of a month."""
-    known = calendar(language)
-    if known is None:
-        return None
-    months = "|".join(sorted(known.months, key=len, reverse=True))
-    day = r"(?<![^\W_])\d{1,2}(?![^\W_])"
-    between = r"[\s.,]+(?:\w{1,3}[\s.,]+)?"
-    return re.compile(rf"\b(?:{months}){between}{day}|{day}{between}(?:{months})\b")
+    years = {number for number in _NUMBER.findall(rest) if len(number) == YEAR_DIGITS}
+    return frozenset(years.union(_NUMBER.findall(mask_time(rest, languages))))
 
 
 def _single_signs(run: str) -> list[str]:

@@ -318,7 +318,9 @@ class SearchBody(Who):
     ranking: Ranking | None = None
     mode: SearchMode = Field(default="best", description="all: a page of all that match, oldest first.")
     offset: Whole = Field(default=0, ge=0, le=200, description="With all, how many are passed over.")
-    since: Annotated[str, Field(max_length=64)] | None = Field(default=None, description="The earliest, ISO 8601.")
+    since: Annotated[str, Field(max_length=64)] | None = Field(
+        default=None, description="The earliest: ISO 8601, or words."
+    )
     until: Annotated[str, Field(max_length=64)] | None = Field(
         default=None, description="The latest time, not included."
     )

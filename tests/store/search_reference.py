@@ -20,6 +20,7 @@ from sqlalchemy import select
 from core.database.dialects import microseconds
 from core.database.engine import Database
 from core.database.schema import chat_history_cache
+from core.search.ranking.days import are_short
 from core.search.ranking.rows import RankingQuery
 from core.search.ranking.weights import INSIDE, WEIGHTS, between, rarity_weight, saturation
 from core.search.resolve import Search
@@ -30,7 +31,6 @@ LEADING, REACH, BEST = 200, 6, 120
 TAKES_PART = 0.5
 LEAST_CONTEXT = FULL_MATCH = 0.1
 FADE_BACK, FADE_ON, SHORT_ROW, PASSAGE = 150.0, 50.0, 60.0, 60
-DAY = 86_400_000_000
 
 
 class Speaker(NamedTuple):
@@ -66,6 +66,7 @@ class Line:
     context: float = 0.0
     beside: float = 0.0
     score: float = 0.0
+    is_offered: bool = False
 
 
 def gap_of(steps: Sequence[int]) -> int:
@@ -90,13 +91,16 @@ def rank(lines: Sequence[Line], search: Search, asked: RankingQuery, reach: int)
     weights = [term.weight for term in asked.terms]
     for place, line in enumerate(lines):
         line.place, line.words = place, sum(line.terms.values())
-        line.times = _times(line, asked)
+        line.times = _times(line, asked) if is_inside(line, asked) else {}
         line.turn = _bm25(line.times, weights, line.words, asked.mean_words) / asked.total
         passage, mean = min(line.words, PASSAGE), min(PASSAGE, asked.mean_words)
         line.own = _bm25(line.times, weights, passage, mean) / asked.total
         line.share = sum(weights[group] * min(1.0, count) for group, count in line.times.items()) / asked.total
     _tell_places(lines, search, asked)
-    matching = [line for line in lines if line.own > 0]
+    offers = asked.question.spans and (are_short(asked.question) or not any(line.own > 0 for line in lines))
+    for line in lines:
+        line.is_offered = bool(offers) and is_inside(line, asked)
+    matching = [line for line in lines if line.own > 0 or line.is_offered]
     for line in matching:
         line.score = _score(line, asked, line.own, 0.0)
     leading = _best(matching, LEADING)
@@ -204,10 +208,11 @@ def _score(line: Line, asked: RankingQuery, context: float, beside: float) -> fl
     }  # fmt: skip
     length = math.log(min(60, max(1, int(line.words))) / 20)
     others = {"length": length, "near": line.near, "person": person_of(asked, line.speaker)}
-    days = on_days(asked.days, line.at_us)
-    weighed = {name: between(WEIGHTS[name], line.long) * v for name, v in {**reasons, **others, **days}.items()}
-    fitting = 1.0 if "day" in days or "month" in days else min(1.0, max(context, line.own) / FULL_MATCH)
-    return sum(weighed[name] for name in reasons) + fitting * sum(weighed[name] for name in {**others, **days})
+    if asked.question.spans:
+        others["day"] = 1.0
+    weighed = {name: between(WEIGHTS[name], line.long) * v for name, v in {**reasons, **others}.items()}
+    fitting = 1.0 if asked.question.spans else min(1.0, max(context, line.own) / FULL_MATCH)
+    return sum(weighed[name] for name in reasons) + fitting * sum(weighed[name] for name in others)
 
 
 def person_of(asked: RankingQuery, speaker: Speaker) -> float:
@@ -224,28 +229,20 @@ def person_of(asked: RankingQuery, speaker: Speaker) -> float:
     return 0.0
 
 
-def on_days(days: Iterable[tuple[int, int]], at_us: int) -> dict[str, float]:
-    """Return what speaks for a line said on a day asked for, soon after it, or around a month asked for."""
-    found: dict[str, float] = {}
-    for since, until in days:
-        inside = since <= at_us < until
-        if until - since < 3 * DAY:
-            near = {"day": 1.0} if inside else {"days_after": 1.0} if since - DAY <= at_us < until + 8 * DAY else {}
-        else:
-            near = {"month": 1.0} if inside else {"month": 0.5} if until <= at_us < until + 10 * DAY else {}
-        for name, value in near.items():
-            found[name] = max(value, found.get(name, 0.0))
-    if "day" in found:
-        found.pop("days_after", None)
-    return found
+def is_inside(line: Line, asked: RankingQuery) -> bool:
+    """Return whether a line was said within a span that is asked for; what it is about is none of the talk here."""
+    return not asked.question.spans or any(
+        (span.start is None or microseconds(span.start) <= line.at_us)
+        and (span.end is None or line.at_us < microseconds(span.end))
+        for span in asked.question.spans
+        if span.role == "said"
+    )
 
 
 def _may_be_hit(line: Line, looked_at: Sequence[Line], asked: RankingQuery, reach: int) -> bool:
-    if line.own > 0:
+    if line.own > 0 or line.is_offered:
         return True
-    if not (asked.has_answers and reach):
+    if not (asked.has_answers and reach and is_inside(line, asked)):
         return False
-    if any(since <= line.at_us < until for since, until in asked.days):
-        return True
     around = _run(line, looked_at, reach, same_session=False)
     return line.context >= LEAST_CONTEXT and any(other.own > 0 for other in around)

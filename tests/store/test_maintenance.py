@@ -21,7 +21,7 @@ from core.database.engine import Database
 from core.database.sources import MEMORIES
 from core.index import embeddings, packing
 from core.index import table as index_table
-from core.index.entries import read_entries
+from core.index.entries import calendar_of, read_entries
 from core.tags import table as tags
 from core.text.folding import fold
 from core.text.hits import content_digest
@@ -60,7 +60,7 @@ def remember(db: Database, number: int, text: str, *words: str, persona: str = "
         connection.execute(insert(schema.memories), row)
         tags.raise_uses(connection, db, persona, dict.fromkeys(words, 1))
 
-        index_table.add(connection, db.family, read_entries(connection, MEMORIES, [number]))
+        index_table.add(connection, db.family, read_entries(connection, MEMORIES, [number], calendar_of(db)))
 
     db.transaction(work, source="test")
 

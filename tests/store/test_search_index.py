@@ -12,7 +12,7 @@ from sqlalchemy import delete
 from core.database.engine import Database
 from core.db import check_server, reindex
 from core.index import packing
-from core.index.entries import TERMS_PER_ROW, entry, place_of
+from core.index.entries import TERMS_PER_ROW, calendar_of, entry, place_of
 from core.index.packing import count_differences
 from core.scope import Scope
 from tests.store.search_world import ago, all_rows, find, ids, memory, open_quick, remember, said
@@ -52,7 +52,9 @@ def test_f85_an_unreadable_row_of_the_index_hides_no_other(
     db.transaction(lambda c: packing.pack_fresh(c, db.family, audience), source="test")
     expected = [whole, spoilt] if column in ("content", "digest") else [whole]
     assert set(expected) == set(ids(find(db, scope, query="Where is the tofu?")))
-    db.transaction(lambda c: packing.rebuild(c, family=db.family, audience=audience), source="test")
+    db.transaction(
+        lambda c: packing.rebuild(c, family=db.family, audience=audience, calendar=calendar_of(db)), source="test"
+    )
     assert verify_index(db) == []
 
 

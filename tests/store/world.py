@@ -26,9 +26,9 @@ from core.database.schema import (
 from core.database.sources import AI_DIARY, ALL, CHAT, MEMORIES
 from core.index import indexed, packing, segment
 from core.index import table as index_table
-from core.index.entries import DIARY_TEXTS, SEPARATOR, Entry, entry, place_columns, place_of, read_audience
+from core.index.entries import DIARY_TEXTS, SEPARATOR, Entry, calendar_of, entry, place_columns, place_of, read_audience
 from core.index.entries import Place as EntryPlace
-from core.index.numbers import TAG
+from core.index.numbers import DAY, TAG
 from core.index.state import IndexState
 from core.scope import Scope
 from core.text.folding import fold
@@ -124,9 +124,8 @@ def index_differences(db: Database, persona: str) -> list[str]:
             if row.text_folded != folded:
                 return [f"{source.name} {row.id}: text_folded differs"]
             where = place_of(source.number, *(getattr(row, each.name) for each in place_columns(source)))
-            entries.append(
-                entry(source.number, row.id, row.audience_id, row.timestamp, folded, tags, int(hidden), where)
-            )
+            facts = (source.number, row.id, row.audience_id, row.timestamp, folded, tags, int(hidden), where)
+            entries.append(entry(*facts, calendar_of(db)))
     return _compare(db, mine, entries)
 
 
@@ -137,7 +136,7 @@ def verify_index(db: Database) -> list[str]:
         mine = {row[0] for row in connection.execute(select(audiences.c.audience_id))}
         mine |= {row[0] for table in INDEX_TABLES for row in connection.execute(select(table.c.audience_id))}
         places = [(source, audience) for audience in sorted(mine) for source in ALL]
-        return mine, [one for place in places for one in read_audience(connection, *place)]
+        return mine, [one for place in places for one in read_audience(connection, *place, calendar_of(db))]
 
     try:
         return _compare(db, *db.transaction(work, source="test"))
@@ -171,11 +170,11 @@ def indexed_words(db: Database) -> set[str]:
 def _packed(connection: Any, audience: int, number: int, gone: Any) -> dict[Place, Entry]:
     rows, blocks = packing.read_segment(connection, audience, number)
     stays = packing.find_staying(rows, number, gone)
-    held: dict[int, tuple[dict[str, int], list[str]]] = {place: ({}, []) for place in range(len(rows))}
+    held: dict[int, tuple[dict[str, int], list[str], list[str]]] = {place: ({}, [], []) for place in range(len(rows))}
     for (kind, term), block in blocks.items():
         for place, times in np.frombuffer(block, segment.POSTING).tolist():
-            if kind == TAG:
-                held[place][1].append(term)
+            if kind in (TAG, DAY):
+                held[place][1 if kind == TAG else 2].append(term)
             else:
                 held[place][0][term] = times
     stored = connection.execute(
@@ -186,23 +185,25 @@ def _packed(connection: Any, audience: int, number: int, gone: Any) -> dict[Plac
     text, docs = segment.read_terms(bytes(stored))
     words = text.decode("utf-8", "surrogatepass").strip("\n").split("\n") if len(docs) else []
     listed = dict(zip(words, docs.tolist(), strict=True))
-    assert listed == {t: len(b) // 3 for (kind, t), b in blocks.items() if kind != TAG}, "the list of words differs"
+    assert listed == {t: len(b) // 3 for (kind, t), b in blocks.items() if kind not in (TAG, DAY)}, (
+        "the list of words differs"
+    )
     made = {}
     for place in range(len(rows)):
         if stays[place]:
             source, row_id = int(rows.source[place]), int(rows.row_id[place])
             where = EntryPlace(rows.threads[rows.thread[place]], rows.speakers[rows.speaker[place]])
-            terms, tags = held[place]
+            terms, tags, days = held[place]
             made[audience, source, row_id] = Entry(
                 source, row_id, audience, int(rows.at_us[place]), int(rows.local_only[place]), terms,
-                int(rows.words[place]), tags, where,
+                int(rows.words[place]), tags, where, days,
             )  # fmt: skip
     return made
 
 
 def _facts(one: Entry) -> tuple[Any, ...]:
     terms = sorted((term, min(times, segment.MOST_TIMES)) for term, times in one.terms.items())
-    return one.at_us, one.words, one.local_only, one.place, terms, sorted(set(one.tags))
+    return one.at_us, one.words, one.local_only, one.place, terms, sorted(set(one.tags)), sorted(one.days)
 
 
 def _compare(db: Database, mine: Collection[int], entries: Sequence[Entry]) -> list[str]:

@@ -8,7 +8,8 @@ few words alone, in more; nothing is guessed where the tables are silent.
 | What did Ada say about the trip? | people {Ada} |
 | Wo wohne ich? | self_person |
 | What is your favourite colour? | other |
-| What happened on 7 May 2023? | days: that day |
+| What happened on 7 May 2023? | spans: that day |
+| What was the first thing I told you? | order: first |
 | When did we meet? | wants_time |
 | How many cats do I have? | wants_number, self_person |
 """
@@ -19,15 +20,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import lru_cache
+from typing import Literal
 
 from ...base.patterns import lazy_pattern
 from ...text import question_words as tables
-from ...text.calendar_words import CALENDARS, calendar
 from ...text.folding import all_runs, clean, fold
 from ...text.languages import SURE, bare, common_words, language_of
 from ...text.question_words import LOOKED_AT, asked_words, asks_about_now, holds, is_request
-from .days import Range, days_in
+from ...text.time import CALENDARS, Span, read_spans, time_words
 from .people import named
+from .spans import list_days
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +42,12 @@ class Question:
     """It speaks of the one who asks: I, my, me."""
     other: bool = False
     """It speaks to the persona: you, your."""
-    days: tuple[Range, ...] = ()
-    """The days it names, as `(since, until)` in UTC: since is included, until is not. A day or month without a year
-    comes once for each of the last years, the newest first."""
+    spans: tuple[Span, ...] = ()
+    """The spans of time it names."""
+    days: tuple[str, ...] = ()
+    """The days that these hold, as ISO 8601: what is about one of them is asked for too."""
+    order: Literal["", "first", "last"] = ""
+    """It asks for the first or the last of what it names."""
     wants_time: bool = False
     """It asks when, or for how long."""
     wants_number: bool = False
@@ -65,18 +70,23 @@ def read_question(
     found = language_of(said)
     known = (found,) if found else tuple(dict.fromkeys(code.lower() for code in languages))
     # A few words such as `7 mai 2023` are of no language for certain: what they ask is looked for in all.
-    any_of = known if language_of(said, SURE) else tuple(dict.fromkeys((*known, *CALENDARS)))
+    given = tuple(code.lower() for code in languages)
+    any_of = known if language_of(said, SURE) else tuple(dict.fromkeys((*known, *given, *CALENDARS)))
     words = asked_words(said)
-    days = days_in(said, now=now, zone=zone, languages=any_of)
+    spans = read_spans(said, now, zone, any_of)
+    named_spans = tuple(span for span in spans if span.role in ("said", "about"))
+    order = next((span.role for span in spans if span.role in ("first", "last")), "")
     return Question(
         people=named(said, speaker_names, known),
         self_person=holds(words, "self", known),
         other=holds(words, "other", known),
-        days=days,
+        spans=named_spans,
+        days=list_days(named_spans, now, zone),
+        order=order,  # type: ignore[arg-type]
         wants_time=holds(words, "when", any_of),
         wants_number=holds(words, "count", any_of),
         wants_list=holds(words, "list", any_of),
-        is_present=not days and not is_request(words, known) and asks_about_now(words, known),
+        is_present=not spans and not is_request(words, known) and asks_about_now(words, known),
         languages=known,
     )
 
@@ -108,11 +118,7 @@ _CAPITAL_MONTH = lazy_pattern(r"(?<![.!?] )(?<!^)\b(?:May|March)\b")
 def _time_words(languages: tuple[str, ...]) -> frozenset[str]:
     found: set[str] = set()
     for language in languages or CALENDARS:
-        known = calendar(language)
-        if known is not None:
-            named = {phrase[0] for phrase in known.days if len(phrase) == 1}
-            named.update(known.months, known.weekdays, known.units, known.seasons, known.loose)
-            found |= named - known.ambiguous - _words_of_others(language, languages)
+        found |= time_words(language) - _words_of_others(language, languages)
     return frozenset(found)
 
 

@@ -37,14 +37,6 @@ MOST_LENGTH = 60
 USUAL_LENGTH = 20
 """Words of a text that is neither favoured nor held back for its length: `Wow, cool!` seldom holds an answer."""
 _LENGTHS = np.array([math.log(max(1, words) / USUAL_LENGTH) for words in range(MOST_LENGTH + 1)], np.float32)
-_DAY = 86_400_000_000
-A_DAY_OR_TWO = 3 * _DAY
-"""Shorter spans are days, longer ones months or years."""
-EVE, SOON = _DAY, 8 * _DAY
-"""How long before a day, and after it, people speak of it."""
-AFTER_MONTH = 10 * _DAY
-"""How long after a month people speak of it, and what that is worth."""
-HALF = 0.5
 
 
 @dataclass(eq=False)
@@ -427,21 +419,6 @@ def find_persons(question: Question, asker: str, view: Any) -> Any:
     return persons
 
 
-def find_days(days: Iterable[tuple[int, int]], at_us: Any) -> dict[str, Any]:
-    """Return the reasons `day`, `days_after` and `month` of rows said at these times, each 0 to 1."""
-    day, after, month = (np.zeros(len(at_us), np.float32) for _ in range(3))
-    for since, until in days:
-        inside = (at_us >= since) & (at_us < until)
-        if until - since < A_DAY_OR_TWO:
-            day[inside] = 1.0
-            after[(at_us >= since - EVE) & (at_us < until + SOON)] = 1.0
-        else:
-            month[(at_us >= until) & (at_us < until + AFTER_MONTH) & (month == 0)] = HALF
-            month[inside] = 1.0
-    after[day > 0] = 0.0
-    return {"day": day, "days_after": after, "month": month}
-
-
 def _list_reasons(
     one: AudienceRows, index: Any, asked: RankingQuery, held: Iterable[Any], session: Any
 ) -> dict[str, Any]:
@@ -453,8 +430,8 @@ def _list_reasons(
     reasons |= {"length": np.where(is_chat, _LENGTHS[words], np.float32(0)), "near": one.near[view.thread[index]]}
     if one.persons is not None:
         reasons["person"] = np.where(is_chat, one.persons[view.speaker[index]], np.float32(0))
-    if asked.days:
-        reasons |= find_days(asked.days, view.at_us[index])
+    if asked.question.spans or asked.question.order:  # nothing else was read
+        reasons["day"] = np.ones(len(index), np.float32)
     return reasons
 
 
@@ -556,10 +533,6 @@ def look_around(one: AudienceRows, leads: Any, asked: RankingQuery, reach: int) 
     may = is_match.copy()
     if asked.has_answers and reach:
         may |= (contexts >= LEAST_CONTEXT) & _stands_near(is_match, run, reach)
-        if asked.days:
-            at_us = view.at_us[index]
-            for since, until in asked.days:
-                may |= (at_us >= since) & (at_us < until)
     score = sum(weigh(reasons, one.long[thread]).values())
     return Local(one, index, score, may & visible, is_match, visible, run, tags, reasons)
 

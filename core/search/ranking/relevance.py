@@ -36,6 +36,8 @@ CONTEXT_SHARE = 0.3, 0.5
 """Most of a few hits that may match nothing themselves, one at least; and of many."""
 READ_CLOSELY = 40
 """Best rows whose texts are read for times, numbers and `I`."""
+MOST_TELLING = 3
+"""Rarest words of a row by which it is told how much it says."""
 CLOSE_CHARS = 600
 """Characters of them that are read."""
 BEFORE, AFTER = 2, 1
@@ -60,7 +62,7 @@ def weigh(reasons: Mapping[str, Any], long: Any, by_meaning: float = 0.0) -> dic
     if "meaning" in reasons:
         match = np.maximum(match, LIKE * reasons["meaning"])
     fitting = np.minimum(1.0, match / FULL_MATCH)
-    for name in ("day", "month", "statement"):
+    for name in ("day", "statement"):
         if name in reasons:
             fitting = np.where(reasons[name] > 0, 1.0, fitting)
     long = float(long[0]) if (long == long[0]).all() else long
@@ -96,14 +98,13 @@ def rank_rows(
 
 
 def may_be_hit(row: Candidate, asked: RankingQuery) -> bool:
-    """Return whether a row matches, stands close enough to rows that do, or was said on a day asked for."""
+    """Return whether a row matches, stands close enough to rows that do."""
     if not row.context:
         return True
     # Beside a row that fits may stand an answer; where nothing is asked there is none.
     if not asked.has_answers:
         return False
-    is_of_day = any(since <= row.at_us < until for since, until in asked.days)
-    return is_of_day or row.reasons.get("context", 0.0) >= LEAST_CONTEXT
+    return row.reasons.get("context", 0.0) >= LEAST_CONTEXT
 
 
 def read_passages(row: Candidate, asked: RankingQuery) -> None:
@@ -187,6 +188,9 @@ def _read_closely(rows: Sequence[Candidate], asked: RankingQuery) -> bool:
         otherwise = share_spelt_otherwise(written, row.row.shown_text[:CLOSE_CHARS])
         if otherwise or quoted.difference(row.matched):
             reasons["spelling"], is_told = otherwise or 1.0, True
+        if asked.rarity is not None:  # of all that was said then, what tells most
+            rarest = sorted(map(asked.rarity, set(list_terms(text))), reverse=True)[:MOST_TELLING]
+            reasons["told"], is_told = sum(rarest) / MOST_TELLING, True
         if question.wants_time and weight_of("time", row.long):
             reasons["time"], is_told = float(time_expressions(text, asked.languages) > 0), True
         if question.wants_number and weight_of("number", row.long):

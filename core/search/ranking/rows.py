@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -51,8 +51,8 @@ class RankingQuery:
     """What each word and phrase of the index counts for which groups of terms."""
     languages: Sequence[str] = ()
     """Of the question."""
-    days: Sequence[tuple[int, int]] = ()
-    """The spans asked for, in microseconds."""
+    rarity: Callable[[str], float] | None = None
+    """Where a time is asked for: how rare a word is among the visible rows, 1 for one that stands in a single row."""
 
 
 # Rows

@@ -60,7 +60,9 @@ class ContextArguments(Arguments):
 class SearchArguments(Arguments):
     query: str = Field("", max_length=10_000, description="A question or words, in any language.")
     limit: Number = Field(10, ge=1, le=MOST_HITS, description="Most hits.")
-    since: str = Field("", max_length=64, description="The earliest: ISO 8601, as 2026-03-10 or 2026-03-10T12:00:00Z.")
+    since: str = Field(
+        "", max_length=64, description="The earliest: ISO 8601, as 2026-03-10T12:00:00Z, or words: last week."
+    )
     until: str = Field("", max_length=64, description="The latest, not included: ISO 8601.")
     tags: TextList = Field([], max_length=48, description="Also what has one of these tags.")
 

@@ -1,0 +1,237 @@
+"""The words of time of each language, from the lists of `prompts/calendar`, as a lexicon of parts.
+
+In a list `|` separates things and a space the forms of one thing; `_` joins the words of a phrase, and a word that ends
+in `*` may have any ending. Lines with `=` give each phrase its value.
+
+| list | what it holds |
+|---|---|
+| source | where lines of a file come from |
+| order | `dmy`, `mdy` or `ymd`: the order of a numeric date |
+| months, short_months, weekdays, short_weekdays, seasons | from January, Monday, spring on |
+| units; weekend | minute, hour, day, week, month, year; words for Saturday and Sunday |
+| days, near | a day beside today (`yesterday=-1`); a week, month or year beside this one (`last_week=week-1`) |
+| moments | phrases of a part of such a day: `tonight=+0.evening` |
+| ago, back; later, ahead | what stands behind or before a count that is counted back or ahead from now |
+| last, previous, next, this, before_last, after_next | which one of its kind; words of `last` also ask for an order |
+| numbers, couple, few, half, one_and_half, ordinals | one to twelve; two; an open number; a half; first, second ... |
+| since, after, before, until, from, to, between, and | relations in front of a time; `to` also joins two |
+| since_behind, after_behind, before_behind, until_behind, onward | relations behind it: `から`, `beri` |
+| early, mid, late, begin, end, first_half, second_half | parts of a month or year |
+| parts | the ones of PARTS |
+| rolling | what makes of a unit behind it one that ends now: `in the last` |
+| counted | words that are a number and its unit: `fortnight=14.day` |
+| coming | what asks for the next days: `coming up` |
+| recent, other_day, now | `lately`; `the other day`; `now` |
+| feasts | the ones of FEASTS |
+| first, latest | which come first or last in time |
+| said; not_order | words of talk, with which `first` and `last` ask for an order; words with which they do not |
+| joins, into | small words inside a time; those of them before a time |
+| at, oclock, half_past, half_to, half_behind | what stands beside a number that is an hour |
+| year_sign, month_sign, day_sign, hour_sign | what stands behind such a number: `年` |
+| plan, done | words of what is to come, of what is over |
+| ambiguous | words of the lists above that are also other words: they need a word beside them that says so |
+| strict | 1 where the last Tuesday is the one of last week |
+| endings | how many letters more a word of a list may have |
+| suffixes | endings that are words of a list: `abend=parts.evening`, `tik=since_behind` |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from ...base.patterns import lazy_pattern
+from ..folding import SPACELESS
+from ..languages import bare
+from ..words import read_lists
+
+MARKS = "\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0903\u093a-\u094f\u0962\u0963\u0bbe-\u0bcd"
+"""Marks inside words that `\\w` leaves out."""
+SIGNS = SPACELESS + "\uac00-\ud7a3"
+"""Scripts that are read sign by sign: words of time stand inside longer runs."""
+_SPLIT = lazy_pattern(rf"[{SIGNS}]|(?:[^\W\d_{SIGNS}]|[{MARKS}])+")
+
+CALENDARS = ("en", "de", "fr", "es", "it", "pt", "nl", "ru")
+"""Languages whose words are tried where it cannot be told which one a text is in."""
+UNITS = ("minute", "hour", "day", "week", "month", "year")
+PARTS = ("morning", "noon", "afternoon", "evening", "night", "dark")
+"""dark: evening or night, where a language has one word for both."""
+FEASTS = (
+    "christmas eve",
+    "christmas",
+    "new year's eve",
+    "new year",
+    "halloween",
+    "valentine",
+    "easter",
+    "christmas day",
+)
+COUPLE, FEW = 2, 4
+BREAK = "|"
+"""Kind of a sign between two sentences."""
+KINDS = {
+    "months": "M", "short_months": "m", "weekdays": "W", "short_weekdays": "w", "seasons": "S", "units": "U",
+    "weekend": "U", "days": "D", "near": "E", "moments": "H", "ago": "g", "back": "b", "later": "r", "ahead": "a",
+    "last": "L", "previous": "L", "next": "L", "this": "L", "before_last": "B", "after_next": "B", "numbers": "N",
+    "ordinals": "o", "couple": "N", "few": "N", "one_and_half": "N", "half": "h", "since": "1", "after": "2",
+    "before": "3", "until": "4", "from": "5", "to": "6", "between": "7", "and": "8", "since_behind": "i",
+    "after_behind": "j", "before_behind": "q", "until_behind": "v", "onward": "n", "early": "e", "mid": "e",
+    "late": "e", "begin": "e", "end": "e", "first_half": "e", "second_half": "e", "rolling": "#", "counted": "q",
+    "coming": "@", "parts": "P", "recent": "R", "other_day": "O", "now": "G", "feasts": "F", "first": "K",
+    "latest": "T", "said": "V", "not_order": "X", "joins": "x", "into": "I", "at": "A", "oclock": "C",
+    "half_past": "p", "half_to": "s", "half_behind": "f", "year_sign": "Q", "month_sign": "J", "day_sign": "u",
+    "hour_sign": "C", "plan": "+", "done": "-",
+}  # fmt: skip
+"""The letter of each list, as the patterns of `grammar` name it."""
+_VALUES = {
+    "months": range(1, 13), "short_months": range(1, 13), "weekdays": range(7), "short_weekdays": range(7),
+    "seasons": range(4), "numbers": range(1, 13), "ordinals": range(1, 32), "units": UNITS, "parts": PARTS,
+    "feasts": FEASTS,
+}  # fmt: skip
+"""Lists of several things."""
+_VALUE = {
+    "weekend": "weekend", "last": -1, "previous": -1, "this": 0, "next": 1, "before_last": -2, "after_next": 2,
+    "couple": COUPLE, "few": FEW, "one_and_half": 1.5, "half": 0.5,
+    "early": "early", "mid": "mid", "late": "late", "begin": "begin",
+    "end": "end", "first": 1, "latest": -1, "first_half": "half1", "second_half": "half2",
+}  # fmt: skip
+_LEADING = frozenset("MmWwSUDEHRFPOTKLBq#@e")
+"""Kinds of which one must stand in a text without digits that names a time."""
+_TELLING = frozenset("MWSUDHERgT1")
+"""Kinds of words that tell a time wherever they stand."""
+_UNSURE = {"M": "m", "W": "w", "S": "!", "F": "!", "D": "!", "U": "!", "P": "!", "H": "!", "E": "!"}
+"""What an ambiguous word is instead: a month or weekday in need of a word beside it, or nothing."""
+_MAY_END = frozenset("MWSUFPDE")
+_SHORTEST_STEM = 3
+_ANY_ENDING = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """The words of one language."""
+
+    order: str = "dmy"
+    is_strict: bool = False
+    phrases: dict[str, dict[tuple[str, ...], dict[str, Any]]] = field(default_factory=dict)
+    """First word, or sign, to the phrases that begin with it and what they mean."""
+    stems: dict[str, dict[str, tuple[int, dict[str, Any]]]] = field(default_factory=dict)
+    """First three letters to stems, the letters that may follow, and what they mean."""
+    suffixes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What an ending adds to its word."""
+
+    def read(self, words: Sequence[str], at: int) -> tuple[Mapping[str, Any], int, Mapping[str, Any] | None]:
+        """Return what the longest phrase at a word means, how many words it has, and what its ending adds."""
+        length, kinds = 0, dict[str, Any]()
+        for phrase, meanings in self.phrases.get(words[at], {}).items():
+            if len(phrase) > length and tuple(words[at : at + len(phrase)]) == phrase:
+                length, kinds = len(phrase), meanings
+        if length:
+            return kinds, length, None
+        word, longest, ending = words[at], 0, ""
+        for stem, (more, meanings) in self.stems.get(word[:_SHORTEST_STEM], {}).items():
+            if longest < len(stem) <= len(word) <= len(stem) + more and word.startswith(stem):
+                longest, kinds, ending = len(stem), meanings, word[len(stem) :]
+        extra = (
+            next((kinds for each, kinds in self.suffixes.items() if ending.endswith(each)), None) if ending else None
+        )
+        return kinds, 1, extra
+
+
+@dataclass(frozen=True, slots=True)
+class _Leading:
+    words: frozenset[str]
+    stems: frozenset[str]
+
+
+@lru_cache(maxsize=64)
+def load(language: str) -> Lexicon | None:
+    """Return the words of a language, None for one without a file."""
+    lists = read_lists(f"calendar/{language}")
+    if not lists:
+        return None
+    suffixes = (each.partition("=") for each in lists.get("suffixes", "").split())
+    lexicon = Lexicon(
+        lists.get("order", "dmy"),
+        bool(lists.get("strict")),
+        suffixes={bare(ending): _read_suffix(said) for ending, _, said in suffixes},
+    )
+    unsure = {_phrase(form) for form in lists.get("ambiguous", "").split()}
+    endings = int(lists.get("endings", "0"))
+    for name, letter in KINDS.items():
+        for form, value in _iter_forms(name, lists.get(name, "")):
+            phrase = _phrase(form)
+            kind = _UNSURE.get(letter, letter) if phrase in unsure else letter
+            more = _ANY_ENDING if form.endswith("*") else endings if letter in _MAY_END else 0
+            _add(lexicon, phrase, kind, value, more)
+            if name == "last":
+                _add(lexicon, phrase, "T", -1, more)
+            if letter in "I1234567A" and form in lists.get("joins", "").split():
+                _add(lexicon, phrase, "x", 0, 0)
+    return lexicon
+
+
+@lru_cache(maxsize=64)
+def time_words(language: str) -> frozenset[str]:
+    """Return the single words that tell a time, none that is another word too."""
+    lexicon = load(language) or Lexicon()
+    return frozenset(
+        phrase[0]
+        for phrases in lexicon.phrases.values()
+        for phrase, kinds in phrases.items()
+        if len(phrase) == 1 and (_TELLING & kinds.keys() or kinds.get("L"))
+    )
+
+
+@lru_cache(maxsize=64)
+def load_leading(language: str) -> _Leading:
+    """Return the words, and the beginnings of words, one of which stands in a text that names a time."""
+    lexicon = load(language) or Lexicon()
+    words = {
+        word
+        for word, phrases in lexicon.phrases.items()
+        if any(not _LEADING.isdisjoint(meanings) for meanings in phrases.values())
+    }
+    stems = {
+        start for start, each in lexicon.stems.items() if any(_LEADING & kinds.keys() for _, kinds in each.values())
+    }
+    return _Leading(frozenset(words), frozenset(stems))
+
+
+def _read_suffix(said: str) -> Mapping[str, Any]:
+    name, _, value = said.partition(".")
+    return {KINDS[name]: value or 0}
+
+
+def _iter_forms(name: str, listed: str) -> Iterator[tuple[str, Any]]:
+    if name in ("days", "near", "moments"):
+        for form, _, said in (each.partition("=") for each in listed.split()):
+            yield form, int(said) if name == "days" else said
+    elif name == "counted":
+        for form, _, said in (each.partition("=") for each in listed.split()):
+            count, _, unit = said.partition(".")
+            yield form, (int(count), unit)
+    elif name in _VALUES:
+        for value, forms in zip(_VALUES[name], listed.split("|"), strict=False):
+            yield from ((form, value) for form in forms.split())
+    else:
+        yield from ((form, _VALUE.get(name, 0)) for form in listed.split())
+
+
+def _phrase(form: str) -> tuple[str, ...]:
+    """Return the words of a form, or in scripts that are read so its signs."""
+    return tuple(_SPLIT.findall(bare(form.rstrip("*"))))
+
+
+def _add(lexicon: Lexicon, phrase: tuple[str, ...], kind: str, value: Any, more: int) -> None:
+    if not phrase:
+        return
+    lexicon.phrases.setdefault(phrase[0], {}).setdefault(phrase, {}).setdefault(kind, value)
+    word = phrase[0]
+    if len(phrase) > 1 or not more or len(word) < _SHORTEST_STEM:
+        return
+    known = lexicon.stems.setdefault(word[:_SHORTEST_STEM], {})
+    longer, meanings = known.get(word, (0, {}))
+    meanings.setdefault(kind, value)
+    known[word] = max(more, longer), meanings

@@ -1,0 +1,128 @@
+"""Applies the tables of patterns to the parts of a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from .calendar import BREAK
+from .meanings import Found, Moment, list_seasons
+from .parts import Part, level
+from .patterns import TABLES, Read
+from .spans import Time, every_month, every_week, fixed, of_month
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A pattern, and what makes a time of the values it finds."""
+
+    pattern: re.Pattern[str]
+    kinds: tuple[str, ...]
+    """What each of its groups may be."""
+    read: Read
+
+
+@lru_cache(maxsize=1)
+def tables() -> tuple[tuple[Rule, ...], ...]:
+    """Return the tables of patterns, in the order they are applied."""
+    return tuple(tuple(_rule(*each) for each in table) for table in TABLES)
+
+
+def _rule(pattern: str, read: Read) -> Rule:
+    made, kinds = [], []
+    for atom in pattern.split():
+        if atom == "x*":
+            made.append("(?:<[^>1-4]*[xI][^>1-4]*>){0,3}")
+            continue
+        if atom.startswith("!"):
+            made.append(f"(?!<[^>]*[{atom[1:]}])")
+            continue
+        kinds.append(atom.strip("[]?"))
+        made.append(f"(<[^>]*[{kinds[-1]}][^>]*>){'?' * atom.endswith('?')}")
+    return Rule(re.compile("".join(made)), tuple(kinds), read)
+
+
+def read_parts(m: Moment, parts: Sequence[Part]) -> list[Part]:
+    """Return the parts with what they name together."""
+    parts = _sure(m, parts)
+    for table in tables():
+        parts = _apply(m, parts, table)
+    return list(parts)
+
+
+_BEFORE = frozenset("I1234567LB")
+_PLACES = frozenset("x")
+
+
+def _sure(m: Moment, parts: Sequence[Part]) -> list[Part]:
+    """Return the parts with the meanings that a word of time in front makes sure: `in May`, `on the 6th`."""
+    made: list[Part] = []
+    for n, part in enumerate(parts):
+        kinds, back = dict(part.kinds), n - 1
+        while back > 0 and parts[back].kinds.keys() <= _PLACES and parts[back].kinds:
+            back -= 1
+        is_led = n > 0 and not _BEFORE.isdisjoint(parts[back].kinds)
+        is_ranged = n + 1 < len(parts) and "6" in parts[n + 1].kinds
+        if "D" in kinds and "P" in kinds and n and not set("DWZNMEo").isdisjoint(parts[back].kinds):
+            del kinds["D"]
+        if is_led or is_ranged or len(parts) == 1:
+            if "m" in kinds:
+                kinds["M"] = kinds["m"]
+            if "w" in kinds:
+                kinds["W"] = kinds["w"]
+            if "Y" in kinds:
+                kinds |= _node(fixed(of_month(kinds["Y"], 1, 12), "year"))
+        if is_led and "S" in kinds:
+            kinds |= _node(list_seasons(m, kinds["S"]))
+        if kinds.get("U") == "weekend" and (is_led or (n and "x" in parts[n - 1].kinds)):
+            kinds |= _node(every_week(5, 2))
+        follows = parts[n + 1].kinds if n + 1 < len(parts) else {BREAK: 0}
+        if is_led and "o" in kinds and "d" in kinds and "I" in parts[back].kinds and not set("XUWMmN") & follows.keys():
+            kinds |= _node(every_month(kinds["d"]))
+        made.append(Part(kinds, part.begin, part.end))
+    return made
+
+
+def _node(time: Time) -> dict[str, Any]:
+    return {"Z": time, level(time): time}
+
+
+def _apply(m: Moment, parts: Sequence[Part], table: Sequence[Rule]) -> list[Part]:
+    codes = [part.code for part in parts]
+    text, made, at, offset = "".join(codes), list[Part](), 0, 0
+    while at < len(parts):
+        part, count = _read_at(m, parts, table, text, at, offset) if parts[at].kinds else (parts[at], 1)
+        made.append(part)
+        offset += sum(len(code) for code in codes[at : at + count])
+        at += count
+    return made
+
+
+def _read_at(
+    m: Moment, parts: Sequence[Part], table: Sequence[Rule], text: str, at: int, offset: int
+) -> tuple[Part, int]:
+    """Return what the longest pattern at a part reads, and how many parts it takes; else the part itself."""
+    found = [(match, rule) for rule in table if (match := rule.pattern.match(text, offset))]
+    for match, rule in sorted(found, key=lambda one: -one[0].end()):
+        values: list[Any] = []
+        for n, kinds in enumerate(rule.kinds, 1):
+            if match[n] is None:
+                values.append(None)
+                continue
+            named = parts[at + text.count("<", offset, match.start(n))].kinds
+            values.append(next(named[kind] for kind in kinds if kind in named))
+        try:
+            read = rule.read(m, tuple(values))
+        except (OverflowError, ValueError):  # days beyond the ends of the calendar
+            read = None
+        if read is None:
+            continue
+        count = match[0].count("<")
+        meant = read if isinstance(read, dict) else {"%": read} if isinstance(read, Found) else _node(read)
+        if count == 1:
+            meant = {**parts[at].kinds, **meant}
+        return Part(meant, parts[at].begin, parts[at + count - 1].end), count
+    return parts[at], 1

@@ -1,0 +1,310 @@
+"""What words of time mean, beside the moment they are said at: `last week`, `two Fridays ago`, `since Monday`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, tzinfo
+from typing import Any
+
+from . import spans
+from .calendar import FEW, Lexicon
+from .spans import DAY, HOUR, Precision, Range, Time, at_midnight, every_year, fixed, of_days
+
+MOST_COUNT = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A span with ends that are fixed, None where it is open."""
+
+    start: datetime | None
+    end: datetime | None
+    precision: Precision
+    coming: Range | None = None
+    """Of a time that comes again, the one that is still to come."""
+    due: Range | None = None
+    """Of what ends with a time, that time: `by Friday`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When and where a text is said, and which way it looks."""
+
+    now: datetime
+    """In local time."""
+    zone: tzinfo
+    lexicon: Lexicon
+    is_plan: bool = False
+    """It speaks of what is to come."""
+
+    @property
+    def today(self) -> date:
+        return self.now.date()
+
+    def choose(self, time: Time) -> Range | None:
+        """Return which one is meant of a time that comes again."""
+        newest, coming = time.newest(self.now), time.coming(self.now)
+        return (coming or newest) if self.is_plan else (newest or coming)
+
+    def find(self, time: Time) -> Found | None:
+        span = self.choose(time)
+        if span is None:
+            return None
+        coming = time.coming(self.now) if time.period else None
+        return Found(*span, time.precision, None if coming == span else coming)
+
+
+def choose_unit(m: Moment, unit: str, step: int) -> Time | None:
+    """Return the week, month ... that lies `step` beside this one; of a weekend the last one that is over."""
+    if unit in ("minute", "hour") or (unit == "day" and step):
+        return None
+    if unit == "weekend" and step > 0 and m.today.weekday() < 5:
+        step -= 1  # the next one is the one that comes next
+    span = spans.of_unit(unit, m.today, step)
+    return fixed(span, "week" if unit == "weekend" else unit)  # type: ignore[arg-type]
+
+
+def choose_step(m: Moment, time: Time, step: int) -> Time | None:
+    """Return of what comes again the last, this or next one."""
+    if step < 0:
+        fits = [each for each in time.occur(m.today) if each[1] <= at_midnight(m.today)][step:]
+        span = fits[0] if len(fits) == -step else None
+    else:
+        fits = [each for each in time.occur(m.today) if each[0] >= at_midnight(m.today + DAY)]
+        span = find_this(m, time) if step == 0 else next(iter(fits[step - 1 : step]), None)
+    return None if span is None else fixed(span, time.precision)
+
+
+def find_this(m: Moment, time: Time) -> Range | None:
+    """Return the one of this week or year."""
+    unit = time.period or "day"
+    start, end = spans.of_unit(unit, m.today, 0)
+    return next((each for each in time.occur(m.today) if start <= each[0] < end), None)
+
+
+def choose_weekday(m: Moment, weekday: int, step: int) -> Time | None:
+    if m.lexicon.is_strict or step == 0:
+        return place_in_week(weekday, fixed(spans.of_unit("week", m.today, step), "week"))
+    return choose_step(m, spans.every_week(weekday), step)
+
+
+def place_in_week(weekday: int, week: Time) -> Time | None:
+    """Return a weekday of the week that the middle of a span lies in."""
+    start, end = next(iter(week.occur(date.min)))
+    middle = (start + (end - start) / 2).date()
+    return fixed(of_days(middle + (weekday - middle.weekday()) * DAY), "day")
+
+
+def list_seasons(m: Moment, season: int) -> Time:
+    return every_year(lambda year: spans.of_season(year, season, m.zone), "season")
+
+
+def place_in_year(time: Time, year: int) -> Time | None:
+    span = next((each for each in time.occur(date(year, 6, 1)) if each[0].year == year), None)
+    return None if span is None else fixed(span, time.precision)
+
+
+def date_of(year: int, month: int, day: int) -> Time | None:
+    span = spans.of_date(year, month, day)
+    return None if span is None else fixed(span, "day")
+
+
+def count_back(m: Moment, count: float, unit: str) -> Found | None:
+    """Return the last N days, until now."""
+    if unit in ("minute", "hour"):
+        return Found(m.now - count * (HOUR if unit == "hour" else HOUR / 60), m.now, "hour")
+    if count > MOST_COUNT:
+        return None
+    if unit == "weekend":
+        return Found(spans.of_unit("weekend", m.today, -int(count))[0], m.now, "day")
+    return Found(at_midnight(spans.shift(m.today, unit, -count)), m.now, "day")
+
+
+def count_ahead(m: Moment, count: float, unit: str) -> Found | None:
+    if unit in ("minute", "hour"):
+        return Found(m.now, m.now + count * (HOUR if unit == "hour" else HOUR / 60), "hour")
+    if count > MOST_COUNT:
+        return None
+    return Found(at_midnight(m.today), at_midnight(spans.shift(m.today, unit, count) + DAY), "day")
+
+
+def count_away(m: Moment, side: int, count: float, unit: str) -> Time | None:
+    """Return what lies N days, weeks ... before or after now."""
+    if count > MOST_COUNT * (60 if unit in ("hour", "minute") else 1):
+        return None
+    if unit in ("minute", "hour"):
+        wide = HOUR if unit == "hour" else HOUR / 4
+        at = m.now + side * count * (HOUR if unit == "hour" else HOUR / 60)
+        return fixed((at - wide, at + wide), "hour")
+    day = spans.shift(m.today, unit, side * count)
+    if count == FEW and unit != "year":  # the wider edge of a number left open
+        near = spans.shift(m.today, unit, side)
+        return fixed((of_days(min(day, near))[0], of_days(max(day, near))[1]), "day")
+    if unit == "week" and count == int(count):
+        return fixed(of_days(day - DAY, 3), "week")
+    if unit in ("month", "year") and count == int(count):
+        return fixed(spans.of_unit(unit, day, 0), unit)  # type: ignore[arg-type]
+    if unit == "weekend":
+        return fixed(spans.of_unit("weekend", m.today, int(side * count)), "week")
+    return fixed(of_days(day) if unit == "day" else of_days(day - DAY, 3), "day" if unit == "day" else "week")
+
+
+def count_weekdays(m: Moment, count: float, weekday: int) -> Time | None:
+    return choose_step(m, spans.every_week(weekday), -int(count)) if 0 < count <= FEW else None
+
+
+def take_part(day: Time, part: str) -> Time:
+    return day.cut(lambda span: spans.of_part(span, part), "part of day")
+
+
+def take_edge(time: Time, edge: str) -> Time:
+    part = time.cut(lambda span: spans.of_edge(span, edge), "part of month")
+    return replace(part, is_middle=edge == "mid")
+
+
+def take_weekday(time: Time, weekday: int, nth: int) -> Time:
+    """Return the nth weekday of a month, the last where `nth` is -1."""
+
+    def cut(span: Range) -> Range:
+        first = span[0].date() + (weekday - span[0].weekday()) % 7 * DAY
+        last = (span[1] - DAY).date()
+        day = last - (last.weekday() - weekday) % 7 * DAY if nth < 0 else first + 7 * (nth - 1) * DAY
+        return of_days(day)
+
+    return time.cut(cut, "day")
+
+
+def take_unit(time: Time, unit: str, nth: int) -> Time | None:
+    """Return the nth day, week or weekend of a month, the last where `nth` is -1."""
+    if unit == "weekend":
+        saturday = take_weekday(time, 5, nth)
+        return saturday.cut(lambda span: (span[0], span[1] + DAY), "week")
+    size = {"week": 7, "day": 1}.get(unit)
+    if size is None:
+        return None
+
+    def cut(span: Range) -> Range:
+        start = span[1] - size * DAY if nth < 0 else span[0] + size * (nth - 1) * DAY
+        return start, start + size * DAY
+
+    return time.cut(cut, "week" if unit == "week" else "day")
+
+
+def move_beside(m: Moment, time: Time, side: int, count: float, unit: str) -> Time | None:
+    """Return the day, week ... before or after a time: `the day after Christmas`."""
+    span = m.choose(time)
+    if span is None or unit in ("minute", "hour") or count > MOST_COUNT:
+        return None
+    if unit == "weekend":
+        day = span[0].date() - DAY if side < 0 else span[1].date() + 6 * DAY
+        return fixed(spans.of_unit("weekend", day, -1 if side < 0 and day.weekday() < 5 else 0), "week")
+    if unit == "week":
+        edge = span[0].date() - DAY if side < 0 else span[1].date()
+        return fixed(of_days(edge - 6 * DAY if side < 0 else edge, 7), "week")
+    edge = span[0].date() if side < 0 else (span[1] - DAY).date()
+    return fixed(of_days(spans.shift(edge, unit, side * count)), "day")
+
+
+# Relations
+
+
+def read_moment(m: Moment, said: str) -> Time:
+    step, _, part = said.partition(".")
+    return take_part(fixed(of_days(m.today + int(step) * DAY), "day"), part)
+
+
+def count_window(m: Moment, side: int, amount: tuple[float, str]) -> Found | None:
+    """Return the last or next N days, weeks, months."""
+    count, unit = amount
+    if side > 0:
+        return count_ahead(m, count, unit)
+    return count_back(m, count, unit)
+
+
+def move_day(m: Moment, day: int, amount: tuple[float, str], side: int) -> Time | None:
+    """Return a day that lies N weeks beside today or yesterday: `a week ago today`."""
+    if amount[0] > MOST_COUNT or amount[1] in ("minute", "hour"):
+        return None
+    return fixed(of_days(spans.shift(m.today + day * DAY, amount[1], side * amount[0])), "day")
+
+
+def take_day(weekday: int, week: Time | None) -> Time | None:
+    return None if week is None or week.period else place_in_week(weekday, week)
+
+
+def take_edge_of(m: Moment, edge: str, step: int, unit: str) -> Time | None:
+    whole = choose_unit(m, unit, step)
+    return None if whole is None or unit in ("day", "weekend") else take_edge(whole, edge)
+
+
+def place_in_year_of(time: Time, year: Time) -> Time | None:
+    """Return what comes every year in one year: `5 March last year`."""
+    return (
+        None if time.period != "year" or year.period else place_in_year(time, next(iter(year.occur(date.min)))[0].year)
+    )
+
+
+def take_clock(day: Time, minutes: int, part: str = "") -> Time | None:
+    """Return a time of a day; `part` says which one of two it is."""
+    if minutes > 24 * 60:
+        return None
+    is_late = part in ("afternoon", "evening", "dark") or (part == "night" and minutes > 5 * 60)
+    if is_late and minutes < 12 * 60:
+        minutes += 12 * 60
+    return day.cut(lambda span: spans.of_clock(span, minutes), "minute")
+
+
+def take_hour(m: Moment, values: Sequence[Any]) -> Time | None:
+    step, _, part = values[0].partition(".")
+    minutes = values[2] if values[2] > 24 else values[2] * 60
+    return take_clock(fixed(of_days(m.today + int(step) * DAY), "day"), minutes, part)
+
+
+def place_at_hour(time: Time, hour: int) -> Time:
+    """Return an hour on the day of a time, in the same half of it."""
+
+    def cut(span: Range) -> Range:
+        at = at_midnight(span[1].date()) + (hour + (12 if span[1].hour > 12 > hour else 0)) * HOUR
+        return at, at
+
+    return time.cut(cut, "minute")
+
+
+def relate(m: Moment, time: Time, relation: str) -> Found | None:
+    """Return what lies since, after, before or until a time."""
+    span = m.choose(time.as_edge())
+    if span is None:
+        return None
+    start, end = span
+    if time.precision == "minute":  # at the time itself, not half an hour beside it
+        start = end = start + (end - start) / 2
+    if relation == "since":
+        return Found(start, m.now if start < m.now else None, time.precision)
+    if relation == "after":
+        return Found(end, None, time.precision)
+    return Found(
+        None, start if relation == "before" else end, time.precision, due=span if relation == "until" else None
+    )
+
+
+_LENGTHS = {"": 0, "day": 1, "week": 2, "month": 3, "year": 4}
+
+
+def join_times(m: Moment, one: Time, other: Time) -> Found | None:
+    """Return the span from A to B; what one leaves out it takes from the other."""
+    one, other = one.as_edge(), other.as_edge()
+    if (not one.period and other.period) or 0 < _LENGTHS[other.period] < _LENGTHS[one.period]:
+        first = m.choose(one)  # `from 3 March to the 5th`
+        last = (
+            None
+            if first is None
+            else next((each for each in other.occur(first[0].date()) if each[0] >= first[0]), None)
+        )
+    else:
+        last = m.choose(other)
+        fits = [] if last is None else [each for each in one.occur(last[0].date()) if each[0] < last[1]]
+        first = fits[-1] if fits else None
+    if first is None or last is None:
+        return None
+    return Found(first[0], last[1], "hour" if other.precision == "minute" else other.precision)

@@ -1,0 +1,180 @@
+"""Cuts a text into parts: words of a language with what they may mean, numbers, dates and clock times in digits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from ...base.patterns import lazy_pattern
+from .calendar import BREAK, MARKS, SIGNS, Lexicon
+from .spans import DAY, YEARS, Time, every_year, fixed, of_date, of_days, of_month
+
+MOST_PARTS = 400
+_TOKEN = lazy_pattern(
+    r"(?P<iso>(?<!\d)\d{4}-\d\d?-\d\d?(?:/\d{1,4}(?:-\d\d?){0,2})?(?!\d))|(?P<week>(?<!\d)\d{4}-?w\d\d?(?!\d))"
+    r"|(?P<month>(?<!\d)\d{4}[-/](?:0[1-9]|1[0-2])(?![\d-]))"
+    r"|(?P<dotted>(?<![\d.])\d\d?\. ?\d\d?\.(?: ?\d{4}|\d\d)?(?!\d))"
+    r"|(?P<full>(?<![\d/.-])(?:\d\d?(?P<sign1>[/.-])\d\d?(?P=sign1)(?:\d{4}|\d\d)"
+    r"|\d{4}(?P<sign2>[/.]) ?\d\d?(?P=sign2) ?\d\d?\.?)(?![\d/]))"
+    r"|(?P<slashed>(?<![\d/])\d\d?/\d\d?(?![\d/]))|(?P<decimal>\d+[.,]\d+(?![\d:]))"
+    r"|(?P<clock>(?<!\d)\d\d?:\d\d(?!\d)(?: ?[ap]\.?m\b\.?)?|(?<!\d)\d\d? ?[ap]\.?m\b\.?"
+    r"|(?<!\d)\d\d? ?h ?(?:\d\d)?(?![\w]))"
+    r"|(?P<number>\d+)(?P<ordinal>(?:st|nd|rd|th|er|e|o|a|º|ª|\.)(?=[^\w]|$))?"
+    rf"|(?P<sign>[{SIGNS}])|(?P<word>(?:[^\W\d_{SIGNS}]|[{MARKS}])+)"
+    r"|(?P<dash>[-\u2013\u2014\u301c~\uff5e])|(?P<break>[!?;\n]|[.](?= |\n|$))|(?P<comma>[,、])"
+)
+_HAN = {char: at for at, char in enumerate("〇一二三四五六七八九")} | {"两": 2, "兩": 2, "十": 10}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A word, phrase, number or time of a text, and what it may mean."""
+
+    kinds: Mapping[str, Any]
+    """Letters of `calendar.KINDS`, each with its value."""
+    begin: int
+    """Where it stands in the text."""
+    end: int
+
+    @property
+    def code(self) -> str:
+        """Return its letters, as patterns read them."""
+        return f"<{''.join(self.kinds)}>"
+
+
+def cut(text: str, lexicon: Lexicon) -> list[Part]:
+    """Return the parts of a folded text, in order; words that mean nothing here are parts without a kind."""
+    parts: list[Part] = []
+    tokens = list(_TOKEN.finditer(text))[: 6 * MOST_PARTS]
+    words = [token["word"] or token["sign"] or "" for token in tokens]
+    at = 0
+    while at < len(tokens) and len(parts) < MOST_PARTS:
+        token, length, extra = tokens[at], 1, None
+        if words[at]:
+            kinds, length, extra = lexicon.read(words, at)
+            if not kinds and words[at] in _HAN:
+                length, kinds = _read_han(words, at)
+        else:
+            kinds = _read_token(token, lexicon)
+        end = tokens[at + length - 1].end()
+        if kinds or not parts or parts[-1].kinds:
+            parts.append(Part(kinds, token.start(), end))
+        if extra:
+            parts.append(Part(extra, end, end))
+        at += length
+    return parts
+
+
+def _read_han(words: list[str], at: int) -> tuple[int, Mapping[str, Any]]:
+    """Return how many signs are a number, and the number, up to 99."""
+    length = next((n for n, word in enumerate(words[at : at + 4]) if word not in _HAN), min(4, len(words) - at))
+    tens, ten, ones = "".join(words[at : at + length]).partition("十")
+    if ten:
+        return length, {"N": (_HAN.get(tens, 1) if tens else 1) * 10 + (_HAN.get(ones, 0) if ones else 0)}
+    value = int("".join(str(_HAN[word]) for word in words[at : at + length]))
+    return length, {"N": value}
+
+
+def _read_token(token: re.Match[str], lexicon: Lexicon) -> Mapping[str, Any]:
+    kind = next(name for name, found in token.groupdict().items() if found is not None)
+    numbers = [int(each) for each in re.findall(r"\d+", token[0])]
+    if kind == "number":
+        return _read_number(token, numbers[0])
+    if kind == "dash":
+        return {"6": 0, "x": 0}
+    if kind == "break":
+        return {BREAK: 0}
+    if kind == "comma":
+        return {"x": 0}
+    if kind == "clock":
+        return _read_clock(token[0], numbers)
+    if kind == "slashed":
+        dated = _yearless(numbers[0], numbers[1], lexicon)
+        return {} if dated is None else {"y": dated}
+    time = _read_date(kind, token[0], numbers, lexicon)
+    return {} if time is None else {"Z": time, level(time): time}
+
+
+def _read_number(token: re.Match[str], value: int) -> Mapping[str, Any]:
+    if len(token["number"]) > 4:
+        return {}
+    kinds: dict[str, Any] = {"N": value}
+    if 1 <= value <= 31:
+        kinds["d"] = value
+    if len(token["number"]) == 4 and YEARS[0] <= value <= YEARS[1]:
+        kinds["Y"] = value
+    if token["ordinal"]:
+        kinds["o"] = value
+        if token["ordinal"] == "." and not token.string[token.end() :].strip():
+            kinds[BREAK] = 0
+    return kinds
+
+
+def _read_clock(text: str, numbers: list[int]) -> Mapping[str, Any]:
+    """Return a clock time in minutes; nothing for a number that is none."""
+    hour, minute = numbers[0], numbers[1] if len(numbers) > 1 else 0
+    if hour > 24 or minute > 59:
+        return {}
+    if "p" in text and hour < 12:
+        hour += 12
+    elif "a" in text and hour == 12:
+        hour = 0
+    minutes = (hour * 60 + minute) % 1440
+    return {"c": minutes}
+
+
+def level(time: Time) -> str:
+    """Return the letter for how long a time is: part of a day, day, week, month, year, or other."""
+    return {"minute": "t", "hour": "t", "part of day": "t", "day": "9", "week": "k", "month": "0", "year": "z"}.get(
+        time.precision, "l"
+    )
+
+
+def _yearless(first: int, second: int, lexicon: Lexicon, *, is_dotted: bool = False) -> Time | None:
+    is_swapped = lexicon.order == "ymd" or (lexicon.order == "mdy" and not is_dotted)
+    day, month = (second, first) if is_swapped and first <= 12 else (first, second)
+    if month > 12:
+        day, month = month, day
+    return yearly(month, day) if 1 <= month <= 12 and 1 <= day <= 31 else None
+
+
+def yearly(month: int, day: int | None = None) -> Time:
+    """Return a month, or a day of it, of every year."""
+    if day is None:
+        return every_year(lambda year: of_month(year, month), "month")
+    return every_year(lambda year: of_date(year, month, day), "day")
+
+
+def _read_date(kind: str, text: str, numbers: list[int], lexicon: Lexicon) -> Time | None:
+    if kind == "month":
+        return fixed(of_month(*numbers), "month") if YEARS[0] <= numbers[0] <= YEARS[1] else None
+    if kind == "week":
+        if not 1 <= numbers[1] <= 53 or not YEARS[0] <= numbers[0] <= YEARS[1]:
+            return None
+        return fixed(of_days(date.fromisocalendar(numbers[0], 1, 1) + 7 * (numbers[1] - 1) * DAY, 7), "week")
+    if kind == "iso":
+        return _read_iso(numbers)
+    if kind == "dotted" and len(numbers) == 2:
+        return _yearless(numbers[0], numbers[1], lexicon, is_dotted=True)
+    if kind == "decimal" or len(numbers) < 3:
+        return None
+    if numbers[0] > 31:
+        span = of_date(numbers[0], numbers[1], numbers[2])
+    else:
+        first, second, year = numbers
+        year += 2000 if year < 100 else 0
+        is_swapped = first <= 12 and ((lexicon.order == "mdy" and "/" in text) or second > 12)
+        span = of_date(year, first, second) if is_swapped else of_date(year, second, first)
+    return None if span is None else fixed(span, "day")
+
+
+def _read_iso(numbers: list[int]) -> Time | None:
+    """Return `2026-02-10`, or a range such as `2026-02-10/13`, whose end leaves out what the beginning says."""
+    first = of_date(*numbers[:3])
+    if first is None or len(numbers) == 3:
+        return None if first is None else fixed(first, "day")
+    last = of_date(*numbers[: 6 - len(numbers)], *numbers[3:])
+    return None if last is None or last[1] <= first[0] else fixed((first[0], last[1]), "day")

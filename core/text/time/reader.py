@@ -1,0 +1,185 @@
+"""Reads the spans of time that a text names, in the language that reads most into it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta, tzinfo
+
+from ...base.patterns import lazy_pattern
+from ..languages import bare
+from . import calendar
+from .calendar import BREAK
+from .grammar import read_parts
+from .meanings import Found, Moment
+from .parts import Part, cut
+from .spans import DAY, Role, Span, in_utc
+
+LOOKED_AT = 4_000
+"""Characters of a text that are read."""
+MOST_SPANS = 24
+MOST_ABOUT, MOST_DAYS = 3, 14
+"""Spans of a stored text that name its days, and days of one of them."""
+_ANY_TIME = datetime(2001, 1, 1, tzinfo=UTC)
+"""Where words of time stand does not depend on when they are said."""
+_DIGIT, _WORD = (
+    lazy_pattern(r"\d"),
+    lazy_pattern(rf"[{calendar.SIGNS}]|(?:[^\W\d_{calendar.SIGNS}]|[{calendar.MARKS}])+"),
+)
+_JOINED = lazy_pattern(r"(?<=[^\W_])[-'\u2019\u02bc](?=[^\W\d_])(?!w\d)")
+"""What joins two words: `terça-feira`, `l'année`."""
+_ABOUT = frozenset({"minute", "part of day", "day"})
+"""How exact the words of a stored text are that name a day."""
+
+
+def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str]) -> list[Span]:
+    """Return the spans that a question names, in the order of its words; [] where it names none for sure.
+
+    What comes every week or year is the newest one that has begun or, where the text speaks of what is to come, the
+    first that has not ended; where it speaks of neither, that one comes too, with the role `about`. `first` and `last`
+    are an order with open ends.
+
+    Args:
+        text: its first 4,000 characters are read.
+        now: when it was said, aware.
+        zone: of who said it.
+        languages: whose words are known, the likeliest first.
+    """
+    found: list[Span] = []
+    parts, moment, folds = _read(text, now, zone, languages, is_question=True)
+    is_sure = moment is not None and (moment.is_plan or _holds(parts, "-"))
+    for part, named in _iter_named(parts, moment):
+        words = (folds.place(part.begin, part.end),)
+        start, end = in_utc(named.start, zone), in_utc(named.end, zone)
+        role: Role = "about" if start is not None and start > now else "said"
+        found.append(Span(start, end, named.precision, role, words))
+        if named.coming is not None and not is_sure:
+            start, end = (in_utc(each, zone) for each in named.coming)
+            found.append(Span(start, end, named.precision, "about", words))
+    order = _find_order(parts)
+    if order is not None:
+        role, part = order
+        found.append(Span(None, None, "day", role, (folds.place(part.begin, part.end),)))
+    return found[:MOST_SPANS]
+
+
+def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> tuple[date, ...]:
+    """Return the days that a stored text is about, with the time it was said at as now; at most three spans of them."""
+    days: dict[date, None] = {}
+    parts, moment, _ = _read(text, said_at, zone, languages, is_question=False)
+    for _, named in list(_iter_named(parts, moment))[:MOST_ABOUT]:
+        start, end = named.due or (named.start, named.end)
+        if start is None or end is None:
+            continue
+        first, last = start.date(), (end - timedelta(microseconds=1)).date()
+        is_short = named.precision in _ABOUT or (named.precision == "week" and (last - first).days < 3)
+        if is_short and (last - first).days < MOST_DAYS:
+            count = 1 if named.precision in ("minute", "part of day") else (last - first).days + 1
+            days |= {first + step * DAY: None for step in range(count)}
+    return tuple(days)
+
+
+def read_moment(text: str, now: datetime, zone: tzinfo, languages: Sequence[str]) -> Span | None:
+    """Return the one span that a text such as `last week` names, None where it names none or several."""
+    spans = [span for span in read_spans(text, now, zone, languages) if span.role in ("said", "about")]
+    words = {span.words for span in spans}
+    return spans[0] if len(words) == 1 else None
+
+
+def mask_time(text: str, languages: Sequence[str]) -> str:
+    """Return a text with spaces for its words of time, feasts and seasons aside: they need not be searched for."""
+    if not may_tell_time(_Folds(text[:LOOKED_AT]).text, languages):
+        return text
+    masked = list(text)
+    for span in read_spans(text, _ANY_TIME, UTC, languages):
+        for begin, end in span.words if span.precision != "season" else ():
+            masked[begin:end] = " " * (end - begin)
+    return "".join(masked)
+
+
+def may_tell_time(text: str, languages: Sequence[str]) -> list[str]:
+    """Return the languages in which a folded text holds a word that may name a time; all where it holds a digit."""
+    known = [language for language in languages if calendar.load(language) is not None]
+    if _DIGIT.search(text):
+        return known
+    words = set(_WORD.findall(text))
+    starts = {word[:3] for word in words}
+    return [
+        language
+        for language in known
+        if not (
+            (leading := calendar.load_leading(language)).words.isdisjoint(words) and leading.stems.isdisjoint(starts)
+        )
+    ]
+
+
+class _Folds:
+    """A folded text, and where its characters stand in the text as it was."""
+
+    def __init__(self, text: str) -> None:
+        self.text = bare(text)
+        self._places: list[int] | None = None
+        if len(self.text) != len(text):
+            pieces = [bare(char) for char in text]
+            self.text = "".join(pieces)
+            self._places = [at for at, piece in enumerate(pieces) for _ in piece]
+
+    def place(self, begin: int, end: int) -> tuple[int, int]:
+        if self._places is None:
+            return begin, end
+        return self._places[begin], self._places[end - 1] + 1
+
+
+def _read(
+    text: str, now: datetime, zone: tzinfo, languages: Sequence[str], *, is_question: bool
+) -> tuple[list[Part], Moment | None, _Folds]:
+    """Return the parts of a text as the language reads them that reads most into it."""
+    folds = _Folds(text[:LOOKED_AT])
+    try:
+        local = now.astimezone(zone).replace(tzinfo=None)
+    except (OverflowError, ValueError):
+        local = now.astimezone(UTC).replace(tzinfo=None)
+    said = _JOINED.sub(" ", folds.text)
+    best: tuple[int, list[Part], Moment | None] = (0, [], None)
+    for language in may_tell_time(folds.text, languages):
+        lexicon = calendar.load(language)
+        if lexicon is None:
+            continue
+        parts = cut(said, lexicon)
+        is_plan = _holds(parts, "+") if is_question else not _holds(parts, "-")
+        moment = Moment(local, zone, lexicon, is_plan)
+        parts = read_parts(moment, parts)
+        # Of several languages the one that reads most: `7 mai 2023` is a year in English, a day in French.
+        length = sum(part.end - part.begin for part in parts if not _NAMING.isdisjoint(part.kinds)) + 1
+        if length > best[0]:
+            best = length, parts, moment
+    return best[1], best[2], folds
+
+
+_NAMING = frozenset("Z%")
+
+
+def _holds(parts: Sequence[Part], kind: str) -> bool:
+    return any(kind in part.kinds for part in parts)
+
+
+def _iter_named(parts: Sequence[Part], moment: Moment | None) -> list[tuple[Part, Found]]:
+    """Return the parts that name a span, with it."""
+    if moment is None:
+        return []
+    found = (
+        (part, part.kinds.get("%") or moment.find(part.kinds["Z"])) for part in parts if _NAMING & part.kinds.keys()
+    )
+    return [(part, named) for part, named in found if named is not None]
+
+
+def _find_order(parts: Sequence[Part]) -> tuple[Role, Part] | None:
+    """Return whether the first or the last is asked for: `the first thing I told you`."""
+    for n, part in enumerate(parts):
+        kinds = part.kinds
+        follows = parts[n + 1].kinds if n + 1 < len(parts) else {BREAK: 0}
+        is_begin = kinds.get("e") in ("begin", "early") and _holds(parts, "V")
+        if not ({"K", "T"} & kinds.keys() or is_begin) or _NAMING & kinds.keys() or "X" in follows:
+            continue
+        if _holds(parts, "V"):
+            return ("last" if "T" in kinds and "K" not in kinds else "first"), part
+    return None

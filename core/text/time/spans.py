@@ -1,0 +1,247 @@
+"""Spans of the calendar: days, weeks, months, seasons, feasts and parts of days, in local time and as `Span` in UTC."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Literal
+
+Precision = Literal["minute", "hour", "part of day", "day", "week", "part of month", "month", "season", "year"]
+Role = Literal["said", "about", "first", "last"]
+"""said: when a row was said, or a day that it is about. about: a day that is still to come, so that rows can only be
+about it. first, last: an order.
+"""
+Period = Literal["", "day", "week", "month", "year"]
+Range = tuple[datetime, datetime]
+"""Local times without a zone, half-open."""
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+YEARS = (1900, 2100)
+"""Numbers outside are no years."""
+RECENT_DAYS, COMING_DAYS = 14, 7
+PART_HOURS = {
+    "morning": (5, 12),
+    "noon": (11, 14),
+    "afternoon": (12, 18),
+    "evening": (17, 23),
+    "night": (21, 29),
+    "dark": (17, 29),
+}
+_FEASTS = {
+    "christmas eve": (12, 24, 1), "christmas day": (12, 25, 1), "christmas": (12, 24, 3), "new year's eve": (12, 31, 1),
+    "new year": (1, 1, 1), "halloween": (10, 31, 1), "valentine": (2, 14, 1),
+}  # fmt: skip
+"""Month, day and number of days."""
+_SOUTHERN = (
+    "Australia/", "Antarctica/", "Pacific/Auckland", "America/Argentina", "America/Buenos_Aires", "America/Santiago",
+    "America/Sao_Paulo", "America/Montevideo", "America/Asuncion", "America/La_Paz", "America/Lima",
+    "Africa/Johannesburg", "Africa/Maseru", "Africa/Harare", "Africa/Maputo", "Africa/Windhoek", "Indian/Mauritius",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A span of time that a text names."""
+
+    start: datetime | None
+    """UTC, included; None is an open end."""
+    end: datetime | None
+    """UTC, not included."""
+    precision: Precision = "day"
+    role: Role = "said"
+    words: tuple[tuple[int, int], ...] = ()
+    """Where the words that name it stand in the text, as begin and end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """A time that words name: one span, or one that comes again every day, week, month or year."""
+
+    precision: Precision
+    occur: Callable[[date], Iterable[Range]] = field(repr=False)
+    """Return its spans around a day, rising."""
+    period: Period = ""
+    is_middle: bool = False
+    """It is the middle of a month or year: since then is since about the 15th."""
+
+    def cut(self, change: Callable[[Range], Range], precision: Precision) -> Time:
+        """Return a part of it, such as its morning."""
+        return Time(precision, lambda around: [change(each) for each in self.occur(around)], self.period)
+
+    def as_edge(self) -> Time:
+        """Return it as the end of a longer span."""
+        if not self.is_middle:
+            return self
+
+        def narrow(span: Range) -> Range:
+            margin = (span[1] - span[0]).days * 2 // 5 * DAY
+            return span[0] + margin, span[1] - margin
+
+        return self.cut(narrow, self.precision)
+
+    def newest(self, now: datetime, *, is_ended: bool = False) -> Range | None:
+        """Return the newest one that has begun; of a weekday, or where asked, the newest that has ended."""
+        today = at_midnight(now.date())
+        is_weekday = self.period == "week" and self.precision in ("day", "part of day", "hour", "minute")
+        ended = is_ended or is_weekday
+        fits = [each for each in self.occur(now.date()) if (each[1] <= today if ended else each[0] <= now)]
+        return fits[-1] if fits else None
+
+    def coming(self, now: datetime) -> Range | None:
+        """Return the first one that has not ended before today; of a weekday the first after today."""
+        after = at_midnight(now.date()) + (DAY if self.period == "week" else timedelta())
+        return next((each for each in self.occur(now.date()) if each[1] > after), None)
+
+
+def fixed(span: Range, precision: Precision) -> Time:
+    """Return a time that comes once."""
+    return Time(precision, lambda _: (span,))
+
+
+def at_midnight(day: date) -> datetime:
+    return datetime.combine(day, time.min)
+
+
+def of_days(first: date, count: int = 1) -> Range:
+    return at_midnight(first), at_midnight(first + count * DAY)
+
+
+def of_month(year: int, month: int, count: int = 1) -> Range:
+    """Return `count` months from one on, counted on from a year: month 13 is January of the next."""
+    first, after = (year * 12 + month - 1, year * 12 + month - 1 + count)
+    return tuple(datetime(at // 12, at % 12 + 1, 1) for at in (first, after))  # type: ignore[return-value]  # noqa: DTZ001
+
+
+def of_unit(unit: str, today: date, steps: int, week_start: int = 0) -> Range:
+    """Return the day, week, weekend, month or year that lies `steps` after that of today."""
+    if unit == "year":
+        return of_month(today.year + steps, 1, 12)
+    if unit == "month":
+        return of_month(today.year, today.month + steps)
+    if unit == "week":
+        return of_days(today + ((steps * 7) - (today.weekday() - week_start) % 7) * DAY, 7)
+    if unit == "weekend":
+        return of_days(today + (steps * 7 + 5 - today.weekday()) * DAY, 2)
+    return of_days(today + steps * DAY)
+
+
+def add_months(day: date, months: int) -> date:
+    """Return the same day of another month, its last where it has fewer days."""
+    first = of_month(day.year, day.month + months)[0].date()
+    return first.replace(day=min(day.day, monthrange(first.year, first.month)[1]))
+
+
+def shift(day: date, unit: str, count: float) -> date:
+    """Return a day moved by a number of days, weeks, months or years; half a week is three days."""
+    if unit in ("month", "year"):
+        return add_months(day, int(count * (12 if unit == "year" else 1)))
+    return day + int(count * (7 if unit in ("week", "weekend") else 1)) * DAY
+
+
+def of_date(year: int, month: int, day: int) -> Range | None:
+    """Return a day, None where the calendar has none."""
+    if not (YEARS[0] <= year <= YEARS[1] and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]):
+        return None
+    return of_days(date(year, month, day))
+
+
+def of_part(day: Range, part: str) -> Range:
+    """Return the morning, noon, afternoon, evening or night of a day."""
+    first, last = PART_HOURS[part]
+    return day[0] + first * HOUR, day[0] + last * HOUR
+
+
+def of_clock(day: Range, minutes: int) -> Range:
+    """Return half an hour on each side of a time of day."""
+    at = day[0] + timedelta(minutes=minutes)
+    return at - HOUR / 2, at + HOUR / 2
+
+
+def of_edge(span: Range, edge: str) -> Range:
+    """Return the early, mid or late part, or a half, of a week, month or year."""
+    start, end = span
+    days = (end - start).days
+    if edge in ("half1", "half2"):
+        middle = at_midnight((start + (end - start) / 2).date())
+        return (start, middle) if edge == "half1" else (middle, end)
+    if days > 40:  # a year or a season
+        thirds, ends = days // 3, days // 6
+    elif days > 10:
+        thirds, ends = 10, 7
+    else:
+        thirds, ends = 2 + days // 7, 2 + days // 7
+    if edge in ("early", "begin"):
+        return start, start + (thirds if edge == "early" else ends) * DAY
+    if edge == "mid":
+        return start + (thirds if days > 10 else 1) * DAY, start + 2 * thirds * DAY if days > 10 else end - 2 * DAY
+    return (start + 2 * thirds * DAY if edge == "late" and days > 10 else end - ends * DAY), end
+
+
+# What comes again
+
+
+def every_year(build: Callable[[int], Range | None], precision: Precision) -> Time:
+    def occur(around: date) -> list[Range]:
+        years = range(max(around.year - 8, YEARS[0]), min(around.year + 9, YEARS[1]))
+        return [span for span in map(build, years) if span is not None]
+
+    return Time(precision, occur, "year")
+
+
+def every_month(day: int) -> Time:
+    def occur(around: date) -> list[Range]:
+        firsts = (of_month(around.year, around.month + step)[0] for step in range(-13, 14))
+        return [span for first in firsts if (span := of_date(first.year, first.month, day)) is not None]
+
+    return Time("day", occur, "month")
+
+
+def every_week(weekday: int, days: int = 1) -> Time:
+    def occur(around: date) -> list[Range]:
+        monday = around - around.weekday() * DAY
+        return [of_days(monday + (7 * week + weekday) * DAY, days) for week in range(-4, 5)]
+
+    return Time("day" if days == 1 else "week", occur, "week")
+
+
+def every_day(cut: Callable[[Range], Range], precision: Precision) -> Time:
+    return Time(precision, lambda around: [cut(of_days(around + step * DAY)) for step in range(-2, 3)], "day")
+
+
+def every_feast(feast: str) -> Time:
+    def build(year: int) -> Range | None:
+        if feast == "easter":
+            return of_days(easter(year), 2)
+        if feast == "pentecost":
+            return of_days(easter(year) + 49 * DAY, 2)
+        month, day, count = _FEASTS[feast]
+        return of_days(date(year, month, day), count)
+
+    return every_year(build, "day")
+
+
+def of_season(year: int, season: int, zone: tzinfo) -> Range:
+    """Return the meteorological season that begins in a year; 0 is spring."""
+    month = 3 * season + 3
+    if str(zone).startswith(_SOUTHERN):
+        month = (month + 5) % 12 + 1
+    return of_month(year, month, 3)
+
+
+def easter(year: int) -> date:
+    """Return Easter Sunday by the Gregorian rule."""
+    century, golden = year // 100, year % 19
+    moon = (19 * golden + century - century // 4 - (8 * century + 13) // 25 + 15) % 30
+    moon -= moon > 28 or (moon == 28 and golden > 10)
+    return date(year, 3, 22) + (moon + (6 - date(year, 3, 22).weekday() - moon) % 7) * DAY
+
+
+def in_utc(moment: datetime | None, zone: tzinfo) -> datetime | None:
+    """Return a local time in UTC; None, as an open end, where the calendar ends."""
+    if moment is None:
+        return None
+    try:
+        return moment.replace(tzinfo=zone).astimezone(UTC)
+    except (OverflowError, ValueError):
+        return None

@@ -1,0 +1,116 @@
+"""Words of time become spans (core/text/time/): sentences in four languages, then what others and stored texts say."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.config.flag_types import LANGUAGE_CODES
+from core.text.time import find_about_days, read_spans
+from core.text.time.calendar import load
+
+NOW = datetime(2026, 3, 11, 12, tzinfo=UTC)  # a Wednesday
+LANGUAGES = ("en", "de", "fr", "es")
+WORDS = (
+    "last", "next", "3", "400", "9999",
+    "days", "weeks", "years", "ago", "in", "since", "from", "to", "Monday", "May",
+    "2026-02-30", "31.", "first", "week", "of", "before", "the", "and", "half", "Christmas", "at",
+    "25:61", "7pm", "vor",
+    "letzten", "Tage", "先週", "月曜日", "3月", "31日",
+    "前", "0", "2100", "1900-01-01", "99/99/9999", "morning", "until",
+)  # fmt: skip
+CARRIERS = {
+    "en": ("What did I say {}?", "{}, what happened?", "Remind me what we did {}"),
+    "de": ("Was habe ich {} gesagt?", "{}: was war da?", "Was haben wir {} gemacht?"),
+    "fr": ("Qu'est-ce que j'ai dit {} ?", "{}, que s'est-il passé ?", "Qu'avons-nous fait {} ?"),
+    "es": ("¿Qué dije {}?", "{}, ¿qué pasó?", "¿Qué hicimos {}?"),
+}
+
+
+def _moment(text: str) -> datetime | None:
+    if text in ("-", "now"):
+        return NOW if text == "now" else None
+    text = text if text[:2] == "20" else f"2026-{text}"
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def _rows(*kinds: str) -> list[tuple[str, str, str]]:
+    """Return what is expected, language and text of the sentences of some kinds, in the carriers of their language."""
+    rows, kind, number = [], "", 0
+    for line in Path(__file__).with_name("sentences.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            kind = line[2:]
+            continue
+        expected, *phrases = (each.strip() for each in line.split("|"))
+        for language, phrase in zip(LANGUAGES, phrases, strict=True):
+            carrier = CARRIERS[language][number % 3] if kind in SPANS else "{}"
+            rows += [(expected, language, carrier.format(phrase))] if kind in kinds else []
+        number += 1
+    return rows
+
+
+SPANS = ("last_n", "open", "range", "weekday", "part", "relative")
+
+
+@pytest.mark.parametrize(("expected", "language", "text"), _rows(*SPANS))
+def test_t62_words_of_time_name_a_span(expected: str, language: str, text: str) -> None:
+    start, end = map(_moment, expected.split(".."))
+    found = [(each.start, each.end) for each in read_spans(text, NOW, UTC, (language,))]
+    assert (start, end) in found[:1]
+
+
+@pytest.mark.parametrize(("expected", "language", "text"), _rows("order"))
+def test_t62_the_first_and_the_last_are_an_order(expected: str, language: str, text: str) -> None:
+    assert [each.role for each in read_spans(text, NOW, UTC, (language,))] == [expected]
+
+
+@pytest.mark.parametrize(("expected", "language", "text"), _rows("none"))
+def test_t62_words_that_only_look_like_times_name_none(expected: str, language: str, text: str) -> None:
+    assert expected == "-" and read_spans(text, NOW, UTC, (language,)) == []
+
+
+@pytest.mark.parametrize(("expected", "language", "text"), _rows("stored"))
+def test_t62_a_stored_text_is_about_days(expected: str, language: str, text: str) -> None:
+    days = [] if expected == "-" else [day if day[:2] == "20" else f"2026-{day}" for day in expected.split()]
+    assert [day.isoformat() for day in find_about_days(text, NOW, UTC, (language,))] == days
+
+
+BASICS = (
+    "03-10..03-11", "03-02..03-09", "03-08..03-09", "03-09..now", "03-05..03-06", "03-08..now", "03-03..03-04",
+    "03-01..04-01", "-..01-05", "03-03..03-06",
+)  # fmt: skip
+
+
+def _languages() -> list[tuple[str, str, str]]:
+    lines = Path(__file__).with_name("languages.txt").read_text(encoding="utf-8").splitlines()
+    each = ((line.partition("|")[0], line.partition("|")[2].split(";")) for line in lines)
+    return [(code, text, span) for code, texts in each for text, span in zip(texts, BASICS, strict=True) if text != "-"]
+
+
+@pytest.mark.parametrize(("language", "text", "expected"), _languages())
+def test_t62_the_same_times_are_named_in_other_languages(language: str, text: str, expected: str) -> None:
+    found = [(each.start, each.end) for each in read_spans(text, NOW, UTC, (language,)) if each.role != "about"]
+    assert found == [tuple(map(_moment, expected.split("..")))]
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGE_CODES))
+def test_t62_every_language_has_words_of_time(language: str) -> None:
+    lexicon = load(language)
+    assert lexicon is not None
+    kinds = {kind for phrases in lexicon.phrases.values() for meanings in phrases.values() for kind in meanings}
+    assert set("WUDN") <= kinds and kinds & set("MJ")
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=80) | st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), st.datetimes())
+def test_t62_no_text_and_no_time_make_the_reader_fail(text: str, now: datetime) -> None:
+    at = now.replace(tzinfo=UTC)
+    for span in read_spans(text, at, ZoneInfo("Pacific/Auckland"), ("en", "de", "ja")):
+        assert span.start is None or span.end is None or span.start <= span.end
+        assert all(0 <= begin < end <= len(text) for begin, end in span.words)
+    find_about_days(text, at, UTC, ("en", "fr"))
