@@ -18,7 +18,7 @@ from ..text import times
 from ..text.folding import fold
 from ..text.question_words import asked_words, asks_about_person, is_question, list_phrases, self_words
 from ..text.stems import stem
-from ..text.time import Span
+from ..text.time import Span, talk_words
 from ..text.words import words
 from . import table
 from .question.people import named
@@ -124,9 +124,10 @@ def gather(current: Round, db: Database) -> None:
 
         left_out = [*_list_excluded(search), *current.copies]
         try:
+            current.question = _limit_question(search, current.question)
             asks_time = bool(current.question.spans or current.question.order)
             every = asks_time or search.embedder is not None or search.query.may_be_about_person
-            question = current.question if current.question.spans else None
+            question = current.question if current.question.is_limited else None
             current.matches = matches.read_matches(search, left_out, every=every, question=question)
             _gather_best(current, current.matches)
             if question is not None and not current.candidates and not current.depth:
@@ -143,11 +144,22 @@ def gather(current: Round, db: Database) -> None:
     add_plain_matches(current, db, MOST_COMPARED)
 
 
+def _limit_question(search: Search, question: Question) -> Question:
+    """Return a question with whether its spans are a condition: of what others did people tell later, too."""
+    if not (question.spans or question.order) or search.index is None:
+        return question
+    if not (question.self_person or question.other):
+        names = {name for one in search.index.audiences.values() for name in one.view.names_in(search.query.text)}
+        if named(search.query.text, names - {""}, question.languages):
+            return replace(question, order="")
+    return replace(question, is_limited=bool(question.spans))
+
+
 def _leave_spans(current: Round, found: Matches) -> None:
     """Let a round that found nothing in the spans it asks for have a few rows from outside."""
     search, question = current.search, current.question
     current.missed = question.spans
-    current.question = replace(question, spans=(), days=())
+    current.question = replace(question, spans=(), days=(), is_limited=False)
     if search.terms:
         current.search = replace(search, query=replace(search.query, limit=min(search.query.limit, MOST_OUTSIDE)))
         current.matches = found
@@ -197,13 +209,14 @@ def rank_best(search: Search, question: Question, found: Matches, depth: int = 0
 
     asked = build_asked(search, question, found)
     by_words = not search.query.text
-    meant = [one for one, owners in found.owners.items() if owners]
+    talk = _list_talk(asked.languages) if question.spans or question.order else frozenset[str]()
+    meant = [one for one, owners in found.owners.items() if any(search.terms[i].text not in talk for i in owners)]
     seen = [one for one in found.audiences if any(len(one.postings.of(each)[0]) for each in meant)]
     offered: Sequence[Any] = ()
     if question.spans and (days.are_short(question) or not seen or question.order):
-        offered = matches.rows_inside(found.audiences)
+        offered = matches.rows_inside(found.audiences, question)
     if question.order and not seen:
-        offered = matches.rows_inside(found.audiences, asked.asker if question.self_person else "", question.order)
+        offered = matches.rows_in_order(found.audiences, asked.asker if question.self_person else "", question.order)
     if question.spans or question.order or search.embedder is not None:
         seen = found.audiences
     ranking = all_rows.rank_all(
@@ -217,6 +230,12 @@ def rank_best(search: Search, question: Question, found: Matches, depth: int = 0
         offered=offered,
     )
     return asked, ranking
+
+
+def _list_talk(languages: Sequence[str]) -> frozenset[str]:
+    """Return words of talk and their stems: a row that holds nothing else of a question is no better than others."""
+    said = {fold(word) for language in languages for word in talk_words(language)}
+    return frozenset(said | {stem(word, languages) for word in said})
 
 
 def _add_statements(current: Round, db: Database, found: Matches) -> None:
@@ -335,7 +354,7 @@ def build_asked(search: Search, question: Question, found: Matches) -> RankingQu
         has_answers=is_question(search.query.text, spoken),
         shares=share_groups(terms),
         languages=spoken,
-        rarity=_rarity_in(search, rows) if question.spans else None,
+        rarity=_rarity_in(search, rows) if question.is_limited else None,
     )
 
 

@@ -14,7 +14,7 @@ from ..index.numbers import DAY, PHRASE, IndexTerm
 from ..index.visible import Postings, Visible
 from .question.question import Question
 from .ranking.all_rows import AudienceMatches, find_persons, is_among
-from .ranking.days import find_inside
+from .ranking.days import are_inside, find_inside
 from .ranking.rows import Candidate
 from .resolve import Search
 from .terms import QueryTerm, list_owners
@@ -151,22 +151,33 @@ class Bounds:
 # Rows that are offered to a question though they match none of its words: those of a day, or of a person
 
 
-def rows_inside(found: Sequence[AudienceMatches], asker: str = "", order: str = "") -> list[Any]:
-    """Return the rows that may be read of each audience, in order; of too many the longest, or where the first or last
-    is asked for those, of who asks where somebody does.
-    """
-    return [_choose_rows(one.view, _keep_readable(one, np.arange(len(one.view))), asker, order) for one in found]
+def rows_inside(found: Sequence[AudienceMatches], question: Question) -> list[Any]:
+    """Return the rows of each audience within the spans, in order; of too many the longest."""
+    return [_choose_longest(one.view, _list_inside(one, question)) for one in found]
 
 
-def _choose_rows(view: Any, index: Any, asker: str, order: str) -> Any:
-    if order and asker:
-        index = index[view.is_chat[index] & np.isin(view.speaker[index], view.find_speakers("key", asker))]
-    most = MOST_IN_ORDER if order else MOST_OF_DAYS
-    if len(index) <= most:
+def _list_inside(one: AudienceMatches, question: Question) -> Any:
+    if question.is_limited:  # nothing else may be read
+        return _keep_readable(one, np.arange(len(one.view)))
+    return _keep_readable(one, are_inside(question, one.view.at_us).nonzero()[0])
+
+
+def _choose_longest(view: Any, index: Any) -> Any:
+    if len(index) <= MOST_OF_DAYS:
         return index
-    worth = view.at_us[index] if order else -view.words[index].astype(np.int64)
-    kept = np.argsort(-worth if order == "last" else worth, kind="stable")[:most]
-    return np.sort(index[kept])
+    return np.sort(index[np.argsort(-view.words[index].astype(np.int64), kind="stable")[:MOST_OF_DAYS]])
+
+
+def rows_in_order(found: Sequence[AudienceMatches], asker: str, order: str) -> list[Any]:
+    """Return the first or last rows of each audience, in order; where somebody is given those they said."""
+    return [_choose_first(one.view, _keep_readable(one, np.arange(len(one.view))), asker, order) for one in found]
+
+
+def _choose_first(view: Any, index: Any, asker: str, order: str) -> Any:
+    if asker:
+        index = index[view.is_chat[index] & np.isin(view.speaker[index], view.find_speakers("key", asker))]
+    by_time = index[np.argsort(view.at_us[index], kind="stable")]
+    return np.sort(by_time[:MOST_IN_ORDER] if order == "first" else by_time[-MOST_IN_ORDER:])
 
 
 def _keep_readable(one: AudienceMatches, index: Any) -> Any:

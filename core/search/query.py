@@ -9,13 +9,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..base import logs
+from ..base.patterns import lazy_pattern
 from ..config import Settings
 from ..database import sources
 from ..shapes import now_utc
 from ..text import search_words, times
 from ..text.folding import fold
 from ..text.languages import languages_of, likely_languages
-from ..text.question_words import asked_words, asks_about_person, is_question
+from ..text.question_words import asked_words, asks_about_person, holds, is_question
 from ..text.search_words import KEYWORD_LIMIT, TAGS_LIMIT
 from ..text.stems import is_form, stem
 from ..text.time import CALENDARS, Span, mask_time, read_moment
@@ -147,6 +148,17 @@ def asks(text: str, languages: Sequence[str]) -> bool:
     return is_question(text, languages) or not any(map(str.isalnum, mask_time(text, languages)))
 
 
+def _names_others(text: str, languages: Sequence[str]) -> bool:
+    """Return whether a question may be about a third person: a name stands in it, and nobody who talks."""
+    said = asked_words(text)
+    if holds(said, "self", languages) or holds(said, "other", languages):
+        return False
+    return _NAME.search(mask_time(text, languages)) is not None
+
+
+_NAME = lazy_pattern(r"(?<=[\w,] )[^\W\d_a-z][a-z]")
+
+
 def fold_words(words: Sequence[str]) -> tuple[str, ...]:
     """Return words as they are compared, each once."""
     return tuple(dict.fromkeys(map(fold, words)))
@@ -165,7 +177,7 @@ def read_mode(value: object, settings: Settings) -> tuple[str, str]:
 
 def list_words(text: str, languages: Sequence[str]) -> list[str]:
     """Return the words of a message worth looking for; of one without any the common words or symbols it asks by."""
-    if asks(text, languages):
+    if asks(text, languages) and not _names_others(text, languages):
         text = mask_time(text, languages)
     return (
         search_words.salient_words(text, languages, MOST_WORDS)

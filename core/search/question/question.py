@@ -46,6 +46,8 @@ class Question:
     """The spans of time it names."""
     days: tuple[str, ...] = ()
     """The days that these hold, as ISO 8601: what is about one of them is asked for too."""
+    is_limited: bool = False
+    """What lies outside its spans is not asked for: it names no third person, of whom people tell later too."""
     order: Literal["", "first", "last"] = ""
     """It asks for the first or the last of what it names."""
     wants_time: bool = False

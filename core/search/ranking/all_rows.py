@@ -18,6 +18,7 @@ import numpy as np
 
 from ...index.numbers import TAG, IndexTerm
 from ..question.question import Question
+from .days import are_inside, find_days
 from .relevance import PASSAGE, SHORT_ROW, WHOLE, weigh
 from .rows import PERSONA, Candidate, Kept, Place, RankingQuery
 from .weights import K1, LEAST_CONTEXT, LONG_TURNS, SHORT_TURNS, B, rarity_weight
@@ -430,8 +431,8 @@ def _list_reasons(
     reasons |= {"length": np.where(is_chat, _LENGTHS[words], np.float32(0)), "near": one.near[view.thread[index]]}
     if one.persons is not None:
         reasons["person"] = np.where(is_chat, one.persons[view.speaker[index]], np.float32(0))
-    if asked.question.spans or asked.question.order:  # nothing else was read
-        reasons["day"] = np.ones(len(index), np.float32)
+    if asked.question.spans or asked.question.order:
+        reasons |= find_days(asked.question, view.at_us[index])
     return reasons
 
 
@@ -533,6 +534,8 @@ def look_around(one: AudienceRows, leads: Any, asked: RankingQuery, reach: int) 
     may = is_match.copy()
     if asked.has_answers and reach:
         may |= (contexts >= LEAST_CONTEXT) & _stands_near(is_match, run, reach)
+        if asked.question.spans:
+            may |= are_inside(asked.question, view.at_us[index])
     score = sum(weigh(reasons, one.long[thread]).values())
     return Local(one, index, score, may & visible, is_match, visible, run, tags, reasons)
 

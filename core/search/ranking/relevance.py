@@ -15,6 +15,7 @@ from ...text.forms.spellings import share_spelt_otherwise
 from ...text.question_words import asked_words, holds
 from ...text.words import list_terms
 from ..question.question import has_number, time_expressions
+from .days import list_ranges
 from .rows import CHAT, FOLDED_CHARS, UNKNOWN, Candidate, RankingQuery
 from .weights import LEAST_CONTEXT, REPEAT, REPEAT_AGAIN, REPEAT_ROWS, between, saturation, weight_of
 
@@ -62,7 +63,7 @@ def weigh(reasons: Mapping[str, Any], long: Any, by_meaning: float = 0.0) -> dic
     if "meaning" in reasons:
         match = np.maximum(match, LIKE * reasons["meaning"])
     fitting = np.minimum(1.0, match / FULL_MATCH)
-    for name in ("day", "statement"):
+    for name in ("day", "month", "statement"):
         if name in reasons:
             fitting = np.where(reasons[name] > 0, 1.0, fitting)
     long = float(long[0]) if (long == long[0]).all() else long
@@ -98,13 +99,14 @@ def rank_rows(
 
 
 def may_be_hit(row: Candidate, asked: RankingQuery) -> bool:
-    """Return whether a row matches, stands close enough to rows that do."""
+    """Return whether a row matches, stands close enough to rows that do, or was said in a span asked for."""
     if not row.context:
         return True
     # Beside a row that fits may stand an answer; where nothing is asked there is none.
     if not asked.has_answers:
         return False
-    return row.reasons.get("context", 0.0) >= LEAST_CONTEXT
+    is_inside = any(since <= row.at_us < until for since, until in list_ranges(asked.question))
+    return is_inside or row.reasons.get("context", 0.0) >= LEAST_CONTEXT
 
 
 def read_passages(row: Candidate, asked: RankingQuery) -> None:

@@ -54,6 +54,8 @@ WEIGHTS: dict[str, Weight] = {
     "number": Weight(1.5, 0.9),
     "spelling": Weight(-4.0, -4.0),
     "day": Weight(8.0, 8.0),
+    "days_after": Weight(6.0, 6.0),
+    "month": Weight(4.0, 4.0),
     "told": Weight(3.0, 3.0),
     "statement": Weight(30.0, 30.0),
 }

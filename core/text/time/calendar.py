@@ -185,6 +185,15 @@ def time_words(language: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=64)
+def talk_words(language: str) -> frozenset[str]:
+    """Return the single words by which people speak of their talk."""
+    phrases = (load(language) or Lexicon()).phrases.values()
+    return frozenset(
+        phrase[0] for each in phrases for phrase, kinds in each.items() if len(phrase) == 1 and "V" in kinds
+    )
+
+
+@lru_cache(maxsize=64)
 def load_leading(language: str) -> _Leading:
     """Return the words, and the beginnings of words, one of which stands in a text that names a time."""
     lexicon = load(language) or Lexicon()
