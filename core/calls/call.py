@@ -13,7 +13,7 @@ from ..config import Settings
 from ..database.engine import Database
 from ..database.readers import reader_for
 from ..index.entries import CALENDAR, Calendar
-from ..scope import KEY_BYTES, Scope, key_text
+from ..scope import KEY_BYTES, Destination, Scope, key_text
 from . import defaults
 
 GivenSettings = Settings | Mapping[str, object] | None
@@ -35,7 +35,7 @@ class Call:
         return self.scope.persona
 
     @property
-    def destination(self) -> str:
+    def destination(self) -> Destination:
         """Return where texts go: what the scope says, else PROMPT_DESTINATION."""
         return self.scope.destination or self.settings.prompt_destination
 

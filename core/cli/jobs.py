@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +14,6 @@ from . import output
 from .run import Run, command
 
 if TYPE_CHECKING:
-    from ..memories.shapes import CycleResult
     from ..shapes import ListedOperation, OperationRun, OperationState
 
 IdArgument = Annotated[int | None, Argument(metavar="ID", help="Id of the operation.", show_default=False)]
@@ -29,21 +27,17 @@ _MOST = 10_000
 def work(
     run: Run,
     once: Annotated[bool, Option("--once", help="End as soon as nothing may begin, instead of waiting.")] = False,
-    schedule: Annotated[
-        bool, Option("--schedule", help="Consolidate memory when it is due, too: by interval and number of messages.")
-    ] = False,
     personas: Annotated[
         list[str] | None,
         Option("--persona-id", metavar="ID", help="Only work of this persona; may be repeated. Without it of all."),
     ] = None,
 ) -> None:
-    """Do the work in the background: recaps, summaries, consolidation.
+    """Do the work in the background: recaps, summaries, consolidation when it is due.
 
     Any number of workers may run at once. SIGTERM or Ctrl-C lets the present operation end first; a second one gives it
     back. A worker that is killed loses nothing: another does the operation after a while.
     """
     from .. import llm
-    from ..access import external_rows
     from ..jobs import Worker
 
     failed: list[OperationRun] = []
@@ -52,11 +46,13 @@ def work(
         where = f" of {done.conversation}" if done.conversation else ""
         why = f": {done.error}" if done.error else ""
         style = {"completed": "", "retrying": "yellow", "failed": "red", "dropped": "dim"}[done.state]
-        _print_event(run, asdict(done), f"{done.type}{where} {done.state} in {done.seconds:.1f} s{why}", style)
+        if run.as_json:
+            output.print_json(asdict(done), in_one_line=True)
+        else:
+            output.say(f"{done.type}{where} {done.state} in {done.seconds:.1f} s{why}", style=style)
         if done.state == "failed":
             failed.append(done)
 
-    external_rows.index_all_rows(run.db)
     worker = Worker(run.db, personas=personas or (), on_done=report)
     asked = llm.resolve(None, run.settings, run.db)
     if asked is None and run.settings.llm_base_url.strip():
@@ -66,7 +62,7 @@ def work(
         model = f"The model is {asked!r}." if asked else "Without LLM_BASE_URL and LLM_MODEL texts are extracts."
         output.note(f"Working for {whose} on {run.db.target.shown}, {'once' if once else 'until Ctrl-C'}. {model}")
     try:
-        with worker.on_signals(), _scheduled(run, personas or (), schedule=schedule, once=once):
+        with worker.on_signals():
             begun = worker.run(once=once)
         if once:
             _print_left(run, personas, failed)
@@ -74,13 +70,6 @@ def work(
         llm.close()
     if not run.as_json:
         output.note(f"{begun} {'operation' if begun == 1 else 'operations'} done.")
-
-
-def _print_event(run: Run, value: dict[str, Any], sentence: str, style: str = "") -> None:
-    if run.as_json:
-        output.print_json(value, in_one_line=True)
-    else:
-        output.say(sentence, style=style)
 
 
 def _print_left(run: Run, personas: Sequence[str] | None, failed: Sequence[OperationRun]) -> None:
@@ -102,28 +91,6 @@ def _print_left(run: Run, personas: Sequence[str] | None, failed: Sequence[Opera
         names = sorted({each.persona for each in failed})
         commands = ", ".join(f"`prompt-engine jobs retry --all --persona-id {each}`" for each in names)
         output.note(f"Operations that failed: {len(failed)}, the last one: {error}. {first}{commands}.", style="yellow")
-
-
-@contextmanager
-def _scheduled(run: Run, personas: Sequence[str], *, schedule: bool, once: bool) -> Iterator[None]:
-    """Let a scheduler run beside the worker; with `once` it looks a single time, before the worker begins."""
-    if not schedule:
-        yield
-        return
-    from ..lifelong import Scheduler
-
-    def report(persona: str, done: CycleResult) -> None:
-        why = f": {done.reason}" if done.reason else ""
-        sentence = f"Cycle of {persona}: {done.stored} stored, {done.pruned} archived{why}"
-        _print_event(run, {"cycle": persona, **asdict(done)}, sentence)
-
-    scheduler = Scheduler(run.db, personas=personas, on_done=report)
-    if once:
-        scheduler.tick()
-        yield
-        return
-    with scheduler:
-        yield
 
 
 # The queue

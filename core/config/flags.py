@@ -196,11 +196,11 @@ class Settings(FlagValues):
         "seconds",
     )
     memory_consolidation_interval_sec: int = flag(
-        1800, "Time between two cycles of consolidation while the scheduler runs.", (60, 604_800), "seconds"
+        1800, "Time between two cycles of consolidation while a worker runs.", (60, 604_800), "seconds"
     )
     consolidate_every_n_messages: int = flag(
         30,
-        "New messages of a conversation after which the scheduler consolidates it; 0 for none.",
+        "New messages of a conversation after which a worker consolidates it; 0 for none.",
         (0, 10_000),
         "messages",
     )

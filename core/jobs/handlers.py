@@ -36,6 +36,8 @@ class Tools:
     """When the try began, by the clock of the database."""
     notes: list[str] = field(default_factory=list)
     """What made the result poorer than it could be, as `rules.error_text` writes it: the `error` of a completed one."""
+    results: list[Any] = field(default_factory=list)
+    """What was done, for who waits for the operation."""
 
 
 Handler: TypeAlias = Callable[[Operation, Tools], Effect | None]
@@ -127,6 +129,11 @@ def find_after(type: str) -> Callable[[Operation, Tools], None] | None:  # noqa:
 def find_follower() -> Callable[[Database, str, Settings], None]:
     """Return what brings the stories of a persona in line with the settings."""
     return cast("Callable[[Database, str, Settings], None]", _load(f"{_PACKAGE}.stories.refresh:follow_settings"))
+
+
+def find_scheduler() -> Callable[[Database, str, Settings], None]:
+    """Return what queues the consolidations of a persona that are due."""
+    return cast("Callable[[Database, str, Settings], None]", _load(f"{_PACKAGE}.lifelong.schedule:queue_due"))
 
 
 def _load(text: str) -> Handler:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, delete, func, not_, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, func, not_, or_, select, update
 
 from ..database.bulk import chunks
 from ..database.dialects import Time
@@ -16,7 +16,6 @@ from ..database.rows import read_list, read_object
 from ..database.schema import conversations, memory_jobs
 from ..shapes import OPEN_STATES, ListedOperation, OperationState
 from ..text.times import iso_text
-from ..upkeep.leases import is_free
 from . import rules
 
 KEPT_DAYS = 7
@@ -29,6 +28,11 @@ _J = memory_jobs.c
 
 EMPTIED = func.json_replace(_J.payload, "$." + rules.TEXTS, "")
 """The payload of an operation that has ended."""
+
+
+def is_free(columns: Any, now: Any) -> Any:
+    """Return the condition of an operation in progress that nobody holds."""
+    return or_(columns.lease_until.is_(None), columns.lease_until <= now)
 
 
 # Putting in
@@ -110,11 +114,16 @@ _HOLD = (
 )
 
 
+def hold(connection: Connection, persona: str, conversation: str | None) -> None:
+    """Let others who ask for the same conversation wait."""
+    if conversation is not None:
+        connection.execute(_HOLD, {"persona": persona, "conversation": conversation}).first()
+
+
 def _is_waiting(connection: Connection, persona: str, kind: str, conversation: str | None) -> bool:
     """Return whether one of the kind waits. Two who ask at once for a conversation are put in order by its row."""
+    hold(connection, persona, conversation)
     values = {"persona": persona, "conversation": conversation}
-    if conversation is not None:
-        connection.execute(_HOLD, values).first()
     return connection.execute(_WAITING, {**values, "type": kind}).first() is not None
 
 

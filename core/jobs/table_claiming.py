@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import os
+import secrets
+import socket
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, bindparam, or_, select, union_all, update
+from sqlalchemy import Connection, and_, bindparam, not_, or_, select, union_all, update
 
 from ..database.dialects import EPOCH, Time
 from ..database.engine import Database, RollbackError
 from ..database.rows import read_list, read_object
 from ..database.schema import memory_jobs
 from ..shapes import OPEN_STATES, Operation, OperationState
-from ..upkeep.leases import is_free
-from . import rules
+from . import rules, table
 from .rules import Waiting
-from .table import EMPTIED
+from .table import EMPTIED, is_free
 
 _J = memory_jobs.c
 _P: Any = bindparam("persona")
@@ -97,33 +99,92 @@ def _next() -> Any:
     return union_all(*branches)
 
 
-def claim(db: Database, persona: str, job_id: int, token: str, *, lease_seconds: float) -> Claim | None:
+def claim(db: Database, persona: str, job_id: int, *, lease_seconds: float) -> Claim | None:
     """Claim an operation and return it, None when another worker was faster or it has ended."""
+    mine = {"persona": persona, "id": job_id, "token": _make_token()}
+    confirm = partial(_read_claim, mine=mine)
+    return db.transaction(lambda c: _claim(c, db, mine, lease_seconds), source=_SOURCE, confirm=confirm)
+
+
+def begin(
+    db: Database,
+    persona: str,
+    kind: str,
+    alone: Sequence[str],
+    conversation: str | None,
+    payload: Mapping[str, Any],
+    lease_seconds: float,
+) -> Claim | None:
+    """Claim an operation of a kind that waits, or else a new one; None while one of the types `alone` is being done."""
+    mine: dict[str, Any] = {"persona": persona, "token": _make_token(), "id": 0}
+    values = {"persona": persona, "types": list(alone), "type": kind, "conversation": conversation, "now": db.clock()}
+
+    def work(connection: Connection) -> Claim | None:
+        table.hold(connection, persona, conversation)
+        running = connection.execute(_RUNNING if conversation is None else _RUNNING_HERE, values)
+        if running.first() is not None:
+            return None
+        waiting = connection.execute(_FREE, values).scalar()
+        fields: dict[str, Any] = {"payload": payload, "conversation": conversation}
+        mine["id"] = waiting or table.enqueue(connection, db, persona, kind, **fields)
+        return _claim(connection, db, mine, lease_seconds)
+
+    return db.transaction(work, source=_SOURCE, confirm=partial(_read_claim, mine=mine))
+
+
+_now = bindparam("now", type_=Time())
+_is_free = or_(_J.status.in_(rules.TO_DO), and_(_J.status == "in_progress", is_free(_J, _now)))
+_RUNNING = (
+    select(_J.id)
+    .where(
+        _J.persona_id == _P,
+        _J.status == "in_progress",
+        _J.type.in_(bindparam("types", expanding=True)),
+        not_(is_free(_J, _now)),
+    )
+    .limit(1)
+)
+_RUNNING_HERE = _RUNNING.where(or_(_J.conversation_key.is_(None), _J.conversation_key == bindparam("conversation")))
+_FREE = (
+    select(_J.id)
+    .where(
+        _J.persona_id == _P,
+        _J.conversation_key.is_not_distinct_from(bindparam("conversation")),
+        _J.type == bindparam("type"),
+        _is_free,
+    )
+    .limit(1)
+)
+
+
+def _make_token() -> str:
+    return f"{socket.gethostname()[:25]}:{os.getpid()}:{secrets.token_hex(8)}"
+
+
+def _claim(connection: Connection, db: Database, mine: Mapping[str, Any], lease_seconds: float) -> Claim | None:
     now = db.clock()
-    free = or_(_J.status.in_(rules.TO_DO), and_(_J.status == "in_progress", is_free(_J, now)))
     change = (
         update(memory_jobs)
-        .where(_J.persona_id == persona, _J.id == job_id, free)
+        .where(_J.persona_id == mine["persona"], _J.id == mine["id"], _is_free)
         .values(
             status="in_progress",
-            claimed_by=token,
+            claimed_by=mine["token"],
             lease_until=now + timedelta(seconds=lease_seconds),
             tries=_J.tries + 1,
             updated_at=now,
         )
     )
-    mine = {"persona": persona, "id": job_id, "token": token}
+    return _read_claim(connection, mine) if connection.execute(change, {"now": now}).rowcount == 1 else None
 
-    def work(connection: Connection) -> Any:
-        return connection.execute(_MINE, mine).first() if connection.execute(change).rowcount == 1 else None
 
-    row = db.transaction(work, source=_SOURCE, confirm=lambda connection: connection.execute(_MINE, mine).first())
+def _read_claim(connection: Connection, mine: Mapping[str, Any]) -> Claim | None:
+    row = connection.execute(_MINE, mine).first()
     if row is None:
         return None
     operation = Operation(
         row.id,
         row.type,
-        persona,
+        mine["persona"],
         row.conversation_key,
         row.participant_key,
         rules.name_of(row.priority),
@@ -131,7 +192,7 @@ def claim(db: Database, persona: str, job_id: int, token: str, *, lease_seconds:
         row.tries,
         row.created_at,
     )
-    return Claim(operation, token)
+    return Claim(operation, mine["token"])
 
 
 _MINE = select(*(column for column in _J if column.name != "depends_on")).where(

@@ -12,10 +12,7 @@
 from __future__ import annotations
 
 import logging
-import os
-import secrets
 import signal
-import socket
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -24,6 +21,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from .. import llm
+from ..access import external_rows
 from ..base import logs
 from ..calls.call import GivenSettings
 from ..calls.defaults import settings_for
@@ -40,6 +38,8 @@ from .table_claiming import Claim
 
 POLL_SECONDS = 1.0
 """Pause of a worker that found nothing to do."""
+LOOK_SECONDS = 10.0
+"""Pause between two looks for consolidations that are due."""
 TROUBLE_SECONDS = 5.0
 """Pause of a worker whose database did not answer."""
 LEASE_SECONDS = 600
@@ -99,8 +99,12 @@ class Worker:
             StoreError: with `once`, the database did not answer. Without, the worker logs it and tries again.
         """
         begun = 0
+        next_look = 0.0
         while not self._stopped.is_set():
             try:
+                if time.monotonic() >= next_look:
+                    self._queue_due()
+                    next_look = time.monotonic() + LOOK_SECONDS
                 queue_embedding(self._db, settings_for(self._settings), self._only)
                 follow_settings(self._db, settings_for(self._settings), self._only)
                 done = self._round()
@@ -117,6 +121,13 @@ class Worker:
             if not done:
                 self._stopped.wait(POLL_SECONDS)
         return begun
+
+    def _queue_due(self) -> None:
+        """Index what others inserted, and queue the consolidations that are due."""
+        external_rows.index_all_rows(self._db)
+        queue_due, settings = handlers.find_scheduler(), settings_for(self._settings)
+        for persona in self._only or embeddings_writing.personas(self._db):
+            queue_due(self._db, persona, settings)
 
     def _round(self) -> int:
         """Do operations of each persona in turn for a second or so, and return how many."""
@@ -215,8 +226,7 @@ def claim_next(db: Database, persona: str, types: Collection[str], *, lease_seco
         )
         ended += sum(table.fail(db, persona, each, rules.error_text("WorkerLost")) for each in turns.lost)
         for each in turns.ready:
-            token = f"{socket.gethostname()[:25]}:{os.getpid()}:{secrets.token_hex(8)}"
-            claimed = table_claiming.claim(db, persona, each.id, token, lease_seconds=lease_seconds)
+            claimed = table_claiming.claim(db, persona, each.id, lease_seconds=lease_seconds)
             if claimed is not None:
                 return claimed
         if not ended and not turns.ready and batch.is_all:
@@ -234,14 +244,19 @@ def run_next(db: Database, persona: str, settings: GivenSettings, model: Any) ->
     return None if claimed is None else run_operation(db, claimed, settings=current, model=current_model)
 
 
-def run_operation(db: Database, claimed: Claim, *, settings: Settings, model: Any = None) -> OperationRun:
-    """Do one operation with the model to ask, None for extracts, and return what became of it."""
+def run_operation(
+    db: Database, claimed: Claim, *, settings: Settings, model: Any = None, results: list[Any] | None = None
+) -> OperationRun:
+    """Do one operation with the model to ask, None for extracts, and return what became of it.
+
+    What its handler did is added to `results`, for who waits for it.
+    """
     started = time.monotonic()
     operation = claimed.operation
     state: RunState
     error = ""
     try:
-        tools = Tools(db, settings, model, db.clock())
+        tools = Tools(db, settings, model, db.clock(), results=[] if results is None else results)
         handle = handlers.find(operation.type)
         with use_scope(operation_scope(operation)), keep_lease(db, claimed, LEASE_SECONDS):
             effect = handle(operation, tools)

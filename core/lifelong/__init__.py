@@ -11,11 +11,10 @@ from .changes import classify_items, delete_items, edit_item, pin_items, purge_i
 from .cycles import consolidate_history, deep_consolidation, on_stream_end, run_cycle, trigger_memory_consolidation
 from .items import add_facts_with_meta, find_similar_item, get_item, get_item_history, search_items
 from .pruning import prune_ltm, prune_session_by_ttl
-from .schedule import Scheduler
 from .statements import profile
 
 __all__ = ["Added", "BulkResult", "CycleResult", "Item", "ItemPage",
-           "ItemVersion", "Pruned", "Scheduler", "add_facts_with_meta", "classify_items",
+           "ItemVersion", "Pruned", "add_facts_with_meta", "classify_items",
            "consolidate_history", "deep_consolidation", "delete_items", "edit_item",
            "find_similar_item", "get_item", "get_item_history", "on_stream_end",
            "pin_items", "profile", "prune_ltm", "prune_session_by_ttl", "purge_items", "restore_items", "retag_items",

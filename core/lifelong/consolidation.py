@@ -10,7 +10,6 @@ from typing import Any
 from .. import llm
 from ..access import table_conversations as conversations
 from ..access import table_participants as participants
-from ..base import logs
 from ..calls.call import Call
 from ..config import Settings
 from ..conversations import recent
@@ -57,52 +56,37 @@ Items = Sequence[tuple[int, str | None, NewMemory]]
 """Id, participant and item of each."""
 
 
-def consolidate(call: Call, model: Any, most: int, *, retries: bool = False) -> Outcome:
-    """Consolidate the oldest messages of the scope's conversation that were not yet.
-
-    Raises:
-        ModelError: the model failed, and the caller tries again later (`retries`).
-    """
+def consolidate(call: Call, model: Any) -> Outcome:
+    """Consolidate the oldest messages of the scope's conversation that were not yet; raises ModelError."""
     if not call.settings.enable_memories:
         return Outcome(reasons=(DISABLED,))
     key = call.scope.conversation or ""
     for _ in range(TRIES):
-        window = table_windows.read(call.db, call.persona, key, most)
+        window = table_windows.read(call.db, call.persona, key, call.settings.consolidation_window)
         if not window.last:
             return Outcome(conversations=1, reasons=("no_messages",))
-        outcome = _attempt(call, window, model, retries=retries)
+        outcome = _attempt(call, window, model)
         if outcome.reasons != (CHANGED,):
             break
     return outcome
 
 
-def deepen(call: Call, model: Any, *, retries: bool = False) -> Outcome:
-    """Extract the facts of the newest messages anew, conversation by conversation; raises as `consolidate`."""
+def deepen(call: Call, model: Any) -> Outcome:
+    """Extract the facts of the newest messages anew, conversation by conversation; raises ModelError."""
     if not call.settings.enable_memories:
         return Outcome(reasons=(DISABLED,))
     outcome = Outcome()
     for window in table_windows.read_newest(call.db, call.persona, call.scope.conversation, DEEP_WINDOW):
         own = replace(call, scope=Scope(call.persona, window.conversation, destination=call.scope.destination))
-        outcome += _attempt(own, window, model, deep=True, retries=retries)
+        outcome += _attempt(own, window, model, deep=True)
     return outcome
 
 
-def _attempt(call: Call, window: Window, model: Any, *, deep: bool = False, retries: bool) -> Outcome:
+def _attempt(call: Call, window: Window, model: Any, *, deep: bool = False) -> Outcome:
     try:
         return _consolidate_window(call, window, model, deep=deep)
     except ChangedError:
         return Outcome(conversations=1, reasons=(CHANGED,))
-    except ModelError as error:
-        if retries:
-            raise
-        logs.warning(
-            "consolidation_without_model",
-            reason=error.reason,
-            error=error.error,
-            status=error.status,
-            LLM_MODEL=bool(call.settings.llm_model),  # many servers refuse a request that names no model
-        )
-        return Outcome(conversations=1, reasons=(f"model_{error.reason}",))
 
 
 def _consolidate_window(call: Call, window: Window, model: Any, *, deep: bool) -> Outcome:

@@ -1,36 +1,31 @@
-"""Cycles of consolidation, clean-up and deep consolidation: in a call under the lease of a persona, or by a worker."""
+"""Cycles of consolidation, clean-up and deep consolidation: operations of the queue, run by a worker or in the call."""
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
+from .. import llm
 from ..base import logs
 from ..calls.call import Call, GivenSettings
 from ..database.engine import Connection, Database
-from ..database.ids import retry_duplicates
-from ..errors import MessageError, StoreError
+from ..errors import MessageError, ModelError, StoreError
 from ..jobs import table as jobs_table
+from ..jobs import table_claiming
 from ..jobs.handlers import Effect, Tools, operation_call
 from ..jobs.rules import UNREADABLE_ANSWER
-from ..jobs.worker import LEASE_SECONDS
+from ..jobs.worker import LEASE_SECONDS, run_operation
 from ..memories.shapes import Added, CycleResult
 from ..scope import Scope
 from ..shapes import Operation
-from ..upkeep import leases
 from . import consolidation, table_pruning, table_runs, table_windows
 from . import rules_consolidation as rules
-from .consolidation import DEEP_OPERATION, OPERATION
+from .consolidation import DEEP_OPERATION, DISABLED, OPERATION
 from .items import open_persona_call
 from .pruning import read_limits
 from .table_runs import Outcome
 
-LEASE = "consolidation"
-"""Whoever holds it runs a cycle of the persona."""
 BUSY = "busy"
 
 
@@ -78,9 +73,9 @@ def consolidate_history(
         raise MessageError(
             "history_uid is missing. Name the conversation, or pass a scope that has one.", fields=("history_uid",)
         )
-    started_at, most = call.db.clock(), rules.window(limit_messages, call.settings.consolidation_window)
-    outcome = _guarded(consolidation.consolidate, call, model, most)
-    _record_run(call, "consolidation", "consolidate_history", outcome, started_at)
+    most = rules.window(limit_messages, call.settings.consolidation_window)
+    call = replace(call, settings=replace(call.settings, consolidation_window=most))
+    outcome = _run_here(call, model, OPERATION, {"reason": "consolidate_history"})
     return Added(len(outcome.ids), ids=outcome.ids, merged=outcome.merged, reason=outcome.reason)
 
 
@@ -105,7 +100,7 @@ def trigger_memory_consolidation(
         model: as for `consolidate_history`.
 
     Returns:
-        What it did; reason `busy` while another process runs a cycle of the persona.
+        What it did; reason `busy` while another process consolidates the same.
 
     Raises:
         StoreError: the cycle could not begin.
@@ -121,9 +116,9 @@ def trigger_memory_consolidation(
     call = open_persona_call(db, settings, scope, conf_uid)
     call = replace(call, scope=replace(call.scope, conversation=history_uid))
     if wait:
-        return run(call, model, str(reason))
+        return _run(call, model, str(reason))
     job_id = call.db.transaction(
-        lambda connection: _enqueue(connection, call, {"reason": str(reason)[:100]}), source="memory_jobs"
+        lambda connection: enqueue(connection, call.db, call.scope, str(reason)), source="memory_jobs"
     )
     return CycleResult(queued=tuple(job_id))
 
@@ -137,7 +132,7 @@ def run_cycle(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> CycleResult:
-    """Run one cycle of a persona, as the scheduler does: all conversations with something new, then clean up.
+    """Run one cycle of a persona, as a worker does: all conversations with something new, then clean up.
 
     It is `trigger_memory_consolidation` of the whole persona, with the same arguments, result and errors.
 
@@ -173,7 +168,7 @@ def deep_consolidation(
     """
     call = open_persona_call(db, settings, scope, conf_uid)
     call = replace(call, scope=replace(call.scope, conversation=history_uid))
-    return run(call, model, str(reason), shallow=False, deep=True, prune=True)
+    return _run(call, model, str(reason), shallow=False, deep=True, prune=True)
 
 
 def on_stream_end(
@@ -214,93 +209,57 @@ def on_stream_end(
     if not wait:
         return call.db.transaction(lambda c: _enqueue_end(c, call, _count_end(c, call)), source="memory_jobs")
     deep = call.db.transaction(lambda connection: _count_end(connection, call), source="counters")
-    # 2. run what follows. Once the end is counted nothing raises: a host that repeated the call would count it twice.
+    # 2. run what follows, or queue it. Nothing raises from here on: a host that repeated the call would count twice
     try:
-        done = run(call, model, "on_stream_end", deep=deep)
-        if done.reason != BUSY:
+        done = _run(call, model, "on_stream_end", deep=deep)
+        if BUSY not in done.reason.split(", "):
             return done
     except StoreError as error:
         logs.warning("cycle_not_begun", source=error.source, number=error.number)
         done = CycleResult(reason=type(error).__name__)
-    # 3. what cannot be run now is queued
     try:
         queued = call.db.transaction(lambda connection: _enqueue_end(connection, call, deep), source="memory_jobs")
     except StoreError as error:
         logs.warning("cycle_not_queued", source=error.source, number=error.number)
         return replace(done, reason=type(error).__name__, deep=deep)
-    return replace(queued, reason=done.reason)
+    return replace(done, queued=queued.queued, deep=deep)
 
 
-# A cycle
+# A cycle in the call
 
 
-def run(
+def _run(
     call: Call, model: Any, reason: str, *, shallow: bool = True, deep: bool = False, prune: bool = False
 ) -> CycleResult:
     """Run one cycle of a persona: the scope's conversation, or all that have something new; then clean up."""
-    db, persona, token, started_at = call.db, call.persona, secrets.token_hex(16), call.db.clock()
-    seconds = max(LEASE_SECONDS, 3 * call.settings.llm_timeout_seconds)
-
-    def keep_lease() -> bool:
-        return leases.acquire(db, persona, LEASE, token, seconds)
-
-    if not keep_lease():
+    payload = {"reason": reason[:100]}
+    outcome = _run_here(call, model, OPERATION, payload) if shallow else Outcome()
+    if outcome.reasons == (BUSY,):
         return CycleResult(reason=BUSY)
-    try:
-        outcome = _guarded(_consolidate_new, call, model, keep_lease) if shallow else Outcome()
-        outcome += _guarded(_archive_expired, call)
-        if deep:
-            if prune or call.settings.prune_by_itself:
-                outcome += _guarded(_prune, call)
-            outcome += _guarded(consolidation.deepen, call, model)
-        outcome += _guarded(_record_run, call, "cycle" if shallow else "deep", reason, outcome, started_at)
-        counts = len(outcome.ids), outcome.pruned, outcome.merged, outcome.conversations
-        return CycleResult(*counts, outcome.reason, deep)
-    finally:
-        with suppress(StoreError):  # it ends by itself
-            leases.release(db, persona, LEASE, token)
+    if shallow and call.scope.conversation is None:
+        for key in table_windows.read_waiting(call.db, call.persona):
+            own = replace(call, scope=Scope(call.persona, key, destination=call.scope.destination))
+            outcome += _run_here(own, model, OPERATION, payload)
+    if deep:
+        outcome += _run_here(call, model, DEEP_OPERATION, {**payload, "prune": True} if prune else payload)
+    counts = len(outcome.ids), outcome.pruned, outcome.merged, outcome.conversations
+    return CycleResult(*counts, outcome.reason, deep)
 
 
-def _guarded(step: Callable[..., Outcome], *arguments: Any) -> Outcome:
-    """Return what a step did; a failure of the database is an outcome too, and the steps after it run."""
-    try:
-        return step(*arguments)
-    except StoreError as error:
-        logs.warning("consolidation_step_failed", source=error.source, number=error.number)
-        return Outcome(reasons=(type(error).__name__,))
-
-
-def _consolidate_new(call: Call, model: Any, keep_lease: Callable[[], bool]) -> Outcome:
-    here, outcome = call.scope.conversation, Outcome()
-    keys = [here] if here is not None else table_windows.read_waiting(call.db, call.persona)
-    for key in keys:
-        own = replace(call, scope=Scope(call.persona, key, destination=call.scope.destination))
-        outcome += _guarded(consolidation.consolidate, own, model, call.settings.consolidation_window)
-        with suppress(StoreError):
-            keep_lease()
-    return outcome if keys else Outcome(reasons=("no_messages",))
-
-
-def _archive_expired(call: Call) -> Outcome:
-    active = call.scope.conversation
-    items = table_pruning.archive_expired(call.db, call.persona, call.settings.session_ttl_sec, active=active)
-    return Outcome(pruned=len(items))
-
-
-def _prune(call: Call) -> Outcome:
-    return Outcome(pruned=len(table_pruning.prune(call.db, call.persona, read_limits(call.settings))))
-
-
-@retry_duplicates
-def _record_run(call: Call, kind: str, reason: str, outcome: Outcome, started_at: datetime) -> Outcome:
-    db, persona, key = call.db, call.persona, call.scope.conversation
-
-    def work(connection: Connection) -> None:
-        table_runs.insert_run(connection, db, persona, kind, reason, key, outcome, started_at=started_at)
-
-    # Where the answer to the commit is lost, the run is recorded or not: nothing depends on it.
-    db.transaction(work, source="consolidation_runs", confirm=lambda _: None)
-    return Outcome()
+def _run_here(call: Call, model: Any, kind: str, payload: dict[str, Any]) -> Outcome:
+    """Do an operation of the queue in this call, and return what it did; where it failed, a worker tries it again."""
+    db, settings = call.db, replace(call.settings, prompt_destination=call.destination)
+    chosen_model = llm.resolve(model, settings, db)
+    types = (OPERATION, DEEP_OPERATION)
+    claimed = table_claiming.begin(db, call.persona, kind, types, call.scope.conversation, payload, LEASE_SECONDS)
+    if claimed is None:
+        return Outcome(reasons=(BUSY,))
+    steps: list[Outcome] = []
+    done = run_operation(db, claimed, settings=settings, model=chosen_model, results=steps)
+    outcome = sum(steps, Outcome())
+    if done.state != "completed" and not outcome.reason.startswith("model_"):
+        outcome += Outcome(reasons=(done.error.partition(":")[0] or done.state,))
+    return outcome
 
 
 # Queueing
@@ -313,56 +272,80 @@ def _count_end(connection: Connection, call: Call) -> bool:
 
 
 def _enqueue_end(connection: Connection, call: Call, deep: bool) -> CycleResult:
-    payload = {"reason": "on_stream_end"}
-    ids = _enqueue(connection, call, payload)
+    ids = enqueue(connection, call.db, call.scope, "on_stream_end")
     if deep:
+        payload = {"reason": "on_stream_end"}
         after = jobs_table.enqueue(connection, call.db, call.persona, DEEP_OPERATION, payload=payload, depends_on=ids)
         ids += [after] if after is not None else []
     return CycleResult(deep=deep, queued=tuple(ids))
 
 
-def _enqueue(connection: Connection, call: Call, payload: dict[str, str]) -> list[int]:
+def enqueue(connection: Connection, db: Database, scope: Scope, reason: str) -> list[int]:
     """Queue a consolidation, unless one waits already; return its id, if there is one."""
-    key = call.scope.conversation
-    job_id = jobs_table.enqueue(
-        connection, call.db, call.persona, OPERATION, conversation=key, payload=payload, once=True
-    )
+    key, payload = scope.conversation, {"reason": reason[:100]}
+    job_id = jobs_table.enqueue(connection, db, scope.persona, OPERATION, conversation=key, payload=payload, once=True)
     return [] if job_id is None else [job_id]
 
 
-# What a worker does. It stores as it goes: the mark of the conversation, and items that join those that say the same,
-# make a repeated operation harmless.
+# The operations. They store as they go: the mark of the conversation, and items that join those that say the same, make
+# a repeated operation harmless.
 
 
-def handle_consolidation(operation: Operation, tools: Tools) -> Effect | None:
-    """Consolidate a conversation, and return what records it; for a persona what queues one for each conversation."""
-    call, payload = operation_call(operation, tools), {"reason": _read_reason(operation)}
+def handle_consolidation(operation: Operation, tools: Tools) -> Effect:
+    """Archive what has expired, then consolidate a conversation; for a persona queue this for each that needs it."""
+    call = operation_call(operation, tools)
+    cleaned = _archive_expired(call)
     if call.scope.conversation is not None:
-        outcome = consolidation.consolidate(call, tools.model, call.settings.consolidation_window, retries=True)
-        return _record(operation, tools, call, "consolidation", outcome)
-    _archive_expired(call)
+        return _finish(operation, tools, "consolidation", cleaned, consolidation.consolidate)
     keys = table_windows.read_waiting(call.db, call.persona) if call.settings.enable_memories else []
+    reasons = () if keys else ("no_messages",) if call.settings.enable_memories else (DISABLED,)
+    record = _finish(operation, tools, "cycle", cleaned, lambda *_: Outcome(reasons=reasons))
 
-    def enqueue_each(connection: Connection) -> None:
+    def store(connection: Connection) -> None:
+        if reasons or cleaned.pruned:
+            record(connection)
         for key in keys:
-            _enqueue(connection, replace(call, scope=Scope(call.persona, key)), payload)
+            enqueue(connection, call.db, Scope(call.persona, key), _read_reason(operation))
 
-    return enqueue_each
+    return store
 
 
 def handle_deep_consolidation(operation: Operation, tools: Tools) -> Effect:
-    """Prune where PRUNE_BY_ITSELF says so, store the facts of the newest messages, and return what records it."""
+    """Prune where that is asked for, and store the facts of the newest messages anew."""
     call = operation_call(operation, tools)
-    outcome = _prune(call) if call.settings.prune_by_itself else Outcome()
-    outcome += consolidation.deepen(call, tools.model, retries=True)
-    return _record(operation, tools, call, "deep", outcome)
+    pruned = _archive_expired(call)
+    if call.settings.prune_by_itself or operation.payload.get("prune") is True:
+        pruned += Outcome(pruned=len(table_pruning.prune(call.db, call.persona, read_limits(call.settings))))
+    return _finish(operation, tools, "deep", pruned, consolidation.deepen)
+
+
+def _archive_expired(call: Call) -> Outcome:
+    active = call.scope.conversation
+    items = table_pruning.archive_expired(call.db, call.persona, call.settings.session_ttl_sec, active=active)
+    return Outcome(pruned=len(items))
+
+
+def _finish(
+    operation: Operation, tools: Tools, kind: str, before: Outcome, consolidate: Callable[[Call, Any], Outcome]
+) -> Effect:
+    """Consolidate, tell who waits for it what was done, and return what records it."""
+    key, reason = operation.conversation, _read_reason(operation)
+
+    def record(connection: Connection) -> None:
+        args = connection, tools.db, operation.persona, kind, reason, key, outcome
+        table_runs.insert_run(*args, started_at=tools.now)
+
+    try:
+        outcome = before + consolidate(operation_call(operation, tools), tools.model)
+    except ModelError as error:
+        outcome = before + Outcome(conversations=1, reasons=(f"model_{error.reason}",))
+        tools.results.append(outcome)
+        tools.db.transaction(record, source="consolidation_runs", confirm=lambda _: None)
+        raise
+    tools.results.append(outcome)
+    tools.notes.extend([UNREADABLE_ANSWER] if "unreadable" in outcome.reasons else [])
+    return record
 
 
 def _read_reason(operation: Operation) -> str:
     return str(operation.payload.get("reason") or "queued")
-
-
-def _record(operation: Operation, tools: Tools, call: Call, kind: str, outcome: Outcome) -> Effect:
-    key, reason = call.scope.conversation, _read_reason(operation)
-    tools.notes.extend([UNREADABLE_ANSWER] if "unreadable" in outcome.reasons else [])
-    return lambda connection: table_runs.insert_run(connection, call.db, call.persona, kind, reason, key, outcome)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Integer, bindparam, delete, insert, select, u
 from ..database.dialects import EPOCH, insert_ignore, upsert
 from ..database.engine import Database
 from ..database.ids import first_of
-from ..database.schema import consolidation_runs, conversations, counters
+from ..database.schema import consolidation_runs, counters
 
 KEPT_DAYS = 180
 TICK = "consolidation_tick"
@@ -120,9 +120,3 @@ def count_stream(connection: Connection, db: Database, persona: str) -> int:
     connection.execute(upsert(counters, db.family, add=["value"]), row)
     chosen = select(_C.value).where(_C.persona_id == persona, _C.name == STREAMS)
     return int(connection.execute(chosen).scalar_one())
-
-
-def read_personas(db: Database) -> list[str]:
-    """Return the personas something was said to, in the order of their keys."""
-    personas = select(conversations.c.persona_id).distinct()
-    return sorted(row.persona_id for row in db.read(personas, source="conversations"))

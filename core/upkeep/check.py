@@ -352,7 +352,7 @@ def _list_counts(db: Database) -> Iterator[tuple[Severity, Select[Any], str, str
     over = and_(
         m.tier == "session", m.archived_at.is_(None), m.expires_at <= bindparam("now", db.clock(), type_=Time())
     )
-    remedy = "prompt-engine memory consolidate, or: prompt-engine worker --schedule"
+    remedy = "prompt-engine memory consolidate, or: prompt-engine worker"
     expired = select(func.count()).where(over)
     yield "note", expired, "session items have expired and still take space", "memories", remedy
 

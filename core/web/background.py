@@ -1,4 +1,4 @@
-"""The queue beside a server: a worker and a scheduler in threads, for who starts no worker of their own."""
+"""The queue beside a server: a worker in a thread, for who starts no worker of their own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from ..calls.call import GivenSettings
 from ..database.engine import Database
 from ..errors import CoreError
 from ..jobs import Worker
-from ..lifelong import Scheduler
 
 STOP_SECONDS = 5.0
 """Longest wait for the operation at hand; what is not done by then the next worker does."""
@@ -24,8 +23,7 @@ def run_queue(db: Database, settings: GivenSettings = None) -> Iterator[None]:
     thread = threading.Thread(target=_work, args=(worker,), name="prompt-engine-worker", daemon=True)
     thread.start()
     try:
-        with Scheduler(db, settings=settings):
-            yield
+        yield
     finally:
         worker.stop()
         thread.join(STOP_SECONDS)

@@ -10,8 +10,8 @@ from core.config import Settings
 from core.database import schema
 from core.database.schema import counters
 from core.errors import StoreError, StoreWriteError
+from core.jobs import table_claiming
 from core.memories.shapes import CycleResult
-from core.upkeep import leases
 from tests.faults.test_prompt_faults import run
 from tests.spec.stage import HERE, Stage
 
@@ -38,10 +38,10 @@ def test_l20_an_end_whose_cycle_cannot_begin_is_queued_and_counted_once(
 ) -> None:
 
     def refused(*_: object) -> bool:
-        raise StoreWriteError("injected", source="counters")
+        raise StoreWriteError("injected", source="memory_jobs")
 
     with monkeypatch.context() as patch:
-        patch.setattr(leases, "acquire", refused)
+        patch.setattr(table_claiming, "begin", refused)
         done = _end(stage)
         assert (done.reason, done.deep, len(done.queued), _counted(stage)) == ("StoreWriteError", False, 1, 1)
         done = _end(stage)
@@ -63,7 +63,12 @@ def test_l12_a_cycle_that_cannot_be_recorded_tells_what_it_stored(stage: Stage) 
     refuse = "CREATE TRIGGER refused BEFORE INSERT ON consolidation_runs BEGIN SELECT RAISE(ABORT, 'refused'); END"
     run(stage.db, refuse)
     done = _end(stage)
-    assert done.reason == "StoreWriteError" and done.stored > 0 and _counted(stage) == 1 and _queued(stage) == []
+    assert (
+        done.reason == "StoreWriteError"
+        and done.stored > 0
+        and _counted(stage) == 1
+        and _queued(stage) == ["CONSOLIDATION"]
+    )
 
 
 @pytest.mark.engines("sqlite")

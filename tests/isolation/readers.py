@@ -266,7 +266,7 @@ WRITERS = {
     "core.jobs": "cancel enqueue_operation retry_operation run_pending Worker",
     "core.lifelong": "add_facts_with_meta classify_items consolidate_history deep_consolidation "
     "delete_items edit_item on_stream_end pin_items prune_ltm prune_session_by_ttl purge_items "
-    "restore_items retag_items run_cycle trigger_memory_consolidation Scheduler",
+    "restore_items retag_items run_cycle trigger_memory_consolidation",
     "core.personas": "set_persona_text",
     "core.privacy": "link_participants set_conversation_local_only set_conversation_privacy set_privacy "
     "unlink_participant",
@@ -319,7 +319,7 @@ def public_names() -> Iterator[str]:
                 yield f"core{door.removeprefix('prompt_engine')}.{name}"
 
 
-_CLASSES = {"HistoryEngine", "Worker", "Scheduler", "Database"}
+_CLASSES = {"HistoryEngine", "Worker", "Database"}
 """Classes that hosts call; the others are shapes of results."""
 
 

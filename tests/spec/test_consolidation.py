@@ -20,12 +20,12 @@ from core.conversations import add_saved_memory, delete_saved_memory
 from core.database import schema
 from core.errors import MessageError, ModelError, StoreWriteError
 from core.forgetting import forget
-from core.lifelong import Scheduler, consolidation
+from core.jobs import Worker, table_claiming
+from core.jobs.table_claiming import Claim
+from core.lifelong import consolidation
 from core.lifelong import table_windows as windows
-from core.lifelong.cycles import LEASE
 from core.memories import table as memories
 from core.scope import Scope
-from core.upkeep import leases
 from tests.spec.lifelong_world import ANN, BOB, DAY, MEMORIES, SEED, Life, Model, said_in
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, at_once
 from tests.store.world import index_differences, rows_of
@@ -63,9 +63,15 @@ def meanwhile(change: Callable[[], object]) -> Model:
     return Model(answer)
 
 
-def scheduler_of(life: Life, model: Model, **more: Any) -> Scheduler:
-    settings = Settings(consolidate_every_n_messages=more.pop("every", 30))
-    return Scheduler(life.db, personas=[life.persona], settings=settings, model=model, **more)
+def run_due(life: Life, model: Model, every: int = 30) -> list[str]:
+    """Let a worker look once, and return the states of the consolidations it did."""
+    settings = Settings(consolidate_every_n_messages=every)
+    done: list[str] = []
+    worker = Worker(
+        life.db, personas=[life.persona], settings=settings, model=model, on_done=lambda run: done.append(run.state)
+    )
+    worker.run(once=True)
+    return done
 
 
 def test_l14_the_oldest_messages_within_20_to_500(life: Life) -> None:
@@ -222,7 +228,8 @@ def test_l17_l22_a_failure_between_stores_and_marks_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(owner, step, broken)
         done = life.trigger_memory_consolidation(model=facts("a"))
-    assert (done.stored, done.reason) == (0, "StoreWriteError") and life.runs()[-1].error == "StoreWriteError"
+    assert (done.stored, done.reason) == (0, "StoreWriteError")
+    assert [row.error for row in rows_of(life.db, JOBS, life.persona) if row.error] == ["StoreWriteError: memories"]
     assert life.texts() == ["a session row"] and life.mark() is None
     assert life.consolidate_history(HERE, model=facts("a")) == 1
     assert [row.archived_at for row in life.rows()] == [None, None]
@@ -305,63 +312,56 @@ def test_l18_without_a_model_sentences_are_kept_as_said(life: Life) -> None:
 
 def test_l13_an_interval_runs_once_when_it_is_over(life: Life, still: Any) -> None:
     talk(life, 3)
-    scheduler = scheduler_of(life, facts("a"))
     runs = []
     for second in (0, 1799, 1800, 1801):
         still.now = NOW + timedelta(seconds=second)
-        runs += [(second, done.stored) for done in scheduler.tick()]
-    assert runs == [(1800, 1)] and [run.reason for run in life.runs()] == ["interval"]
+        runs += [second for _ in run_due(life, facts("a"))]
+    assert runs == [1800, 1800] and life.texts() == ["a"]  # one for the persona, one for its conversation
+    assert [run.reason for run in life.runs()] == ["interval"]
 
 
 def test_l13_every_thirtieth_message_runs_a_cycle(life: Life, still: Any) -> None:
-    told: list[str] = []
     model = Model(lambda prompt: json.dumps({"key_facts": [f"{len(said_in(prompt))} lines"]}))
-    scheduler = scheduler_of(life, model, on_done=lambda persona, done: told.append(f"{persona} {done.stored}"))
     runs = []
     for n in range(60):
         talk(life, 1, start=n)
-        runs += [n + 1 for _ in scheduler.tick()]
+        runs += [n + 1 for _ in run_due(life, model)]
     assert runs == [30, 60] and [run.window_size for run in life.runs()] == [30, 30]
-    assert told == [f"{life.persona} 1", f"{life.persona} 0"]
-    off = scheduler_of(life, facts(), every=0)
+    assert [run.items_added for run in life.runs()] == [1, 0]
     talk(life, 30, start=60)
-    assert off.tick() == []
+    assert run_due(life, facts(), every=0) == []
 
 
 def test_l13_a_window_that_fails_waits_for_more(life: Life) -> None:
     model = Model("sorry")
-    scheduler = scheduler_of(life, model, every=5)
     runs = []
     for n in range(12):
         talk(life, 1, start=n)
-        runs += [n + 1 for _ in scheduler.tick()]
+        runs += [n + 1 for _ in run_due(life, model, every=5)]
     assert runs == [5, 10] and len(model.asked) == 2
     model.answer = json.dumps({"key_facts": ["a"]})
     talk(life, 3, start=12)
-    assert [done.stored for done in scheduler.tick()] == [1] and len(said_in(model.asked[-1])) == 15
-
-
-def test_l13_a_scheduler_runs_in_a_thread_and_stops(life: Life) -> None:
-    talk(life, 5)
-    done = threading.Event()
-    scheduler = scheduler_of(life, facts("a"), every=5, on_done=lambda *_: done.set())
-    with scheduler:
-        assert done.wait(10)
-    assert life.texts() == ["a"] and scheduler._thread is None
+    assert (
+        run_due(life, model, every=5) == ["completed"] and life.texts() == ["a"] and len(said_in(model.asked[-1])) == 15
+    )
 
 
 def test_l19_one_cycle_at_a_time(life: Life, still: Any) -> None:
     talk(life, 3)
-    assert leases.acquire(life.db, life.persona, LEASE, "another process", 600)
-    assert life.run_cycle(model=facts("a")).reason == "busy"
-    assert life.deep_consolidation(model=facts("a")).reason == "busy" and life.runs() == []
-    still.now = NOW + timedelta(seconds=600)
-    assert life.run_cycle(model=facts("a")).stored == 1
-    assert leases.acquire(life.db, life.persona, LEASE, "another process", 600)
-    leases.release(life.db, life.persona, LEASE, "a third")
-    assert life.run_cycle(model=facts("a")).reason == "busy"
-    leases.release(life.db, life.persona, LEASE, "another process")
-    assert life.run_cycle().reason == "no_messages"
+    for path in (None, HERE):
+        assert elsewhere_begun(life, path) is not None
+        assert life.run_cycle(model=facts("a")).reason == "busy"
+        assert life.consolidate_history(HERE, model=facts("a")).reason == "busy"
+        assert life.deep_consolidation(model=facts("a")).reason == "busy" and life.runs() == []
+        still.now += timedelta(seconds=600)
+    assert life.consolidate_history(ELSEWHERE).reason == "no_messages"  # the lease has ended
+    assert life.run_cycle(model=facts("a")).stored == 1 and life.run_cycle().reason == "no_messages"
+
+
+def elsewhere_begun(life: Life, path: str | None) -> Claim | None:
+    """Let another process begin a cycle."""
+    types = ("CONSOLIDATION", "DEEP_CONSOLIDATION")
+    return table_claiming.begin(life.db, life.persona, types[0], types, path, {}, 600)
 
 
 def _ends(life: Life) -> int:
@@ -402,7 +402,7 @@ def test_l20_the_end_of_a_stream_may_be_queued(life: Life) -> None:
 
 def test_l20_an_end_while_a_cycle_runs_is_queued(life: Life) -> None:
     talk(life, 2)
-    leases.acquire(life.db, life.persona, LEASE, "another process", 600)
+    assert elsewhere_begun(life, None) is not None
     done = life.on_stream_end(HERE)
     assert done.reason == "busy" and len(done.queued) == 1 and _ends(life) == 1
 
@@ -467,7 +467,7 @@ def test_l13_by_hand_in_the_background(life: Life) -> None:
     (first,) = life.trigger_memory_consolidation("why not", wait=False).queued
     ran = jobs.run_pending(model=facts("a"), db=life.db, settings=Settings(), scope=Scope(life.persona))
     assert [each.state for each in ran] == ["completed"] * 3 and ran[0].id == first
-    assert life.texts() == ["a"] and {run.conversation_key for run in life.runs()} == {HERE, ELSEWHERE}
+    assert life.texts() == ["a"] and {run.conversation_key for run in life.runs()} == {"", HERE, ELSEWHERE}
     assert all(run.reason == "why not" for run in life.runs())
 
 

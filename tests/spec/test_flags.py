@@ -17,7 +17,7 @@ from core import jobs, llm, short_term, stories, synth_tagging
 from core.calls import defaults
 from core.config import FLAGS, Settings
 from core.database.engine import Database
-from core.lifelong import Scheduler
+from core.jobs import Worker
 from core.llm import embedder
 from core.memories.capture import should_remember
 from core.prompt_engine import to_messages
@@ -98,11 +98,11 @@ def _memory_consolidation_interval_sec(stage: Stage, value: Any) -> object:
     stage = Stage(stage.db)
     stage.say("said", minutes=0.1)
     settings = Settings(memory_consolidation_interval_sec=value, consolidate_every_n_messages=0)
-    scheduler, clock, runs = Scheduler(stage.db, personas=[stage.persona], settings=settings), stage.db.clock, 0
+    clock, runs = stage.db.clock, 0
     try:
         for seconds in (0, 120):
             clock.now = NOW + timedelta(seconds=seconds)
-            runs += len(scheduler.tick())
+            runs += Worker(stage.db, personas=[stage.persona], settings=settings).run(once=True)
     finally:
         clock.now = NOW
     return runs

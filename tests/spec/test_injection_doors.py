@@ -39,7 +39,6 @@ NOT_GIVEN = {"db", "settings", "scope", "model", "screen", "counter", "progress"
 
 NOT_CALLED = {
     "core.jobs.Worker",
-    "core.lifelong.Scheduler",
     "core.history_engine.HistoryEngine",
 }
 """Classes; what they call is called by itself."""

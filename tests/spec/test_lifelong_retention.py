@@ -8,7 +8,7 @@ from sqlalchemy import update
 from core import jobs
 from core.config import Settings
 from core.errors import MessageError, ModelError
-from core.lifelong import Scheduler
+from core.jobs import Worker
 from core.lifelong import pruning as lifelong_pruning
 from core.lifelong import table_pruning as pruning
 from core.scope import Scope
@@ -76,8 +76,11 @@ def test_l12_clean_up_runs_whatever_became_of_the_cycle(life: Life) -> None:
         done = life.trigger_memory_consolidation("test", model=model if n else None)
         assert (done.stored, done.pruned) == (0, 1), done
         assert done.reason == ("model_timeout" if n else "")
+    cleaned = ("cycle", "test", 1, None)
     assert [(run.kind, run.reason, run.items_pruned, run.error) for run in life.runs()] == [
-        ("cycle", "test", 1, None), ("cycle", "test", 1, "model_timeout"), ("cycle", "test", 1, "model_timeout"),
+        cleaned, ("consolidation", "test", 0, None),
+        cleaned, ("consolidation", "test", 0, "model_timeout"),
+        cleaned, ("consolidation", "test", 0, "model_timeout"),
     ]  # fmt: skip
     assert all(run.finished_at is not None for run in life.runs())
 
@@ -165,14 +168,14 @@ def test_l23_nothing_is_pruned_by_itself_unless_it_is_wanted(life: Life) -> None
 def test_l9_session_items_of_a_conversation_spoken_in_just_now_stay(
     life: Life, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody tells scheduler, cycle, worker or function which conversation is active; its last message does."""
+    """Nobody tells worker, cycle or function which conversation is active; its last message does."""
     for days in (6.9, 7.0, 7.1):
         for path in (HERE, ELSEWHERE):
             life.item(f"{days} {path}", days=days, tier="session", path=path)
     life.stage.say("hello", path=HERE, minutes=29, message_id="a")
     life.stage.say("hello", path=ELSEWHERE, minutes=31, message_id="b")
     kept = [f"{days} {HERE}" for days in (6.9, 7.0, 7.1)] + [f"6.9 {ELSEWHERE}"]
-    Scheduler(life.db, personas=[life.persona]).tick()
+    Worker(life.db, personas=[life.persona]).run(once=True)
     life.run_cycle()
     life.trigger_memory_consolidation(wait=False)
     assert jobs.run_pending(db=life.db, settings=Settings(), scope=Scope(life.persona))

@@ -20,6 +20,7 @@ from core.database.schema import counters, memory_jobs
 from core.jobs import Effect, Handler, Tools, Worker, register_handler
 from core.jobs import table as jobs
 from core.jobs.worker import claim_next
+from core.lifelong import table_runs
 from core.shapes import Operation, OperationRun
 from tests.store.world import own_scope, rows_of
 
@@ -56,7 +57,8 @@ def handled(**handlers: Handler) -> Iterator[None]:
 
 def effects(db: Database, persona: str) -> dict[str, int]:
     """Return how often each effect is there."""
-    chosen = select(counters.c.name, counters.c.value).where(counters.c.persona_id == persona)
+    is_theirs = counters.c.name != table_runs.TICK
+    chosen = select(counters.c.name, counters.c.value).where(counters.c.persona_id == persona, is_theirs)
     return {row.name: row.value for row in db.read(chosen, source="counters")}
 
 

@@ -199,7 +199,7 @@ def test_d22_once_puts_in_what_is_not_waiting_already(queue: Queue) -> None:
     assert first is not None and put() is None
     assert all((put(conversation="tg/2"), put(kind="OTHER"), put(conversation=None)))
     assert put(conversation=None) is None
-    claimed = jobs_claiming.claim(db, persona, first, "me", lease_seconds=600)
+    claimed = jobs_claiming.claim(db, persona, first, lease_seconds=600)
     assert claimed is not None
     second = put()
     assert second is not None

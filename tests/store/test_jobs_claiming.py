@@ -29,9 +29,9 @@ DEFAULTS = Settings()
 def test_s45_one_of_two_workers_gets_an_operation(queue: Queue) -> None:
     """One UPDATE changes a row, the other none, whatever both had seen before (D22)."""
     only = queue.add("a")
-    first = jobs_claiming.claim(queue.db, queue.persona, only, "one", lease_seconds=600)
+    first = jobs_claiming.claim(queue.db, queue.persona, only, lease_seconds=600)
     assert first is not None and first.operation.tries == 1 and first.operation.payload == {"n": "a"}
-    assert jobs_claiming.claim(queue.db, queue.persona, only, "two", lease_seconds=600) is None
+    assert jobs_claiming.claim(queue.db, queue.persona, only, lease_seconds=600) is None
     assert queue.claimed() is None
     queue.db.clock.forward(seconds=599.999)  # type: ignore[attr-defined]
     assert queue.claimed() is None and queue.states() == {only: "in_progress"}

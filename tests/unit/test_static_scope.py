@@ -34,7 +34,6 @@ WHOLE_DATABASE = {
     "jobs.table_claiming": "a worker takes the next operation of any persona, and then acts in its scope",
     "index.embeddings_writing": "fills in what is missing, of any persona, in ranges of row ids",
     "tokens.table": "whoever shows a token says by it whose they are",
-    "upkeep.leases": "holds what a worker has claimed, by its id and claim",
 }
 """Modules whose statements are about the whole database, with the reason."""
 

@@ -34,7 +34,7 @@ class Queue:
             kind, metadata={"n": n}, conversation="tg/1", db=db, settings=Settings(), scope=Scope(persona)
         )
         if claim:
-            assert jobs_claiming.claim(db, persona, made, "a worker", lease_seconds=600)
+            assert jobs_claiming.claim(db, persona, made, lease_seconds=600)
         db.close()
         return made
 
@@ -153,8 +153,7 @@ def test_s47_an_empty_queue_names_the_personas_that_have_work(run: Command, queu
     )
 
 
-def test_l13_a_worker_with_a_schedule_consolidates_too(run: Command, queue: Queue) -> None:
-    """With --once it looks a single time; without --schedule nothing is looked at."""
+def test_l13_a_worker_consolidates_what_is_due(run: Command, queue: Queue) -> None:
     queue("COUNTED", 1)
     db = open_database(queue.url)
     for n in range(30):
@@ -163,11 +162,9 @@ def test_l13_a_worker_with_a_schedule_consolidates_too(run: Command, queue: Queu
             scope=Scope("default"),
         )  # fmt: skip
     db.close()
-    assert '"cycle"' not in run("worker", "--once").out
-    lines = [json.loads(line) for line in run("worker", "--once", "--schedule").out.splitlines()]
-    cycles = [each for each in lines if "cycle" in each]
-    assert [(each["cycle"], each["stored"], each["conversations"], each["reason"]) for each in cycles] == [
-        ("default", 1, 1, "")
+    lines = [json.loads(line) for line in run("worker", "--once").out.splitlines()]
+    assert [(each["conversation"], each["state"]) for each in lines if each["type"] == "CONSOLIDATION"] == [
+        ("tg/1", "completed")
     ]
-    ran = run("worker", "--once", "--schedule", "--text", "--persona-id", "default")
-    assert ran.code == 0 and "Cycle of" not in ran.out
+    ran = run("worker", "--once", "--text", "--persona-id", "default")
+    assert ran.code == 0 and "CONSOLIDATION" not in ran.out
