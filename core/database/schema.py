@@ -548,8 +548,6 @@ counters: Table = table(
     persona(),
     key("name", 64),
     Column("value", ID, nullable=False, server_default=text("0")),
-    *times("lease_until"),
-    key("claimed_by", 64, default=None, nullable=True),
     PrimaryKeyConstraint("persona_id", "name"),
     clustered=True,
 )

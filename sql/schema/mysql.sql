@@ -526,8 +526,6 @@ CREATE TABLE IF NOT EXISTS counters (
     persona_id VARBINARY(64) NOT NULL DEFAULT 'default',
     name VARBINARY(64) NOT NULL DEFAULT '',
     value BIGINT NOT NULL DEFAULT 0,
-    lease_until DATETIME(6),
-    claimed_by VARBINARY(64),
     -- the row (128 bytes)
     PRIMARY KEY (persona_id, name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
@@ -568,4 +566,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
     PRIMARY KEY (version_num)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
-INSERT IGNORE INTO schema_version (version_num, fingerprint) VALUES ('0010', '9e6a1d8eb2bd02fb');
+INSERT IGNORE INTO schema_version (version_num, fingerprint) VALUES ('0010', 'd23abb4c64022348');

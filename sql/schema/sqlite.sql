@@ -544,8 +544,6 @@ CREATE TABLE IF NOT EXISTS counters (
     persona_id TEXT DEFAULT 'default' NOT NULL,
     name TEXT DEFAULT '' NOT NULL,
     value INTEGER DEFAULT 0 NOT NULL,
-    lease_until TEXT,
-    claimed_by TEXT,
     -- the row (128 bytes)
     PRIMARY KEY (persona_id, name)
 ) WITHOUT ROWID;
@@ -586,4 +584,4 @@ CREATE TABLE IF NOT EXISTS schema_version (
     PRIMARY KEY (version_num)
 );
 
-INSERT OR IGNORE INTO schema_version (version_num, fingerprint) VALUES ('0010', '9e6a1d8eb2bd02fb');
+INSERT OR IGNORE INTO schema_version (version_num, fingerprint) VALUES ('0010', 'd23abb4c64022348');
