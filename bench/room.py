@@ -20,11 +20,11 @@ _SQLITE = (
 def bytes_by_table(db: Database) -> dict[str, int]:
     """Return the bytes of each table with its indexes, the largest first; tables that hold nothing are left out."""
     if db.family == "sqlite":
-        rows = db.read_driver(_SQLITE, (), source="dbstat")
+        rows = db.read(_SQLITE, (), source="dbstat")
     else:
         for name in ddl.list_tables():
-            db.read_driver(f"ANALYZE TABLE {ddl.quote(name, db.family)}", (), source=name)
-        rows = db.read_driver(_SERVER, (), source="information_schema.tables")
+            db.read(f"ANALYZE TABLE {ddl.quote(name, db.family)}", (), source=name)
+        rows = db.read(_SERVER, (), source="information_schema.tables")
     found = {str(row[0]): int(row[1] or 0) for row in rows}
     return {name: found[name] for name in sorted(found, key=lambda one: -found[one]) if found[name]}
 

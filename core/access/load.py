@@ -28,7 +28,8 @@ from sqlalchemy import (
 from sqlalchemy.types import NullType
 
 from ..config import Settings
-from ..database import statements
+from ..database import compiled
+from ..database.compiled import Part
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import (
@@ -42,7 +43,6 @@ from ..database.schema import (
     tags,
 )
 from ..database.sources import BY_NUMBER
-from ..database.statements import Part
 from ..database.stored_values import from_key, read_whole
 from ..errors import StoreReadError
 from ..scope import Privacy, Scope
@@ -83,7 +83,7 @@ def _ask(db: Database, scope: Scope, request: Request, destination: str, setting
     shared = _values(scope, request, destination, settings)
     text = _statement(db.family, request, shared, settings, values)
     try:
-        return db.read_driver(text, values, source="the visible audiences")
+        return db.read(text, values, source="the visible audiences")
     except StoreReadError:
         if not request.inserted_into:
             raise
@@ -127,7 +127,7 @@ def _statement(family: str, request: Request, shared: Mapping[str, Any], setting
     parts += _select_recent(wide, family) if request.recent else ()
     parts += [_select_recent_inserted(family)] if request.recent and request.inserted_into else []
     branches = [part.text(shared, into) for part in parts]
-    return f"WITH seen AS ({seen}) {statements.union(branches, family)}"
+    return f"WITH seen AS ({seen}) {compiled.union(branches, family)}"
 
 
 def _read(rows: Sequence[Any], scope: Scope, request: Request, destination: str, settings: Settings) -> AccessSnapshot:

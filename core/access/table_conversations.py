@@ -10,15 +10,14 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, case, or_, select, update
 
+from ..database.compiled import Part, Reader
 from ..database.dialects import Key, Time, insert_ignore
 from ..database.engine import Database
 from ..database.failures import DUPLICATE_KEY
-from ..database.readers import Reader, reader_for
 from ..database.registry import FOLLOWING, move_followers
 from ..database.rows import short_interface
 from ..database.schema import ai_diary, chat_history_cache, conversations, memories
 from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
-from ..database.statements import Part
 from ..errors import DuplicateKeyError, MessageError
 from ..index import indexed
 from ..scope import KEY_BYTES, NO_SERVER, Privacy, Scope, key_text
@@ -265,7 +264,7 @@ def resolve_scope(db: Any, scope: Scope) -> Scope:
     """Return the scope with the key its conversation is stored under."""
     if scope.conversation is None or not isinstance(db, Database):
         return scope
-    key = resolve_key(reader_for(db, "conversations"), scope, scope.conversation)
+    key = resolve_key(db.read, scope, scope.conversation)
     return scope if key == scope.conversation else replace(scope, conversation=key)
 
 

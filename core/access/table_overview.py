@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Select, String, Table, case, func, or_, select, type_coerce, union_all
 
+from ..database.compiled import IDS, read_parts
 from ..database.dialects import has_keyword, like_pattern
 from ..database.engine import Database
-from ..database.readers import IDS, read_parts, reader_for
 from ..database.schema import (
     ai_diary,
     audiences,
@@ -111,7 +111,7 @@ def _count(
     c = table.c
     mine = (c.persona_id == persona, c[column].in_(IDS), *where)
     counted = select(c[column], func.count()).where(*mine).group_by(c[column])
-    return Counter(dict(map(tuple, read_parts(reader_for(db, table.name), counted, {}, keys))))
+    return Counter(dict(map(tuple, read_parts(db.read, counted, {}, keys))))
 
 
 def _holds_words(words: str, name: Any, key: Any) -> list[Any]:
@@ -166,7 +166,7 @@ def find_conversation(db: Database, persona: str, key: str) -> ConversationCount
 def read_titles(db: Database, persona: str, keys: Iterable[str]) -> dict[str, ConversationCount]:
     """Return conversation key to the conversation, its messages not counted."""
     chosen = _select_conversations(persona, _K.conversation_key.in_(IDS))
-    rows = read_parts(reader_for(db, "conversations"), chosen, {}, keys)
+    rows = read_parts(db.read, chosen, {}, keys)
     return {row.conversation_key: _conversation(row) for row in rows}
 
 
@@ -214,4 +214,4 @@ def read_names(db: Database, persona: str, keys: Iterable[str]) -> dict[str, str
     named = select(_P.participant_key, _P.display_name).where(
         _P.persona_id == persona, _P.participant_key.in_(IDS), _P.display_name != ""
     )
-    return {row[0]: row[1] for row in read_parts(reader_for(db, "participants"), named, {}, keys)}
+    return {row[0]: row[1] for row in read_parts(db.read, named, {}, keys)}

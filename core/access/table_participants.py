@@ -8,9 +8,9 @@ from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, bindparam, case, delete, func, select, update
 
+from ..database.compiled import IDS, read_parts
 from ..database.dialects import Key, insert_ignore
 from ..database.engine import Database
-from ..database.readers import IDS, read_parts, reader_in
 from ..database.schema import participants, privacy_levels
 from ..scope import KEY_BYTES, key_text
 
@@ -66,7 +66,7 @@ def strictest_rank(key: Any) -> Any:
 
 def known(connection: Connection, persona: str, keys: Iterable[str], default: str) -> dict[str, Known]:
     """Return level and name of every key asked for, read now, in the caller's transaction."""
-    wanted, read = sorted(set(keys)), reader_in(connection)
+    wanted, read = sorted(set(keys)), connection.execute
     ranks = {row[0]: row[1] for row in read_parts(read, _RANKS, {}, wanted)}
     names = {row[0]: row[1] for row in read_parts(read, _NAMES, {"persona": persona}, wanted)}
     return {key: Known(level_of(ranks.get(key), default), names.get(key)) for key in wanted}

@@ -11,7 +11,6 @@ from ..access.table_conversations import resolve_key, resolve_scope
 from ..access.view import AccessSnapshot, Request, Viewer
 from ..config import Settings
 from ..database.engine import Database
-from ..database.readers import reader_for
 from ..index.entries import CALENDAR, Calendar
 from ..scope import KEY_BYTES, Destination, Scope, key_text
 from . import defaults
@@ -58,7 +57,7 @@ def find_key(call: Call, conversation: object, field: str = "interface_path") ->
     own = call.scope.conversation  # `open_call` has resolved it
     if own is not None and key == plain_key(own):
         return own
-    return resolve_key(reader_for(call.db, "conversations"), call.scope, key)
+    return resolve_key(call.db.read, call.scope, key)
 
 
 def load_access(call: Call, request: Request = Request()) -> AccessSnapshot:  # noqa: B008 - it is frozen

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from ..access.view import Viewer
 from ..config import Settings
-from ..database.row_shapes import Branch
+from ..database.compiled import Branch
 from ..shapes import LeftOut
 from .history import HistoryLists
 from .incoming import IncomingMessage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from ..database.row_shapes import Branch
+from ..database.compiled import Branch
 from ..shapes import DiaryEntry, LeftOut
 from ..text import times
 from ..text.folding import collapsed, one_line

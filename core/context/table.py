@@ -11,12 +11,11 @@ from typing import Any
 from sqlalchemy import Integer, bindparam, column, select, table
 
 from ..access.view import Recent, Viewer
-from ..database import sources, statements
+from ..database import compiled, sources
+from ..database.compiled import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Part, Shape, hide_from_index, readable
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
-from ..database.row_shapes import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Shape, readable
 from ..database.schema import ai_diary, chat_history_cache
-from ..database.statements import Part, hide_from_index
 from ..database.stored_values import read_object
 from ..shapes import DiaryEntry, HistoryEntry, ReplyNote, Role
 from .live import note_reply
@@ -100,7 +99,7 @@ def _read_branches(db: Database, sections: Sequence[Branch], shared: Mapping[str
     texts = [part.select(db.family).text({**shared, **part.values}, values) for part in sections]
     found: dict[int, list[Any]] = {part.shape.number: [] for part in sections}
     read = {part.shape.number: part.shape.read for part in sections}
-    for row in db.read_driver(statements.union(texts, db.family), values, source="sections"):
+    for row in db.read(compiled.union(texts, db.family), values, source="sections"):
         found[row[0]].append(read[row[0]](_readable(row, db)))
     return found
 
@@ -167,9 +166,9 @@ def _read_recent(db: Database, history: HistoryWanted, shared: Mapping[str, Any]
     ids = [_ids(db.family).text({**each, "conversation": chat.key}, values) for chat in chats]
     newest = _newest(db.family).text({"most": history.recent_most}, values)
     lines = _newest_lines(db.family).text(shared, values)
-    text = f"WITH of_each AS ({statements.union(ids, db.family)}), newest AS ({newest}) {lines}"
+    text = f"WITH of_each AS ({compiled.union(ids, db.family)}), newest AS ({newest}) {lines}"
     titles = {chat.key: chat.title for chat in chats}
-    found = [LINES.read(_readable(row, db)) for row in db.read_driver(text, values, source=chat_history_cache.name)]
+    found = [LINES.read(_readable(row, db)) for row in db.read(text, values, source=chat_history_cache.name)]
     return _sort_newest_first(replace(line, title=titles.get(line.conversation, "")) for line in found)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..context.context import LITE_RECENT
 from ..context.history import HistoryLists
 from ..context.section_base import Asked, Built, StoredRows
-from ..database.row_shapes import Branch
+from ..database.compiled import Branch
 from ..memories.rules_modes import MODES
 from . import table_summaries
 from .rules_summaries import format_time

@@ -11,7 +11,7 @@ from ..context.context import LITE_SAVED
 from ..context.history import HistoryLists
 from ..context.lines import NameLabels, mark_opening, stamp_day
 from ..context.section_base import Asked, Built, StoredRows
-from ..database.row_shapes import Branch
+from ..database.compiled import Branch
 from ..memories import section_instructions
 from ..memories.rules_modes import MODES
 from ..shapes import LeftOut

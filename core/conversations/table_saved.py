@@ -12,13 +12,12 @@ from sqlalchemy import Connection, func, literal, select
 from ..access import table as audience_table
 from ..access.view import Viewer
 from ..database import rows
+from ..database.compiled import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Part, Shape
 from ..database.dialects import Key
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
-from ..database.row_shapes import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Shape
 from ..database.schema import memories, participants
 from ..database.sources import MEMORIES
-from ..database.statements import Part
 from ..index import indexed
 from ..memories import new_item, table_instructions, table_sources
 from ..memories import table as memories_table

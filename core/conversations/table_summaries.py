@@ -13,14 +13,12 @@ from ..access import table as audience_table
 from ..access import table_conversations
 from ..access.rules import AudienceKey
 from ..access.view import Viewer
+from ..database.compiled import FIRST, IDS, TEXT, TIME, Branch, Part, Shape, execute_parts, read_parts
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
-from ..database.readers import IDS, execute_parts, read_parts, reader_for, reader_in
-from ..database.row_shapes import FIRST, TEXT, TIME, Branch, Shape
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversation_summaries, conversations, memory_jobs
-from ..database.statements import Part
 from ..messages import new_message, table_lines
 from ..messages.new_message import NewMessage
 from ..messages.table_batches import Seen
@@ -253,14 +251,14 @@ def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, m
 def read_lines(db: Database, persona: str, conversation: str, ids: Iterable[int]) -> dict[int, Line]:
     """Return the messages of these rows that are there, by id."""
     values = {"persona": persona, "conversation": conversation}
-    lines = read_parts(reader_for(db, "chat_history_cache"), _BY_ID, values, ids)
+    lines = read_parts(db.read, _BY_ID, values, ids)
     return {row.id: build_line(row) for row in lines}
 
 
 def are_as_read(connection: Connection, persona: str, lines: Iterable[Line]) -> bool:
     """Return whether the messages among these lines are still stored and say what they said."""
     texts = {line.row_id: line.text for line in lines if line.row_id is not None}
-    return table_lines.read_texts(reader_in(connection), persona, texts) == texts
+    return table_lines.read_texts(connection.execute, persona, texts) == texts
 
 
 def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now: datetime) -> list[int | None]:

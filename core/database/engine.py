@@ -13,14 +13,16 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, cast
 
 from sqlalchemy import Connection, Engine, exc
+from sqlalchemy.sql.util import find_tables
 
 from ..base.logs import event
 from ..errors import DuplicateKeyError, StoreError, StoreReadError, StoreWriteError
 from ..shapes import now_utc
 from . import connections, failures
+from .compiled import Part
 from .ids import Ids
 
 __all__ = ["Connection", "Database", "RollbackError"]
@@ -187,38 +189,40 @@ class Database:
 
     # Reading
 
-    def read(self, statement: Any, parameters: Mapping[str, Any] | None = None, *, source: str) -> Sequence[Any]:
+    def read(
+        self, statement: Any, values: Mapping[str, Any] | Sequence[Any] | None = None, *, source: str = ""
+    ) -> Sequence[Any]:
         """Return all rows of one statement, read in one round trip and repeated once on a lost connection.
+
+        A compiled statement, or a text with its values in order, runs on the driver's own cursor, which gives plain
+        rows: through the layers above, a look-up by a key takes five times as long. `source` is what an error names;
+        the statement's first table by default.
 
         Raises:
             StoreReadError: the server refused or cannot be reached; names `source` and what to do.
         """
-        return self._read(statement, None, lambda c: c.execute(statement, parameters or {}).fetchall(), source)
-
-    def read_driver(self, sql: str, parameters: Sequence[Any], *, source: str) -> Sequence[Any]:
-        """Return all rows of a statement compiled before, as the driver brings them. As `read` otherwise.
-
-        It runs on the driver's own cursor: through the layers above, a look-up by a key takes five times as long.
-        """
-        values = tuple(parameters)
-        return self._read(sql, values, lambda connection: connections.run_driver(connection, sql, values), source)
-
-    def _read(
-        self, statement: Any, values: Sequence[Any] | None, ask: Callable[[Connection], Sequence[Any]], source: str
-    ) -> Sequence[Any]:
+        sql: Any = statement
+        bound: list[Any] | None = None
+        if isinstance(statement, Part):
+            sql = statement.text(cast("Mapping[str, Any]", values), bound := [])
+        elif isinstance(statement, str):
+            bound = list(values or ())
         with self.request_connection(), self._spending() as call:
             self._check_file(StoreReadError)
             for attempt in (1, 2):
                 try:
                     with self._exclusive(), self._reading(call) as connection:
                         for watch in self.watchers:
-                            watch(str(statement), values)
-                        return ask(connection)
+                            watch(str(sql), bound)
+                        if bound is not None:
+                            return connections.run_driver(connection, sql, tuple(bound))
+                        return connection.execute(sql, values or {}).fetchall()
                 except exc.SQLAlchemyError as error:
                     call.release_connection()
                     too_large = self._explain_large(error)
                     in_time = call.taken < self.timeout_seconds
                     if attempt == 2 or too_large or not (failures.is_passing(error) and in_time):
+                        source = source or next((each.name for each in find_tables(statement)), "the database")
                         failures.raise_store_error(StoreReadError, error, source, too_large, server=self.target.server)
                     self._note_repeat("read_repeated", error, source)
         raise AssertionError

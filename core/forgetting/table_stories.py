@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from sqlalchemy import func, select, update
 
 from ..database.bulk import chunks
-from ..database.readers import reader_in
 from ..database.schema import conversations, running_recaps, scene_recaps
 from ..database.schema import scenes as scene_table
 from ..messages import table_scenes
@@ -52,7 +51,7 @@ def _read_story(removal: Removal, conversation: str) -> Layout:
     version = select(_V.version).where(_V.persona_id == removal.persona, _V.conversation_key == conversation).limit(1)
     if not removal.read_rows(scene) and not removal.read_rows(version):
         return Layout()
-    return read_layout(reader_in(removal.connection), removal.persona, conversation)
+    return read_layout(removal.connection.execute, removal.persona, conversation)
 
 
 def _find_first(story: Layout, messages: Collection[int]) -> int | None:

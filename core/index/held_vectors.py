@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Integer, bindparam, or_, select
 
+from ..database.compiled import Part as Statement
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import search_vector
-from ..database.statements import Part as Statement
 from . import embeddings
 from .embeddings import KEPT
 
@@ -251,7 +251,7 @@ def _merged(parts: Iterable[Part]) -> list[Part]:
 def _read(db: Database, statement: Statement, values: Mapping[str, Any]) -> Sequence[Any]:
     given: list[Any] = []
     sql = statement.text(values, given)
-    rows = db.read_driver(sql, given, source="search_vector")
+    rows = db.read(sql, given, source="search_vector")
     return [(*row[:4], bytes(row[4])) for row in rows]
 
 

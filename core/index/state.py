@@ -19,12 +19,12 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy import Integer, and_, bindparam, literal_column, null, select, type_coerce
 from sqlalchemy.types import NullType
 
-from ..database import statements
+from ..database import compiled
 from ..database.bulk import chunks
+from ..database.compiled import Part
 from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import search_block, search_fresh, search_gone, search_segment
-from ..database.statements import Part
 from ..database.stored_values import from_key
 from .entries import HELD, Entry
 from .lexicon import FreshWords, Lexicon, SortedWords, merge_words
@@ -231,7 +231,7 @@ def _read_states(db: Database, audiences: Sequence[int]) -> dict[int, AudienceSt
     for part in chunks(states, _AT_ONCE):
         values: list[Any] = []
         texts = [each.text({"audiences": part}, values) for each in _state_parts(db.family)]
-        for row in db.read_driver(statements.union(texts, db.family), values, source="the search index"):
+        for row in db.read(compiled.union(texts, db.family), values, source="the search index"):
             kind, audience, first, second, third = row
             if kind == _SEGMENT:
                 states[audience].segments.append(Segment(audience, first, second))
@@ -276,7 +276,7 @@ def _read_column(db: Database, name: str, segments: Sequence[Segment]) -> dict[S
     stored: dict[Segment, bytes] = {}
     for part in chunks(segments, _AT_ONCE):
         wanted = {"audiences": sorted({one.audience_id for one in part}), "stamps": [one.stamp for one in part]}
-        rows = _column_part(name, db.family).read(db, wanted, "search_segment")
+        rows = db.read(_column_part(name, db.family), wanted, source="search_segment")
         stored |= {by_place[row[0], row[1]]: bytes(row[2]) for row in rows}
     if len(stored) < len(by_place):
         raise ChangedError("The search index changed while it was read.")
@@ -298,7 +298,7 @@ def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> list[An
         audiences, numbers, ids = (sorted(set(column)) for column in zip(*part, strict=True))
         wanted = {"audiences": audiences, "sources": numbers, "ids": ids}
         asked = set(part)
-        rows = _fresh_part(db.family).read(db, wanted, "search_fresh")
+        rows = db.read(_fresh_part(db.family), wanted, source="search_fresh")
         contents += [row for row in rows if (row[0], row[1], row[2]) in asked]
     return contents
 
@@ -329,7 +329,8 @@ def _read_blocks(
         for some in chunks(segments, _AT_ONCE) if terms else ():
             for keys in chunks(terms, _AT_ONCE):
                 wanted = {"audiences": some, "keys": keys, "kind": kind}
-                for audience, segment, term, postings in _blocks_part(db.family).read(db, wanted, "search_block"):
+                rows = db.read(_blocks_part(db.family), wanted, source="search_block")
+                for audience, segment, term, postings in rows:
                     if segment not in segments[audience]:  # it holds rows of segments that are no more
                         raise ChangedError("The search index changed while it was read.")
                     name = term if type(term) is str else from_key(term)

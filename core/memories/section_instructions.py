@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..config import Settings
 from ..context.history import HistoryLists
 from ..context.section_base import Asked, Built, StoredRows
-from ..database.row_shapes import Branch
+from ..database.compiled import Branch
 from ..shapes import LeftOut
 from . import table_instructions
 from .rules_instructions import choose_holding

@@ -13,12 +13,11 @@ from ..access import table as audience_table
 from ..access import table_conversations
 from ..access.view import Viewer
 from ..database import rows
+from ..database.compiled import FIRST, OBJECT, TEXT, TIME, Branch, Part, Shape, hide_from_index
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.row_shapes import FIRST, OBJECT, TEXT, TIME, Branch, Shape
 from ..database.schema import memories, participants
 from ..database.sources import MEMORIES
-from ..database.statements import Part, hide_from_index
 from ..index import indexed
 from ..scope import Scope
 from ..shapes import WriteResult

@@ -14,15 +14,14 @@ from ..access.rules import plain_key
 from ..access.table_conversations import resolve_key
 from ..access.view import ConversationFacts
 from ..database import rows
+from ..database.compiled import IDS, Part
 from ..database.dialects import Key, Time
 from ..database.engine import Database, RollbackError
 from ..database.ids import another_id
-from ..database.readers import IDS, reader_in
 from ..database.schema import chat_history_cache
 from ..database.schema import conversations as conversations_table
 from ..database.schema import participants as people
 from ..database.sources import CHAT
-from ..database.statements import Part
 from ..database.stored_values import decode_row
 from ..index import entries as index_entries
 from ..index import indexed
@@ -66,7 +65,7 @@ def insert_message(
         new = message
         if tried:  # another process made the same id, or a room of this name for another server
             tried.append(another_id(tried[-1]))
-            key = resolve_key(reader_in(connection), scope, plain_key(message.conversation))
+            key = resolve_key(connection.execute, scope, plain_key(message.conversation))
             new = replace(message, conversation=key)
         else:
             tried.append(row_id or db.ids.one())

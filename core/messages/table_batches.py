@@ -13,10 +13,10 @@ from sqlalchemy import Connection, bindparam, select
 
 from ..access import table_conversations, table_participants
 from ..database.bulk import chunks
+from ..database.compiled import IDS, read_parts
 from ..database.dialects import Time, microseconds
 from ..database.engine import Database, RollbackError
 from ..database.ids import retry_duplicates
-from ..database.readers import IDS, read_parts, reader_in
 from ..database.schema import chat_history_cache
 from ..memories import table_instructions
 from ..memories.rules_instructions import Instruction
@@ -169,7 +169,7 @@ class Seen:
     @classmethod
     def read(cls, connection: Connection, persona: str, conversation: str, batch: Sequence[NewMessage]) -> Seen:
         """Return what is stored of all that a batch of one conversation could repeat."""
-        seen, read, here = cls(), reader_in(connection), {"persona": persona, "conversation": conversation}
+        seen, read, here = cls(), connection.execute, {"persona": persona, "conversation": conversation}
         ids = read_parts(read, _BY_ID, here, (m.message_id for m in batch if m.message_id is not None))
         seen._ids = {row.message_id: row.id for row in ids}
         times = [m.at for m in batch]

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, and_, bindparam, or_, select, union, update
 
+from ..database.compiled import Reader
 from ..database.dialects import upsert
 from ..database.engine import Database
-from ..database.readers import Reader
 from ..database.schema import chat_history_cache, counters, message_recaps, scenes
 
 _C = chat_history_cache.c
@@ -46,7 +46,7 @@ def read_breaks(read: Reader, persona: str, conversation: str, newest: int | Non
         .order_by(_C.timestamp.desc(), _C.id.desc())
         .limit(newest)
     )
-    return [Place(*row) for row in reversed(read(breaks, {}))]
+    return [Place(*row) for row in reversed(list(read(breaks, {})))]
 
 
 _ORDER = (
@@ -76,7 +76,7 @@ def is_misplaced(read: Reader, persona: str, conversation: str, last_hidden: Pla
     if last_hidden is not None:
         wrong = or_(and_(_C.hidden == SHOWN, _up_to(last_hidden)), and_(wrong, _after(last_hidden)))
     rows = select(_C.id).where(_C.persona_id == persona, _C.interface_path == conversation, wrong)
-    return bool(read(rows.limit(1), {}))
+    return any(True for _ in read(rows.limit(1), {}))
 
 
 def update_hidden(connection: Connection, persona: str, conversation: str, last_hidden: Place | None) -> int:

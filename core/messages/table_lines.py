@@ -12,9 +12,9 @@ from sqlalchemy import Connection, Integer, and_, bindparam, func, literal, or_,
 
 from ..access import table_participants
 from ..access.rules import plain_key
+from ..database.compiled import IDS, Reader, read_parts
 from ..database.dialects import Key, Time
 from ..database.engine import Database
-from ..database.readers import IDS, Reader, read_parts, reader_for, reader_in
 from ..database.rows import read_object
 from ..database.schema import chat_history_cache, conversations, message_recaps
 from ..database.sources import WITHDRAWN
@@ -141,7 +141,7 @@ def update_facts(
 
 def find_message(db: Database, persona: str, conversation: str, message_id: str) -> Line | None:
     """Return the message a platform knows by this id, None where there is none."""
-    read = reader_for(db, "chat_history_cache")
+    read = db.read
     return read_by_ids(read, persona, conversation, [message_id]).get(message_id)
 
 
@@ -157,7 +157,7 @@ def find_named(db: Database, persona: str, message: object, interface_path: obje
             "the row id that saving returned, or the platform's message id together with interface_path",
         )
     else:
-        line = find_facts(reader_for(db, "chat_history_cache"), persona, message if 0 <= message < 2**63 else -1)
+        line = find_facts(db.read, persona, message if 0 <= message < 2**63 else -1)
     return None if line is None else (line.row_id, line.conversation)
 
 
@@ -339,6 +339,6 @@ def is_open(connection: Connection, persona: str, line: Line, default: str) -> b
 
 def are_as_read(connection: Connection, persona: str, lines: Sequence[Line], default: str) -> bool:
     """Return whether all these messages are still stored, say what they said, and may be kept."""
-    now = read_texts(reader_in(connection), persona, [line.row_id for line in lines])
+    now = read_texts(connection.execute, persona, [line.row_id for line in lines])
     same = all(now.get(line.row_id) == line.text for line in lines)
     return same and len(table_participants.keep_allowed(connection, persona, lines, default)) == len(lines)

@@ -11,14 +11,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Integer, and_, bindparam, case, delete, func, or_, select, update
 
+from ..database.compiled import FIRST, IDS, PLAIN, TEXT, TIME, Branch, Part, Reader, Shape, execute_parts, read_parts
 from ..database.dialects import ID, Key, Time, insert_ignore
 from ..database.engine import Database
-from ..database.readers import IDS, Reader, execute_parts, read_parts, reader_in
-from ..database.row_shapes import FIRST, PLAIN, TEXT, TIME, Branch, Shape
 from ..database.rows import insert_rows, read_object
 from ..database.schema import chat_history_cache, conversations, memory_jobs, message_alternatives, message_recaps
 from ..database.sources import CHAT, open_to
-from ..database.statements import Part
 from ..jobs import table as jobs_table
 from ..shapes import OPEN_STATES
 from .table_lines import FACTS, OWN, WITH_RECAP, Line, build_line, find_place
@@ -320,7 +318,7 @@ def queue_operations(
     connection: Connection, db: Database, persona: str, conversation: str, row_id: int, role: str
 ) -> None:
     """Queue the recap of a new message, and one search for scene breaks unless one waits."""
-    place = find_place(reader_in(connection), persona, conversation)
+    place = find_place(connection.execute, persona, conversation)
     if role in SAID and place is not None and not place.stories_off:
         queue_recap(connection, db, persona, conversation, row_id)
         jobs_table.enqueue(connection, db, persona, DETECTION, conversation=conversation, once=True)

@@ -9,10 +9,10 @@ from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, delete, func, select, update
 
+from ..database.compiled import Reader
 from ..database.dialects import insert_ignore
 from ..database.engine import Database
 from ..database.failures import DUPLICATE_KEY
-from ..database.readers import Reader
 from ..database.rows import read_object
 from ..database.schema import memory_jobs, scene_recaps, scenes
 from ..errors import DuplicateKeyError

@@ -15,7 +15,7 @@ from ..context.history import CURRENT, RECENT, HistoryBuilder, HistoryLists, Rep
 from ..context.live import read_line
 from ..context.section_base import Built
 from ..context.table import HistoryWanted, StoredLines
-from ..database.row_shapes import Branch
+from ..database.compiled import Branch
 from ..messages import table_lines
 from ..shapes import HistoryEntry, Hit, LeftOut
 from .access import count_recent, may_see

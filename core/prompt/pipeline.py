@@ -30,8 +30,8 @@ from ..context.table import StoredLines
 from ..conversations import section_recent as section_conversations
 from ..conversations import section_saved
 from ..database import stored_values
+from ..database.compiled import Branch
 from ..database.engine import Database
-from ..database.row_shapes import Branch
 from ..database.sources import AI_DIARY, BY_NAME, CHAT, MEMORIES
 from ..errors import PromptTooLargeError
 from ..memories import section_instructions, shown_texts

@@ -12,11 +12,10 @@ from sqlalchemy import Connection, bindparam, exists, func, select, update
 
 from ..access import table_participants, tombstones
 from ..calls.call import Call
+from ..database.compiled import FIRST, KEY, NUMBER, TIME, Branch, Part, Shape
 from ..database.dialects import Key, Time, upsert
 from ..database.engine import Database
-from ..database.row_shapes import FIRST, KEY, NUMBER, TIME, Branch, Shape
 from ..database.schema import participants, privacy_levels, user_relationships
-from ..database.statements import Part
 from ..shapes import WriteReason
 from .rules import HIGHEST_AFFINITY, HIGHEST_TRUST, LOWEST_AFFINITY, LOWEST_TRUST, decay, inactive_days
 

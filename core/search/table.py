@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import Integer, bindparam, case, func, literal, literal_column, or_, select
 
 from ..database import sources
+from ..database.compiled import Part, hide_from_index
 from ..database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern, microseconds
 from ..database.engine import Database
 from ..database.schema import chat_history_cache, participants
-from ..database.statements import Part, hide_from_index
 from ..database.stored_values import decode_row, read_time
 from ..shapes import PERSONA_SENDER
 from ..text.hits import known_name, name_persona
@@ -43,7 +43,7 @@ def read_source(db: Database, number: int, ids: Sequence[int], values: Mapping[s
         values: persona, audiences, `here`, `now`, and `chars`, the most characters of each text.
     """
     asked = {**values, "ids": ids}
-    found = _by_id(number, db.family).read(db, asked, sources.BY_NUMBER[number].table.name)
+    found = db.read(_by_id(number, db.family), asked, source=sources.BY_NUMBER[number].table.name)
     return {(number, row[0]): read_row(number, row, persona) for row in found}
 
 
@@ -248,7 +248,7 @@ def read_newest(
     values |= {f"word{i}": like_pattern(text) for i, text in enumerate(keywords)}
     values |= {f"tagword{i}": like_pattern(text) for i, text in enumerate(tag_words)}
     made = []
-    for tier, *columns in _part(shape, db.family).read(db, values, source.table.name):
+    for tier, *columns in db.read(_part(shape, db.family), values, source=source.table.name):
         row = read_row(source.number, columns, viewer.scope.persona)
         into[row.source, row.id] = row
         made.append(Candidate(row.source, row.id, row.at_us, words=rough_words(row.folded), tier=tier))
@@ -259,7 +259,7 @@ def find_nth_newest(db: Database, search: Search, source: sources.SourceTable, c
     """Return the time of the visible row that is so far from the newest; None for fewer rows."""
     viewer = search.viewer
     given = {"persona": viewer.scope.persona, "audiences": viewer.audiences, "skipped": count - 1}
-    rows = _nth_part(source.number, db.family).read(db, given, source.name)
+    rows = db.read(_nth_part(source.number, db.family), given, source=source.name)
     return read_time(rows[0][0]) if rows else None
 
 

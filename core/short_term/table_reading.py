@@ -11,11 +11,10 @@ from sqlalchemy import Integer, and_, bindparam, literal_column, or_, select
 
 from ..access.view import Viewer
 from ..context.section_base import StoredRows
+from ..database.compiled import FIRST, KEY, TIME, Branch, Kind, Part, Shape, hide_from_index
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
-from ..database.row_shapes import FIRST, KEY, TIME, Branch, Kind, Shape
 from ..database.schema import conversations, participants, short_term_memories
-from ..database.statements import Part, hide_from_index
 from .rules import Since
 from .shapes import Entry
 from .table import SOURCE, read_items, read_name

@@ -15,7 +15,6 @@ from ..calls.call import Call
 from ..config import Settings
 from ..context.incoming import read_part, read_role, read_sender, read_text, spell
 from ..database.engine import Database
-from ..database.readers import reader_for
 from ..errors import MessageError
 from ..memories.rules import is_marked
 from ..scope import KEY_BYTES, NO_SERVER, Privacy, Scope, key_text
@@ -231,7 +230,7 @@ def find_channel(call: Call, channel: object, interface: object = None, *, serve
     """Return the key that a channel's entries are stored under, None for none."""
     key = build_key(channel, "channel", call.scope, interface)
     scope = call.scope if server is None else replace(call.scope, server=server)
-    return None if key is None else resolve_key(reader_for(call.db, "conversations"), scope, key)
+    return None if key is None else resolve_key(call.db.read, scope, key)
 
 
 def find_place(db: Database, turn: Turn, scope: Scope) -> NewEntry:
@@ -258,7 +257,7 @@ def find_place(db: Database, turn: Turn, scope: Scope) -> NewEntry:
     own = resolve_scope(db, given)
     parent = build_key(turn.parent_channel, "channel", scope, turn.interface)
     if parent is not None:
-        parent = resolve_key(reader_for(db, "conversations"), own, parent)
+        parent = resolve_key(db.read, own, parent)
     speakers = [item for item in turn.messages if item is not None and item.role == "user"]
     keyed = [(build_person_key(item.who, turn, scope, ""), item.speaker) for item in speakers]
     names = {key: speaker for key, speaker in keyed if key and speaker}

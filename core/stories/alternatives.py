@@ -7,7 +7,6 @@ from typing import TypedDict
 from ..calls.call import GivenSettings, open_call
 from ..database import rows
 from ..database.engine import Connection, Database
-from ..database.readers import reader_in
 from ..errors import MessageError
 from ..messages import table as messages_table
 from ..messages import table_lines, table_recaps
@@ -39,7 +38,7 @@ def list_alternatives(
     call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
     if call.row_id is None:
         return []
-    alternatives = table_recaps.read_alternatives(call.reader("message_alternatives"), call.persona, call.row_id)
+    alternatives = table_recaps.read_alternatives(call.db.read, call.persona, call.row_id)
     return [{"number": each.number, "text": each.text, "is_current": each.is_current} for each in alternatives]
 
 
@@ -84,7 +83,7 @@ def add_alternative(
                 "Nothing was stored.",
                 fields=("message",),
             )
-        stored = table_recaps.read_alternatives(reader_in(connection), call.persona, row_id)
+        stored = table_recaps.read_alternatives(connection.execute, call.persona, row_id)
         new = [] if stored else [Alternative(0, row.text, is_current=True)]
         number = stored[-1].number + 1 if stored else 1
         table_recaps.insert_alternatives(connection, call.persona, row_id, [*new, Alternative(number, content)])
@@ -131,7 +130,7 @@ def _choose(connection: Connection, call: StoryCall, row_id: int, number: int) -
     row = table_lines.hold_line(connection, call.persona, row_id)
     if row is None:
         return NO_MESSAGE
-    stored = table_recaps.read_alternatives(reader_in(connection), call.persona, row_id)
+    stored = table_recaps.read_alternatives(connection.execute, call.persona, row_id)
     by_number = {each.number: each for each in stored}
     wanted = by_number.get(number)
     if wanted is None:
@@ -142,7 +141,7 @@ def _choose(connection: Connection, call: StoryCall, row_id: int, number: int) -
     table_recaps.set_current_alternative(connection, call.persona, row_id, number)
     if row.text != wanted.text:
         messages_table.rewrite_message(connection, call.db, call.persona, row, wanted.text)
-    recap = table_recaps.find_recap(reader_in(connection), call.persona, row_id)
+    recap = table_recaps.find_recap(connection.execute, call.persona, row_id)
     if call.settings.recap_on_message and row.role in table_recaps.SAID and (recap is None or recap.memory is None):
         table_recaps.queue_recap(connection, call.db, call.persona, call.conversation, row_id)
     return WriteResult(True, row_id)

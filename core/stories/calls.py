@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from ..calls.call import Call, find_key, load_access
 from ..config import Settings
-from ..database.readers import Reader, reader_for
 from ..errors import MessageError
 from ..messages import table_lines
 from ..messages.table_lines import StoryPlace
@@ -42,10 +41,6 @@ class StoryCall(Call):
     def redacted(self) -> StoryCall:
         """Return the call for a function that returns texts, without a conversation that may not leave this machine."""
         return replace(self, place=None, row_id=None) if self.is_local_only else self
-
-    def reader(self, source: str = "message_recaps") -> Reader:
-        """Return a reader of the database; `source` names what it reads."""
-        return reader_for(self.db, source)
 
 
 def choose_counter(counter: Counter | None, settings: Settings) -> Counter:
@@ -90,7 +85,7 @@ def _see(call: Call, key: str, *, is_named: bool) -> StoryCall:
     """Return the call with what the scope sees of the conversation; a scope without one sees what was named."""
     named = replace(call, scope=replace(call.scope, conversation=key))
     viewer = load_access(named if is_named and call.scope.conversation is None else call).viewer
-    place = table_lines.find_place(reader_for(call.db, "conversations"), call.persona, key)
+    place = table_lines.find_place(call.db.read, call.persona, key)
     story = StoryCall(call.db, call.settings, named.scope, viewer)
     if place is None or place.audience_id not in viewer.audiences:
         return story

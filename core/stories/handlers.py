@@ -20,7 +20,6 @@ from typing import NamedTuple
 from ..access import table_conversations
 from ..base import logs
 from ..database.engine import Connection
-from ..database.readers import reader_in
 from ..errors import ModelError
 from ..jobs import table as jobs_table
 from ..jobs.handlers import Effect, Tools, operation_scope
@@ -70,7 +69,7 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
         if row.text != line.text:
             table_recaps.queue_recap(connection, task.db, persona, conversation, row_id)
             return
-        now = table_recaps.find_recap(reader_in(connection), persona, row_id) or Recap(row_id)
+        now = table_recaps.find_recap(connection.execute, persona, row_id) or Recap(row_id)
         if now.memory != stored.memory and not now.stale:
             return  # somebody wrote it by hand meanwhile
         table_recaps.update_recap(
@@ -168,7 +167,7 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
 
     def effect(connection: Connection) -> None:
         table_conversations.find(connection, persona, conversation, lock=True)
-        read = reader_in(connection)
+        read = connection.execute
         now = {scene.id for scene in table_scenes.read_scenes(read, persona, conversation)}
         is_outdated = bool(detection.breaks) and now != before  # a break was made or removed meanwhile
         if not is_outdated:
@@ -281,7 +280,7 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
         if not table_scenes.hold_scene(connection, persona, scene.id):
             return
         is_unchanged = table_lines.are_as_read(connection, persona, lines, task.settings.privacy_default)
-        now = table_scenes.read_scenes(reader_in(connection), persona, conversation)
+        now = table_scenes.read_scenes(connection.execute, persona, conversation)
         begins_elsewhere = {each.id for each in now if each.recap_index is not None} - before
         if not is_unchanged or begins_elsewhere:  # an earlier scene got a recap meanwhile
             queue_recap(connection, task.db, persona, conversation, scene.break_row)
@@ -379,7 +378,7 @@ def _ask_story(task: Task, previous: str, added: Sequence[Scene]) -> str:
 
 def _are_sources_kept(connection: Connection, task: Task, plan: RecapPlan, added: Sequence[Scene]) -> bool:
     """Return whether the recaps a text was made from are all stored still: what was cleared must not come back."""
-    read, persona, conversation = reader_in(connection), task.persona, task.conversation
+    read, persona, conversation = connection.execute, task.persona, task.conversation
     now = {(scene.id, scene.recap) for scene in table_scenes.read_scenes(read, persona, conversation)}
     if not {(scene.id, scene.recap) for scene in added} <= now:
         return False

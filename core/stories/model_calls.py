@@ -10,8 +10,8 @@ from typing import Any
 from .. import llm
 from ..access import table_participants
 from ..config import Settings
+from ..database.compiled import Reader
 from ..database.engine import Database
-from ..database.readers import Reader, reader_for
 from ..errors import ModelError
 from ..jobs.handlers import Tools
 from ..messages import table_lines
@@ -108,7 +108,7 @@ def open_task(operation: Operation, tools: Tools) -> Task | None:
     """Return the task of an operation; None where its conversation is gone, or stories are off for it."""
     if operation.conversation is None:
         return None
-    read = reader_for(tools.db, "conversations")
+    read = tools.db.read
     place = table_lines.find_place(read, operation.persona, operation.conversation)
     if place is None or place.stories_off:
         return None

@@ -16,8 +16,8 @@ from ..base import logs
 from ..calls.call import GivenSettings, open_call
 from ..calls.defaults import settings_for
 from ..config import Settings
+from ..database.compiled import Reader
 from ..database.engine import Connection, Database
-from ..database.readers import Reader, reader_in
 from ..messages import table_hidden, table_lines, table_recaps
 from ..messages.table_hidden import Place
 from ..messages.table_lines import Line
@@ -66,7 +66,7 @@ def refresh_within(
 ) -> Refresh:
     """Update what is hidden and included, within a transaction."""
     table_conversations.find(connection, persona, conversation, lock=True)
-    plan, last_hidden = _plan_changes(reader_in(connection), persona, conversation, settings.auto_hide_scene_count)
+    plan, last_hidden = _plan_changes(connection.execute, persona, conversation, settings.auto_hide_scene_count)
     if any(plan.values()):
         table_hidden.update_hidden(connection, persona, conversation, last_hidden)
     return Refresh(plan, *_update_included(connection, persona, conversation, settings, counter, disabled))
@@ -128,7 +128,7 @@ def _update_included(
     disabled: Collection[str],
 ) -> tuple[tuple[int, ...], int]:
     """Store which recaps are included; return their messages, newest first, and how many recaps that changed."""
-    read, count = reader_in(connection), choose_counter(counter, settings)
+    read, count = connection.execute, choose_counter(counter, settings)
 
     def candidates() -> Iterator[tuple[int, int]]:
         page: list[tuple[Line, int]] = []
@@ -177,7 +177,7 @@ def check_message_exclusion(
         MessageError: there is no such message, or none that the scope sees.
     """
     call = open_message(open_call(db, settings, scope), message, interface_path)
-    lines = [] if call.row_id is None else table_lines.read_lines(call.reader(), call.persona, [call.row_id])
+    lines = [] if call.row_id is None else table_lines.read_lines(call.db.read, call.persona, [call.row_id])
     if not lines:
         raise no_such_message()
     measures = call.settings.message_length_threshold > 0
@@ -247,9 +247,9 @@ def get_recap_text(
     call = open_conversation(open_call(db, settings, scope), conversation).redacted()
     if call.place is None:
         return ""
-    rows = table_recaps.read_included(call.reader(), call.persona, call.conversation)
-    memories = table_recaps.read_memories(call.reader(), call.persona, rows)
-    lines = table_lines.read_lines(call.reader(), call.persona, memories, with_text=False)
+    rows = table_recaps.read_included(call.db.read, call.persona, call.conversation)
+    memories = table_recaps.read_memories(call.db.read, call.persona, rows)
+    lines = table_lines.read_lines(call.db.read, call.persona, memories, with_text=False)
     return rules_recaps.concatenate(memories[line.row_id] for line in lines)
 
 
@@ -268,7 +268,7 @@ def concatenate_recap(
         recap: what there is so far, oldest first, one a line; the walk goes from newest to oldest.
     """
     call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
-    own = None if call.row_id is None else table_recaps.find_recap(call.reader(), call.persona, call.row_id)
+    own = None if call.row_id is None else table_recaps.find_recap(call.db.read, call.persona, call.row_id)
     return rules_recaps.concatenate([own.memory if own and own.memory else "", *recap.splitlines()])
 
 
@@ -296,7 +296,7 @@ def auto_hide_plan(
     if call.place is None:
         return {"hide": [], "show": []}
     wanted = call.settings.auto_hide_scene_count if count is None else count
-    return _plan_changes(call.reader("chat_history_cache"), call.persona, call.conversation, wanted)[0]
+    return _plan_changes(call.db.read, call.persona, call.conversation, wanted)[0]
 
 
 def _plan_changes(read: Reader, persona: str, conversation: str, count: int) -> tuple[HidePlan, Place | None]:

@@ -13,7 +13,6 @@ from ..context.injection import Injection
 from ..context.lines import mark_lines
 from ..database import rows
 from ..database.engine import Connection, Database
-from ..database.readers import reader_in
 from ..errors import MessageError
 from ..messages import table_lines
 from ..scope import Scope
@@ -100,7 +99,7 @@ def add_running_recap_version(
     )
     # 2. where
     call = open_conversation(open_call(db, settings, scope), conversation)
-    if call.place is None and table_lines.find_place(call.reader("conversations"), call.persona, call.conversation):
+    if call.place is None and table_lines.find_place(call.db.read, call.persona, call.conversation):
         # made by somebody else since it was looked up
         call = open_conversation(open_call(db, settings, scope), conversation)
         if call.place is None:
@@ -109,7 +108,7 @@ def add_running_recap_version(
     # 3. unless it is refused
     def work(connection: Connection) -> int | None:
         table_running.hold_current_number(connection, call.persona, call.conversation)
-        current = table_running.find_current(reader_in(connection), call.persona, call.conversation)
+        current = table_running.find_current(connection.execute, call.persona, call.conversation)
         by_hand = provenance == "manual"
         reason = judge_refusal(
             new.content,
@@ -142,7 +141,7 @@ def get_running_recap_storage(
     call = open_conversation(open_call(db, settings, scope), conversation).redacted()
     if call.place is None:
         return {"chat_id": call.conversation, "current_version": 0, "versions": []}
-    read = call.reader("running_recaps")
+    read = call.db.read
     versions = table_running.read_versions(read, call.persona, call.conversation)
     current = table_running.find_current_number(read, call.persona, call.conversation)
     return {
@@ -205,7 +204,7 @@ def set_current_running_recap(
     )
     if is_set:
         return WriteResult(True, number)
-    versions = table_running.read_versions(call.reader("running_recaps"), call.persona, call.conversation)
+    versions = table_running.read_versions(call.db.read, call.persona, call.conversation)
     numbers = ", ".join(str(each.number) for each in versions) or "none"
     return WriteResult(False, None, "refused", notes=(f"there is no version {number}; there are: {numbers}",))
 
@@ -313,7 +312,7 @@ def _build_injection(call: StoryCall, counter: Counter | None) -> Injection:
 def _read_text(call: StoryCall, counter: Counter | None) -> str:
     if call.place is None or call.place.stories_off:
         return ""
-    current = table_running.find_current(call.reader("running_recaps"), call.persona, call.conversation)
+    current = table_running.find_current(call.db.read, call.persona, call.conversation)
     if current is None:
         return ""
     fitted = fit_version(current.content, current.provenance, call.settings, counter)

@@ -8,8 +8,8 @@ from typing import TypedDict
 
 from ..calls.call import GivenSettings, open_call
 from ..database import rows
+from ..database.compiled import Reader
 from ..database.engine import Connection, Database
-from ..database.readers import Reader
 from ..jobs import table as jobs_table
 from ..messages import table_lines, table_scenes
 from ..messages.table_scenes import Scene
@@ -235,7 +235,7 @@ def list_scenes(
     call = open_conversation(open_call(db, settings, scope), conversation).redacted()
     if call.place is None:
         return []
-    story = read_layout(call.reader("scenes"), call.persona, call.conversation)
+    story = read_layout(call.db.read, call.persona, call.conversation)
     return [
         {
             "id": scene.id,
@@ -287,7 +287,7 @@ def get_scene_recaps(
             "timestamp": iso_text(each.created_at),
             "current": each.version == scene.recap_index,
         }
-        for each in table_scenes.read_versions(call.reader("scene_recaps"), call.persona, scene.id)
+        for each in table_scenes.read_versions(call.db.read, call.persona, scene.id)
     ]
 
 
@@ -359,7 +359,7 @@ def choose_scene_recap(
 
 def _find_scene(call: StoryCall) -> Scene | None:
     """Return the scene that ends with the message of a call, None without a break."""
-    return None if call.row_id is None else table_scenes.find_scene(call.reader("scenes"), call.persona, call.row_id)
+    return None if call.row_id is None else table_scenes.find_scene(call.db.read, call.persona, call.row_id)
 
 
 def _change_scene(call: StoryCall, work: Callable[[Connection, StoryCall, Scene], WriteResult]) -> WriteResult:

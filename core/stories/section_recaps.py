@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..context.history import HistoryLists
 from ..context.section_base import Asked, Built, StoredRows
-from ..database.row_shapes import Branch
+from ..database.compiled import Branch
 from ..messages import table_recaps
 from ..shapes import LeftOut
 from ..text.hits import entry_digest

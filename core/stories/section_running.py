@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..config import Settings
 from ..context.history import HistoryLists
 from ..context.section_base import Asked, Built, StoredRows
-from ..database.row_shapes import Branch
+from ..database.compiled import Branch
 from ..shapes import LeftOut
 from ..templates.render import Renderer
 from ..text.sizes import Counter

@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select, update
 
 from ..database import rows
+from ..database.compiled import IDS, Reader, read_parts
 from ..database.engine import Database
-from ..database.readers import IDS, Reader, read_parts
 from ..database.schema import (
     chat_history_cache,
     conversations,
@@ -234,4 +234,4 @@ def _read_scenes(reader: Reader, here: Mapping[str, Any], ids: Sequence[int]) ->
 def read_metadata(reader: Reader, persona: str, conversation: str) -> dict[str, Any] | None:
     """Return the metadata of a conversation, None without any."""
     stored = reader(_METADATA, {"persona": persona, "conversation": conversation})
-    return rows.read_object(stored[0].metadata) if stored else None
+    return next((rows.read_object(row.metadata) for row in stored), None)

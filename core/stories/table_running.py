@@ -10,13 +10,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Integer, and_, bindparam, func, or_, select, update
 
 from ..access import table_conversations
+from ..database.compiled import FIRST, KEY, TEXT, Branch, Part, Reader, Shape
 from ..database.dialects import ID, Key
 from ..database.engine import Database
-from ..database.readers import Reader, reader_in
-from ..database.row_shapes import FIRST, KEY, TEXT, Branch, Shape
 from ..database.rows import read_object
 from ..database.schema import conversations, running_recaps
-from ..database.statements import Part
 from ..scope import Scope
 from .rules_running import Version, read_scenes
 
@@ -58,7 +56,7 @@ _CURRENT = (
 def find_current_number(read: Reader, persona: str, conversation: str) -> int | None:
     """Return the number of the current version, None without one."""
     rows = read(_NUMBERS, {"persona": persona, "conversation": conversation})
-    return rows[0].current_recap_version if rows else None
+    return next((row.current_recap_version for row in rows), None)
 
 
 def _version(r: Any) -> Version:
@@ -168,7 +166,7 @@ def hold_current_number(connection: Connection, persona: str, conversation: str)
 def set_current(connection: Connection, persona: str, conversation: str, number: int) -> bool:
     """Make a version current, and return whether there is one of this number."""
     hold_current_number(connection, persona, conversation)
-    if find_version(reader_in(connection), persona, conversation, number) is None:
+    if find_version(connection.execute, persona, conversation, number) is None:
         return False
     return update_conversation(connection, persona, conversation, current_recap_version=number)
 

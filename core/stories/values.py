@@ -8,8 +8,8 @@ from typing import Any
 from ..calls.call import GivenSettings, open_call
 from ..database import rows
 from ..database.bulk import chunks
+from ..database.compiled import Reader
 from ..database.engine import Connection, Database
-from ..database.readers import Reader, reader_in
 from ..messages import table_hidden, table_lines, table_recaps, table_scenes
 from ..messages.table_recaps import Recap
 from ..scope import Scope
@@ -144,7 +144,7 @@ def edit_memory(
     columns = build_columns(text, "manual", choose_counter(counter, call.settings)) | {"edited": text is not None}
 
     def work(connection: Connection, row_id: int) -> bool:
-        recap = table_recaps.find_recap(reader_in(connection), call.persona, row_id)
+        recap = table_recaps.find_recap(connection.execute, call.persona, row_id)
         if recap is not None and recap.memory == text and not recap.stale:
             return False
         return _update_recap(connection, call, row_id, columns, CLEARED)
@@ -178,7 +178,7 @@ def get_data(
 
 def _read_all(call: StoryCall, row_id: int, key: str | None) -> dict[str, Any]:
     """Return what is set; with a key, only the table of that key is read."""
-    read, values = call.reader(), dict[str, Any]()
+    read, values = call.db.read, dict[str, Any]()
     if key not in rules_recaps.SCENE and key != "exclude":
         recap = table_recaps.find_recap(read, call.persona, row_id) or Recap(row_id)
         values = {"memory": recap.memory, "include": recap.include, **recap.data}
@@ -282,7 +282,7 @@ def queue_recaps(
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None or call.place.stories_off:
         return 0
-    waiting = table_recaps.read_without_recap(call.reader("chat_history_cache"), call.persona, call.conversation)
+    waiting = table_recaps.read_without_recap(call.db.read, call.persona, call.conversation)
     for part in chunks(waiting, PART):
 
         def work(connection: Connection, part: list[int] = part) -> None:

@@ -136,10 +136,8 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
 
     header, after = _header(call)
     write(json_text.write(header))
-    for page in table_lines.read_pages(
-        call.reader("chat_history_cache"), call.persona, call.conversation, call.audiences
-    ):
-        beside = table_imported.read_beside(call.reader(), call.persona, [row.row_id for row in page])
+    for page in table_lines.read_pages(call.db.read, call.persona, call.conversation, call.audiences):
+        beside = table_imported.read_beside(call.db.read, call.persona, [row.row_id for row in page])
         for row in page:
             for line in json_text.kept_lines(row.metadata, json_text.BEFORE):
                 write(line)
@@ -167,7 +165,7 @@ def _said(row: Line, lies_beside: Beside, header: dict[str, Any]) -> Said:
 def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
     """Return the first line, and the lines behind the last message."""
     persona, conversation = call.persona, call.conversation
-    read = call.reader("conversations")
+    read = call.db.read
     metadata = table_imported.read_metadata(read, persona, conversation)
     line = json_text.kept(metadata) or _new_header(call)
     versions = table_running.read_versions(read, persona, conversation)
@@ -181,7 +179,7 @@ def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
 def _indexes(call: StoryCall) -> list[int]:
     """Return the index that each message of the conversation has in the file."""
     indexes: list[int] = []
-    read = call.reader("chat_history_cache")
+    read = call.db.read
     pages = table_lines.read_pages(read, call.persona, call.conversation, call.audiences, with_text=False)
     for row in chain.from_iterable(pages):
         before = len(json_text.kept_lines(row.metadata, json_text.BEFORE))
@@ -191,7 +189,7 @@ def _indexes(call: StoryCall) -> list[int]:
 
 def _new_header(call: StoryCall) -> dict[str, Any]:
     """Return the first line of the file, for a conversation that was not imported from SillyTavern."""
-    read = call.reader("chat_history_cache")
+    read = call.db.read
     created, names = "", dict[str, str]()
     for row in chain.from_iterable(table_lines.read_pages(read, call.persona, call.conversation, call.audiences)):
         created = created or tavern_lines.iso(row.at)

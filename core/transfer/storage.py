@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from ..access.table_conversations import resolve_scope
 from ..calls.call import Call, with_viewer
-from ..database.readers import reader_for
 from ..errors import MessageError, StoreError, TransferError
 from ..forgetting import table_followers
 from ..memories import instructions as standing
@@ -57,7 +56,7 @@ class ChatWriter:
 
     def __init__(self, call: Call, files: ChatFiles, reading: Reading, plan: Plan) -> None:
         self._call, self._files, self._reading, self._plan = call, files, reading, plan
-        self._reader = reader_for(call.db, "chat_history_cache")
+        self._reader = call.db.read
         self._privacies: dict[str, Privacy] = {}
         self._notes: list[tuple[str, Note]] = []
         self._endings: list[tuple[str, Ending]] = []
@@ -373,7 +372,7 @@ def _read_instructions(call: Call, ready: _Ready) -> tuple[Instruction, ...]:
 
 def _add_versions(call: Call, row_id: int, line: Line) -> None:
     """Add the versions of a line that are not stored, behind those that are, and make the shown one current."""
-    there = table_recaps.read_alternatives(reader_for(call.db, "message_alternatives"), call.persona, row_id)
+    there = table_recaps.read_alternatives(call.db.read, call.persona, row_id)
     numbers = {each.text: each.number for each in there}
     free = max(numbers.values(), default=-1) + 1
     added = []

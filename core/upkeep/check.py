@@ -83,7 +83,7 @@ def check_server(db: Database) -> list[Finding]:
 
 
 def _check_file(db: Database) -> list[Finding]:
-    said = str(db.read_driver("SELECT sqlite_version()", (), source="the version")[0][0])
+    said = str(db.read("SELECT sqlite_version()", (), source="the version")[0][0])
     findings = check_version("SQLite", tuple(map(int, said.split("."))))
     if db.target.in_memory:
         return findings
@@ -105,12 +105,12 @@ def _check_file(db: Database) -> list[Finding]:
 
 
 def _pragma(db: Database, name: str) -> int:
-    return int(db.read_driver(f"PRAGMA {name}", (), source="the file")[0][0])
+    return int(db.read(f"PRAGMA {name}", (), source="the file")[0][0])
 
 
 def _is_whole(db: Database) -> bool:
     try:
-        said = [str(row[0]) for row in db.read_driver("PRAGMA quick_check(100)", (), source="the file")]
+        said = [str(row[0]) for row in db.read("PRAGMA quick_check(100)", (), source="the file")]
     except StoreError:
         return False
     # A value that a column should not hold is no damage of the file; it is named with its row.
@@ -144,12 +144,12 @@ def check_version(product: str, version: tuple[int, ...]) -> list[Finding]:
 
 def _check_server(db: Database, is_empty: bool) -> list[Finding]:
     sql = "SELECT VERSION(), @@version_comment, @@max_allowed_packet, CURRENT_USER(), DATABASE()"
-    version, comment, packet, user, name = db.read_driver(sql, (), source="the server")[0]
+    version, comment, packet, user, name = db.read(sql, (), source="the server")[0]
     findings = check_version(*product_of(_text(version), _text(comment)))
     findings += check_packet(int(packet))
     findings += check_settings(_read_settings(db)) + _encryption(db)
     try:
-        grants = [_text(row[0]) for row in db.read_driver("SHOW GRANTS", (), source="the rights")]
+        grants = [_text(row[0]) for row in db.read("SHOW GRANTS", (), source="the rights")]
     except StoreError:
         return findings
     return findings + check_rights(grants, _text(name), _text(user), is_empty=is_empty)
@@ -160,7 +160,7 @@ def _text(value: Any) -> str:
 
 
 def _read_settings(db: Database) -> dict[str, str]:
-    rows = db.read_driver("SHOW GLOBAL VARIABLES", (), source="the server's settings")
+    rows = db.read("SHOW GLOBAL VARIABLES", (), source="the server's settings")
     return {_text(row[0]).lower(): _text(row[1]) for row in rows}
 
 
@@ -175,7 +175,7 @@ def _encryption(db: Database) -> list[Finding]:
     if db.target.is_local:
         return []
     try:
-        rows = db.read_driver("SHOW SESSION STATUS LIKE 'Ssl_cipher'", (), source="the server's state")
+        rows = db.read("SHOW SESSION STATUS LIKE 'Ssl_cipher'", (), source="the server's state")
     except StoreError:
         return []
     if rows and _text(rows[0][1]):
@@ -304,11 +304,11 @@ def _walk(
         columns.append(f"CAST({quoted} AS BLOB)" if db.family == "sqlite" and kind != "bytes" else quoted)
     sql = f"SELECT {', '.join(columns)} FROM {ddl.quote(table.name, db.family)}"  # noqa: S608 - names of the schema
     if keys != ["id"]:
-        yield from db.read_driver(sql, (), source=table.name)
+        yield from db.read(sql, (), source=table.name)
         return
     mark, above = "?" if db.family == "sqlite" else "%s", -(2**63)
     sql += f" WHERE id > {mark} ORDER BY id LIMIT {ROWS_AT_ONCE}"
-    while rows := db.read_driver(sql, (above,), source=table.name):
+    while rows := db.read(sql, (above,), source=table.name):
         yield from rows
         above = rows[-1][0]
 

@@ -52,7 +52,7 @@ def read_facts(db: Database) -> Facts:
     sql = SQLITE_FACTS if db.family == "sqlite" else SERVER_FACTS
     facts: Facts = {}
     keys: dict[tuple[str, str, str], list[tuple[int, str]]] = {}
-    for row in db.read_driver(sql, (), source="the tables of the database"):
+    for row in db.read(sql, (), source="the tables of the database"):
         what, table, name, number, value, flag, collation = map(read_text, row)
         if what == "table":
             facts[table, "engine", ""] = value or ""

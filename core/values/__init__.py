@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from ..calls.call import GivenSettings, open_call, with_viewer
 from ..database.engine import Database
-from ..database.readers import reader_for
 from ..scope import Scope
-from .table import SOURCE, Change, Kind, NewValue, Path, RefusedError, StoredValue, Values
+from .table import Change, Kind, NewValue, Path, RefusedError, StoredValue, Values
 
 __all__ = ["Change", "NewValue", "Path", "RefusedError", "StoredValue", "Values", "open_values"]
 
@@ -21,4 +20,4 @@ def open_values(
 ) -> Values:
     """Return the values of one kind that a scope reaches, to read or change them now."""
     call = with_viewer(open_call(db, settings, scope))
-    return Values(call, kind, reader_for(call.db, SOURCE))
+    return Values(call, kind, call.db.read)

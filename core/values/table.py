@@ -13,8 +13,8 @@ from ..access import table as audience_table
 from ..access import table_conversations, tombstones
 from ..calls.call import Call
 from ..database.bulk import chunks
+from ..database.compiled import Reader
 from ..database.dialects import Time
-from ..database.readers import Reader, reader_in
 from ..database.rows import text as checked_text
 from ..database.schema import (
     NAME_BYTES,
@@ -219,7 +219,7 @@ class Change(Values):
     """One transaction over the values of a scope, which holds their audience."""
 
     def __init__(self, connection: Connection, call: Call, kind: Kind, started: int) -> None:
-        super().__init__(call, kind, reader_in(connection))
+        super().__init__(call, kind, connection.execute)
         self.connection: Connection = connection
         self._started = started
         self._place = table_conversations.ensure(connection, call.db, call.scope, sender=call.scope.participant)

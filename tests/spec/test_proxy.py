@@ -433,7 +433,7 @@ def test_r17_ten_regenerations_are_one_line_with_ten_alternatives(proxy: ProxyWo
     assert [text for _, text in lines] == ["Tell me a tale.", "version 9"]
     from core.messages import table_lines
 
-    audiences = [row[0] for row in proxy.db.read_driver("SELECT audience_id FROM audiences", (), source="audiences")]
+    audiences = [row[0] for row in proxy.db.read("SELECT audience_id FROM audiences", (), source="audiences")]
     row = table_lines.read_newest(proxy.db, proxy.persona, audiences, 1, conversation="proxy/ann")[0].row_id
     assert [each["text"] for each in stories.list_alternatives(row, **by)] == [f"version {n}" for n in range(10)]
     proxy.ask(client, "Tell me a tale.", "version 3", "And then?")

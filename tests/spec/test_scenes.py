@@ -12,7 +12,6 @@ import pytest
 
 from core import chat_history_cache, jobs, stories
 from core.database.engine import Database
-from core.database.readers import reader_for
 from core.db import forget
 from core.messages import table_recaps
 from tests.spec.stage import HERE
@@ -120,7 +119,7 @@ def test_s23_a_break_that_counts_is_made_and_its_recap_queued(story: Story) -> N
     assert "from 9 to 31, find" in model.asked[0]
     assert [each["last_index"] for each in stories.list_scenes(HERE, **story.given)] == [14]
     assert "SCENE_RECAP" in dict(story.states())
-    read = reader_for(story.db, "message_recaps")  # type: ignore[arg-type]
+    read = story.db.read  # type: ignore[arg-type]
     checked = table_recaps.read_checked(read, story.persona, HERE)
     assert checked == {rows[14]}
 
@@ -181,7 +180,7 @@ def test_s24_without_a_model_long_pauses_end_scenes(story: Story, db: Database) 
     story.run()
     (scene,) = stories.list_scenes(HERE, **story.given)
     assert (scene["message"], scene["last_index"], scene["provenance"]) == (rows[39], 39, "extract")
-    assert table_recaps.read_checked(reader_for(db, "x"), story.persona, HERE) == set()
+    assert table_recaps.read_checked(db.read, story.persona, HERE) == set()
 
 
 def test_s25_a_scene_all_left_out_is_skipped(story: Story) -> None:

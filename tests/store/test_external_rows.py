@@ -275,9 +275,9 @@ def test_d40_every_column_that_another_program_may_leave_out_has_a_default(
 ) -> None:
     values = ", ".join(["'the pangolin'", "'tg/9'"][: columns.count(",") + 1])
     run_sql(db, f"INSERT INTO {table} ({columns}) VALUES ({values})")
-    waits = db.read_driver(f"SELECT indexed, timestamp FROM {table}", (), source="tests")
+    waits = db.read(f"SELECT indexed, timestamp FROM {table}", (), source="tests")
     assert tuple(waits[0]) == (0, None)
     assert len(find(db, Scope(), keywords=["pangolin"])) == 1
-    done = db.read_driver(f"SELECT indexed, timestamp FROM {table}", (), source="tests")
+    done = db.read(f"SELECT indexed, timestamp FROM {table}", (), source="tests")
     assert done[0][0] == 1 and done[0][1] is not None
     assert verify_index(db) == []

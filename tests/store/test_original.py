@@ -57,7 +57,7 @@ def url(fresh_url: str) -> str:
 def read_all(url: str) -> str:
     db = Database(url)
     names = ("memories", "ai_diary", "chat_history_cache")
-    rows = [[tuple(row) for row in db.read_driver(f"SELECT * FROM {name}", (), source="test")] for name in names]
+    rows = [[tuple(row) for row in db.read(f"SELECT * FROM {name}", (), source="test")] for name in names]
     made = json.dumps([rows, sorted(inspection.read_facts(db).items())], default=str)
     db.close()
     return made

@@ -59,7 +59,7 @@ def test_d35_a_search_sends_its_statements_and_nothing_else(
     with db.traced() as statements:
         found(db, scope)
     assert len(sent) == len(statements) + 1 <= 8  # the connection is asked once whether it still is one
-    assert db.read_driver("SELECT @@autocommit", (), source="test")[0][0] == 1
+    assert db.read("SELECT @@autocommit", (), source="test")[0][0] == 1
 
 
 def test_d35_what_a_server_cuts_is_read_row_by_row(

@@ -54,7 +54,7 @@ def test_f77_an_unknown_word_is_refused_with_the_known_beside_it(db: Database, n
     with pytest.raises(kind, match=word):
         call({"db": db, "settings": Settings()})
     for table in ("chat_history_cache", "memories", "conversations", "participants"):
-        assert db.read_driver(f"SELECT COUNT(*) FROM {table}", (), source=table)[0][0] == 0
+        assert db.read(f"SELECT COUNT(*) FROM {table}", (), source=table)[0][0] == 0
 
 
 @pytest.mark.parametrize("query", ["nope=1", "connect_timeout=abc", "s3cr3tPW=1", "tls=s3cr3tPW"])

@@ -38,7 +38,7 @@ def test_a_reading_connection_keeps_a_bounded_number_of_plans(tmp_path: Path) ->
     """The driver keeps 128, each of a prompt 170 kB: a server would grow by 20 MB with every connection."""
     with closing(Database(f"sqlite:///{tmp_path}/own.sqlite3")) as db:
         for number in range(3 * KEPT_PLANS):
-            db.read_driver(f"SELECT {number}", (), source="test")
+            db.read(f"SELECT {number}", (), source="test")
         with db.engines()[0].connect() as connection:
             line = connection.connection.dbapi_connection
             kept = [each.cache_info().currsize for each in gc.get_referents(line) if hasattr(each, "cache_info")]

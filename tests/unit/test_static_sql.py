@@ -18,7 +18,7 @@ STORE = sorted(
     if path.stem.startswith("table") or path.parent.relative_to(PACKAGE).as_posix() in STORE_FOLDERS
 )
 """The modules that own tables or know the servers; no other one sends SQL."""
-RUNNERS = {"exec_driver_sql", "text", "read_driver", "literal_column", "prefix_with"}
+RUNNERS = {"exec_driver_sql", "text", "read", "literal_column", "prefix_with"}
 """Calls whose first argument is SQL as it goes to the server."""
 
 TEXT_ARGUMENTS = {"text", "statement", "sql"}

@@ -152,7 +152,8 @@ def test_db_check_gives_no_advice_to_run_itself(made: Command, monkeypatch: pyte
     """Also for errors that nothing is known about: here a folder that may not be written."""
     (tmp_path / "folder").mkdir()
     _checked(made, "--database", f"sqlite:///{tmp_path / 'folder'}")
-    monkeypatch.setattr(Database, "read_driver", lambda db, *_, **__: db.read("SELECT no such thing", source="x"))
+    read = Database.read
+    monkeypatch.setattr(Database, "read", lambda db, *_, **__: read(db, "SELECT no such thing", source="x"))
     assert "own log may say more" in _checked(made)
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.database.row_shapes import Shape
+from core.database.compiled import Shape
 from core.search.rules_arguments import Exclude, read_exclude, read_keywords, read_limit, read_tags, read_time
 from tests import package_modules
 

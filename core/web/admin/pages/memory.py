@@ -14,7 +14,6 @@ from starlette.responses import Response
 
 from .... import lifelong
 from ....base.wire_ids import find_id
-from ....database.readers import reader_for
 from ....lifelong import BulkResult
 from ....memories import table_reading
 from ....memories.rules import INSTRUCTION
@@ -108,7 +107,7 @@ def show_item(page: Page) -> Response:
         names=name_items(page.db, page.persona, [row]),
         kinds=lifelong.KINDS,
         versions=lifelong.get_item_history(asked.id, **page.operating())[-2::-1],
-        lines=table_lines.read_lines(reader_for(page.db, "chat_history_cache"), page.persona, sources[:MOST_SOURCES]),
+        lines=table_lines.read_lines(page.db.read, page.persona, sources[:MOST_SOURCES]),
         edited=asked.edit,
         flash=build_flash(page),
     )

@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from ....access import table_overview
-from ....database.readers import reader_for
 from ....errors import PromptTooLargeError
 from ....memories import table_reading
 from ....messages import table_lines
@@ -105,10 +104,7 @@ def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]
     ids = [hit["id"] for hit in hits if hit["source"] == "memories"]
     items = table_reading.read_item_texts(page.db, page.persona, ids)
     said = {row for hit in hits if hit["source"] == "chat_history" for row in (hit["id"], *hit["neighbours"])}
-    lines = {
-        line.row_id: line
-        for line in table_lines.read_lines(reader_for(page.db, "chat_history_cache"), page.persona, said)
-    }
+    lines = {line.row_id: line for line in table_lines.read_lines(page.db.read, page.persona, said)}
     shown = []
     for hit in sorted(hits, key=lambda each: int(each["rank"])):
         row, line = in_prompt.get((hit["source"], hit["id"])), lines.get(hit["id"])

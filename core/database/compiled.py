@@ -1,0 +1,236 @@
+"""What runs on the driver's own cursor: statements compiled once, the shapes of their rows, and lists of ids in parts.
+
+A search joins some fifty SELECTs of a few kinds in one statement. Each kind has a shape of its own, though a UNION
+gives all equal columns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from sqlalchemy import Connection, Dialect, Integer, bindparam, literal_column, null, type_coerce
+from sqlalchemy.dialects.mysql import pymysql
+from sqlalchemy.dialects.sqlite import pysqlite
+from sqlalchemy.sql import operators
+from sqlalchemy.sql.elements import Label, UnaryExpression
+from sqlalchemy.types import NullType
+
+from . import connections
+from .bulk import chunks
+from .dialects import Key, as_key
+from .stored_values import from_key, read_object, read_text, read_time, read_whole
+
+IDS: Any = bindparam("ids", expanding=True)
+"""What statements of `read_parts` and `execute_parts` bind."""
+Reader = Callable[[Any, Mapping[str, Any]], Iterable[Any]]
+"""Gives the rows of a statement: `Database.read` what is committed, `Connection.execute` what it has written itself."""
+
+
+def read_parts(
+    read: Reader, statement: Any, values: Mapping[str, Any], ids: Iterable[Any], at_once: int = 500
+) -> list[Any]:
+    """Return the rows of a statement that binds `ids`, which are given to it in parts."""
+    return [row for part in chunks(sorted(set(ids)), at_once) for row in read(statement, {**values, "ids": part})]
+
+
+def execute_parts(connection: Connection, statement: Any, ids: Iterable[Any]) -> int:
+    """Run a change that binds `ids`, which are given to it in parts; return how many rows it changed."""
+    parts = chunks(sorted(set(ids)), 500)
+    return sum(connection.execute(statement, {"ids": part}).rowcount for part in parts)
+
+
+# Compiled statements
+
+MOST_FILLED = 512
+"""Longer lists are bound as they are: SQLite bounds how many values a statement has."""
+Values = Mapping[str, Any]
+_LIST = re.compile(r"__\[POSTCOMPILE_([^\]]+)\]")
+
+
+@lru_cache(maxsize=2)
+def dialect_of(family: str) -> Dialect:
+    """Return the dialect that parts are compiled with: `?` for values on SQLite, `%s` elsewhere."""
+    made: Dialect = pysqlite.dialect() if family == "sqlite" else pymysql.dialect()
+    return made
+
+
+def hide_from_index(column: Any, family: str) -> Any:
+    """Return the column as a condition that leads SQLite to no index: the other conditions choose the rows."""
+    if family != "sqlite":
+        return column
+    return UnaryExpression(column, operator=operators.custom_op("+"), type_=column.type)
+
+
+class Part:
+    """One statement, compiled."""
+
+    __slots__ = ("_lists", "_mark", "_names", "_pieces")
+
+    def __init__(self, statement: Any, family: str, *, in_order: bool = False) -> None:
+        dialect = dialect_of(family)
+        compiled = statement.compile(dialect=dialect)
+        self._mark = "?" if family == "sqlite" else "%s"
+        made = compiled.string
+        if in_order and family == "sqlite":
+            made = made.replace(" JOIN ", " CROSS JOIN ").replace(" OUTER CROSS JOIN ", " OUTER JOIN ")
+        found = _LIST.split(made)
+        self._pieces: list[str] = found[0::2]
+        self._lists: list[str] = found[1::2]
+        self._names = [_name(compiled, dialect, name) for name in compiled.positiontup]
+
+    def text(self, values: Values, into: list[Any]) -> str:
+        """Return the text for these values, and append the values in its order to `into`."""
+        sizes: dict[str, int] = {}
+        for name, process, is_list, constant in self._names:
+            if name is None:
+                into.append(constant)
+            elif not is_list:
+                into.append(values[name] if process is None else process(values[name]))
+            else:
+                items = values[name]
+                sizes[name] = count = len(items)
+                into.extend(items if process is None else map(process, items))
+                if self._mark == "?" and 2 < count <= MOST_FILLED:
+                    # A list up to a power of two has the text of others: its last item again and again.
+                    sizes[name] = filled = 1 << (count - 1).bit_length()
+                    into.extend(into[-1:] * (filled - count))
+        made = [self._pieces[0]]
+        for name, after in zip(self._lists, self._pieces[1:], strict=True):
+            between = ") UNION ALL SELECT (" if made[-1].endswith("SELECT (") else ", "
+            made += (between.join([self._mark] * sizes[name]) or "NULL", after)
+        return "".join(made)
+
+    def run(self, connection: Connection, values: Values) -> tuple[Sequence[Any], int]:
+        """Run the statement on a connection; return (rows as the driver brings them, number of rows changed)."""
+        bound: list[Any] = []
+        text = self.text(values, bound)
+        return connections.execute_driver(connection, text, tuple(bound))
+
+
+_Name = tuple[str | None, Callable[[Any], Any] | None, bool, Any]
+
+
+def _as_bytes(key: str | None) -> Any:
+    return None if key is None else as_key(key, "mysql")
+
+
+def _name(compiled: Any, dialect: Dialect, name: str) -> _Name:
+    bind = compiled.binds[name]
+    if isinstance(bind.type, Key):
+        process: Any = None if dialect.name == "sqlite" else _as_bytes
+    else:
+        process = bind.type.dialect_impl(dialect).bind_processor(dialect)
+    if bind.required or bind.expanding:
+        return name, process, bind.expanding, None
+    # A value the statement itself brings, such as a kind of audience or SQLite's OFFSET 0.
+    value = bind.effective_value
+    return None, None, False, value if process is None else process(value)
+
+
+def union(texts: Sequence[str], family: str) -> str:
+    """Return the texts joined by UNION ALL; each may end in ORDER BY and LIMIT of its own."""
+    if len(texts) == 1:
+        return texts[0]
+    if family == "sqlite":
+        return " UNION ALL ".join(f"SELECT * FROM ({text})" for text in texts)  # noqa: S608 - texts of compiled parts
+    return " UNION ALL ".join(f"({text})" for text in texts)
+
+
+# Rows of several kinds in one statement
+
+R = TypeVar("R")
+
+FIRST = 20
+"""Numbers of the kinds that sections bring begin here; those below are the search's and the history's."""
+_TEXTS = 5
+_PLAIN = 6
+TEXT_PLACES = slice(2, 2 + _TEXTS)
+"""Where texts stand in a row as the statement gives it."""
+
+
+class Kind(NamedTuple):
+    """How one column of a shape travels and is read."""
+
+    is_text: bool
+    """It stands among the texts; every other comes as it is stored."""
+    read: Callable[[Any], Any] | None
+    """None for a value that needs no reading."""
+
+
+def _text(value: Any) -> Any:
+    return value if value is None or type(value) is str else read_text(value)
+
+
+TEXT = Kind(True, _text)
+NUMBER = Kind(True, read_whole)
+"""A whole number; beside texts it comes as one."""
+KEY = Kind(False, _text)
+TIME = Kind(False, read_time)
+OBJECT = Kind(False, read_object)
+PLAIN = Kind(False, None)
+"""As the driver gives it."""
+
+
+class Shape(Generic[R]):
+    """Rows of one kind, with an id and at most five texts or numbers and six other columns."""
+
+    __slots__ = ("_kinds", "_places", "number", "row")
+
+    def __init__(self, number: int, row: Callable[..., R], /, **kinds: Kind) -> None:
+        self.number: int = number
+        self.row: Callable[..., R] = row
+        self._kinds = kinds
+        texts, plain = iter(range(_TEXTS)), iter(range(_TEXTS, _TEXTS + _PLAIN))
+        self._places = [(2 + next(texts if kind.is_text else plain), kind.read) for kind in kinds.values()]
+
+    def numbered(self, number: int) -> Shape[R]:
+        """Return the shape of another kind with the same columns."""
+        return Shape(number, self.row, **self._kinds)
+
+    def columns(self, **given: Any) -> list[Label[Any]]:
+        """Return the columns of a SELECT that brings rows of this kind: each field by its name."""
+        if set(given) != {"id", *self._kinds}:
+            raise TypeError(f"The columns are {', '.join(given)}. They must be id, {', '.join(self._kinds)}.")
+        places = {place: name for name, (place, _) in zip(self._kinds, self._places, strict=True)}
+        made = [literal_column(str(self.number), Integer()).label("kind"), given["id"].label("id")]
+        for place in range(2, 2 + _TEXTS + _PLAIN):
+            name = places.get(place)
+            column = null() if name is None else given[name]
+            is_plain = name is not None and not self._kinds[name].is_text
+            made.append((type_coerce(column, NullType()) if is_plain else column).label(f"value{place}"))
+        return made
+
+    def read(self, row: Sequence[Any]) -> R:
+        """Return a row of the statement's result as this shape's type."""
+        return self.row(row[1], *[row[at] if read is None else read(row[at]) for at, read in self._places])
+
+    def rows_in(self, rows: Mapping[int, Sequence[Any]]) -> Sequence[R]:
+        """Return the rows of this kind among those read, by number of their kind; none where there are none."""
+        return rows.get(self.number, ())
+
+
+def readable(row: Any) -> Any:
+    """Return a row whose texts are texts: a column of SQLite keeps bytes that somebody put there by hand."""
+    texts = row[TEXT_PLACES]
+    if bytes not in map(type, texts):
+        return row
+    return (*row[:2], *(from_key(v) if isinstance(v, bytes) else v for v in texts), *row[TEXT_PLACES.stop :])
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One SELECT that joins the prompt's last statement."""
+
+    shape: Shape[Any]
+    select: Callable[[str], Part]
+    """Server family to the compiled SELECT; cached by whoever makes it (`functools.lru_cache`)."""
+    values: Mapping[str, Any]
+    """What it binds, beside `persona`, `audiences`, `local_only` and `now`, which every branch may use."""
+    source: str
+    """Table named in the report when it fails."""
+    of_persona: bool = False
+    """Its rows stand in no audience: it is read though the scope sees no row of any."""
