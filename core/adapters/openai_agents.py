@@ -15,12 +15,10 @@ from urllib.parse import quote
 
 from ..base import logs
 from ..calls.call import Call, GivenSettings, open_call, with_viewer
-from ..chat_history_cache import clear_chat_history
+from ..chat_history_cache import clear_chat_history, delete_chat_message
 from ..database.engine import Database
-from ..forgetting import table_followers
 from ..memories import instructions as standing
-from ..messages import new_message, table_batches, table_lines
-from ..messages.table_lines import Line
+from ..messages import Line, insert_messages, new_message, read_newest
 from ..scope import Scope
 from ..shapes import Role
 from . import missing
@@ -151,7 +149,7 @@ class Session:
             assert message is not None
             messages.append(replace(message, text="") if is_blank else message)
             instructions.append(standing.read_instructions(said, flags, role=role, excluded=is_blank))
-        results = table_batches.insert_messages(
+        results = insert_messages(
             call.db,
             call.scope,
             messages,
@@ -168,17 +166,16 @@ def _read_newest(call: Call, most: int) -> list[Line]:
     """Return the newest lines of the session, oldest first."""
     viewer = with_viewer(call).viewer
     assert viewer is not None
-    return table_lines.read_newest(
+    return read_newest(
         call.db, call.persona, viewer.audiences, most, conversation=call.scope.conversation,
         local=viewer.sees_local_only,
     )  # fmt: skip
 
 
 def _pop_item(call: Call) -> Any | None:
-    call = with_viewer(call)
-    assert call.viewer is not None
+    given: dict[str, Any] = {"db": call.db, "settings": call.settings, "scope": call.scope}
     while lines := _read_newest(call, 1):
-        if table_followers.delete_message(call, call.viewer, call.scope.conversation or "", lines[0].row_id).stored:
+        if delete_chat_message(lines[0].row_id, **given).stored:
             return _read_item(lines[0])
     return None
 

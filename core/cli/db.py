@@ -67,7 +67,7 @@ def check(run: Run) -> None:
 
 def _find_model_usage(run: Run, db: Database) -> list[Finding]:
     """Return what was asked of models today, where anything was."""
-    from ..llm.table_usage import read_usage
+    from ..llm import read_usage
     from ..shapes import Finding
 
     today = read_usage(db, days=1)

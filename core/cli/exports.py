@@ -92,7 +92,7 @@ def export(
 
 def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:
     """Write every row that names a person, with all linked identities."""
-    from ..privacy.table_people import read_rows
+    from ..privacy import read_rows
 
     rows = read_rows(run.db, run.scope().persona, person)
     if not any(rows.values()):

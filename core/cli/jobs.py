@@ -75,10 +75,9 @@ def work(
 def _print_left(run: Run, personas: Sequence[str] | None, failed: Sequence[OperationRun]) -> None:
     """Print what a run to the end has left: a model that does not answer looks like an empty queue."""
     from .. import jobs
-    from ..jobs.table_claiming import read_personas
 
     left: list[ListedOperation] = []
-    for persona in personas or read_personas(run.db):
+    for persona in personas or jobs.read_personas(run.db):
         asking: dict[str, Any] = {"db": run.db, "settings": run.settings, "scope": Scope(persona)}
         left += jobs.list_operations(("retrying", "pending"), limit=_MOST, **asking)
     if left:
@@ -109,11 +108,11 @@ def list_jobs(run: Run) -> None:
 
 
 def _print_queue(run: Run, queue: dict[str, Any]) -> None:
-    from ..jobs.table_claiming import read_personas
+    from .. import jobs
 
     counts = queue["counts"]
     if not counts:
-        others = [persona for persona in read_personas(run.db) if persona != queue["persona"]]
+        others = [persona for persona in jobs.read_personas(run.db) if persona != queue["persona"]]
         waits = f" Work waits for {', '.join(others[:_SHOWN])}: see --persona-id." if others else ""
         output.say(f"Nothing is queued for {queue['persona']}.{waits}")
         return

@@ -19,6 +19,7 @@ from ..shapes import ListedOperation, Operation, OperationRun, WriteResult
 from ..text.strict_json import make_strict
 from . import handlers, rules, table
 from .handlers import Effect, Handler, Tools, operation_scope, register_handler
+from .table_claiming import read_personas as read_personas
 
 if TYPE_CHECKING:
     from .worker import Worker

@@ -12,6 +12,7 @@ from .cycles import consolidate_history, deep_consolidation, on_stream_end, run_
 from .items import add_facts_with_meta, find_similar_item, get_item, get_item_history, search_items
 from .pruning import prune_ltm, prune_session_by_ttl
 from .statements import profile
+from .table_runs import read_runs as read_runs
 
 __all__ = ["Added", "BulkResult", "CycleResult", "Item", "ItemPage",
            "ItemVersion", "Pruned", "add_facts_with_meta", "classify_items",

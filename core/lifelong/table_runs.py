@@ -82,7 +82,7 @@ def insert_run(
     connection.execute(insert(consolidation_runs).values(row))
 
 
-def read_newest(db: Database, persona: str, most: int) -> list[Any]:
+def read_runs(db: Database, persona: str, most: int) -> list[Any]:
     """Return the newest runs of a persona, the last one first."""
     return list(db.read(_NEWEST, {"persona": persona, "most": most}, source="consolidation_runs"))
 
@@ -101,7 +101,11 @@ _NEWEST = (
 def begin_interval(db: Database, persona: str, interval_seconds: int) -> bool:
     """Return whether an interval of a persona is over; then the next one has begun."""
     now = int((db.clock() - EPOCH) // timedelta(seconds=1))
-    is_due = (_C.persona_id == persona, _C.name == TICK, _C.value <= now - interval_seconds)
+    mine = (_C.persona_id == persona, _C.name == TICK)
+    is_due = (*mine, _C.value <= now - interval_seconds)
+    began = db.read(select(_C.value).where(*mine), source="counters")
+    if began and began[0].value > now - interval_seconds:
+        return False
 
     def work(connection: Connection) -> bool:
         if connection.execute(update(counters).where(*is_due).values(value=now)).rowcount > 0:

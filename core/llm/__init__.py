@@ -22,6 +22,8 @@ from ..text.folding import clean
 from . import table_usage as usage
 from .client import ChatClient, call_timed, close, name_reason
 from .table_usage import MeteredModel
+from .table_usage import note_request as note_request
+from .table_usage import read_usage as read_usage
 
 __all__ = ["ChatClient", "Completes", "Model", "ask", "close", "resolve"]
 

@@ -1,1 +1,5 @@
 """The tag vocabulary of a persona: normal forms, aliases, links."""
+
+from .table import load
+
+__all__ = ["load"]

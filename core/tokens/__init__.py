@@ -18,6 +18,9 @@ from ..memories.rules import read_id
 from ..scope import NO_SERVER, Privacy, Scope
 from . import shapes, table
 from .shapes import AccessToken, ListedToken, NewToken, TokenKind
+from .table import read_token as read_token
+from .table import renew_token as renew_token
+from .table import update_revoked as update_revoked
 
 __all__ = ["add_token", "find_token", "list_tokens", "narrow_scope", "revoke_token"]
 

@@ -10,13 +10,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, File, Path, Query, UploadFile
 from starlette.responses import PlainTextResponse, StreamingResponse
 
-from ... import forgetting, jobs, lifelong, relationships
+from ... import forgetting, jobs, lifelong, memories, relationships
 from ...base.wire_ids import LARGEST_ID
 from ...config.flags import PruneMode
 from ...errors import ItemNotFoundError
 from ...jobs.rules import STATES
-from ...lifelong import BulkResult, CycleResult, table_runs
-from ...memories import table_reading
+from ...lifelong import BulkResult, CycleResult
 from ...memories.rules import DEFAULT_KIND, KINDS, TIERS
 from ...relationships.rules import MOST_LISTED
 from ...scope import Scope
@@ -294,16 +293,16 @@ def metrics(admin: bodies.Admin) -> PlainTextResponse:
 
     db, persona = admin.call.db, admin.call.persona
     items: Counter[tuple[str, ...]] = Counter({(kind, tier): 0 for kind in KINDS for tier in TIERS})
-    for each in table_reading.count_kinds(db, persona):
+    for each in memories.count_kinds(db, persona):
         items[each.kind if each.kind in KINDS else "other", each.tier if each.tier in TIERS else "other"] += each.items
     add("memory_items", "Memory items that hold.", ("kind", "tier"), items)
-    archived = table_reading.count_archived(db, persona)
+    archived = memories.count_archived(db, persona)
     add("memory_items_archived", "Memory items that are archived or replaced.", (), {(): archived})
     operations: Counter[tuple[str, ...]] = Counter({(state,): 0 for state in STATES})
     for states in jobs.count_operations(**admin.asking).values():
         operations.update({(state,): number for state, number in states.items()})
     add("operations", "Operations of the queue.", ("state",), operations)
-    run = next((row for row in table_runs.read_newest(db, persona, 20) if row.finished_at is not None), None)
+    run = next((row for row in lifelong.read_runs(db, persona, 20) if row.finished_at is not None), None)
     if run is not None:
         ended, kind = run.finished_at.timestamp(), (run.kind,)
         add("last_run_finished_timestamp_seconds", "When the last run ended.", ("kind",), {kind: ended})

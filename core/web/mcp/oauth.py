@@ -49,9 +49,10 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ... import tokens
 from ...base import logs
 from ...errors import ConfigError
-from ...tokens import issue_token, shapes, table
+from ...tokens import issue_token, shapes
 from ..access import ADMIN, WebContext
 from ..guard import BODY_SECONDS, FORM_BYTES, MCP, give_body, is_loopback, read_body
 
@@ -242,7 +243,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     def _end_family(self, token: shapes.AccessToken) -> None:
         """Revoke a token and what would renew it: somebody used its code or a refresh token a second time."""
         logs.warning("token_used_twice", id=token.id)
-        table.update_revoked(self._context.database(), token.persona, token.id)
+        tokens.update_revoked(self._context.database(), token.persona, token.id)
 
     async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> RefreshToken | None:
         found = await run_in_threadpool(self._find_row, client, refresh_token)
@@ -256,7 +257,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
             return None
         token_id, known = int(parts[1]), bytes.fromhex(parts[2])
         db = self._context.database()
-        row = table.read_token(db, token_id)
+        row = tokens.read_token(db, token_id)
         if row is None or not hmac.compare_digest(self._write_refresh(client, token_id, known), text):
             return None
         if row[1] != known:
@@ -279,7 +280,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         row = self._find_row(client, refresh_text)
         if row is not None:
             text = shapes.write_token(row[0].id, secrets.token_urlsafe(32))
-            if table.renew_token(db, row[0].id, row[1], shapes.hash_token(text), db.clock() + ACCESS):
+            if tokens.renew_token(db, row[0].id, row[1], shapes.hash_token(text), db.clock() + ACCESS):
                 return self._build_answer(client, row[0].id, text)
             self._end_family(row[0])
         raise TokenError("invalid_grant", "The refresh token was used before, or the token was revoked.")

@@ -16,11 +16,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from ... import llm
 from ...base import logs
 from ...config import Settings
 from ...context.lines import find_persona_name
 from ...errors import ConfigError, StoreError
-from ...llm import table_usage as usage
 from ...memories.rules_modes import MODES
 from ...personas import fill_names, get_persona_text
 from ...prompt.message_lines import HEAD
@@ -111,7 +111,7 @@ class TurnMemory:
             save_transcript(turn.lines, answer, name=turn.name, db=db, settings=settings, scope=turn.scope)
             if answer is not None:
                 with suppress(StoreError):
-                    usage.note_request(db, turn.model)
+                    llm.note_request(db, turn.model)
 
         if after is not None:
             await asyncio.wait([after])

@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 
-from ....access import table_overview
+from ....access import choose_persona
 from ....base import logs
 from ... import access, guard
 from ...access import WebContext
@@ -133,7 +133,7 @@ def _add_login(router: APIRouter, context: WebContext) -> None:
 def _front(page: Page) -> Response:
     """Lead to the memory of the persona that is set, or, where nothing is stored of it, of the one spoken to last."""
     wanted = page.context.values().persona_id
-    return page.redirect(page.url("memory", conf_uid=table_overview.choose_persona(page.db, wanted)))
+    return page.redirect(page.url("memory", conf_uid=choose_persona(page.db, wanted)))
 
 
 def _choose_page(wanted: str) -> str:

@@ -12,12 +12,10 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from .... import lifelong
+from .... import lifelong, memories, messages
 from ....base.wire_ids import find_id
 from ....lifelong import BulkResult
-from ....memories import table_reading
 from ....memories.rules import INSTRUCTION
-from ....messages import table_lines
 from ...bodies import ItemSearch
 from ...errors import Refused
 from .formats import plural
@@ -84,11 +82,11 @@ def list_items(page: Page) -> Response:
 def _count_items(page: Page) -> dict[str, Any]:
     """Return how many items hold by tier, and how many were known at the end of each of the last weeks."""
     tiers: Counter[str] = Counter()
-    for kind in table_reading.count_kinds(page.db, page.persona):
+    for kind in memories.count_kinds(page.db, page.persona):
         tiers[kind.tier] += kind.items
     now = page.db.clock()
     ends = [now - timedelta(weeks=back) for back in reversed(range(WEEKS))]
-    return {"tiers": tiers, "weeks": list(zip(ends, table_reading.count_by(page.db, page.persona, ends), strict=True))}
+    return {"tiers": tiers, "weeks": list(zip(ends, memories.count_by(page.db, page.persona, ends), strict=True))}
 
 
 class OneItem(BaseModel):
@@ -107,7 +105,7 @@ def show_item(page: Page) -> Response:
         names=name_items(page.db, page.persona, [row]),
         kinds=lifelong.KINDS,
         versions=lifelong.get_item_history(asked.id, **page.operating())[-2::-1],
-        lines=table_lines.read_lines(page.db.read, page.persona, sources[:MOST_SOURCES]),
+        lines=messages.read_lines(page.db.read, page.persona, sources[:MOST_SOURCES]),
         edited=asked.edit,
         flash=build_flash(page),
     )

@@ -9,11 +9,9 @@ from typing import Any
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from .... import lifelong, relationships, stories
-from ....access import table_overview
+from .... import access, lifelong, messages, relationships, stories
 from ....access.rules import show_key
 from ....forgetting import forget
-from ....messages import table_lines
 from ...errors import Refused
 from .formats import words_of
 from .page import Id, Key, Names, Offset, Page, name_items, read_names
@@ -36,14 +34,14 @@ class OneQuery(BaseModel):
 
 def list_people(page: Page) -> Response:
     asked = page.read(ListQuery)
-    rows, total = table_overview.list_people(page.db, page.persona, asked.q, SIZE, asked.offset)
+    rows, total = access.list_people(page.db, page.persona, asked.q, SIZE, asked.offset)
     names = read_names(page.db, page.persona, (each.person for each in rows))
     return _render_list(page, "people", asked, total, people=rows, names=names)
 
 
 def list_conversations(page: Page) -> Response:
     asked = page.read(ListQuery)
-    rows, total = table_overview.list_conversations(page.db, page.persona, asked.q, SIZE, asked.offset)
+    rows, total = access.list_conversations(page.db, page.persona, asked.q, SIZE, asked.offset)
     names = read_names(page.db, page.persona, [each.person for each in rows], (each.key for each in rows))
     return _render_list(page, "conversations", asked, total, conversations=rows, names=names)
 
@@ -59,7 +57,7 @@ def show_person(page: Page) -> Response:
     key = page.read(OneQuery).key
     if not key:
         raise Refused(422, "No person was named. Choose one from the list.")
-    identities = table_overview.read_identities(page.db, page.persona, key)
+    identities = access.read_identities(page.db, page.persona, key)
     keys = [each.key for each in identities] or [key]
     items = lifelong.search_items(participant=keys, limit=MOST_ITEMS, **page.operating())
     relationship = relationships.get(key, **page.asking())
@@ -88,10 +86,10 @@ def show_person(page: Page) -> Response:
 def show_conversation(page: Page) -> Response:
     asked = page.read(OneQuery)
     key = asked.key
-    known = table_overview.find_conversation(page.db, page.persona, key)
+    known = access.find_conversation(page.db, page.persona, key)
     if known is None:
         raise Refused(404, f"Nothing is stored of the conversation {key[:80]!r}.")
-    lines = table_lines.read_log(page.db, page.persona, key, SIZE + 1, asked.before or None)
+    lines = messages.read_log(page.db, page.persona, key, SIZE + 1, asked.before or None)
     # What may go to a model on this machine alone is shown to an operator too.
     asking = page.asking()
     asking["scope"] = replace(asking["scope"], destination="local")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from .... import tokens
-from ....access import table_overview
+from .... import access, tokens
 from ....scope import Scope
 from ... import guard
 from ...errors import Refused
@@ -26,9 +25,7 @@ def list_programs(page: Page) -> Response:
     query = page.read(Query)
     text = query.ask
     listed = tokens.list_tokens(**page.asking())
-    people = (
-        [each.key for each in table_overview.list_people(page.db, page.persona, "", MOST_PEOPLE)[0]] if text else []
-    )
+    people = [each.key for each in access.list_people(page.db, page.persona, "", MOST_PEOPLE)[0]] if text else []
     return page.render(
         "programs.html.j2",
         title="Programs",

@@ -8,12 +8,11 @@ from typing import Any
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from .... import jobs, lifelong
+from .... import jobs, lifelong, memories
 from ....jobs.rules import STATES
-from ....lifelong import CycleResult, table_runs
+from ....lifelong import CycleResult
 from ....lifelong.pruning import PROTECTED_IMPORTANCE
-from ....llm.table_usage import read_usage
-from ....memories import table_reading
+from ....llm import read_usage
 from ....shapes import OPEN_STATES, OperationState
 from ...errors import Refused
 from .formats import plural
@@ -38,7 +37,7 @@ def show_upkeep(page: Page) -> Response:
     counted = jobs.count_operations(**page.asking()).values()
     counts = {state: sum(states.get(state, 0) for states in counted) for state in STATES}
     listed = jobs.list_operations(asked.state or STATES, limit=MOST_LISTED, **page.asking())
-    runs = table_runs.read_newest(page.db, page.persona, MOST_RUNS)
+    runs = lifelong.read_runs(page.db, page.persona, MOST_RUNS)
     people, places = [each["participant"] for each in listed], [each["conversation"] for each in listed]
     return page.render(
         "upkeep.html.j2",
@@ -105,7 +104,7 @@ def _render_outcome(
     button: str = "",
 ) -> Response:
     """Show what was done; of a trial what would be archived, and the button that does it."""
-    texts = table_reading.read_item_texts(page.db, page.persona, [row_id for row_id, _ in pruned[:MOST_SHOWN]])
+    texts = memories.read_item_texts(page.db, page.persona, [row_id for row_id, _ in pruned[:MOST_SHOWN]])
     shown: dict[str, Any] = {
         "lines": lines,
         "pruned": pruned,

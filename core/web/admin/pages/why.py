@@ -10,10 +10,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from ....access import table_overview
+from .... import access, memories, messages
 from ....errors import PromptTooLargeError
-from ....memories import table_reading
-from ....messages import table_lines
 from ....prompt_engine import explain_json_prompt, explain_messages, to_json
 from ....scope import Destination, Scope
 from ....text.sizes import resolve_counter
@@ -47,7 +45,7 @@ def explain_message(page: Page) -> Response:
     try:
         messages, _ = _explain(page, asked, explain_messages)
         shown = _build_shown(page, *_explain(page, asked, explain_json_prompt), messages)
-        if place and table_overview.find_conversation(page.db, page.persona, place) is None:
+        if place and access.find_conversation(page.db, page.persona, place) is None:
             note = f"Nothing is stored of the conversation {place!r}: it is taken for a new one. See its key."
             shown["report"] = {**shown["report"], "notes": [note, *shown["report"]["notes"]]}
     except PromptTooLargeError as error:
@@ -102,9 +100,9 @@ def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]
     in_prompt = {(hit["source"], hit["id"]): hit for hit in prompt.get("context", {}).get("memories") or ()}
     hits = (report.get("search") or {}).get("hits", ())
     ids = [hit["id"] for hit in hits if hit["source"] == "memories"]
-    items = table_reading.read_item_texts(page.db, page.persona, ids)
+    items = memories.read_item_texts(page.db, page.persona, ids)
     said = {row for hit in hits if hit["source"] == "chat_history" for row in (hit["id"], *hit["neighbours"])}
-    lines = {line.row_id: line for line in table_lines.read_lines(page.db.read, page.persona, said)}
+    lines = {line.row_id: line for line in messages.read_lines(page.db.read, page.persona, said)}
     shown = []
     for hit in sorted(hits, key=lambda each: int(each["rank"])):
         row, line = in_prompt.get((hit["source"], hit["id"])), lines.get(hit["id"])
