@@ -193,12 +193,9 @@ def prune(db: Database, persona: str) -> int:
         rows = db.read(select(_J.id).where(is_old, led).limit(PART), source="memory_jobs")
         ids = sorted(row.id for row in rows)
         if ids:
-            removed += _remove(db, delete(memory_jobs).where(is_old, _J.id.in_(ids)))
+            gone = delete(memory_jobs).where(is_old, _J.id.in_(ids))
+            removed += db.idempotent_transaction(lambda c, gone=gone: c.execute(gone).rowcount, source="memory_jobs")  # type: ignore[misc]
     return removed
-
-
-def _remove(db: Database, statement: Any) -> int:
-    return db.idempotent_transaction(lambda c: c.execute(statement).rowcount, source="memory_jobs")
 
 
 # Listing

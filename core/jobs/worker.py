@@ -57,7 +57,7 @@ EMBED_EVERY = timedelta(seconds=5)
 
 
 class Worker:
-    """Does the operations of a database.
+    """Does the operations of a database, and queues the consolidations that are due.
 
     Args:
         db: the database.

@@ -34,17 +34,13 @@ def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMem
     for item in search(call.db, seen, wanted, ttl_seconds=ttl, limit=MOST_COMPARED, offset=0)["items"]:
         if item["id"] == row_id or item["kind"] == INSTRUCTION or item["participant"] != whose:
             continue
-        shared = share_words(words, list_subject_words(item["text"], languages))
+        others = list_subject_words(item["text"], languages)
+        shared = len(words & others) / max(1, min(len(words), len(others)))
         if shared >= LEAST_SHARED and shared > best:
             similar, best = item, shared
     if similar is None:
         return None
     return {"id": similar["id"], "text": similar["text"], "day": similar["timestamp"][:10]}
-
-
-def share_words(words: set[str], others: set[str]) -> float:
-    """Return the share of the words of the shorter text that both hold."""
-    return len(words & others) / max(1, min(len(words), len(others)))
 
 
 def list_subject_words(text: str, languages: Sequence[str]) -> set[str]:
