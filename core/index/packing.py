@@ -18,7 +18,7 @@ from ..database.bulk import chunks, write_many
 from ..database.dialects import ID
 from ..database.engine import Database
 from ..database.schema import search_block, search_fresh, search_gone, search_segment
-from . import table
+from . import fresh
 from .entries import Calendar, Entry, Progress, calendar_of, read_audience
 from .segment import MOST_ROWS, Blocks, Rows, merge_segments, pack_rows, read_head, write_head, write_terms
 
@@ -46,7 +46,7 @@ class Packed(NamedTuple):
 
 def pack_due(connection: Connection, family: str, audience: int, most: int = MOST_IN_A_WRITE) -> int:
     """Pack what is there to pack of an audience, and return how many rows were packed or merged."""
-    done = pack_fresh(connection, family, audience, table.PACK_FROM)
+    done = pack_fresh(connection, family, audience, fresh.PACK_FROM)
     while merged := merge_due(connection, family, audience, partial(choose_merge, most=most)):
         done += merged
     return done
@@ -56,10 +56,10 @@ def pack_fresh(connection: Connection, family: str, audience: int, least: int = 
     """Pack the rows of an audience that are not packed, MOST_IN_A_STEP at most, where there are at least so many;
     return how many there were.
     """
-    if table.count_fresh(connection, audience) < least:
+    if fresh.count_fresh(connection, audience) < least:
         return 0
     number = next_segment(connection, family, audience)
-    entries = table.take_fresh(connection, audience, MOST_IN_A_STEP)
+    entries = fresh.take_fresh(connection, audience, MOST_IN_A_STEP)
     if entries:
         _write(connection, family, audience, number, *pack_rows(entries))
     return len(entries)
@@ -109,7 +109,7 @@ def choose_merge(segments: Sequence[Packed], most: int = MOST_ROWS) -> list[Pack
     sizes: dict[int, list[Packed]] = {}
     for one in segments:
         size = 0
-        while one.docs >= table.PACK_FROM * MOST_OF_A_SIZE ** (size + 1):
+        while one.docs >= fresh.PACK_FROM * MOST_OF_A_SIZE ** (size + 1):
             size += 1
         sizes.setdefault(size, []).append(one)
     for size in sorted(sizes):
@@ -209,12 +209,12 @@ _BLOCKS = select(_B.kind, _B.term, _B.postings).where(_B.audience_id == _A, _B.s
 def pack_all(db: Database, progress: Progress | None = None) -> int:
     """Pack all rows that may be packed, and merge all segments that are due; return how many rows were touched."""
     counted = db.read(select(_F.audience_id, func.count()).group_by(_F.audience_id), source="search_fresh")
-    waiting = {row[0]: row[1] for row in counted if row[1] >= table.PACK_FROM}
+    waiting = {row[0]: row[1] for row in counted if row[1] >= fresh.PACK_FROM}
     audiences = {row[0] for row in db.read(select(_S.audience_id).distinct(), source="search_segment")}
     done, packed, total = 0, 0, sum(waiting.values())
     for audience in sorted(audiences.union(waiting)):
         before, own = packed, {"family": db.family, "audience": audience}
-        while rows := db.transaction(partial(pack_fresh, **own, least=table.PACK_FROM), source="the search index"):
+        while rows := db.transaction(partial(pack_fresh, **own, least=fresh.PACK_FROM), source="the search index"):
             packed += rows
             if progress is not None:
                 progress("rows", packed, max(packed, total))
@@ -270,12 +270,12 @@ def rebuild(connection: Connection, *, family: str, audience: int, calendar: Cal
     Whoever packs, changes or removes a row of the audience waits. Rows written meanwhile stay as they were written.
     """
     next_segment(connection, family, audience)
-    table.remove_all_fresh(connection, audience)
+    fresh.remove_all_fresh(connection, audience)
     connection.execute(delete(search_block).where(_B.audience_id == audience))
     connection.execute(delete(search_segment).where(_S.audience_id == audience, _S.segment_id > 0))
     connection.execute(delete(search_gone).where(_G.audience_id == audience))
     entries = [one for source in sources.ALL for one in read_audience(connection, source, audience, calendar)]
-    written_meanwhile = {(one.source, one.row_id) for one in table.read_fresh(connection, audience)}
+    written_meanwhile = {(one.source, one.row_id) for one in fresh.read_fresh(connection, audience)}
     old = [one for one in entries if (one.source, one.row_id) not in written_meanwhile]
     if old:
         pack_entries(connection, family, audience, old)
@@ -303,7 +303,7 @@ def _count_held(connection: Connection) -> Counter[tuple[int, int]]:
     """Return how many rows the index holds by audience and source."""
     held: Counter[tuple[int, int]] = Counter()
     for audience in connection.execute(select(_F.audience_id).distinct()).scalars().all():
-        held.update((audience, one.source) for one in table.read_fresh(connection, audience))
+        held.update((audience, one.source) for one in fresh.read_fresh(connection, audience))
     for audience in connection.execute(select(_S.audience_id).distinct()).scalars().all():
         gone = read_gone(connection, audience)
         for one in list_segments(connection, audience):

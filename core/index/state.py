@@ -27,10 +27,10 @@ from ..database.engine import Database
 from ..database.schema import search_block, search_fresh, search_gone, search_segment
 from ..database.stored_values import from_key
 from .entries import HELD, Entry
+from .fresh import decode, is_place
 from .lexicon import FreshWords, Lexicon, SortedWords, merge_words
 from .numbers import DAY, TAG, WORD, IndexTerm
 from .segment import read_head, read_terms
-from .table import decode, is_place
 from .visible import Block, Postings, Visible, add_fresh, build_table
 
 MOST_BYTES = 64 * 2**20

@@ -30,8 +30,8 @@ from .table import Rows, read_source
 from .terms import QueryTerm, count_rows, share_groups
 
 if TYPE_CHECKING:
+    from .likeness import Meanings
     from .matches import Matches
-    from .meaning import Meanings
     from .ranking.all_rows import Ranked, Ranking
 
 CONTEXT_REACH = 4

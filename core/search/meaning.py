@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +12,11 @@ from ..database import sources
 from ..database.dialects import microseconds
 from ..database.engine import Database
 from ..index import held_vectors
-from ..index.held_vectors import Part
 from ..llm import embedder as semantic_embedder
 from ..llm.embedder import EmbedderError
 from . import gather
 from .gather import Round
+from .likeness import STEPS, Compared, Meanings
 from .ranking import all_rows
 from .ranking.relevance import BEFORE
 from .ranking.rows import UNKNOWN, Candidate, Place
@@ -35,8 +34,6 @@ NEAR_BEST = 24
 """Best rows by words and meaning together around which others are brought, beside those found by meaning alone."""
 LEAST_LIKE = 0.45
 """What their meaning must be worth for that, on the scale of `Meanings`."""
-STEPS = 5.0
-"""Standard deviations above the mean that are worth 1."""
 FEWEST = 30
 """Fewer rows than these tell little about what is usual: their spread is taken as no less than USUAL_SPREAD."""
 USUAL_SPREAD = 0.1
@@ -45,63 +42,6 @@ MOST_MEAN, MOST_SPREAD = 1.6, 2.2
 times as far. For a bell these are 1.3 and 1.7: it is left as it is, and so is one that leans."""
 LEAST_SPREAD = 0.25
 """And at least so far, of the spread of all."""
-
-
-class _Compared(NamedTuple):
-    """Rows that were compared with the message."""
-
-    part: Part
-    like: Any
-    """The cosine of the best vector of each."""
-
-
-@dataclass(slots=True)
-class Meanings:
-    """How near rows are to what is asked: 0 for as near as the others, 1 for STEPS standard deviations nearer."""
-
-    asked: Any
-    """The vector of the message: a search that goes deeper does not ask for it again."""
-    mean: float
-    spread: float
-    compared: Sequence[_Compared] = ()
-    worth: dict[Place, float] = field(default_factory=dict)
-    """Of the rows that were asked for by `know`."""
-
-    @property
-    def share(self) -> float:
-        """Return how far meaning stands beside the words, 0 to 1; 0 where no row has a vector."""
-        return 1.0 if self.compared else 0.0
-
-    def know(self, places: Sequence[Place]) -> None:
-        """Find out what the meaning of rows is worth."""
-        for one in self.compared:
-            rows = one.part.find(places)
-            like = self.scaled(one.like[[n for _, n in rows]]).tolist() if rows else ()
-            for (place, _), worth in zip(rows, like, strict=True):
-                self.worth[place] = max(worth, self.worth.get(place, 0.0))
-
-    def of(self, source: int, row_id: int) -> float:
-        """Return what the meaning of a row is worth; 0 where nothing is known of it."""
-        return self.worth.get((source, row_id), 0.0)
-
-    def vectors(self, places: Sequence[Place]) -> dict[Place, Any]:
-        """Return the vectors of rows, each of length 1, as far as they are known."""
-        return {
-            place: one.part.nearest_vector(n, self.asked) for one in self.compared for place, n in one.part.find(places)
-        }
-
-    def as_one(self, groups: Sequence[Sequence[Any]]) -> list[float]:
-        """Return what the vectors of each group are worth as those of one text: the direction they have in common."""
-        if not groups:
-            return []
-        first = np.cumsum([0, *(len(group) for group in groups[:-1])])
-        sums = np.add.reduceat(np.stack([vector for group in groups for vector in group]), first)
-        like = np.einsum("ij,j->i", sums, self.asked) / np.maximum(np.linalg.norm(sums, axis=1), 1e-9)
-        return self.scaled(like).tolist()  # type: ignore[no-any-return]
-
-    def scaled(self, like: Any) -> Any:
-        """Return cosines as what they are worth."""
-        return np.maximum(0.0, (like - self.mean) * (1.0 / self.spread / STEPS))
 
 
 def compare_rows(current: Round, db: Database, before: Meanings | None = None) -> None:
@@ -118,7 +58,7 @@ def compare_rows(current: Round, db: Database, before: Meanings | None = None) -
     if asked is None:
         return
     parts = held_vectors.read_parts(db, embedder.name, _list_audiences(search), len(asked))
-    compared = [_Compared(part, part.compare(asked)) for part in parts]
+    compared = [Compared(part, part.compare(asked)) for part in parts]
     current.meaning = meanings = Meanings(asked, *find_usual([one.like for one in compared]), compared)
     near = _list_nearest(current, meanings, [c for c in current.candidates if not c.context])
     found_near = {c.key for c in near}

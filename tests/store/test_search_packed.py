@@ -18,7 +18,7 @@ from core.database.schema import search_block, search_fresh, search_gone, search
 from core.database.sources import CHAT
 from core.db import forget, reindex
 from core.index import indexed, packing, segment, state
-from core.index.table import PACK_FROM
+from core.index.fresh import PACK_FROM
 from core.scope import Scope
 from core.search.ranking import all_rows
 from tests.store.search_world import RECENCY, ago, edited, explain, find, ids, memory, open_quick, ranked, said

@@ -24,8 +24,7 @@ from core.database.schema import (
     search_segment,
 )
 from core.database.sources import AI_DIARY, ALL, CHAT, MEMORIES
-from core.index import indexed, packing, segment
-from core.index import table as index_table
+from core.index import fresh, indexed, packing, segment
 from core.index.entries import DIARY_TEXTS, SEPARATOR, Entry, calendar_of, entry, place_columns, place_of, read_audience
 from core.index.entries import Place as EntryPlace
 from core.index.numbers import DAY, TAG
@@ -156,7 +155,7 @@ def indexed_rows(db: Database, mine: Collection[int]) -> dict[Place, Entry]:
             gone = packing.read_gone(connection, audience)
             for one in packing.list_segments(connection, audience):
                 made |= _packed(connection, audience, one.segment_id, gone)
-            made |= {(audience, one.source, one.row_id): one for one in index_table.read_fresh(connection, audience)}
+            made |= {(audience, one.source, one.row_id): one for one in fresh.read_fresh(connection, audience)}
         return made
 
     return db.transaction(work, source="test")

@@ -1,0 +1,115 @@
+"""Rows of the index that are not packed yet: written, read, counted, taken to be packed."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, Integer, bindparam, delete, func, select, type_coerce
+from sqlalchemy.types import NullType
+
+from ..database import dialects, sources
+from ..database.bulk import chunks, write_many
+from ..database.dialects import ID
+from ..database.schema import search_fresh
+from ..database.stored_values import read_checked
+from .entries import Calendar, Entry, Place, Said, read_entries
+
+PACK_FROM = 128
+"""Rows of an audience that are packed together."""
+AT_ONCE = 500
+_F = search_fresh.c
+_AUDIENCE = bindparam("audience", type_=ID)
+
+
+def write_fresh(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
+    """Insert what the index holds of rows; what it held of the same rows before is replaced."""
+    rows = [(one.audience_id, one.source, one.row_id, *_encode(one)) for one in entries]
+    rows.sort(key=lambda row: row[:3])
+    write_many(connection, _upsert(family), ("audience_id", "source", "row_id", "digest", "content"), rows)
+
+
+@lru_cache(maxsize=2)
+def _upsert(family: str) -> Any:
+    return dialects.upsert(search_fresh, family, update=["digest", "content"])
+
+
+def _encode(entry: Entry) -> tuple[int, bytes]:
+    """Return the digest and the content of the row of an entry."""
+    facts = (entry.at_us, entry.words, entry.local_only, entry.place.thread, entry.place.speaker)
+    text = json.dumps([*facts, entry.terms, entry.tags, entry.days], ensure_ascii=False, separators=(",", ":"))
+    content = text.encode("utf-8", "surrogatepass")
+    return zlib.crc32(content), content
+
+
+def decode(audience: int, source: Any, row_id: Any, digest: Any, content: Any) -> Entry | None:
+    """Return the entry of a row that is not packed, None when it cannot be read."""
+    checked = read_checked(content, digest)
+    if checked is None or not is_place(source, row_id):
+        return None
+    at_us, words, local_only, thread, speaker, terms, tags, *days = json.loads(checked.decode("utf-8", "surrogatepass"))
+    place = Place(thread, Said(*speaker))
+    return Entry(source, row_id, audience, at_us, local_only, terms, words, tags, place, *days)
+
+
+def is_place(source: Any, row_id: Any) -> bool:
+    """Return whether these name a row: another program may write anything into SQLite."""
+    return type(source) is int and type(row_id) is int and source in sources.BY_NUMBER
+
+
+def count_fresh(connection: Connection, audience: int) -> int:
+    """Return how many rows of an audience are not packed."""
+    return int(connection.execute(_COUNT, {"audience": audience}).scalar_one())
+
+
+_COUNT = select(func.count()).select_from(search_fresh).where(_F.audience_id == _AUDIENCE)
+
+
+def remove_fresh(connection: Connection, audience: int, source: int, ids: Iterable[int]) -> int:
+    """Delete rows from those that are not packed, and return how many there were."""
+    deleted = 0
+    for part in chunks(sorted(ids), AT_ONCE):
+        values = {"audience": audience, "source": source, "ids": part}
+        deleted += connection.execute(_DELETE, values).rowcount
+    return deleted
+
+
+_DELETE = delete(search_fresh).where(
+    _F.audience_id == _AUDIENCE,
+    _F.source == bindparam("source", type_=Integer()),
+    _F.row_id.in_(bindparam("ids", expanding=True, type_=ID)),
+)
+
+
+def take_fresh(connection: Connection, audience: int, most: int) -> list[Entry]:
+    """Delete the oldest rows of an audience that are not packed, and return them; those that cannot be read are worked
+    out anew.
+    """
+    rows = connection.execute(_HELD_ALL, {"audience": audience, "most": most}).all()
+    made: list[Entry] = []
+    for source in sources.ALL:
+        entries = {row[1]: decode(audience, *row) for row in rows if is_place(*row[:2]) and row[0] == source.number}
+        remove_fresh(connection, audience, source.number, entries)
+        unread = [row_id for row_id, one in entries.items() if one is None]
+        made += [one for one in entries.values() if one is not None]
+        made += [one for one in read_entries(connection, source, unread, Calendar()) if one.audience_id == audience]
+    return made
+
+
+_AS_STORED: list[Any] = [type_coerce(column, NullType()) for column in (_F.source, _F.row_id, _F.digest, _F.content)]
+_ALL: Any = select(*_AS_STORED).where(_F.audience_id == _AUDIENCE)
+_HELD_ALL = _ALL.order_by(_F.source, _F.row_id).limit(bindparam("most", type_=Integer())).with_for_update()
+
+
+def remove_all_fresh(connection: Connection, audience: int) -> None:
+    """Delete the rows of an audience that are not packed."""
+    connection.execute(delete(search_fresh).where(_F.audience_id == audience))
+
+
+def read_fresh(connection: Connection, audience: int) -> list[Entry]:
+    """Return the rows of an audience that are not packed and can be read."""
+    found = connection.execute(_ALL, {"audience": audience})
+    return [one for row in found if (one := decode(audience, *row)) is not None]
