@@ -154,7 +154,9 @@ class HistoryBuilder:
         seen = SeenMessages()
         shown: list[Placed] = []
         left_out: list[LeftOut] = []
-        for placed in (_place_stored(stored), _place_live(live)):
+        # a stored message whose time cannot be read counts as oldest
+        own = [((0 if e.time is None else 1, e.time or _OLDEST, 0, e.row_id or 0, e.order), e) for e in stored]
+        for placed in (own, _place_live(live)):
             refused: list[HistoryEntry] = []
             for place in _sort_newest_first(placed):
                 entry = place[1]
@@ -250,11 +252,6 @@ def _look(entry: HistoryEntry) -> tuple[str, str, str, bool, bool]:
     reply = "" if entry.reply is None else collapsed(reply_note(entry.reply.name, entry.reply.text))
     time, text = stamp(entry.time, UTC, entry.shown_time), entry.text
     return time, collapsed(sender(entry)), reply, text[:1].isspace(), text[-1:].isspace()
-
-
-def _place_stored(entries: Iterable[HistoryEntry]) -> list[Placed]:
-    """Return stored messages with their places; an unreadable time counts as oldest."""
-    return [((0 if e.time is None else 1, e.time or _OLDEST, 0, e.row_id or 0, e.order), e) for e in entries]
 
 
 def _place_live(entries: Iterable[HistoryEntry]) -> list[Placed]:

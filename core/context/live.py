@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from ..access.rules import said_privacy
@@ -21,6 +21,7 @@ METADATA_KEYS = frozenset(
 MAX_MESSAGES = 100_000
 """Most messages read of one conversation, so that an endless iterable ends."""
 _OFF_WORDS = frozenset({"", "0", "false", "no", "off"})
+_NO_LISTS = (str, bytes, bytearray, memoryview, Mapping)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +78,6 @@ def _says_private(value: Any) -> bool:
     return chat is not None and said_privacy(None, word_at(chat, "type"), None, None, "") not in (None, "public")
 
 
-def _list_messages(value: Iterable[Any]) -> list[Any]:
-    """Return the newest `MAX_MESSAGES` of a sequence, the first of other iterables."""
-    return list(value)[-MAX_MESSAGES:] if isinstance(value, Sequence) else list(itertools.islice(value, MAX_MESSAGES))
-
-
-def _is_on(value: Any) -> bool:
-    return value.strip().lower() not in _OFF_WORDS if isinstance(value, str) else bool(value)
-
-
 def read_context_memory(context_memory: Any) -> LiveHistory:
     """Return the live messages by conversation, and how much was no message."""
     if context_memory is None:
@@ -104,13 +96,16 @@ def read_context_memory(context_memory: Any) -> LiveHistory:
     private: set[str] = set()
     for key, value in given:
         if isinstance(key, str) and key in METADATA_KEYS:
-            skips_history = skips_history or (key == "skip_history" and _is_on(value))
+            if key == "skip_history":
+                skips_history = value.strip().lower() not in _OFF_WORDS if isinstance(value, str) else bool(value)
             continue
-        if isinstance(key, bool) or not isinstance(key, (str, int)) or not _is_chat(value):
+        is_list = isinstance(value, Iterable) and not isinstance(value, _NO_LISTS)
+        if isinstance(key, bool) or not isinstance(key, (str, int)) or not is_list:
             skipped += 1
             continue
         try:
-            items = _list_messages(value)
+            # the newest of a sequence, the first of what can only be read forwards
+            items = list(value)[-MAX_MESSAGES:] if isinstance(value, Sequence) else list(islice(value, MAX_MESSAGES))
         except Exception as error:  # noqa: BLE001 - iterating a host's object may raise anything
             notes.append(f"context_memory: a conversation could not be read ({type(error).__name__})")
             skipped += 1
@@ -125,7 +120,3 @@ def read_context_memory(context_memory: Any) -> LiveHistory:
             if _says_private(item):
                 private.add(str(key))
     return LiveHistory(chats, skips_history, skipped, tuple(notes), frozenset(private))
-
-
-def _is_chat(value: Any) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, bytearray, memoryview, Mapping))

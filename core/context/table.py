@@ -17,7 +17,7 @@ from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.schema import ai_diary, chat_history_cache
 from ..database.stored_values import read_object
-from ..shapes import DiaryEntry, HistoryEntry, ReplyNote, Role
+from ..shapes import DiaryEntry, HistoryEntry, Role
 from .live import note_reply
 
 _C, _D = chat_history_cache.c, ai_diary.c
@@ -133,7 +133,7 @@ def _build_line(
         time=at,
         row_id=row_id,
         role=role,
-        reply=_read_reply(metadata) if metadata and "reply_to" in metadata else None,
+        reply=note_reply(read_object(metadata)) if metadata and "reply_to" in metadata else None,
         hidden=bool(hidden),
         excluded=bool(excluded),
     )
@@ -149,11 +149,6 @@ _LINE = LINES.columns(
     metadata=_C.metadata, role=_C.role, conversation=_C.interface_path, sender=_C.sender_id,
     message_id=_C.message_id, at=_C.timestamp,
 )  # fmt: skip
-
-
-def _read_reply(stored: str) -> ReplyNote | None:
-    """Return whom a stored message replies to: hosts keep it in its metadata as they hand it over live."""
-    return note_reply(read_object(stored))
 
 
 def _read_recent(db: Database, history: HistoryWanted, shared: Mapping[str, Any]) -> list[HistoryEntry]:

@@ -49,7 +49,9 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
         return "name" in topics
     if "name" in ending.topics:
         stops = stop_words(language_of(ending.text))
-        words, said = (_short_words(each, stops) for each in (text, ending.text))
+        # the words that may be a name: lists of stop words hold many names of two letters
+        runs = (word_runs(fold(each)) for each in (text, ending.text))
+        words, said = ({word for word in run if len(word) <= 2 or word not in stops} for run in runs)
         named = [word for word in words if any(_is_form(word, other) for other in said)]
         return "name" in topics and len(named) > _NAMED * len(words)
     if ending.topics:
@@ -64,11 +66,6 @@ def _is_form(word: str, other: str) -> bool:
     pairs = enumerate(zip(word, other, strict=False))
     same = next((at for at, (one, two) in pairs if one != two), min(len(word), len(other)))
     return word == other or (same >= _STEM_CHARS and max(len(word), len(other)) - same <= _ENDING_CHARS)
-
-
-def _short_words(text: str, stops: Collection[str]) -> set[str]:
-    """Return the words that may be a name; lists of stop words hold many names of two letters."""
-    return {word for word in word_runs(fold(text)) if len(word) <= 2 or word not in stops}
 
 
 def choose_holding(topics: Sequence[Collection[str]], most: int) -> list[int]:

@@ -388,7 +388,8 @@ def _fit_context(
     openings |= dict.fromkeys(empty, 0)
     places = {(str(source), str(own)): at for at, (source, own) in reversed(list(enumerate(rank)))}
     best = [n for n, item in enumerate(items) if item.section == MEMORIES and item.place is not None]
-    best.sort(key=lambda n: places.get(_hit_key(items[n].value), len(rank)))
+    hits = {n: items[n].value if isinstance(items[n].value, dict) else {} for n in best}
+    best.sort(key=lambda n: places.get((str(hits[n].get("source")), str(hits[n].get("id"))), len(rank)))
     kept, chosen, text = keep_within(fit_items(items, best, room, openings, _COMMA, cut), space, write)
     if space.find_broken(text) is not None:
         return None
@@ -419,10 +420,6 @@ def _list_items(context: Mapping[str, Any], ids: Mapping[str, Sequence[str]]) ->
             own = each.get("id") if isinstance(each, dict) else None
             known = own if isinstance(own, (int, str)) and not isinstance(own, bool) else ""
             yield Item(section, place, each, id=str(given[place] if place < len(given) else known))
-
-
-def _hit_key(value: Any) -> tuple[str, str]:
-    return (str(value.get("source")), str(value.get("id"))) if isinstance(value, dict) else ("", "")
 
 
 def _is_list(value: Any) -> bool:

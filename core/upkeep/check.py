@@ -147,7 +147,8 @@ def _check_server(db: Database, is_empty: bool) -> list[Finding]:
     version, comment, packet, user, name = db.read(sql, (), source="the server")[0]
     findings = check_version(*product_of(_text(version), _text(comment)))
     findings += check_packet(int(packet))
-    findings += check_settings(_read_settings(db)) + _encryption(db)
+    rows = db.read("SHOW GLOBAL VARIABLES", (), source="the server's settings")
+    findings += check_settings({_text(row[0]).lower(): _text(row[1]) for row in rows}) + _encryption(db)
     try:
         grants = [_text(row[0]) for row in db.read("SHOW GRANTS", (), source="the rights")]
     except StoreError:
@@ -157,11 +158,6 @@ def _check_server(db: Database, is_empty: bool) -> list[Finding]:
 
 def _text(value: Any) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else str(value)
-
-
-def _read_settings(db: Database) -> dict[str, str]:
-    rows = db.read("SHOW GLOBAL VARIABLES", (), source="the server's settings")
-    return {_text(row[0]).lower(): _text(row[1]) for row in rows}
 
 
 def check_settings(values: Mapping[str, str]) -> list[Finding]:
