@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
 from .base import logs
 from .config import Settings
@@ -334,30 +334,6 @@ def _fit(prompt: Mapping[str, Any], space: Space) -> Fitted:
     return fitted
 
 
-@overload
-def to_messages(
-    prompt: Mapping[str, Any],
-    dialect: Literal["openai", "alternating"] = "openai",
-    *,
-    injection: Mapping[str, Any] | None = None,
-    settings: Settings | Mapping[str, Any] | None = None,
-) -> Messages: ...
-@overload
-def to_messages(
-    prompt: Mapping[str, Any],
-    dialect: Literal["anthropic"],
-    *,
-    injection: Mapping[str, Any] | None = None,
-    settings: Settings | Mapping[str, Any] | None = None,
-) -> dict[str, Any]: ...
-@overload
-def to_messages(
-    prompt: Mapping[str, Any],
-    dialect: str,
-    *,
-    injection: Mapping[str, Any] | None = None,
-    settings: Settings | Mapping[str, Any] | None = None,
-) -> Messages | dict[str, Any]: ...
 def to_messages(
     prompt: Mapping[str, Any],
     dialect: str = "openai",
