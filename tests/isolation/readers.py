@@ -197,6 +197,8 @@ _reads("core.lifelong.search_items",
        lambda p, **by: [lifelong.search_items(**asked, limit=500, **by) for asked in
                         ({"q": COMMON}, {"archived": True}, {"conversation": p.conversation})],
        about=True)  # fmt: skip
+_reads("core.lifelong.profile", lambda p, **by: lifelong.profile(p.participant, **by), about=True)
+_reads("core.lifelong.find_similar_item", lambda p, **by: lifelong.find_similar_item(f"the {COMMON}", **by))
 _reads("core.lifelong.get_item", lambda p, **by: lifelong.get_item(p.rows.get("memories", 1), **by), about=True)
 _reads("core.lifelong.get_item_history", lambda p, **by: lifelong.get_item_history(p.rows.get("memories", 1), **by),
        about=True)  # fmt: skip
@@ -292,7 +294,8 @@ BARE = {
     "core.semantic": "count_vectors",
     "core.config": "check load set_in_file show",
     "core.conversations": "parse_tool_call",
-    "core.db": "check_server configure default_database migrate open_database reindex pack_index Database",
+    "core.db": "check_server configure copy_database default_database migrate open_database reindex pack_index "
+    "Database",
     "core.jobs": "operation_scope register_handler",
     "core.prompt_engine": "extract_tags fit_prompt reduce_prompt_for_llm_limit "
     "parse_answer set_hook to_json to_messages expand_tags",
