@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -210,7 +210,7 @@ def rank_best(search: Search, question: Question, found: Matches, depth: int = 0
     asked = build_asked(search, question, found)
     by_words = not search.query.text
     talk = _list_talk(asked.languages) if question.spans or question.order else frozenset[str]()
-    meant = [one for one, owners in found.owners.items() if any(search.terms[i].text not in talk for i in owners)]
+    meant = [one for one, owners in found.owners.items() if any(_is_telling(search.terms[i], talk) for i in owners)]
     seen = [one for one in found.audiences if any(len(one.postings.of(each)[0]) for each in meant)]
     offered: Sequence[Any] = ()
     if question.spans and (days.are_short(question) or not seen or question.order):
@@ -230,6 +230,11 @@ def rank_best(search: Search, question: Question, found: Matches, depth: int = 0
         offered=offered,
     )
     return asked, ranking
+
+
+def _is_telling(term: QueryTerm, talk: Collection[str]) -> bool:
+    """Return whether a row that holds a term may be about what is asked."""
+    return not talk or (term.kind != "minor" and term.text not in talk)
 
 
 def _list_talk(languages: Sequence[str]) -> frozenset[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 
-from ...database.dialects import microseconds
 from ...index.numbers import DAY
 from ..question.question import Question
 
@@ -18,6 +18,7 @@ EVE, SOON = _DAY_US, 8 * _DAY_US
 AFTER_MONTH = 10 * _DAY_US
 """How long after a month people speak of it; that is worth half."""
 _ALWAYS = 2**62
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SHORT_US = 8 * _DAY_US
 """Of spans up to here all rows are offered, of longer ones where nothing matches."""
 
@@ -30,12 +31,16 @@ def find_inside(question: Question, view: Any, postings: Any) -> Any:
     return inside
 
 
+def _in_us(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
 def list_ranges(question: Question) -> list[tuple[int, int]]:
     """Return the spans of which it matters when a row was said, in microseconds."""
     return [
         (
-            -_ALWAYS if span.start is None else microseconds(span.start),
-            _ALWAYS if span.end is None else microseconds(span.end),
+            -_ALWAYS if span.start is None else _in_us(span.start),
+            _ALWAYS if span.end is None else _in_us(span.end),
         )
         for span in question.spans
         if span.role == "said"

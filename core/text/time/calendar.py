@@ -37,7 +37,7 @@ in `*` may have any ending. Lines with `=` give each phrase its value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -51,6 +51,7 @@ MARKS = "\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0903\u093a-\u094f\u0962\u0963\
 """Marks inside words that `\\w` leaves out."""
 SIGNS = SPACELESS + "\uac00-\ud7a3"
 """Scripts that are read sign by sign: words of time stand inside longer runs."""
+_SIGN = lazy_pattern(f"[{SIGNS}]")
 _SPLIT = lazy_pattern(rf"[{SIGNS}]|(?:[^\W\d_{SIGNS}]|[{MARKS}])+")
 
 CALENDARS = ("en", "de", "fr", "es", "it", "pt", "nl", "ru")
@@ -97,7 +98,7 @@ _VALUE = {
     "early": "early", "mid": "mid", "late": "late", "begin": "begin",
     "end": "end", "first": 1, "latest": -1, "first_half": "half1", "second_half": "half2",
 }  # fmt: skip
-_LEADING = frozenset("MmWwSUDEHRFPOTKLBq#@e")
+_LEADING = frozenset("MmWSUDEHRFPOTKq@e")
 """Kinds of which one must stand in a text without digits that names a time."""
 _TELLING = frozenset("MWSUDHERgT1")
 """Kinds of words that tell a time wherever they stand."""
@@ -140,9 +141,19 @@ class Lexicon:
 
 
 @dataclass(frozen=True, slots=True)
-class _Leading:
+class Leading:
+    """What of a language stands in every text that names a time in words."""
+
     words: frozenset[str]
-    stems: frozenset[str]
+    stems: Mapping[str, tuple[str, ...]]
+    """First three letters to the stems."""
+    signs: tuple[str, ...]
+
+    def stands_in(self, text: str, words: Collection[str]) -> bool:
+        """Return whether one of them stands in a folded text."""
+        if not self.words.isdisjoint(words) or (self.signs and any(each in text for each in self.signs)):
+            return True
+        return any(word.startswith(stems) for word in words if (stems := self.stems.get(word[:_SHORTEST_STEM])))
 
 
 @lru_cache(maxsize=64)
@@ -194,18 +205,20 @@ def talk_words(language: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=64)
-def load_leading(language: str) -> _Leading:
-    """Return the words, and the beginnings of words, one of which stands in a text that names a time."""
+def load_leading(language: str) -> Leading:
+    """Return of each word and phrase that a time needs the longest word."""
     lexicon = load(language) or Lexicon()
-    words = {
-        word
-        for word, phrases in lexicon.phrases.items()
-        if any(not _LEADING.isdisjoint(meanings) for meanings in phrases.values())
-    }
+    words, signs = set[str](), set[str]()
+    for phrases in lexicon.phrases.values():
+        for phrase, kinds in phrases.items():
+            if not _LEADING.isdisjoint(kinds):
+                is_signs = _SIGN.match(phrase[0]) is not None
+                (signs if is_signs else words).add("".join(phrase) if is_signs else max(phrase, key=len))
     stems = {
-        start for start, each in lexicon.stems.items() if any(_LEADING & kinds.keys() for _, kinds in each.values())
+        start: tuple(stem for stem, (_, kinds) in each.items() if _LEADING & kinds.keys())
+        for start, each in lexicon.stems.items()
     }
-    return _Leading(frozenset(words), frozenset(stems))
+    return Leading(frozenset(words), {start: each for start, each in stems.items() if each}, tuple(sorted(signs)))
 
 
 def _read_suffix(said: str) -> Mapping[str, Any]:

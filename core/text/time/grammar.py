@@ -23,6 +23,8 @@ class Rule:
     kinds: tuple[str, ...]
     """What each of its groups may be."""
     read: Read
+    begins: frozenset[str]
+    """The kinds of which its first part has one."""
 
 
 @lru_cache(maxsize=1)
@@ -42,7 +44,9 @@ def _rule(pattern: str, read: Read) -> Rule:
             continue
         kinds.append(atom.strip("[]?"))
         made.append(f"(<[^>]*[{kinds[-1]}][^>]*>){'?' * atom.endswith('?')}")
-    return Rule(re.compile("".join(made)), tuple(kinds), read)
+    first = next((n for n, atom in enumerate(pattern.split()) if not atom.endswith(("?", "x*"))), 0)
+    begins = frozenset("".join(pattern.split()[: first + 1])) - set("[]?*")
+    return Rule(re.compile("".join(made)), tuple(kinds), read, begins)
 
 
 def read_parts(m: Moment, parts: Sequence[Part]) -> list[Part]:
@@ -105,7 +109,8 @@ def _read_at(
     m: Moment, parts: Sequence[Part], table: Sequence[Rule], text: str, at: int, offset: int
 ) -> tuple[Part, int]:
     """Return what the longest pattern at a part reads, and how many parts it takes; else the part itself."""
-    found = [(match, rule) for rule in table if (match := rule.pattern.match(text, offset))]
+    begun = (rule for rule in table if not rule.begins.isdisjoint(parts[at].kinds))
+    found = [(match, rule) for rule in begun if (match := rule.pattern.match(text, offset))]
     for match, rule in sorted(found, key=lambda one: -one[0].end()):
         values: list[Any] = []
         for n, kinds in enumerate(rule.kinds, 1):

@@ -21,10 +21,7 @@ MOST_ABOUT, MOST_DAYS = 3, 14
 """Spans of a stored text that name its days, and days of one of them."""
 _ANY_TIME = datetime(2001, 1, 1, tzinfo=UTC)
 """Where words of time stand does not depend on when they are said."""
-_DIGIT, _WORD = (
-    lazy_pattern(r"\d"),
-    lazy_pattern(rf"[{calendar.SIGNS}]|(?:[^\W\d_{calendar.SIGNS}]|[{calendar.MARKS}])+"),
-)
+_DIGIT, _WORD = lazy_pattern(r"\d"), lazy_pattern(rf"(?:[^\W\d_{calendar.SIGNS}]|[{calendar.MARKS}])+")
 _JOINED = lazy_pattern(r"(?<=[^\W_])[-'\u2019\u02bc](?=[^\W\d_])(?!w\d)")
 """What joins two words: `terça-feira`, `l'année`."""
 _ABOUT = frozenset({"minute", "part of day", "day"})
@@ -102,14 +99,7 @@ def may_tell_time(text: str, languages: Sequence[str]) -> list[str]:
     if _DIGIT.search(text):
         return known
     words = set(_WORD.findall(text))
-    starts = {word[:3] for word in words}
-    return [
-        language
-        for language in known
-        if not (
-            (leading := calendar.load_leading(language)).words.isdisjoint(words) and leading.stems.isdisjoint(starts)
-        )
-    ]
+    return [language for language in known if calendar.load_leading(language).stands_in(text, words)]
 
 
 class _Folds:
