@@ -438,7 +438,7 @@ search_fresh: Table = table(
     # tells two contents of one row apart
     Column("digest", ID, nullable=False),
     Column("content", PACKED, nullable=False),
-    # rows of an audience that are not packed yet: what ranks a row, with its words and tags
+    # rows of an audience that are not packed yet: what ranks a row, with its words, tags and days
     PrimaryKeyConstraint("audience_id", "source", "row_id"),
 )
 
@@ -462,7 +462,7 @@ search_block: Table = table(
     Column("kind", SMALL, nullable=False),
     key("term", 255),
     Column("postings", PACKED, nullable=False),
-    # where a word (kind 0) or tag (kind 1) stands in a segment
+    # where a word (kind 0) or tag (kind 1) stands in a segment, and what is about a day (kind 3)
     PrimaryKeyConstraint("audience_id", "segment_id", "kind", "term"),
     clustered=True,
 )

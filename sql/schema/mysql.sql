@@ -430,7 +430,7 @@ CREATE TABLE IF NOT EXISTS search_fresh (
     row_id BIGINT NOT NULL,
     digest BIGINT NOT NULL,
     content MEDIUMBLOB NOT NULL,
-    -- rows of an audience that are not packed yet: what ranks a row, with its words and tags (20 bytes)
+    -- rows of an audience that are not packed yet: what ranks a row, with its words, tags and days (20 bytes)
     PRIMARY KEY (audience_id, source, row_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -451,7 +451,7 @@ CREATE TABLE IF NOT EXISTS search_block (
     kind TINYINT NOT NULL,
     term VARBINARY(255) NOT NULL DEFAULT '',
     postings MEDIUMBLOB NOT NULL,
-    -- where a word (kind 0) or tag (kind 1) stands in a segment (275 bytes)
+    -- where a word (kind 0) or tag (kind 1) stands in a segment, and what is about a day (kind 3) (275 bytes)
     PRIMARY KEY (audience_id, segment_id, kind, term)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 

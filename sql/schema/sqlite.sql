@@ -446,7 +446,7 @@ CREATE TABLE IF NOT EXISTS search_fresh (
     row_id INTEGER NOT NULL,
     digest INTEGER NOT NULL,
     content BLOB NOT NULL,
-    -- rows of an audience that are not packed yet: what ranks a row, with its words and tags (20 bytes)
+    -- rows of an audience that are not packed yet: what ranks a row, with its words, tags and days (20 bytes)
     PRIMARY KEY (audience_id, source, row_id)
 );
 
@@ -467,7 +467,7 @@ CREATE TABLE IF NOT EXISTS search_block (
     kind INTEGER NOT NULL,
     term TEXT DEFAULT '' NOT NULL,
     postings BLOB NOT NULL,
-    -- where a word (kind 0) or tag (kind 1) stands in a segment (275 bytes)
+    -- where a word (kind 0) or tag (kind 1) stands in a segment, and what is about a day (kind 3) (275 bytes)
     PRIMARY KEY (audience_id, segment_id, kind, term)
 ) WITHOUT ROWID;
 
