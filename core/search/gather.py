@@ -148,6 +148,9 @@ def _limit_question(search: Search, question: Question) -> Question:
     """Return a question with whether its spans are a condition: of what others did people tell later, too."""
     if not (question.spans or question.order) or search.index is None:
         return question
+    plans = question.is_request and bool(question.spans) and all(span.role == "about" for span in question.spans)
+    if question.wants_duration or plans:  # `help me plan my next week` asks for more than what is known of that week
+        return replace(question, order="")
     if not (question.self_person or question.other):
         names = {name for one in search.index.audiences.values() for name in one.view.names_in(search.query.text)}
         if named(search.query.text, names - {""}, question.languages):

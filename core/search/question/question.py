@@ -56,6 +56,10 @@ class Question:
     """It asks how many, how much, how old."""
     wants_list: bool = False
     """It asks for several things, or how many they are."""
+    wants_duration: bool = False
+    """It asks how long something took: the times it names are those between which."""
+    is_request: bool = False
+    """It asks for something to be done."""
     is_present: bool = False
     """It asks what holds now."""
     languages: tuple[str, ...] = ()
@@ -88,6 +92,8 @@ def read_question(
         wants_time=holds(words, "when", any_of),
         wants_number=holds(words, "count", any_of),
         wants_list=holds(words, "list", any_of),
+        wants_duration=holds(words, "duration", any_of),
+        is_request=holds(words, "request", known),
         is_present=not spans and not is_request(words, known) and asks_about_now(words, known),
         languages=known,
     )

@@ -167,8 +167,7 @@ def _find_order(parts: Sequence[Part]) -> tuple[Role, Part] | None:
     for n, part in enumerate(parts):
         kinds = part.kinds
         follows = parts[n + 1].kinds if n + 1 < len(parts) else {BREAK: 0}
-        is_begin = kinds.get("e") in ("begin", "early") and _holds(parts, "V")
-        if not ({"K", "T"} & kinds.keys() or is_begin) or _NAMING & kinds.keys() or "X" in follows:
+        if not {"K", "T"} & kinds.keys() or _NAMING & kinds.keys() or "X" in follows:
             continue
         if _holds(parts, "V"):
             return ("last" if "T" in kinds and "K" not in kinds else "first"), part
