@@ -223,33 +223,3 @@ def each_part(member: Member) -> Iterator[Part | Fault]:
             else:
                 yield part
     yield from broken
-
-
-class Message(NamedTuple):
-    """One message of a chat in a JSON document."""
-
-    place: str
-    head: dict[str, Any]
-    """The fields of its chat beside the messages, as far as they are read: the same object for all of a chat."""
-    value: Any
-
-
-def each_message(member: Member) -> Iterator[Message | Fault]:
-    """Yield the messages of a JSON file that is a list of them, one chat, or a list of chats."""
-    chat: Path | None = None
-    head: dict[str, Any] = {}
-    for part in each_part(member):
-        if isinstance(part, Fault):
-            yield part
-            continue
-        above = part.path[:3] if part.path[0] in ("chats", "left_chats") else ()
-        if above != chat:
-            chat, head = above, {}
-        match part.path[len(above) :]:
-            case (*_, int(number)):
-                where = f" {above[0]} {int(above[2]) + 1}" if above else ""
-                yield Message(f"{member.name}:{where} message {number + 1}", head, part.value)
-            case ("messages",):
-                yield Fault(member.name, "messages is no list")
-            case (name, *_):
-                head[str(name)] = part.value

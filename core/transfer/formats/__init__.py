@@ -37,27 +37,24 @@ def _with_text(reader: Reader) -> Reader:
     return read
 
 
-READERS: dict[str, Reader] = {
-    "chatgpt": branches.read_chatgpt,
-    "claude": branches.read_claude,
-    "discord": lambda members, reading: messengers.Discord(reading).read(members),
-    "openwebui": branches.read_openwebui,
-    "slack": lambda members, reading: messengers.Slack(reading).read(members),
-    "librechat": branches.read_librechat,
-    "llamacpp": branches.read_llamacpp,
-    "telegram": _with_text(lambda members, reading: messengers.Telegram(reading).read(members)),
-    "irc": irc.read,
-    "whatsapp": whatsapp.read,
-    **declared.readers(),
-    "imessage": _with_text(partial(declared.read, "imessage")),
-    "sillytavern": sillytavern.read,
-    "records": records.read,
+PROGRAMS: dict[str, tuple[str, Reader]] = {
+    "chatgpt": ("ChatGPT", branches.read_chatgpt),
+    "claude": ("Claude", branches.read_claude),
+    "discord": ("Discord", lambda members, reading: messengers.Discord(reading).read(members)),
+    "openwebui": ("Open WebUI", branches.read_openwebui),
+    "slack": ("Slack", lambda members, reading: messengers.Slack(reading).read(members)),
+    "librechat": ("LibreChat", branches.read_librechat),
+    "llamacpp": ("llama.cpp", branches.read_llamacpp),
+    "telegram": ("Telegram", _with_text(lambda members, reading: messengers.Telegram(reading).read(members))),
+    "irc": ("IRC", irc.read),
+    "whatsapp": ("WhatsApp", whatsapp.read),
+    **{name: (form.title, partial(declared.read, name)) for name, form in declared.FORMATS.items()},
+    "imessage": ("iMessage", _with_text(partial(declared.read, "imessage"))),
+    "sillytavern": ("SillyTavern", sillytavern.read),
+    "records": ("JSON lines", records.read),
 }
-TITLES = {"chatgpt": "ChatGPT", "claude": "Claude", "discord": "Discord", "openwebui": "Open WebUI", "slack": "Slack",
-          "telegram": "Telegram", "whatsapp": "WhatsApp", "librechat": "LibreChat", "llamacpp": "llama.cpp",
-          "irc": "IRC",
-          **{name: form.title for name, form in declared.FORMATS.items()},
-          "sillytavern": "SillyTavern", "records": "JSON lines"}  # fmt: skip
+READERS = {name: reader for name, (_, reader) in PROGRAMS.items()}
+TITLES = {name: title for name, (title, _) in PROGRAMS.items()}
 OWN = ("records", "sillytavern")
 """Formats whose conversations have keys that begin with `import`: the file does not say which program spoke."""
 

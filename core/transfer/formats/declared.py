@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import Any, Literal
 
 from ...text.folding import clean
@@ -353,10 +352,6 @@ def _first(value: Any, paths: Paths) -> Any:
 
 
 # Reading
-
-
-def readers() -> dict[str, Callable[[Sequence[Member], Reading], Iterator[Read]]]:
-    return {name: partial(read, name) for name in FORMATS}
 
 
 def read(name: str, members: Sequence[Member], reading: Reading) -> Iterator[Read]:

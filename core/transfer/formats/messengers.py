@@ -20,7 +20,7 @@ from ..fields import (
     time_at,
 )
 from ..files import Member
-from ..json_values import each_message, each_part
+from ..json_values import each_part
 from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
 
 
@@ -29,24 +29,37 @@ class _Messenger:
 
     def __init__(self, reading: Reading) -> None:
         self.reading: Reading = reading
-        self.head: Mapping[str, Any] = {}
+        self.head: dict[str, Any] = {}
+        """The fields of the chat at hand beside its messages, as far as they are read."""
         self.names: dict[str, str] = {}
         self._first_names: dict[str, str] = {}
 
     def read(self, members: Sequence[Member]) -> Iterator[Read]:
         for member in members:
-            self.head, room = {}, None
-            for message in each_message(member):
-                if isinstance(message, Fault):
-                    yield message
-                    continue
-                if room is None or message.head is not self.head:
-                    self.head = message.head
-                    room = self._read_room(member)
-                if isinstance(message.value, Mapping):
-                    yield self._read_message(message.place, message.value, room)
-                else:
-                    yield Fault(message.place, "it is no object")
+            yield from self._read_file(member)
+
+    def _read_file(self, member: Member) -> Iterator[Read]:
+        """Yield the messages of a file that is a list of them, one chat, or a list of chats."""
+        chat: tuple[str | int, ...] | None = None
+        room: Room | None = None
+        for part in each_part(member):
+            if isinstance(part, Fault):
+                yield part
+                continue
+            above = part.path[:3] if part.path[0] in ("chats", "left_chats") else ()
+            if above != chat:
+                chat, room, self.head = above, None, {}
+            match part.path[len(above) :]:
+                case (*_, int(number)):
+                    room = room or self._read_room(member)
+                    where = f" {above[0]} {int(above[2]) + 1}" if above else ""
+                    place = f"{member.name}:{where} message {number + 1}"
+                    is_object = isinstance(part.value, Mapping)
+                    yield self._read_message(place, part.value, room) if is_object else Fault(place, "it is no object")
+                case ("messages",):
+                    yield Fault(member.name, "messages is no list")
+                case (name, *_):
+                    self.head[str(name)] = part.value
 
     def _read_room(self, member: Member) -> Room:
         raise NotImplementedError
