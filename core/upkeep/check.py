@@ -39,28 +39,13 @@ SHOWN_ROWS = 10
 
 NO_TABLES = Finding("note", EMPTY, "", f"run {INIT}")
 
-SETTINGS: Mapping[str, tuple[tuple[str, ...], Finding]] = {
-    "read_only": (
-        ("on", "1"),
-        Finding("error", "the server is read only: nothing is stored", "", "SET GLOBAL read_only = OFF;"),
-    ),
-    "binlog_format": (
-        ("statement",),
-        Finding(
-            "error", "every write fails with binlog_format STATEMENT (1665)", "", "SET GLOBAL binlog_format = 'ROW';"
-        ),
-    ),
-    "innodb_flush_log_at_trx_commit": (
-        ("0", "2"),
-        Finding(
-            "warning",
-            "up to a second of stored writes is lost in a power cut (innodb_flush_log_at_trx_commit)",
-            "",
-            "SET GLOBAL innodb_flush_log_at_trx_commit = 1;",
-        ),
-    ),
-}
-"""Settings of a server with the values that are wrong, and what to say about them."""
+SETTINGS: tuple[tuple[Severity, str, tuple[str, ...], str, str], ...] = (
+    ("error", "read_only", ("on", "1"), "OFF", "the server is read only: nothing is stored"),
+    ("error", "binlog_format", ("statement",), "'ROW'", "every write fails with binlog_format STATEMENT (1665)"),
+    ("warning", "innodb_flush_log_at_trx_commit", ("0", "2"), "1",
+     "up to a second of stored writes is lost in a power cut (innodb_flush_log_at_trx_commit)"),
+)  # fmt: skip
+"""Settings of a server: the values that are wrong, the right one, and what to say about them."""
 
 
 def check_server(db: Database) -> list[Finding]:
@@ -164,7 +149,11 @@ def check_settings(values: Mapping[str, str]) -> list[Finding]:
     """Return the settings of a server with which writes fail or get lost, each with the statement that changes it."""
     if values.get("log_bin", "").lower() not in ("on", "1"):
         values = {**values, "binlog_format": ""}
-    return [finding for name, (wrong, finding) in SETTINGS.items() if values.get(name, "").lower() in wrong]
+    return [
+        Finding(severity, what, "", f"SET GLOBAL {name} = {right};")
+        for severity, name, wrong, right, what in SETTINGS
+        if values.get(name, "").lower() in wrong
+    ]
 
 
 def _encryption(db: Database) -> list[Finding]:

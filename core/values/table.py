@@ -12,20 +12,11 @@ from sqlalchemy import Connection, Select, and_, bindparam, delete, func, insert
 from ..access import table as audience_table
 from ..access import table_conversations, tombstones
 from ..calls.call import Call
+from ..database import schema
 from ..database.bulk import chunks
 from ..database.compiled import Reader
 from ..database.dialects import Time
 from ..database.rows import text as checked_text
-from ..database.schema import (
-    NAME_BYTES,
-    NAMESPACE_BYTES,
-    audiences,
-    conversations,
-    item_history,
-    memories,
-    participants,
-    stored_values,
-)
 from ..database.sources import MEMORIES
 from ..index import indexed
 from ..memories import table as memories_table
@@ -44,19 +35,19 @@ Path = tuple[str, ...]
 """What a value is called: the parts of its namespace, then its name."""
 _SOURCES: dict[Kind, str] = {"file": "memory_file", "entry": "store"}
 """Where the items of values come from."""
-_V, _M = stored_values.c, memories.c
+_V, _M = schema.stored_values.c, schema.memories.c
 _T = TypeVar("_T")
 
 
 def write_namespace(parts: Sequence[str], field: str = "namespace") -> str:
     """Return a namespace as one text that fits its column; only the namespaces below it begin with it."""
     stored = "".join(part.replace(_ESCAPE, _ESCAPE + "0").replace(_END, _ESCAPE + "1") + _END for part in parts)
-    return key_text(stored, field, NAMESPACE_BYTES)
+    return key_text(stored, field, schema.NAMESPACE_BYTES)
 
 
 def write_path(path: Path) -> tuple[str, str]:
     """Return a path as its columns hold it: namespace and name."""
-    return write_namespace(path[:-1]), key_text(path[-1], "key", NAME_BYTES)
+    return write_namespace(path[:-1]), key_text(path[-1], "key", schema.NAME_BYTES)
 
 
 def read_namespace(stored: str) -> tuple[str, ...]:
@@ -92,7 +83,7 @@ class RefusedError(Exception):
     """Ends a transaction in which nothing may be stored: the person wants nothing kept, or was just forgotten."""
 
 
-_JOINED = stored_values.outerjoin(memories, and_(_M.persona_id == _V.persona_id, _M.id == _V.memory_id))
+_JOINED = schema.stored_values.outerjoin(schema.memories, and_(_M.persona_id == _V.persona_id, _M.id == _V.memory_id))
 _COLUMNS = (_V.id, _V.namespace, _V.name, _V.value, _V.memory_id, _V.ttl_seconds, _V.created_at, _V.updated_at,
             _M.content)  # fmt: skip
 
@@ -140,7 +131,7 @@ class Values:
         def work(connection: Connection) -> None:
             for value in expiring.values():
                 until = self._expires_at(value.ttl_seconds)
-                for table, row_id in ((stored_values, value.id), (memories, value.memory_id)):
+                for table, row_id in ((schema.stored_values, value.id), (schema.memories, value.memory_id)):
                     here = (table.c.persona_id == self.call.persona, table.c.id == row_id)
                     connection.execute(update(table).where(*here).values(expires_at=until))
 
@@ -163,7 +154,7 @@ class Values:
     def _select(self, columns: Sequence[Any], *where: Any, expired: bool = False) -> Select[Any]:
         viewer, persona = self.call.viewer, self.call.persona
         assert viewer is not None
-        a, k, p = audiences.c, conversations.c, participants.c
+        a, k, p = schema.audiences.c, schema.conversations.c, schema.participants.c
         own = select(a.audience_id).where(
             a.persona_id == persona,
             a.kind == viewer.own.kind,
@@ -265,7 +256,7 @@ class Change(Values):
                 "name": name,
                 "created_at": self.now,
             }
-            self.connection.execute(insert(stored_values).values(values))
+            self.connection.execute(insert(schema.stored_values).values(values))
 
     def _write_items(self, new: Sequence[NewValue]) -> list[int | None]:
         """Store the memory items of the values that have a text, and return the id of each."""
@@ -293,14 +284,14 @@ class Change(Values):
 
     def _update(self, value: StoredValue, columns: dict[str, Any]) -> None:
         here = (_V.persona_id == self.call.persona, _V.id == value.id)
-        self.connection.execute(update(stored_values).where(*here).values(columns))
+        self.connection.execute(update(schema.stored_values).where(*here).values(columns))
 
     def delete(self, values: Iterable[StoredValue], *, archive: bool = False) -> None:
         """Delete values; with `archive` their texts stay as previous versions."""
         rows = list(values)
         for part in chunks(sorted(row.id for row in rows), AT_ONCE):
             here = (_V.persona_id == self.call.persona, _V.id.in_(part))
-            self.connection.execute(delete(stored_values).where(*here))
+            self.connection.execute(delete(schema.stored_values).where(*here))
         self._drop_items(rows, archive=archive)
 
     def delete_expired(self) -> int:
@@ -318,8 +309,8 @@ class Change(Values):
             columns |= {} if new is None else {"superseded_by": new}
             indexed.set_columns(self.connection, db, MEMORIES, persona, ids, **columns)
             return
-        h = item_history.c
+        h = schema.item_history.c
         for part in chunks(sorted(ids), AT_ONCE):
             texts = (h.persona_id == persona, h.item_id.in_(part))
-            self.connection.execute(delete(item_history).where(*texts))
+            self.connection.execute(delete(schema.item_history).where(*texts))
         indexed.remove(self.connection, db, MEMORIES, persona, ids)

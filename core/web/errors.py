@@ -12,18 +12,8 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
+from .. import errors
 from ..base import logs
-from ..errors import (
-    ConfigError,
-    CoreError,
-    ItemNotFoundError,
-    MessageError,
-    ModelError,
-    PromptTooLargeError,
-    ScopeError,
-    StoreError,
-    TransferError,
-)
 from .problems import describe_problem
 
 
@@ -38,16 +28,16 @@ class ErrorAnswer(BaseModel):
     fields: list[str] = Field(default=[], description="Parameters at fault, by name.", examples=[["limit"]])
 
 
-STATUS: tuple[tuple[type[CoreError], int, str], ...] = (
-    (ItemNotFoundError, 404, "not_found"),
-    (MessageError, 422, "bad_value"),
-    (ScopeError, 422, "bad_value"),
-    (PromptTooLargeError, 422, "prompt_too_large"),
-    (TransferError, 400, "wrong_shape"),
-    (ModelError, 503, "model"),
-    (ConfigError, 503, "configuration"),
-    (StoreError, 503, "database"),
-    (CoreError, 503, "failed"),
+STATUS: tuple[tuple[type[errors.CoreError], int, str], ...] = (
+    (errors.ItemNotFoundError, 404, "not_found"),
+    (errors.MessageError, 422, "bad_value"),
+    (errors.ScopeError, 422, "bad_value"),
+    (errors.PromptTooLargeError, 422, "prompt_too_large"),
+    (errors.TransferError, 400, "wrong_shape"),
+    (errors.ModelError, 503, "model"),
+    (errors.ConfigError, 503, "configuration"),
+    (errors.StoreError, 503, "database"),
+    (errors.CoreError, 503, "failed"),
 )
 """The first class that fits counts."""
 
@@ -107,7 +97,7 @@ def judge(error: Exception) -> Refused:
     """Return the refusal that a failure amounts to; only errors of this project say what is wrong."""
     if isinstance(error, Refused):
         return error
-    if isinstance(error, CoreError):
+    if isinstance(error, errors.CoreError):
         return _judge_core_error(error)
     if isinstance(error, RequestValidationError):
         return _judge_bad_values(error.errors())
@@ -119,13 +109,13 @@ def judge(error: Exception) -> Refused:
     return Refused(500, FAILED)
 
 
-def _judge_core_error(error: CoreError) -> Refused:
-    cause = error.__cause__ if isinstance(error, TransferError) else None
-    judged = cause if isinstance(cause, StoreError) else error  # an import that the database ended
+def _judge_core_error(error: errors.CoreError) -> Refused:
+    cause = error.__cause__ if isinstance(error, errors.TransferError) else None
+    judged = cause if isinstance(cause, errors.StoreError) else error  # an import that the database ended
     status, word = next((status, word) for known, status, word in STATUS if isinstance(judged, known))
     if status == 503:
         logs.warning("request_unavailable", error=type(error).__name__)
-    headers = {"Retry-After": "5"} if isinstance(judged, StoreError) else None
+    headers = {"Retry-After": "5"} if isinstance(judged, errors.StoreError) else None
     return Refused(status, str(error), headers, word=word, fields=getattr(error, "fields", ()))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from pydantic import BaseModel
 from starlette.responses import Response
@@ -105,14 +104,10 @@ def _render_outcome(
 ) -> Response:
     """Show what was done; of a trial what would be archived, and the button that does it."""
     texts = memories.read_item_texts(page.db, page.persona, [row_id for row_id, _ in pruned[:MOST_SHOWN]])
-    shown: dict[str, Any] = {
-        "lines": lines,
-        "pruned": pruned,
-        "next_action": next_action,
-        "button": button,
-        "texts": texts,
-    }
-    return page.render("outcome.html.j2", title=title, screen="upkeep", most=MOST_SHOWN, **shown)
+    return page.render(
+        "outcome.html.j2", title=title, screen="upkeep", most=MOST_SHOWN, lines=lines, pruned=pruned, texts=texts,
+        next_action=next_action, button=button,
+    )  # fmt: skip
 
 
 def _describe_cycle(done: CycleResult) -> list[str]:
