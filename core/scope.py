@@ -59,6 +59,12 @@ def key_text(value: object, field: str, limit_bytes: int, *, required: bool = Fa
     return text
 
 
+def optional_key(value: object, field: str, limit_bytes: int) -> str | None:
+    """Return an id as `key_text` does, None for None and a blank one."""
+    text = None if value is None else key_text(value, field, limit_bytes)
+    return text if text and text.strip() else None
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Who is asking.

@@ -10,12 +10,12 @@ from ..calls.defaults import check_handle, handle
 from ..database import rows
 from ..database.engine import Database
 from ..memories import table_sources
+from ..memories.new_item import read_time_or_now
 from ..memories.rules import read_id
-from ..scope import Scope, key_text
+from ..scope import Scope, optional_key
 from ..search.rules_arguments import read_limit, read_tags
 from ..shapes import DiaryEntry, WriteResult
 from ..tags import rules as tag_rules
-from ..text.times import read_time
 from . import table
 
 __all__ = ["add_diary_entry", "archive_diary_entry", "cleanup_old_entries", "edit_diary_entry", "get_entries_by_tags",
@@ -78,9 +78,6 @@ def add_diary_entry(
     thought = rows.text(personal_thought, "personal_thought")
     summary = rows.text(interaction_summary, "interaction_summary")
     message = rows.text(user_message, "user_message")
-    moment = now if timestamp is None else read_time(timestamp)[0]
-    if moment is None:
-        notes.append("timestamp cannot be read; now is used")
     entry = table.NewEntry(
         content=said,
         personal_thought=thought,
@@ -89,10 +86,10 @@ def add_diary_entry(
         emotions=tuple(rows.json_value(_read_list(emotions), "emotions", notes)),
         context_tags=tuple(kept),
         involved_users=tuple(dict.fromkeys(filter(None, map(str, _read_names(involved_users))))),
-        timestamp=moment or now,
-        interface=_read_key(interface, "interface", 50),
-        chat_id=_read_key(chat_id, "chat_id", 255),
-        thread_id=_read_key(thread_id, "thread_id", 255),
+        timestamp=read_time_or_now(timestamp, "timestamp", now, notes),
+        interface=optional_key(interface, "interface", 50) or "",
+        chat_id=optional_key(chat_id, "chat_id", 255) or "",
+        thread_id=optional_key(thread_id, "thread_id", 255) or "",
         local_only=rows.yes_no(local_only, "local_only"),
         source_message_ids=tuple(table_sources.find_sources(db, call.scope, message_id) or ()),
     )
@@ -272,10 +269,6 @@ def archive_diary_entry(
     """
     call = open_call(db, settings, scope)
     return table.archive_entry(call.db, load_access(call).viewer, read_id(id))
-
-
-def _read_key(value: object, name: str, limit: int) -> str:
-    return "" if value is None else key_text(value, name, limit)
 
 
 def _read_list(value: object) -> list[object]:

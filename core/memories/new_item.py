@@ -84,7 +84,7 @@ def read(
     check_choice(provenance, "provenance", Provenance)
     return NewMemory(
         content=said,
-        at=_time(timestamp, "timestamp", now, notes),
+        at=read_time_or_now(timestamp, "timestamp", now, notes),
         response_text=None if response_text is None else rows.text(response_text, "response_text"),
         author=rows.name(author, "author", 100, notes),
         source=rows.name(source, "source", 100, notes),
@@ -100,7 +100,7 @@ def read(
         local_only=rows.yes_no(local_only, "local_only"),
         source_message_ids=_json(source_message_ids, "source_message_ids", notes),
         provenance=provenance,
-        expires_at=None if expires_at is None else _time(expires_at, "expires_at", now, notes),
+        expires_at=None if expires_at is None else read_time_or_now(expires_at, "expires_at", now, notes),
         metadata=_json(metadata, "metadata", notes),
         dropped_tags=len(dropped),
         notes=tuple(notes),
@@ -111,7 +111,8 @@ def _json(value: object, name: str, notes: list[str]) -> Any:
     return None if value is None else rows.json_value(value, name, notes)
 
 
-def _time(value: object, name: str, now: datetime, notes: list[str]) -> datetime:
+def read_time_or_now(value: object, name: str, now: datetime, notes: list[str]) -> datetime:
+    """Return a time, `now` for none and for one that cannot be read; what was changed is noted."""
     if value is None:
         return now
     moment, clamped = read_time(value)

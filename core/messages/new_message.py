@@ -10,11 +10,11 @@ from ..access.rules import named_participant, split_key
 from ..access.table_conversations import check_key
 from ..database import rows
 from ..errors import MessageError
-from ..scope import KEY_BYTES, Scope, key_text
+from ..memories.new_item import read_time_or_now
+from ..scope import KEY_BYTES, Scope, key_text, optional_key
 from ..shapes import PERSONA_SENDER, Role
 from ..text.folding import fold
 from ..text.hits import digest_folded
-from ..text.times import read_time
 
 NAME_CHARS = 255
 MESSAGE_ID_BYTES = 191
@@ -113,13 +113,13 @@ def read_message(
     return NewMessage(
         conversation=key,
         text=said,
-        at=_time(timestamp, now, notes),
+        at=read_time_or_now(timestamp, "timestamp", now, notes),
         sender_id=sender,
         sender_name=name,
-        message_id=_optional_key(message_id, "message_id", MESSAGE_ID_BYTES),
+        message_id=optional_key(message_id, "message_id", MESSAGE_ID_BYTES),
         role=known_role,
         participant=participant,
-        triggered_by=_optional_key(triggered_by, "triggered_by", KEY_BYTES["participant"]),
+        triggered_by=optional_key(triggered_by, "triggered_by", KEY_BYTES["participant"]),
         metadata=None if metadata is None else rows.json_value(metadata, "metadata", notes),
         hidden=bool(rows.yes_no(hidden, "hidden")),
         excluded=bool(rows.yes_no(excluded, "excluded")),
@@ -147,20 +147,3 @@ def _participant(scope: Scope, conversation: str, sender: str, role: Role, name:
         return key_text(key, "sender_id with its interface", KEY_BYTES["participant"]), sender
     speaker = None if role in NOBODY_ROLES else scope.participant or named_participant(interface, name)
     return speaker, "" if speaker is None else speaker.partition("/")[2] or speaker
-
-
-def _optional_key(value: object, name: str, limit: int) -> str | None:
-    text = None if value is None else key_text(value, name, limit)
-    return text if text and text.strip() else None
-
-
-def _time(value: object, now: datetime, notes: list[str]) -> datetime:
-    if value is None:
-        return now
-    moment, clamped = read_time(value)
-    if moment is None:
-        notes.append("timestamp cannot be read; now is used")
-        return now
-    if clamped:
-        notes.append("timestamp lies outside 1970 to 9998; the nearest time in it is used")
-    return moment

@@ -17,7 +17,7 @@ from ..context.incoming import read_part, read_role, read_sender, read_text, spe
 from ..database.engine import Database
 from ..errors import MessageError
 from ..memories.rules import is_marked
-from ..scope import KEY_BYTES, NO_SERVER, Privacy, Scope, key_text
+from ..scope import KEY_BYTES, NO_SERVER, Privacy, Scope, key_text, optional_key
 from ..shapes import Sender
 from ..text.folding import clean
 from ..text.host_values import as_text, get, is_plain, newest_items, text_at
@@ -168,11 +168,7 @@ _LIMITS = {"user": KEY_BYTES["participant"], "channel": KEY_BYTES["conversation"
 
 
 def read_id(value: Any, field: str) -> str | None:
-    """Return an id as text; None and blank are none, 0 is one."""
-    if value is None:
-        return None
-    text = key_text(value, field, _LIMITS[field])
-    return text if text.strip() else None
+    return optional_key(value, field, _LIMITS[field])
 
 
 def list_personas(answers: Sequence[Answer], default: str) -> dict[str, str]:
