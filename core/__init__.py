@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .chat_history_cache import save_message
     from .db import configure, insert_memory, open_database
     from .forgetting import forget
+    from .memory import Memory
     from .personas import set_persona_text
     from .prompt_engine import (
         build_json_prompt,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .synth_core_memory import search_memories
 
 __all__ = [
+    "Memory",
     "Scope",
     "aio",
     "build_json_prompt",
@@ -48,6 +50,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "Memory": "memory",
     "Scope": "scope",
     "build_json_prompt": "prompt_engine",
     "build_messages": "prompt_engine",

@@ -168,9 +168,9 @@ def save_message(
 ) -> WriteResult:
     """Store an incoming message with everything in it: text, sender, time, id, and what it replies to.
 
-    `message`, `context_memory` and `interface_name` are as `build_json_prompt` takes them; `scope` gives persona and
-    destination, and what the message does not say. Returns and raises as `save_chat_message`; a MessageError also where
-    the message names no conversation.
+    `message`, `context_memory` and `interface_name` are as `build_json_prompt` takes them; of a list of chat messages
+    the last is stored. `scope` gives persona and destination, and what the message does not say. Returns and raises as
+    `save_chat_message`; a MessageError also where neither message nor scope names a conversation.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")
@@ -182,17 +182,18 @@ def save_message(
     incoming = IncomingMessage.read(
         message, context_memory=context_memory, interface_name=interface_name, now=clock(db)()
     )
-    if not incoming.interface_path:
+    call = open_call(db, settings, scope_of(incoming, scope, settings))
+    place = incoming.interface_path or call.scope.conversation
+    if not place:
         raise MessageError(
             "The message names no conversation. Give it interface_path `interface/chat`, or a chat id and an "
-            "interface_name.",
+            "interface_name, or a scope with a conversation.",
             fields=("interface_path",),
         )
-    call = open_call(db, settings, scope_of(incoming, scope, settings))
     own = read_role(incoming.raw) == "persona"
     stored = _save(
         call,
-        incoming.interface_path,
+        place,
         incoming.text if incoming.text.strip() else incoming.text_with_attachments(),
         sender_name=incoming.sender.name or incoming.sender.username,
         sender_id=PERSONA_SENDER if own else incoming.sender.id or None,

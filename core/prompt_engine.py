@@ -79,7 +79,9 @@ def build_json_prompt(
     """Return the finished prompt for one message: plain JSON values, never larger than its limit.
 
     Args:
-        message: an object or dict with `message_id` and `date`, and what else the host knows.
+        message: an object or dict with `message_id` and `date`, and what else the host knows; or a list of chat
+            messages `{role, content}`: the last is answered, those before it are lines of this conversation, and what
+            the system says comes before the persona's text.
         context_memory: chat map (conversation key to messages), metadata dict, or both.
         interface_name: surface of the message, such as `discord`.
         image_data, attachments: put into `input` as they are; None takes the attachments of the message.

@@ -23,6 +23,7 @@ JOBS = (
     "OperationRun register_handler retry_operation run_pending Tools Worker"
 )
 DOORS: dict[str, tuple[str, ...] | None] = {
+    "prompt_engine.memory": None,
     "prompt_engine.prompt_engine": None,
     "prompt_engine.privacy": None,
     "prompt_engine.scope": ("Scope", "use_scope"),

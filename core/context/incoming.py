@@ -186,12 +186,20 @@ class IncomingMessage:
     raw: Any = None
     notes: tuple[str, ...] = ()
     """What had to be replaced or ignored while reading, for the report."""
+    earlier: tuple[Any, ...] = ()
+    """The lines before it, where the host handed over a list of chat messages."""
+    opening: tuple[str, ...] = ()
+    """Texts of the system in such a list."""
 
     @classmethod
     def read(
         cls, message: Any, *, context_memory: Any = None, interface_name: str | None = None, now: datetime
     ) -> IncomingMessage:
         """Return the host's message in normal form; nothing of the host's is changed."""
+        earlier: list[Any] = []
+        opening: list[str] = []
+        if isinstance(message, list) or type(message) is tuple:
+            message, earlier, opening = _split_messages(message)
         _check(message)
         notes = _note_unread(message)
         chat = get(message, "chat")
@@ -200,6 +208,11 @@ class IncomingMessage:
         sender_id = read_part(message, "sender_id")
         sender_id = _read_person_id(read_part(message, "person")) if sender_id is None else sender_id
         sender = replace(read_sender(message), id=_read_key(sender_id, "from_user.id") or "")
+        if not sender.identity and read_role(message) != "persona":
+            sender = Sender(
+                _read_key(get(context_memory, "user_id"), "user_id", ID_BYTES["from_user.id"]) or "",
+                username=text_at(context_memory, "username"),
+            )
         if not sender.id and sender.identity and read_role(message) != "persona":
             notes.append("the sender has no id; unless the scope names the participant, the name is used as the id")
         chat_type = word_at(chat, "type") or None
@@ -217,6 +230,8 @@ class IncomingMessage:
             time_zone=text_at(message, "time_zone") or text_at(context_memory, "time_zone") or None,
             raw=message,
             notes=tuple(notes),
+            earlier=tuple(earlier),
+            opening=tuple(opening),
         )
 
     def text_with_attachments(self) -> str:
@@ -226,6 +241,26 @@ class IncomingMessage:
             name = each if isinstance(each, str) else text_at(each, *_FILE_NAMES)
             names.append(one_line(name)[:MOST_NAME_CHARS] or "a file")
         return "\n".join(filter(None, (self.text, f"[Attached: {', '.join(names)}]" if names else "")))
+
+
+def _split_messages(messages: Sequence[Any]) -> tuple[dict[str, Any], list[Any], list[str]]:
+    """Return (message, lines before it, texts of the system) of chat messages, of which the last one said counts."""
+    roles = [word_at(each, "role") for each in messages]
+    said = [at for at, role in enumerate(roles) if role in ("user", "assistant")]
+    if not said:
+        raise MessageError(
+            "The list holds no message of a user. Pass chat messages as [{'role': 'user', 'content': ...}], oldest "
+            "first, or one message.",
+            fields=("message",),
+        )
+    last, content = messages[said[-1]], get(messages[said[-1]], "content")
+    message: dict[str, Any] = {"text": read_text(last), "role": roles[said[-1]]}
+    parts = content if isinstance(content, (list, tuple)) else ()
+    attached = [{"type": word_at(part, "type")} for part in parts if not is_plain(part) and not has(part, "text")]
+    message |= {"attachments": attached} if attached else {}
+    message |= {"from_user": {"full_name": name}} if (name := text_at(last, "name")) else {}
+    system = [read_text(each) for each, role in zip(messages, roles, strict=True) if role in ("system", "developer")]
+    return message, [messages[at] for at in said[:-1]], [text for text in system if text.strip()]
 
 
 def _check(message: Any) -> None:

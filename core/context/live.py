@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
 from ..access.rules import said_privacy
-from ..shapes import HistoryEntry, ReplyNote
+from ..shapes import HistoryEntry, ReplyNote, Sender
 from ..text.host_values import as_text, get, has, is_plain, text_at, word_at
 from ..text.times import parse_time
 from .incoming import NAMES, read_reply, read_role, read_sender, read_text, spell
@@ -120,3 +120,21 @@ def read_context_memory(context_memory: Any) -> LiveHistory:
             if _says_private(item):
                 private.add(str(key))
     return LiveHistory(chats, skips_history, skipped, tuple(notes), frozenset(private))
+
+
+def add_lines(live: LiveHistory, conversation: str, lines: Iterable[Any], asker: Sender) -> LiveHistory:
+    """Return the live messages with lines of a conversation behind those that are there; unnamed are the asker's."""
+    there = live.chats.get(conversation, [])
+    first = 1 + max((entry.order for entries in live.chats.values() for entry in entries), default=-1)
+    entries = list(there)
+    for at, line in enumerate(lines):
+        entry = read_line(line, conversation, first + at)
+        if entry is not None and entry.role == "user" and not (entry.sender_id or entry.sender_name):
+            entry = replace(entry, sender_id=asker.id, sender_name=asker.name, username=asker.username)
+        if entry is not None and entry.text.strip():
+            entries.append(entry)
+    return replace(live, chats={**live.chats, conversation: entries})
+
+
+def _is_chat(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, bytearray, memoryview, Mapping))

@@ -19,7 +19,7 @@ from ..config import Settings
 from ..context import context as context_rules
 from ..context.incoming import IncomingMessage, read_message_id
 from ..context.lines import NameLabels
-from ..context.live import LiveHistory, read_context_memory
+from ..context.live import LiveHistory, add_lines, read_context_memory
 from ..database.engine import Database
 from ..errors import CoreError, StoreError
 from ..scope import Scope
@@ -247,6 +247,9 @@ def open_call(request: PromptRequest) -> PromptCall:
     )
     live = read_context_memory(request.context_memory)
     given = defaults.scope_of(message, request.scope, settings)
+    if message.earlier:  # without a conversation there is this one alone
+        message = replace(message, interface_path=message.interface_path or given.conversation or "")
+        live = add_lines(live, message.interface_path or "", message.earlier, message.sender)
     report = Report()
     report.note(*message.notes, *live.notes)
     if live.skipped:

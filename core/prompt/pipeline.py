@@ -301,7 +301,9 @@ def _add_host_context(call: PromptCall, gathered: Gathered) -> Gathered:
     )
     persona = "\n".join(clean(persona).splitlines())
     asker = gathered.names.asker(call.message) if has_name(call.message) else "the user"
-    return replace(gathered, context=context, persona=personas.fill_names(persona, gathered.names.persona, asker))
+    persona = personas.fill_names(persona, gathered.names.persona, asker)
+    opening = "\n\n".join(filter(None, (*call.message.opening, persona)))
+    return replace(gathered, context=context, persona=opening)
 
 
 def merge_host_context(context: Mapping[str, Any], given: Any) -> tuple[dict[str, Any], str, tuple[str, ...]]:

@@ -86,7 +86,7 @@ def test_r1_the_sdist_gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_r1_beside_a_package_called_core(wheel: Path, other: Path, environment: Environment, tmp_path: Path) -> None:
-    said = "\nMy cat is called Tofu.\n"
+    said = "\n['Tofu is your cat.', 'My cat is called Tofu.']\n[]\n"
     theirs = "import core; assert core.WHOSE == 'theirs'"
     environment.install(other)
     environment.install(wheel)

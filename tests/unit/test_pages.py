@@ -62,7 +62,7 @@ def own_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
 
 def test_the_ten_lines_run_and_print_what_they_say(own_defaults: None, capsys: pytest.CaptureFixture[str]) -> None:
     (snippet,), (shown,) = read_blocks(README, "python"), read_blocks(README, "text")
-    assert len([line for line in snippet.splitlines() if line]) == 10
+    assert len([line for line in snippet.splitlines() if line]) <= 10
     names: dict[str, Any] = {}
     exec(compile(snippet, "README.md", "exec", dont_inherit=True), names)
     time = r"\[\d{4}-\d\d-\d\d \d\d:\d\d\]|It is \w+, [\d :-]+"

@@ -1,0 +1,102 @@
+"""Door: `Memory`, one object for a host that names its users and thinks of nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import chat_history_cache, db, forgetting, lifelong, prompt_engine, synth_core_memory
+from .calls import defaults
+from .context.incoming import IncomingMessage
+from .database.engine import Database
+from .errors import MessageError
+from .forgetting import Forgotten
+from .prompt.messages import Messages
+from .scope import Scope
+from .shapes import Hit, ProfileStatement, WriteResult
+
+__all__ = ["Memory"]
+
+
+class Memory:
+    """The memory of one persona. What belongs to a user is seen by that user alone.
+
+    A user's messages, and what is remembered for them, are in a private conversation of theirs, `web/ann`. A message
+    that names its own conversation is said there.
+
+    Args:
+        database: a connection string, or an open database; None is that of the process.
+        persona: who remembers; None is PERSONA_ID.
+        interface: what stands in front of a user's id, such as `discord`.
+
+    >>> from prompt_engine import Memory
+    >>> memory = Memory("sqlite://", persona="iris")
+    >>> _ = memory.remember("My cat is called Tofu.", user="ann")
+    >>> [hit["snippet"] for hit in memory.search("Who is my cat?", user="ann")], memory.search("cat", user="eve")
+    (['My cat is called Tofu.'], [])
+    """
+
+    def __init__(
+        self, database: Database | str | None = None, *, persona: str | None = None, interface: str = "web"
+    ) -> None:
+        self.db: Database = db.open_database(database) if isinstance(database, str) else defaults.handle(database)
+        self.persona = persona or defaults.settings_for().persona_id
+        self.interface = interface
+
+    def remember(self, text: str, *, user: str | int, tags: Any = None) -> int:
+        """Save a memory of a user, and return its id."""
+        return db.insert_memory(text, str(user), self.interface, tags, scope=self.scope(user), db=self.db)
+
+    def save(self, message: Any, *, user: str | int | None = None) -> WriteResult:
+        """Store a message: a text, a message as `build_messages` takes it, or the last of a list of chat messages."""
+        return chat_history_cache.save_message(**self._place(message, user))
+
+    def messages(
+        self, message: Any, *, user: str | int | None = None, max_chars: int | None = None, **more: Any
+    ) -> Messages | dict[str, Any]:
+        """Return the chat messages for a model; `more` is what else `build_messages` takes."""
+        return prompt_engine.build_messages(**self._place(message, user), max_chars=max_chars, **more)
+
+    def search(self, text: str, *, user: str | int, limit: int = 5) -> list[Hit]:
+        """Return what a user may see of what belongs to a text, newest first."""
+        return synth_core_memory.search_memories(query=text, limit=limit, db=self.db, scope=self.scope(user))
+
+    def forget(self, *, user: str | int) -> Forgotten:
+        """Delete everything of a user, and return the rows of each table."""
+        scope = self.scope(user)
+        return forgetting.forget(participant=scope.participant, db=self.db, scope=scope)
+
+    def profile(self, user: str | int, *, limit: int = 50) -> list[ProfileStatement]:
+        """Return what a user told of themselves."""
+        return lifelong.profile(limit=limit, db=self.db, scope=self.scope(user))
+
+    def scope(self, user: str | int) -> Scope:
+        """Return the scope of a user's private conversation, for other functions."""
+        if not str(user).strip() or "/" in str(user):
+            raise MessageError(
+                f"user is {str(user)[:40]!r}. It must be an id without a slash. Where users come from several "
+                "platforms, make a Memory for each, with its interface.",
+                fields=("user",),
+            )
+        own = f"{self.interface}/{user}"
+        return Scope(self.persona, own, own, privacy="direct")
+
+    def _place(self, message: Any, user: str | int | None) -> dict[str, Any]:
+        """Return the arguments for a message: it is said where it says, else in the private conversation of the user.
+
+        Raises:
+            MessageError: the message names no conversation and nobody who speaks, and neither does the caller.
+        """
+        message = {"text": message} if isinstance(message, str) else message
+        read = IncomingMessage.read(message, now=self.db.clock())
+        user = read.sender.id or user or read.sender.identity
+        if read.interface_path:
+            return {"message": message, "db": self.db, "scope": Scope(self.persona)}
+        if not user and user != 0:
+            raise MessageError(
+                "The message says neither who speaks nor where. Pass user=, or a message with from_user or "
+                "interface_path.",
+                fields=("user",),
+            )
+        scope = self.scope(user)
+        place = {"interface_path": scope.conversation, "user_id": user}
+        return {"message": message, "context_memory": place, "db": self.db, "scope": scope}
