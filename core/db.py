@@ -79,9 +79,9 @@ def open_database(
 
 def insert_memory(
     content: str,
-    author: str | None,
-    source: str | None,
-    tags: Any,
+    author: str | None = None,
+    source: str | None = None,
+    tags: Any = None,
     scope: str | Scope = "general",
     emotion: str | None = None,
     intensity: int | None = None,

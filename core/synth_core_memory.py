@@ -37,10 +37,10 @@ __all__ = [
 
 
 def search_memories(
+    query: object = None,
     *,
     tags: object = None,
     keywords: object = None,
-    query: object = None,
     include_chat: bool = True,
     limit: object = 5,
     ranking: object = None,
@@ -57,10 +57,10 @@ def search_memories(
     """Return the hits of a search over memories, diary and chat history, newest first; [] when nothing matches.
 
     Args:
-        tags: a row matches when its tags hold one as a whole; in the chat a tag is one more word looked for.
-        keywords: a row matches when its text holds one, folded; `%` and `_` are ordinary characters.
         query: the message as said; without tags and keywords, its words and the known tags in it are searched for, as
             for a prompt.
+        tags: a row matches when its tags hold one as a whole; in the chat a tag is one more word looked for.
+        keywords: a row matches when its text holds one, folded; `%` and `_` are ordinary characters.
         limit: most hits, 1 to 200.
         ranking: `relevance` or `recency`; None follows MEMORY_RANKING.
         exclude: `(source, id)` pairs, and conversation keys for chat rows.
@@ -100,6 +100,7 @@ def search_memories(
 
 
 def explain_search(
+    query: object = None,
     *,
     mode: SearchMode = "best",
     offset: int = 0,
@@ -128,16 +129,17 @@ def explain_search(
     known = defaults.settings_for(settings)
     if mode not in get_args(SearchMode) or isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
         raise ValueError(f"mode is {mode!r}, offset {offset!r}. mode must be 'best' or 'all', offset 0 or more.")
-    query = searching.prepare(**arguments, settings=known, clock=lambda: defaults.handle(db).clock())
-    page = query.limit
+    arguments |= {"query": query, "settings": known}
+    wanted = searching.prepare(**arguments, clock=lambda: defaults.handle(db).clock())
+    page = wanted.limit
     if mode == "all":
-        query = replace(query, limit=MOST_HITS)
-    if query.is_empty:
-        return [], {"hits": [], "sources": {}, "notes": list(query.notes)}
+        wanted = replace(wanted, limit=MOST_HITS)
+    if wanted.is_empty:
+        return [], {"hits": [], "sources": {}, "notes": list(wanted.notes)}
     call = open_call(db, known, scope)
     with call.db.request_connection():  # three reads on one connection, asked once whether it still stands
-        query, viewer = searching.load_viewer(call, query)
-        search = searching.resolve(query, viewer, call.settings, call.db, embedder)
+        wanted, viewer = searching.load_viewer(call, wanted)
+        search = searching.resolve(wanted, viewer, call.settings, call.db, embedder)
         result = searching.run(search, call.db)
         errors = list(result.round.errors.values())
         if errors and not result.chosen:

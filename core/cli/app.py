@@ -30,14 +30,17 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _root(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,  # noqa: ARG001 - its callback reads it
 ) -> None:
     """Turn one incoming message into the prompt for a model, with the right memories and history.
 
     Every subcommand prints for people on a terminal, and JSON into a file or another program.
     """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 for name in ("demo", "prompt", "memory", "imports", "exports", "db", "config", "jobs", "serve"):  # as help lists them

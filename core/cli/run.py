@@ -61,7 +61,6 @@ GROUPS = {
 
 app: typer.Typer = typer.Typer(
     name="prompt-engine",
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,

@@ -7,7 +7,7 @@ that is gone; what this process keeps is emptied here.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..access import table_conversations, table_participants, tombstones
@@ -89,7 +89,7 @@ class Forgotten(dict[str, int]):
 
 
 def forget(
-    *,
+    *unnamed: object,
     participant: object = None,
     conversation: object = None,
     memory: object = None,
@@ -121,7 +121,7 @@ def forget(
     """
     # 1. what is forgotten
     call = open_call(db, settings, scope)
-    kind, key = _read_target(call, participant, conversation, memory, server)
+    kind, key = _read_target(call, participant, conversation, memory, server, unnamed=unnamed)
     if dry_run:
         done = table.forget_target(call.db, call.persona, kind, key, dry_run=True)
         return Forgotten(done.counts, dry_run=True, operations=done.operations)
@@ -138,9 +138,16 @@ def forget(
 
 
 def _read_target(
-    call: Call, participant: object, conversation: object, memory: object, server: object
+    call: Call, participant: object, conversation: object, memory: object, server: object, *, unnamed: Sequence[object]
 ) -> tuple[str, str | int]:
     """Return which kind of thing was given, and its key."""
+    if unnamed:
+        shown = repr(unnamed[0])[:60]
+        raise MessageError(
+            f"forget({shown}) does not say what {shown} is. Write forget(participant={shown}), or name it "
+            "conversation, memory or server.",
+            fields=("participant", "conversation", "memory", "server"),
+        )
     given = {"participant": participant, "conversation": conversation, "memory": memory, "server": server}
     names = [name for name, value in given.items() if value is not None]
     if len(names) != 1:

@@ -174,6 +174,7 @@ def _add_admin(app: FastAPI, context: WebContext) -> None:
     dependencies = [*bodies.OPERATOR, *_CHECKED]
     app.include_router(api.router, prefix=ADMIN, dependencies=dependencies, responses=bodies.REFUSALS)
     app.include_router(pages.router(context), prefix=ADMIN)
+    app.add_api_route(guard.METRICS, api.metrics, dependencies=dependencies, include_in_schema=False)
     app.mount(f"{ADMIN}/static", pages.StaticPage(directory=pages.STATIC))
 
 

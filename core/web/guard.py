@@ -32,6 +32,8 @@ from .access import ADMIN, COOKIE, FORBIDDEN, NO_TOKEN, TOKEN_KEY, WRONG_TOKEN, 
 Area = Literal["open", "admin", "hosts", "proxy"]
 """open: needs no token. admin: the operator's. hosts: the API and MCP. proxy: the model server's routes."""
 
+METRICS = "/metrics"
+"""Where programs that collect figures look: the route below ADMIN once more."""
 V1, MCP = "/v1", "/mcp"
 READING = ("GET", "HEAD", "OPTIONS")
 
@@ -122,7 +124,7 @@ class Guard:
         return refused.respond()
 
     def find_area(self, path: str) -> Area:
-        if _is_below(path, ADMIN):
+        if _is_below(path, ADMIN) or path == METRICS:
             return "admin" if self._context.admin_token else "open"
         if _is_below(path, MCP):
             return "hosts" if self._context.has_mcp else "open"

@@ -236,6 +236,10 @@ def test_the_metrics_count_and_name_nobody(operator: Operator, life: Life) -> No
     operator.post("/memory/consolidate")
     answer = operator.ask("GET", "/metrics")
     assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/plain; version=")
+    scraped = operator.client.get("/metrics", params={"conf_uid": life.persona}, headers=BEARER)
+    assert (scraped.status_code, scraped.text) == (200, answer.text)
+    for headers in ({}, {"Authorization": "Bearer no"}):
+        assert operator.client.get("/metrics", headers=headers).status_code == 401
     lines = answer.text.splitlines()
     assert 'prompt_engine_memory_items{kind="KeyFacts",tier="long_term"} 1.0' in lines
     assert 'prompt_engine_memory_items{kind="KeyFacts",tier="session"} 1.0' in lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import math
 from collections.abc import Callable, Iterator
@@ -15,17 +16,17 @@ from core.chat_history_cache import load_chat_history, save_chat_message
 from core.conversations import add_recent_conversation, list_recent_conversations
 from core.database.engine import Database
 from core.database.schema import chat_history_cache
-from core.db import check_server, open_database
+from core.db import check_server, forget, insert_memory, open_database
 from core.errors import ConfigError, CoreError, MessageError, ScopeError, StoreError, TransferError
 from core.lifelong import delete_items
 from core.privacy import set_conversation_privacy, set_privacy
 from core.prompt_engine import build_json_prompt, reduce_prompt_for_llm_limit
 from core.scope import Scope
 from core.short_term import store_short_term_memory, write_turn
-from core.synth_core_memory import silently_record_memory
+from core.synth_core_memory import explain_search, search_memories, silently_record_memory
 from core.transfer.exports import export_chat
 from tests.spec.stage import Stage
-from tests.store.world import count
+from tests.store.world import count, of_today
 
 MESSAGE = {"message_id": "1", "date": "2026-03-10T12:00:00Z", "text": "hi", "interface_path": "tg/1"}
 
@@ -214,3 +215,16 @@ def test_f71_of_a_long_list_the_newest_are_kept(stage: Stage) -> None:
     assert _call(stage, add_recent_conversation, texts, wait=True, scope=stage.scope("tg/42")).stored
     (listed,) = _call(stage, list_recent_conversations, scope=stage.scope("tg/42"))
     assert "message 19" in listed["summary"]
+
+
+def test_f60_the_first_call_by_position_works_or_names_what_is_missing(migrated_url: str) -> None:
+    """What people type first, before they read a signature."""
+    with of_today(migrated_url) as db:
+        insert_memory("Ann keeps a cat.", db=db)
+        assert [hit["snippet"] for hit in search_memories("cat", db=db)] == ["Ann keeps a cat."]
+        assert explain_search("cat", db=db)[0] == search_memories("cat", db=db)
+        for call in (lambda: forget("web/ann", db=db), lambda: asyncio.run(aio.forget("web/ann", db=db))):
+            with pytest.raises(
+                MessageError, match=r"forget\('web/ann'\) does not say what .* forget\(participant='web/"
+            ):
+                call()

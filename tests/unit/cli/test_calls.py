@@ -233,3 +233,20 @@ def test_f79_an_interrupted_import_stops_at_a_whole_transaction(
     assert (ran.code, ran.json["imported"]) == (1, 500)
     assert ran.err == "Stopped after row 500. Run the same command again to go on.\n"
     assert run("import", file).json["imported"] == 200
+
+
+def test_r35_the_command_alone_prints_its_help_and_shells_complete_it(
+    run: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone, asked = run(), run("--help")
+    assert alone.code == 0 and alone.out.strip() == asked.out.strip() and "--install-completion" in alone.out
+    words = {"bash": {"COMP_WORDS": "prompt-engine db c", "COMP_CWORD": "2"}}
+    words |= {shell: {"_TYPER_COMPLETE_ARGS": "prompt-engine db c"} for shell in ("zsh", "fish")}
+    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+    for shell, given in words.items():
+        for name, value in given.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("_PROMPT_ENGINE_COMPLETE", f"complete_{shell}")
+        with pytest.raises(SystemExit):
+            run()
+        assert "copy" in capsys.readouterr().out, shell
