@@ -23,10 +23,10 @@ BLOCKS = [
     for section in PAGE.split("\n## ")[1:]
     for code in re.findall(r"^```python\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
 ]
-ADAPTERS = {"openai_agents": ("agents", "openai-agents"), "anthropic": ("anthropic", "anthropic"),
-            "langgraph": ("langgraph", "langgraph"), "llama_index": ("llama_index", "llama-index"),
-            "pydantic_ai": ("pydantic_ai", "pydantic-ai"), "discord": ("discord", "discord"),
-            "telegram": ("telegram", "telegram")}  # fmt: skip
+ADAPTERS = {"openai": ("openai", "openai"), "openai_agents": ("agents", "openai-agents"),
+            "anthropic": ("anthropic", "anthropic"), "langgraph": ("langgraph", "langgraph"),
+            "llama_index": ("llama_index", "llama-index"), "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
+            "discord": ("discord", "discord"), "telegram": ("telegram", "telegram")}  # fmt: skip
 
 pytestmark = pytest.mark.checkout
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from ...text.replies import strip_thoughts
 
-_BEHIND = ("system", "developer", "tool", "function")
-"""Roles of messages that may follow the person's last one within its turn."""
+_BEHIND = ("system", "developer", "tool", "function", None)
+"""Roles of messages that may follow the person's last one within its turn; calls and results of the Responses API have
+none."""
 _INSERTED = re.compile(
     r"\A\s*(?:(?:### Task:|The user has attached |Use the following )(?:.*</(?:context|files?)>)"
     r"|(?:Context:\s*)?\[CONTEXT 0\]:.*\[END CONTEXT \d+\]"
@@ -31,6 +32,8 @@ _LABEL = (
 )
 _NOTES = re.compile(rf"\A(?:\s*{_LABEL}[ \t]*(?:\n|\Z))+|(?:\n[ \t]*{_LABEL}\s*)+\Z", re.IGNORECASE)
 """Notes that a role-play front end merges into the person's message, in paragraphs of their own."""
+_TEXT_PARTS = ("text", "input_text", "output_text")
+"""Types of parts that hold a text, in chats and in the Responses API."""
 _APART = re.compile("reason|think|thought", re.IGNORECASE)
 """Types of parts that hold thoughts."""
 _PERSONA = re.compile(r"^[ \t]*X-Persona-Id:[ \t]*(\S[^\r\n]*?)[ \t]*(?:\r?\n|\Z)", re.IGNORECASE | re.MULTILINE)
@@ -158,7 +161,7 @@ def _calls_tool(message: Mapping[str, Any]) -> bool:
 
 
 def _is_text(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
+    return isinstance(part, dict) and part.get("type") in _TEXT_PARTS and isinstance(part.get("text"), str)
 
 
 def put_before(messages: Sequence[Any], index: int, text: str) -> list[Any]:

@@ -1,0 +1,199 @@
+"""R28: the official OpenAI client with memory, against a model server on a socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import openai
+import pytest
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from core.adapters.openai import remember
+from core.chat_history_cache import load_chat_history
+from core.database.engine import Database
+from core.db import insert_memory, open_database
+from core.errors import MessageError, StoreReadError
+from core.memory import Memory
+from core.scope import Scope
+from tests.spec.proxy_world import ModelServer, Recorded, serving
+
+CAT = "My cat is called Tofu."
+QUESTION = "Who is my cat?"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[ModelServer, str]]:
+    model = ModelServer()
+    with serving(model.app) as url:
+        yield model, f"{url}/v1"
+
+
+@pytest.fixture
+def model(server: tuple[ModelServer, str]) -> ModelServer:
+    model, _ = server
+    model.requests.clear()
+    model.answers[:] = ["Tofu is your cat."]
+    model.reply = None
+    return model
+
+
+@pytest.fixture
+def db() -> Iterator[Database]:
+    db = open_database("sqlite://")
+    Memory(db, persona="iris").remember(CAT, user="ann")
+    yield db
+    db.close()
+
+
+@pytest.fixture
+def client(server: tuple[ModelServer, str]) -> Iterator[Any]:
+    with openai.OpenAI(base_url=server[1], api_key="k", max_retries=0) as client:
+        yield client
+
+
+def lines(db: Database, user: str = "ann") -> list[tuple[str, str]]:
+    scope = Memory(db, persona="iris").scope(user)
+    return [(each["role"], each["text"]) for each in load_chat_history(f"web/{user}", 99, db=db, scope=scope)]
+
+
+TURN = [("user", QUESTION), ("persona", "Tofu is your cat.")]
+MESSAGES: list[Any] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
+SAID: dict[str, Any] = {"model": "tiny", "messages": MESSAGES}
+
+
+def respond(recorded: Recorded) -> Response:
+    """Answer as the Responses API does."""
+    part = {"type": "output_text", "text": "Tofu is your cat.", "annotations": []}
+    item = {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [part]}
+    whole = {
+        "id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "tiny", "output": [item],
+        "parallel_tool_calls": False, "tool_choice": "auto", "tools": [],
+    }  # fmt: skip
+    if not recorded.body.get("stream"):
+        return JSONResponse(whole)
+    at = {"item_id": "m", "output_index": 0, "content_index": 0, "logprobs": []}
+    events: list[Any] = [
+        {"type": "response.output_text.delta", "delta": piece, **at} for piece in ("Tofu is ", "your cat.")
+    ]
+    events.append({"type": "response.completed", "response": whole})
+    numbered = ({**event, "sequence_number": n} for n, event in enumerate(events))
+    return StreamingResponse(
+        (f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in numbered), media_type="text/event-stream"
+    )
+
+
+def ask(client: Any, dialect: str, stream: bool) -> str:
+    if dialect == "chat":
+        answer = client.chat.completions.create(**SAID, stream=stream)
+        return (
+            "".join(each.choices[0].delta.content or "" for each in answer)
+            if stream
+            else answer.choices[0].message.content
+        )
+    answer = client.responses.create(model="tiny", input=QUESTION, stream=stream)
+    return "".join(each.delta for each in answer if hasattr(each, "delta")) if stream else answer.output_text
+
+
+async def ask_async(url: str, db: Database, dialect: str, stream: bool) -> str:
+    async with openai.AsyncOpenAI(base_url=url, api_key="k", max_retries=0) as plain:
+        client: Any = remember(plain, user="ann", persona="iris", db=db)
+        if dialect == "chat":
+            answer = await client.chat.completions.create(**SAID, stream=stream)
+            pieces = [each.choices[0].delta.content or "" async for each in answer] if stream else []
+            return "".join(pieces) if stream else answer.choices[0].message.content
+        answer = await client.responses.create(model="tiny", input=QUESTION, stream=stream)
+        pieces = [each.delta async for each in answer if hasattr(each, "delta")] if stream else []
+        return "".join(pieces) if stream else answer.output_text
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("dialect", ["chat", "responses"])
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_r28_a_client_gets_memory_and_its_turns_are_stored(
+    server: tuple[ModelServer, str],
+    model: ModelServer,
+    client: Any,
+    db: Database,
+    kind: str,
+    dialect: str,
+    stream: bool,
+) -> None:
+    model.reply = respond if dialect == "responses" else None
+    if kind == "sync":
+        said = ask(remember(client, user="ann", persona="iris", db=db), dialect, stream)
+    else:
+        said = asyncio.run(ask_async(server[1], db, dialect, stream))
+    sent = model.last.body["input"] if dialect == "responses" else model.last.messages[-1]["content"]
+    assert CAT in sent and sent.endswith(f"\n\n{QUESTION}") and said == "Tofu is your cat."
+    assert lines(db) == TURN and MESSAGES[-1]["content"] == QUESTION
+
+
+def test_f1_one_client_serves_users_who_see_nothing_of_each_other(
+    model: ModelServer, client: Any, db: Database
+) -> None:
+    for user in ("ann", "eve"):
+        own = remember(client, user=user, persona="iris", db=db)
+        own.chat.completions.create(**SAID)
+        assert (CAT in str(model.last.body)) == (user == "ann")
+    client.chat.completions.create(**SAID)
+    assert model.last.messages == MESSAGES and lines(db, "eve")[0] == TURN[0]
+    other = remember(client, user="ann", persona="iris", conversation="7", db=db)
+    other.chat.completions.create(**SAID)
+    assert CAT in str(model.last.body) and len(lines(db)) == 2
+    with pytest.raises(MessageError, match="user is ''"):
+        remember(client, db=db)
+
+
+def test_r37_where_the_memory_fails_the_call_goes_on(
+    model: ModelServer, client: Any, db: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise StoreReadError("down", source="x")
+
+    own = remember(client, user="ann", persona="iris", db=db)
+    for name in ("find_replaced", "save_transcript"):
+        monkeypatch.setattr(f"core.adapters.openai.{name}", fail)
+    answer = own.chat.completions.create(**SAID)
+    assert answer.choices[0].message.content == "Tofu is your cat." and model.last.messages == MESSAGES
+    assert "recall_failed" in caplog.text and "turn_not_kept" in caplog.text and CAT not in caplog.text
+
+
+def test_r39_an_answer_that_broke_off_is_not_stored_and_one_that_is_whole_is(
+    model: ModelServer, client: Any, db: Database
+) -> None:
+    own = remember(client, user="ann", persona="iris", db=db)
+    with own.chat.completions.create(**SAID, stream=True) as stream:
+        next(stream)
+    assert lines(db) == TURN[:1]
+    model.answers[:] = ["Tofu is your cat."]
+    for chunk in own.chat.completions.create(**SAID, stream=True):
+        if chunk.choices[0].finish_reason:
+            break  # what comes behind it is not waited for
+    assert lines(db) == TURN
+    model.reply = lambda _: JSONResponse({"error": {"message": "no"}}, 400)
+    with pytest.raises(openai.BadRequestError):
+        own.chat.completions.create(model="tiny", messages=[*MESSAGES, {"role": "user", "content": "and my dog?"}])
+    assert lines(db) == TURN
+
+
+def test_r28_objects_of_the_client_and_tool_calls_are_read(model: ModelServer, client: Any, db: Database) -> None:
+    own = remember(client, scope=Scope("iris", "web/room", "web/ann"), db=db)
+    insert_memory("The rehearsal is on Friday.", "Bob", "chat", [], Scope("iris", "web/room", "web/bob"), db=db)
+    first = own.chat.completions.create(**SAID).choices[0].message
+    model.answers[:] = ["On Friday."]
+    asked = [*MESSAGES, first, {"role": "user", "content": [{"type": "text", "text": "When is the rehearsal?"}]}]
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    asked += [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "4"},
+    ]
+    own.chat.completions.create(model="tiny", messages=iter(asked))
+    assert (
+        "The rehearsal is on Friday." in model.last.messages[3]["content"][0]["text"] and len(model.last.messages) == 6
+    )
+    scope = Scope("iris", "web/room", "web/ann")
+    said = [each["text"] for each in load_chat_history("web/room", db=db, scope=scope)]
+    assert said == [QUESTION, "Tofu is your cat.", "When is the rehearsal?", "On Friday."]
