@@ -16,6 +16,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Table, delete, exc, literal, select
 
+from ..access import external_rows
 from ..database import connections
 from ..database.bulk import write_many
 from ..database.dialects import Decimal, JsonText, StoredText, upsert
@@ -25,6 +26,7 @@ from ..database.rows import list_processors
 from ..database.schema import TABLES, access_tokens, schema_version
 from ..database.stored_values import count_repairs, read_json
 from ..errors import StoreError
+from ..index import packing
 from . import migration
 
 INDEX = ("search_fresh", "search_segment", "search_block", "search_gone")
@@ -80,7 +82,8 @@ def copy_database(
         with _snapshot(old) as connection:
             rows = {table.name: _copy_table(connection, new, table, progress) for table in tables}
         repaired = count_repairs() - before
-        _build_index(new, progress)
+        external_rows.index_all_rows(new, progress)
+        packing.rebuild_all(new, progress)
         v = schema_version.c
         ended = delete(schema_version).where(v.version_num == migration.COPYING)
         new.idempotent_transaction(lambda connection: connection.execute(ended), source=schema_version.name)
@@ -210,11 +213,3 @@ def _choose_fit(column: Column[Any]) -> Callable[[Any], Any] | None:
     if isinstance(kind, StoredText) and kind.length is not None:
         return lambda value: value[: kind.length]
     return None
-
-
-def _build_index(db: Database, progress: Progress | None) -> None:
-    from ..access import external_rows  # noqa: PLC0415 - loads numpy
-    from ..index import packing  # noqa: PLC0415 - as above
-
-    external_rows.index_all_rows(db, progress)
-    packing.rebuild_all(db, progress)

@@ -168,6 +168,8 @@ def test_r39_an_answer_that_broke_off_is_not_stored_and_one_that_is_whole_is(
     with own.chat.completions.create(**SAID, stream=True) as stream:
         next(stream)
     assert lines(db) == TURN[:1]
+    next(own.chat.completions.create(**SAID, stream=True))  # as in a loop that is left
+    assert lines(db) == TURN[:1]
     model.answers[:] = ["Tofu is your cat."]
     for chunk in own.chat.completions.create(**SAID, stream=True):
         if chunk.choices[0].finish_reason:
