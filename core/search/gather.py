@@ -124,7 +124,7 @@ def gather(current: Round, db: Database) -> None:
 
         left_out = [*_list_excluded(search), *current.copies]
         try:
-            current.question = _limit_question(search, current.question)
+            current.question = limit_question(search, current.question)
             asks_time = bool(current.question.spans or current.question.order)
             every = asks_time or search.embedder is not None or search.query.may_be_about_person
             question = current.question if current.question.is_limited else None
@@ -144,7 +144,7 @@ def gather(current: Round, db: Database) -> None:
     add_plain_matches(current, db, MOST_COMPARED)
 
 
-def _limit_question(search: Search, question: Question) -> Question:
+def limit_question(search: Search, question: Question) -> Question:
     """Return a question with whether its spans are a condition: of what others did people tell later, too."""
     if not (question.spans or question.order) or search.index is None:
         return question

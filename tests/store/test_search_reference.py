@@ -65,8 +65,8 @@ def test_t27_a_message_finds_what_scoring_every_row_finds(db: Database, scope: S
         asker = replace(scope, conversation=rng.choice(("tg/a", "tg/d")), participant="tg/1")
         query = searching.prepare(query=text.format(*rng.choices(WORDS, k=3)), limit=10, settings=SETTINGS)
         search = searching.resolve(query, viewer_of(db, asker, SETTINGS), SETTINGS, db)
-        question = gather.question_of(search, db.clock())
-        spans = {"every": True, "question": question} if question.spans else {}
+        question = gather.limit_question(search, gather.question_of(search, db.clock()))
+        spans = {"every": True, "question": question} if question.is_limited else {}
         found = matches.read_matches(search, (), **spans)
         asked, ranking = gather.rank_best(search, question, found)
         wanted = reference.rank(lines, search, asked, gather.CONTEXT_REACH if asked.has_answers else 0)

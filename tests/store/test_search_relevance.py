@@ -130,7 +130,7 @@ def test_t30_t62_a_rare_old_row_comes_first_but_where_another_day_is_asked_for(d
     long = "and so we sat and talked for a long while about this and that and everything else there is"
     said(db, scope, [(f"test of prova {n}: {long}", ago(days=1, seconds=n)) for n in range(30)])
     old = said(db, scope, [("alonza", ago(days=900))], "dc/4")[0]
-    asked = "What did Ann say{} about the test of prova and alonza?"
+    asked = "What did we say{} about the test of prova and alonza?"
     report = explain(db, scope, query=asked.format(""), limit=5)[1]
     assert [one["id"] for one in report["hits"] if one["rank"] == 1] == [old]
     hits = find(db, scope, query=asked.format(" yesterday"), limit=5)

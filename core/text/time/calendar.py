@@ -98,7 +98,7 @@ _VALUE = {
     "early": "early", "mid": "mid", "late": "late", "begin": "begin",
     "end": "end", "first": 1, "latest": -1, "first_half": "half1", "second_half": "half2",
 }  # fmt: skip
-_LEADING = frozenset("MmWSUDEHRFPOTKq@e")
+_LEADING = frozenset("MmWwSUDEHRFPOTKq@e")
 """Kinds of which one must stand in a text without digits that names a time."""
 _TELLING = frozenset("MWSUDHERgT1")
 """Kinds of words that tell a time wherever they stand."""
@@ -211,7 +211,8 @@ def load_leading(language: str) -> Leading:
     words, signs = set[str](), set[str]()
     for phrases in lexicon.phrases.values():
         for phrase, kinds in phrases.items():
-            if not _LEADING.isdisjoint(kinds):
+            is_short = kinds.keys() <= {"w"} and len(phrase[0]) < _SHORTEST_STEM  # `so` is seldom a Sunday
+            if not _LEADING.isdisjoint(kinds) and not is_short:
                 is_signs = _SIGN.match(phrase[0]) is not None
                 (signs if is_signs else words).add("".join(phrase) if is_signs else max(phrase, key=len))
     stems = {
