@@ -51,6 +51,7 @@ Drop = Callable[[Candidate, FoundRow], str]
 """Returns why a row is left out beside what the search itself leaves out, "" to keep it."""
 _CHAT = sources.CHAT.number
 MOST_ROUNDS = 12
+UNREAD_TIME = "Words of time in the question could not be read; no span of time was looked for."
 FULL_SHARE = 0.6
 """Of what the best row holds: rows that hold as much are ordered by time where the first or last is asked for."""
 FIRST_HITS = 10
@@ -349,6 +350,7 @@ def build_report(result: Result) -> dict[str, Any]:
         ],
         "notes": [
             *query.notes,
+            *([UNREAD_TIME] if result.round.question.has_unread_time else []),
             *describe_spans(result.round.missed, times.zone(result.round.search.settings.timezone) or UTC),
             *([str(error)] if (error := result.round.meaning_error) else []),
             *([f"The search index: {why}"] if (why := result.round.index_error) else []),

@@ -127,10 +127,10 @@ def gather(current: Round, db: Database) -> None:
             current.question = limit_question(search, current.question)
             asks_time = bool(current.question.spans or current.question.order)
             every = asks_time or search.embedder is not None or search.query.may_be_about_person
-            question = current.question if current.question.is_limited else None
+            question = current.question if current.question.is_limited or current.question.days else None
             current.matches = matches.read_matches(search, left_out, every=every, question=question)
             _gather_best(current, current.matches)
-            if question is not None and not current.candidates and not current.depth:
+            if current.question.is_limited and not current.candidates and not current.depth:
                 _leave_spans(current, matches.read_matches(search, left_out, every=every))
             if search.query.may_be_about_person and not current.depth:
                 _add_statements(current, db, current.matches)
@@ -267,6 +267,8 @@ def _offer_person(current: Round) -> None:
     """Let a round whose words lead nowhere have what whom it is about last said of themselves."""
     search = current.search
     if search.index is None or not search.query.is_question or current.asked is None:
+        return
+    if current.question.has_unread_time:  # what `I` last said is no answer to it
         return
     from . import matches  # noqa: PLC0415 - as in `gather`
 

@@ -73,7 +73,7 @@ def read_matches(
     days = {(DAY, day): list[int]() for day in question.days} if question else {}
     for view, held in search.index.read(days | owners, every=every):
         bounds = Bounds(search, view)
-        if question is not None:
+        if question is not None and question.is_limited:
             bounds.limit(find_inside(question, view, held))
         seen = held if bounds.is_open else held.only(bounds.readable(held.index))
         postings = _with_phrases(search.terms, seen, len(view))

@@ -80,6 +80,16 @@ def test_t62_the_first_and_the_last_come_by_time(told: Database, scope: Scope) -
     assert ask(told, scope, "What was the first thing I told you?")[0][0] == "I start a course tomorrow"
 
 
+def test_t62_when_something_is_finds_what_is_about_a_coming_day_first(told: Database, scope: Scope) -> None:
+    said(told, scope, [("The dentist was rude to me", ago(days=2)), ("The dentist moved to the dentist house", ago())])
+    assert ask(told, scope, "When is the dentist?")[0][0] == "The dentist sees me in two days"
+
+
+def test_t62_where_words_of_time_cannot_be_read_nothing_is_offered(told: Database, scope: Scope) -> None:
+    texts, report = ask(told, scope, "Did I sleep on some weekday or weekend?")
+    assert texts == [] and "could not be read" in report["notes"][0]
+
+
 def test_t62_a_statement_with_a_day_asks_for_no_day(told: Database, scope: Scope) -> None:
     assert "We bought a piano" in ask(told, scope, "I played the piano yesterday")[0]
 

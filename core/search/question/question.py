@@ -27,7 +27,7 @@ from ...text import question_words as tables
 from ...text.folding import all_runs, clean, fold
 from ...text.languages import SURE, bare, common_words, language_of
 from ...text.question_words import LOOKED_AT, asked_words, asks_about_now, holds, is_request
-from ...text.time import CALENDARS, Span, read_spans, time_words
+from ...text.time import CALENDARS, Span, name_words, read_spans, time_words
 from .people import named
 from .spans import list_days
 
@@ -45,7 +45,10 @@ class Question:
     spans: tuple[Span, ...] = ()
     """The spans of time it names."""
     days: tuple[str, ...] = ()
-    """The days that these hold, as ISO 8601: what is about one of them is asked for too."""
+    """The days that these hold, as ISO 8601: what is about one of them is asked for too. Where it asks when something
+    is, those that come: what is about one of them comes first."""
+    has_unread_time: bool = False
+    """It holds words of time, and no span can be read from them."""
     is_limited: bool = False
     """What lies outside its spans is not asked for: it names no third person, of whom people tell later too."""
     order: Literal["", "first", "last"] = ""
@@ -82,19 +85,25 @@ def read_question(
     spans = read_spans(said, now, zone, any_of)
     named_spans = tuple(span for span in spans if span.role in ("said", "about"))
     order = next((span.role for span in spans if span.role in ("first", "last")), "")
+    is_present = not spans and not is_request(words, known) and asks_about_now(words, known)
+    wants_time = holds(words, "when", any_of)
+    comes = [Span(now, None)] if wants_time and is_present else named_spans
     return Question(
         people=named(said, speaker_names, known),
         self_person=holds(words, "self", known),
         other=holds(words, "other", known),
         spans=named_spans,
-        days=list_days(named_spans, now, zone),
+        days=list_days(comes, now, zone),
+        has_unread_time=not spans
+        and not wants_time
+        and any(not name_words(code).isdisjoint(words.split()) for code in known),
         order=order,  # type: ignore[arg-type]
-        wants_time=holds(words, "when", any_of),
+        wants_time=wants_time,
         wants_number=holds(words, "count", any_of),
         wants_list=holds(words, "list", any_of),
         wants_duration=holds(words, "duration", any_of),
         is_request=holds(words, "request", known),
-        is_present=not spans and not is_request(words, known) and asks_about_now(words, known),
+        is_present=is_present,
         languages=known,
     )
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...index.numbers import TAG, IndexTerm
+from ...index.numbers import DAY, TAG, IndexTerm
 from ..question.question import Question
 from .days import are_inside, find_days
 from .relevance import PASSAGE, SHORT_ROW, WHOLE, weigh
@@ -433,6 +433,9 @@ def _list_reasons(
         reasons["person"] = np.where(is_chat, one.persons[view.speaker[index]], np.float32(0))
     if asked.question.spans or asked.question.order:
         reasons |= find_days(asked.question, view.at_us[index])
+    elif asked.question.days:
+        about = np.concatenate([one.matches.postings.of((DAY, day))[0] for day in asked.question.days])
+        reasons["coming"] = np.isin(index, about).astype(np.float32)
     return reasons
 
 

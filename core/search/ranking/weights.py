@@ -56,6 +56,7 @@ WEIGHTS: dict[str, Weight] = {
     "day": Weight(8.0, 8.0),
     "days_after": Weight(6.0, 6.0),
     "month": Weight(4.0, 4.0),
+    "coming": Weight(4.0, 4.0),
     "told": Weight(3.0, 3.0),
     "statement": Weight(30.0, 30.0),
 }

@@ -10,8 +10,18 @@
 | `reader` | `read_spans` and `find_about_days`, which choose the language and put it together |
 """
 
-from .calendar import CALENDARS, talk_words, time_words
+from .calendar import CALENDARS, name_words, talk_words, time_words
 from .reader import find_about_days, mask_time, read_moment, read_spans
 from .spans import Span
 
-__all__ = ["CALENDARS", "Span", "find_about_days", "mask_time", "read_moment", "read_spans", "talk_words", "time_words"]
+__all__ = [
+    "CALENDARS",
+    "Span",
+    "find_about_days",
+    "mask_time",
+    "name_words",
+    "read_moment",
+    "read_spans",
+    "talk_words",
+    "time_words",
+]

@@ -102,6 +102,7 @@ _LEADING = frozenset("MmWwSUDEHRFPOTKq@e")
 """Kinds of which one must stand in a text without digits that names a time."""
 _TELLING = frozenset("MWSUDHERgT1")
 """Kinds of words that tell a time wherever they stand."""
+_NAMING = frozenset("MWDE")
 _UNSURE = {"M": "m", "W": "w", "S": "!", "F": "!", "D": "!", "U": "!", "P": "!", "H": "!", "E": "!"}
 """What an ambiguous word is instead: a month or weekday in need of a word beside it, or nothing."""
 _MAY_END = frozenset("MWSUFPDE")
@@ -192,6 +193,18 @@ def time_words(language: str) -> frozenset[str]:
         for phrases in lexicon.phrases.values()
         for phrase, kinds in phrases.items()
         if len(phrase) == 1 and (_TELLING & kinds.keys() or kinds.get("L"))
+    )
+
+
+@lru_cache(maxsize=64)
+def name_words(language: str) -> frozenset[str]:
+    """Return the single words that name a time or a length of it, `day` aside: `How was my day?` names none."""
+    phrases = (load(language) or Lexicon()).phrases.values()
+    return frozenset(
+        phrase[0]
+        for each in phrases
+        for phrase, kinds in each.items()
+        if len(phrase) == 1 and (_NAMING & kinds.keys() or kinds.get("U", "day") != "day")
     )
 
 
