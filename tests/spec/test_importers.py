@@ -316,7 +316,8 @@ def test_r22_lines_that_two_exports_of_one_zip_share_come_in_once(db: Database, 
 def test_r22_what_was_edited_here_stays(db: Database) -> None:
     scope, _ = _import_new(db, SAMPLES / "discord")
     (row,) = [row for row in _rows(db, scope) if row.message_text == "Which seeds?"]
-    edit_chat_message(row.id, "Which seed?", db=db, settings=DEFAULTS, scope=scope)
+    there = replace(scope, conversation="discord/701", server=_audience(db, scope, "discord/701")[1])
+    edit_chat_message(row.id, "Which seed?", db=db, settings=DEFAULTS, scope=there)
     assert _import(db, scope, SAMPLES / "discord").edited == 0
     assert "Which seed?" in _texts(db, scope)
 

@@ -237,7 +237,7 @@ def test_r6_a_database_out_of_reach_is_each_calls_answer(persona: str) -> None:
 
     async def ask() -> None:
         async with Client(child) as client:
-            assert len((await client.list_tools()).tools) == 7
+            assert len((await client.list_tools()).tools) == 8
             for _ in range(2):
                 answer = await client.call_tool("memory_list", {})
                 text = str(answer.content)

@@ -214,7 +214,7 @@ def test_r20_with_a_database_that_is_gone_who_was_known_goes_on(
     def fail(*_: Any, **__: Any) -> Any:
         raise StoreReadError("gone", source="access_tokens")
 
-    monkeypatch.setattr(type(proxy.db), "_read", fail)
+    monkeypatch.setattr(type(proxy.db), "read", fail)
     monkeypatch.setattr(type(proxy.db), "transaction", fail)
     monkeypatch.setattr(type(proxy.db), "connection", fail)
     raw = client.chat.completions.with_raw_response.create(model="tiny", messages=chat("hello", "ok 1", "you?"))
@@ -547,7 +547,8 @@ def test_r19_an_entry_of_a_book_stands_under_a_heading_that_is_true_of_it(proxy:
     book = {"entries": {"0": {"uid": 0, "key": ["moon"], "content": "The moon is green.", "constant": True}}}
     import_items(json.dumps(book).encode(), db=proxy.db, scope=Scope(proxy.persona))
     proxy.ask(proxy.client(X_User_Id="ann"), "hello")
-    assert "Always to be kept in mind; a name in front is who asked:\n- The moon is green." in blocks(proxy.model)[0]
+    heading = "Always to be kept in mind, oldest first; a name in front is who asked:"
+    assert f"{heading}\n- [2026-03-10] The moon is green." in blocks(proxy.model)[0]
 
 
 def test_r16_a_room_has_a_readable_name_in_other_conversations(proxy: ProxyWorld) -> None:

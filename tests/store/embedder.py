@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from core.text.folding import fold
 
 DIMENSIONS = 256
-MEANT = {"canine": "dog", "hound": "dog", "automobile": "car", "vehicle": "car"}
+MEANT = {"canine": "dog", "hound": "dog", "automobile": "car", "jalopy": "car"}
 """Words that mean another one: what words alone cannot find."""
 
 

@@ -427,13 +427,14 @@ def test_p45_an_edited_or_deleted_message_is_so_in_the_entries_too(world: World)
     lines = ["the code is 7391", "y" * 5000, "stays"]
     world.turn("tg/u1", "tg/c1", messages=lines)
     world.of_user("tg/u1", server="")
-    edit_chat_message(saved.id, "the code is secret", **world.given())
-    delete_chat_message(other.id, **world.given())
+    edit_chat_message(saved.id, "the code is secret", **world.given(conversation="tg/c1"))
+    delete_chat_message(other.id, **world.given(conversation="tg/c1"))
     assert [said(entry) for entry in world.of_user("tg/u1", server="")] == [["the code is secret", "stays", "re hello"]]
     assert "7391" not in str([row.messages for row in world.rows()])
     world.turn("tg/u1", "tg/c2", messages=["only"], responses=["one"])
     for text in ("only", "one"):
-        delete_chat_message(save_chat_message("tg/c2", text, "Ann", "u1", **world.given()).id, **world.given())
+        row = save_chat_message("tg/c2", text, "Ann", "u1", **world.given()).id
+        delete_chat_message(row, **world.given(conversation="tg/c2"))
     assert channels(world.of_user("tg/u1", server="")) == ["tg/c1"]
 
 

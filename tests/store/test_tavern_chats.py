@@ -105,7 +105,7 @@ def test_s48_a_chat_that_another_program_wrote_goes_out_as_sillytavern_writes(db
 def test_s48_what_came_in_is_what_the_doors_give(db: Database) -> None:
     scope = own_scope()
     _import(db, scope, world.SAMPLE)
-    here: dict[str, Any] = {"db": db, "scope": scope, "settings": DEFAULTS}
+    here: dict[str, Any] = {"db": db, "scope": replace(scope, conversation=CHAT), "settings": DEFAULTS}
     rows = {row.message_text: row for row in _stored(db, scope)}
     assert [row.role for row in _stored(db, scope)] == [
         "persona", "user", "persona", "user", "narrator", "thought", "user", "system", "persona", "user", "persona",
@@ -143,8 +143,8 @@ def test_s48_what_was_hidden_by_hand_stays_so_through_every_change(db: Database,
     lines = [{"user_name": "Ann", "character_name": "Iris"}, *map(_say, range(6))]
     lines[2]["is_system"], lines[4] = True, {**lines[4], **alternatives}
     _import(db, scope, _file(tmp_path / "by_hand.jsonl", lines))
-    here: dict[str, Any] = {"db": db, "scope": scope, "settings": DEFAULTS}
     rows, chat = [row.id for row in _stored(db, scope)], "import/by_hand"
+    here: dict[str, Any] = {"db": db, "scope": replace(scope, conversation=chat), "settings": DEFAULTS}
     asked = {"message_id": "now", "text": "And then?", "interface_path": chat, "from_user": {"id": "Ann"}}
 
     def history() -> str:
@@ -260,7 +260,8 @@ def test_s48_the_order_is_that_of_the_file(db: Database, tmp_path: Path) -> None
 def test_s48_what_is_done_here_stands_in_the_next_file(db: Database, tmp_path: Path) -> None:
     scope = own_scope()
     _import(db, scope, world.SAMPLE)
-    here: dict[str, Any] = {"db": db, "scope": scope, "settings": Settings(auto_hide_scene_count=-1)}
+    settings = Settings(auto_hide_scene_count=-1)
+    here: dict[str, Any] = {"db": db, "scope": replace(scope, conversation=CHAT), "settings": settings}
     rows = {row.message_text: row.id for row in _stored(db, scope)}
     before = _lines(world.SAMPLE.read_bytes())
     edit_chat_message(rows["Under the third board."], "Under the fourth board.", **here)
