@@ -227,7 +227,7 @@ def load_leading(language: str) -> Leading:
             is_short = kinds.keys() <= {"w"} and len(phrase[0]) < _SHORTEST_STEM  # `so` is seldom a Sunday
             if not _LEADING.isdisjoint(kinds) and not is_short:
                 is_signs = _SIGN.match(phrase[0]) is not None
-                (signs if is_signs else words).add("".join(phrase) if is_signs else max(phrase, key=len))
+                (signs if is_signs else words).add("".join(phrase) if is_signs else max(reversed(phrase), key=len))
     stems = {
         start: tuple(stem for stem, (_, kinds) in each.items() if _LEADING & kinds.keys())
         for start, each in lexicon.stems.items()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 from .calendar import BREAK
@@ -15,7 +16,7 @@ from .patterns import TABLES, Read
 from .spans import Time, every_month, every_week, fixed, of_month
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Rule:
     """A pattern, and what makes a time of the values it finds."""
 
@@ -25,15 +26,22 @@ class Rule:
     read: Read
     begins: frozenset[str]
     """The kinds of which its first part has one."""
+    number: int
+    """Its place in the table: of two that are as long the first is read."""
 
 
 @lru_cache(maxsize=1)
-def tables() -> tuple[tuple[Rule, ...], ...]:
-    """Return the tables of patterns, in the order they are applied."""
-    return tuple(tuple(_rule(*each) for each in table) for table in TABLES)
+def tables() -> tuple[dict[str, tuple[Rule, ...]], ...]:
+    """Return the tables of patterns in the order they are applied: each kind with the rules that begin with it."""
+    made = []
+    for table in TABLES:
+        rules = [_rule(*each, number) for number, each in enumerate(table)]
+        kinds = {kind for rule in rules for kind in rule.begins}
+        made.append({kind: tuple(rule for rule in rules if kind in rule.begins) for kind in kinds})
+    return tuple(made)
 
 
-def _rule(pattern: str, read: Read) -> Rule:
+def _rule(pattern: str, read: Read, number: int) -> Rule:
     made, kinds = [], []
     for atom in pattern.split():
         if atom == "x*":
@@ -46,7 +54,7 @@ def _rule(pattern: str, read: Read) -> Rule:
         made.append(f"(<[^>]*[{kinds[-1]}][^>]*>){'?' * atom.endswith('?')}")
     first = next((n for n, atom in enumerate(pattern.split()) if not atom.endswith(("?", "x*"))), 0)
     begins = frozenset("".join(pattern.split()[: first + 1])) - set("[]?*")
-    return Rule(re.compile("".join(made)), tuple(kinds), read, begins)
+    return Rule(re.compile("".join(made)), tuple(kinds), read, begins, number)
 
 
 def read_parts(m: Moment, parts: Sequence[Part]) -> list[Part]:
@@ -94,24 +102,26 @@ def _node(time: Time) -> dict[str, Any]:
     return {"Z": time, level(time): time}
 
 
-def _apply(m: Moment, parts: Sequence[Part], table: Sequence[Rule]) -> list[Part]:
+def _apply(m: Moment, parts: Sequence[Part], table: Mapping[str, Sequence[Rule]]) -> Sequence[Part]:
+    if all(table.keys().isdisjoint(part.kinds) for part in parts):
+        return parts
     codes = [part.code for part in parts]
-    text, made, at, offset = "".join(codes), list[Part](), 0, 0
+    text, offsets = "".join(codes), list(accumulate(map(len, codes), initial=0))
+    made, at = list[Part](), 0
     while at < len(parts):
-        part, count = _read_at(m, parts, table, text, at, offset) if parts[at].kinds else (parts[at], 1)
+        rules = {rule: None for kind in parts[at].kinds for rule in table.get(kind, ())}
+        part, count = _read_at(m, parts, rules, text, at, offsets[at]) if rules else (parts[at], 1)
         made.append(part)
-        offset += sum(len(code) for code in codes[at : at + count])
         at += count
     return made
 
 
 def _read_at(
-    m: Moment, parts: Sequence[Part], table: Sequence[Rule], text: str, at: int, offset: int
+    m: Moment, parts: Sequence[Part], rules: Iterable[Rule], text: str, at: int, offset: int
 ) -> tuple[Part, int]:
     """Return what the longest pattern at a part reads, and how many parts it takes; else the part itself."""
-    begun = (rule for rule in table if not rule.begins.isdisjoint(parts[at].kinds))
-    found = [(match, rule) for rule in begun if (match := rule.pattern.match(text, offset))]
-    for match, rule in sorted(found, key=lambda one: -one[0].end()):
+    found = [(match, rule) for rule in rules if (match := rule.pattern.match(text, offset))]
+    for match, rule in sorted(found, key=lambda one: (-one[0].end(), one[1].number)):
         values: list[Any] = []
         for n, kinds in enumerate(rule.kinds, 1):
             if match[n] is None:

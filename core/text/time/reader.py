@@ -21,7 +21,12 @@ MOST_ABOUT, MOST_DAYS = 3, 14
 """Spans of a stored text that name its days, and days of one of them."""
 _ANY_TIME = datetime(2001, 1, 1, tzinfo=UTC)
 """Where words of time stand does not depend on when they are said."""
-_DIGIT, _WORD = lazy_pattern(r"\d"), lazy_pattern(rf"(?:[^\W\d_{calendar.SIGNS}]|[{calendar.MARKS}])+")
+_DATED = lazy_pattern(
+    r"\d[./:-]\d|\d\.(?!\d)|(?<!\d)(?:19|20)\d\d(?!\d)|\d ?(?:[ap]\.?m|st|nd|rd|th|h|er|[\u00ba\u00aa])\b"
+    r"|\d ?[年月日号號년월일시时時点點]"
+)
+"""Digits that may be a date or a time without a word beside them."""
+_WORD = lazy_pattern(rf"(?:[^\W\d_{calendar.SIGNS}]|[{calendar.MARKS}])+")
 _JOINED = lazy_pattern(r"(?<=[^\W_])[-'\u2019\u02bc](?=[^\W\d_])(?!w\d)")
 """What joins two words: `terça-feira`, `l'année`."""
 _ABOUT = frozenset({"minute", "part of day", "day"})
@@ -94,9 +99,9 @@ def mask_time(text: str, languages: Sequence[str]) -> str:
 
 
 def may_tell_time(text: str, languages: Sequence[str]) -> list[str]:
-    """Return the languages in which a folded text holds a word that may name a time; all where it holds a digit."""
+    """Return the languages in which a folded text holds a word that may name a time; all where it holds a date."""
     known = [language for language in languages if calendar.load(language) is not None]
-    if _DIGIT.search(text):
+    if _DATED.search(text):
         return known
     words = set(_WORD.findall(text))
     return [language for language in known if calendar.load_leading(language).stands_in(text, words)]
@@ -167,7 +172,8 @@ def _find_order(parts: Sequence[Part]) -> tuple[Role, Part] | None:
     for n, part in enumerate(parts):
         kinds = part.kinds
         follows = parts[n + 1].kinds if n + 1 < len(parts) else {BREAK: 0}
-        if not {"K", "T"} & kinds.keys() or _NAMING & kinds.keys() or "X" in follows:
+        is_begun = kinds.get("e") == "begin" and n and "V" in parts[n - 1].kinds and BREAK in follows
+        if not ({"K", "T"} & kinds.keys() or is_begun) or _NAMING & kinds.keys() or "X" in follows:
             continue
         if _holds(parts, "V"):
             return ("last" if "T" in kinds and "K" not in kinds else "first"), part
