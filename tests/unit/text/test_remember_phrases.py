@@ -195,8 +195,8 @@ def test_c12_what_takes_a_wish_back_is_understood() -> None:
     lines = (CORPUS / "endings.txt").read_text(encoding="utf-8").splitlines()
     for line in lines:
         wish, ending = line.split(" | ")[1:]
-        (stated,) = [each for each, _ in read_instructions(wish, settings)]
-        ends = [each for each, _ in read_instructions(ending, settings) if each.ends]
+        (stated,) = [each for each in read_instructions(wish, settings)]
+        ends = [each for each in read_instructions(ending, settings) if each.ends]
         if not any(takes_back(each, wish, stated.topics) for each in ends):
             missed[line[0]].append(line)
         assert not any(takes_back(each, "I'm allergic to nuts", ()) for each in ends), line
@@ -215,8 +215,8 @@ def test_c12_what_takes_a_wish_back_is_understood() -> None:
     ],
 )
 def test_c12_another_wish_stays(ending: str, wish: str) -> None:
-    (stated,) = [each for each, _ in read_instructions(wish, Settings())]
-    assert not any(takes_back(each, wish, stated.topics) for each, _ in read_instructions(ending, Settings()))
+    (stated,) = read_instructions(wish, Settings())
+    assert not any(takes_back(each, wish, stated.topics) for each in read_instructions(ending, Settings()))
 
 
 @pytest.mark.parametrize(
