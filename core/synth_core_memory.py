@@ -141,13 +141,13 @@ def explain_search(
         wanted, viewer = searching.load_viewer(call, wanted)
         search = searching.resolve(wanted, viewer, call.settings, call.db, embedder)
         result = searching.run(search, call.db)
-        errors = list(result.round.errors.values())
+        errors = list(result.read.errors.values())
         if errors and not result.chosen:
             raise errors[0]
     if mode == "best":
         return [one.hit for one in result.chosen], searching.build_report(result)
     matching = sorted(
-        (one for one in result.chosen if not one.candidate.context), key=lambda one: (one.row.at_us, one.row.id)
+        (one for one in result.chosen if not one.scored.context), key=lambda one: (one.row.at_us, one.row.id)
     )
     result = replace(result, chosen=matching[offset : offset + page])
     return [one.hit for one in result.chosen], {**searching.build_report(result), "total": len(matching)}

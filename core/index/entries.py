@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -22,6 +22,7 @@ from ..text.hits import content_digest, stored_tags
 from ..text.languages import likely_languages
 from ..text.time import find_about_days
 from ..text.words import index_terms
+from .shapes import Entry, Said, ThreadSpeaker
 
 HELD = "search.held"
 """In the caches of a database handle: what the process holds of the search tables."""
@@ -81,48 +82,13 @@ def calendar_of(db: Database) -> Calendar:
     return known if isinstance(known, Calendar) else Calendar()
 
 
-class Said(NamedTuple):
-    """Who said a row: name, participant key, role."""
-
-    name: str
-    key: str
-    role: str
-
-
-class Place(NamedTuple):
-    """Where a row was said and by whom."""
-
-    thread: str
-    """Conversation key. Only the chat has neighbours: what else belongs to a conversation is kept apart from it."""
-    speaker: Said
-
-
-def place_of(source: int, conversation: Any, name: Any = "", key: Any = "", role: Any = "") -> Place:
+def place_of(source: int, conversation: Any, name: Any = "", key: Any = "", role: Any = "") -> ThreadSpeaker:
     """Return where a row was said and by whom."""
     if source == sources.CHAT.number:
-        return Place(str(conversation or ""), Said(str(name or ""), str(key or ""), str(role or "")))
+        return ThreadSpeaker(str(conversation or ""), Said(str(name or ""), str(key or ""), str(role or "")))
     if source == sources.MEMORIES.number:
-        return Place("\x00" + str(conversation or ""), Said("", str(key or ""), ""))
-    return Place("\x00", Said("", "", ""))
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What the search tables hold of one row."""
-
-    source: int
-    row_id: int
-    audience_id: int
-    at_us: int
-    local_only: int
-    terms: Mapping[str, int]
-    """Word to number of times, at most TERMS_PER_ROW."""
-    words: int
-    """Length of the text in words, counted to 65,535."""
-    tags: Sequence[str]
-    place: Place
-    days: Sequence[str] = ()
-    """Those its text is about."""
+        return ThreadSpeaker("\x00" + str(conversation or ""), Said("", str(key or ""), ""))
+    return ThreadSpeaker("\x00", Said("", "", ""))
 
 
 def entry(
@@ -133,7 +99,7 @@ def entry(
     folded: str,
     tags: Sequence[str],
     local_only: int,
-    place: Place,
+    place: ThreadSpeaker,
     calendar: Calendar = Calendar(),  # noqa: B008 - it is never changed
 ) -> Entry:
     """Return what the search tables hold of a row with this folded text and these stored tags."""
@@ -200,7 +166,7 @@ class Stored:
     folded: str
     tags: tuple[str, ...]
     local_only: int
-    place: Place
+    place: ThreadSpeaker
     findable: bool = True
 
     def entry(self, source: SourceTable, calendar: Calendar) -> Entry:

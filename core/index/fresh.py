@@ -16,7 +16,8 @@ from ..database.bulk import chunks, write_many
 from ..database.dialects import ID
 from ..database.schema import search_fresh
 from ..database.stored_values import read_checked
-from .entries import Calendar, Entry, Place, Said, read_entries
+from .entries import Calendar, read_entries
+from .shapes import Entry, Said, ThreadSpeaker
 
 PACK_FROM = 128
 """Rows of an audience that are packed together."""
@@ -51,7 +52,7 @@ def decode(audience: int, source: Any, row_id: Any, digest: Any, content: Any) -
     if checked is None or not is_place(source, row_id):
         return None
     at_us, words, local_only, thread, speaker, terms, tags, *days = json.loads(checked.decode("utf-8", "surrogatepass"))
-    place = Place(thread, Said(*speaker))
+    place = ThreadSpeaker(thread, Said(*speaker))
     return Entry(source, row_id, audience, at_us, local_only, terms, words, tags, place, *days)
 
 

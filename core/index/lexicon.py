@@ -5,13 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from ..text.languages import SpokenCounts, spoken_languages, telling_words
-from .entries import Entry
-from .numbers import DAY, TAG, WORD, IndexTerm
+from .numbers import Column
+from .shapes import DAY, TAG, WORD, Entry, IndexTerm
 
 MOST_WORDS = 160
 """Words that are taken for one beginning, the commonest."""
@@ -37,7 +36,7 @@ class SortedWords:
 
     __slots__ = ("_docs", "_heads", "_languages", "_starts", "_text")
 
-    def __init__(self, text: bytes, docs: Any) -> None:
+    def __init__(self, text: bytes, docs: Column) -> None:
         self._text = text
         """The words, each between line breaks."""
         self._docs = docs

@@ -1,9 +1,61 @@
-"""What the index is asked for. Pure."""
+"""The number spaces of the search. Only one function leads from each to the next.
+
+    postings of a word          SegmentRows   in one packed segment
+      | Table.from_segments
+    packed rows of an audience  PackedRows    in its segments, by conversation and time
+      | FreshOffsets.to_view
+    rows of an audience         ViewRows      packed rows, and fresh rows among them
+      | HeldWords.find
+    rows that match             MatchRows     of all audiences, one behind the other
+      | Around.find
+    rows around the best        LocalRows     of all audiences, those looked at with what stands around them
+
+mypy tells them apart; at run time each is an array. What is made of one by indexing is no longer one: `take` keeps it.
+"""
 
 from __future__ import annotations
 
-WORD, TAG, PHRASE, DAY = 0, 1, 2, 3
-"""Kinds of what is looked up. The rows of a phrase are those that hold all of its words, the rows of a day
-(`2026-03-12`) those that are about it."""
-IndexTerm = tuple[int, str]
-"""Kind and text of what is looked up: a word, a tag, a phrase or a day."""
+from typing import Any, NewType, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.floating[Any]]
+Flags = NDArray[np.bool_]
+Column = NDArray[np.integer[Any]]
+"""Whole numbers of any size."""
+
+SegmentRows = NewType("SegmentRows", NDArray[np.uint16])
+PackedRows = NewType("PackedRows", NDArray[np.int64])
+ViewRows = NewType("ViewRows", NDArray[np.int64])
+MatchRows = NewType("MatchRows", NDArray[np.int64])
+LocalRows = NewType("LocalRows", NDArray[np.int64])
+Numbers = TypeVar("Numbers", PackedRows, ViewRows, MatchRows, LocalRows)
+
+
+def take(rows: Numbers, which: Flags | Ints) -> Numbers:
+    """Return some of the rows, in their own number space."""
+    return cast("Numbers", rows[which])
+
+
+def find_in(rows: Numbers, wanted: Numbers) -> tuple[Ints, Flags]:
+    """Return where rows stand among others, which are in order, and which of them are there."""
+    if not len(rows):
+        return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), bool)
+    at = np.minimum(rows.searchsorted(wanted), len(rows) - 1)
+    return at, rows[at] == wanted
+
+
+def is_among(wanted: Numbers, rows: Numbers) -> Flags:
+    """Return which of some rows are among others, which are in order."""
+    return find_in(rows, wanted)[1]
+
+
+def put_in_order(rows: Numbers) -> Numbers:
+    """Return the rows in order, each once."""
+    ordered = rows.astype(np.int32)
+    ordered.sort()
+    is_new = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
+    return cast("Numbers", ordered[is_new].astype(np.int64))

@@ -8,7 +8,7 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, delete, func, select, update
@@ -19,8 +19,10 @@ from ..database.dialects import ID
 from ..database.engine import Database
 from ..database.schema import search_block, search_fresh, search_gone, search_segment
 from . import fresh
-from .entries import Calendar, Entry, Progress, calendar_of, read_audience
+from .entries import Calendar, Progress, calendar_of, read_audience
+from .numbers import Flags
 from .segment import MOST_ROWS, Blocks, Rows, merge_segments, pack_rows, read_head, write_head, write_terms
+from .shapes import Entry, RowId
 
 MOST_OF_A_SIZE = 8
 """Segments of a size that become one."""
@@ -172,13 +174,13 @@ _DROP_SEGMENT = delete(search_segment).where(_S.audience_id == _A, _S.segment_id
 _DROP_BLOCKS = delete(search_block).where(_B.audience_id == _A, _B.segment_id == _SEGMENT)
 
 
-def read_gone(connection: Connection, audience: int) -> dict[tuple[int, int], int]:
+def read_gone(connection: Connection, audience: int) -> dict[RowId, int]:
     """Return the packed rows that are gone, `(source, id)`, with the last segment that may hold them."""
     found = connection.execute(select(_G.source, _G.row_id, _G.segment_id).where(_G.audience_id == audience))
     return {(row[0], row[1]): row[2] for row in found}
 
 
-def find_staying(rows: Rows, segment_id: int, gone: Mapping[tuple[int, int], int]) -> Any:
+def find_staying(rows: Rows, segment_id: int, gone: Mapping[RowId, int]) -> Flags:
     """Return for each row of a segment whether it is still there."""
     stays = np.ones(len(rows), bool)
     ids = [row_id for (_, row_id), last in gone.items() if last >= segment_id]
@@ -299,9 +301,9 @@ def count_differences(db: Database) -> dict[str, int]:
     return made
 
 
-def _count_held(connection: Connection) -> Counter[tuple[int, int]]:
+def _count_held(connection: Connection) -> Counter[RowId]:
     """Return how many rows the index holds by audience and source."""
-    held: Counter[tuple[int, int]] = Counter()
+    held: Counter[RowId] = Counter()
     for audience in connection.execute(select(_F.audience_id).distinct()).scalars().all():
         held.update((audience, one.source) for one in fresh.read_fresh(connection, audience))
     for audience in connection.execute(select(_S.audience_id).distinct()).scalars().all():

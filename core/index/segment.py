@@ -8,12 +8,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
-from .entries import Entry, Said
-from .numbers import DAY, TAG, WORD, IndexTerm
+from .numbers import Column, Flags, Ints
+from .shapes import DAY, TAG, WORD, Entry, IndexTerm, Said
 
 MOST_ROWS = 65_536
 """A place has 2 bytes."""
@@ -30,20 +30,21 @@ COLUMNS: tuple[tuple[str, str], ...] = (
     ("speaker", "<u4"),
 )
 _LEVEL = 3
+T = TypeVar("T")
 
 
 @dataclass(eq=False)
 class Rows:
     """Rows of an audience, one array for each column."""
 
-    row_id: Any
-    at_us: Any
-    words: Any
-    source: Any
-    local_only: Any
-    thread: Any
+    row_id: Column
+    at_us: Column
+    words: Column
+    source: Column
+    local_only: Column
+    thread: Column
     """Number in `threads`."""
-    speaker: Any
+    speaker: Column
     """Number in `speakers`."""
     threads: Sequence[str]
     speakers: Sequence[Said]
@@ -52,7 +53,7 @@ class Rows:
         return len(self.row_id)
 
     @property
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, Column]:
         """Return the arrays by name."""
         return {name: getattr(self, name) for name, _ in COLUMNS}
 
@@ -62,18 +63,18 @@ class Rows:
         return int(sum(array.nbytes for array in self.columns.values()))
 
 
-def as_rows(columns: Mapping[str, Any], threads: Sequence[str], speakers: Sequence[Said]) -> Rows:
+def as_rows(columns: Mapping[str, Column | Sequence[int]], threads: Sequence[str], speakers: Sequence[Said]) -> Rows:
     """Return rows with these columns, given as arrays or lists."""
     arrays = {name: np.asarray(columns[name]).astype(kind, copy=False) for name, kind in COLUMNS}
     return Rows(**arrays, threads=threads, speakers=speakers)
 
 
-def join_rows(parts: Sequence[Rows]) -> tuple[Rows, Any]:
+def join_rows(parts: Sequence[Rows]) -> tuple[Rows, Ints]:
     """Return all rows by conversation and time, and of each of them its place among the parts, laid end to end."""
     threads = sorted({thread for rows in parts for thread in rows.threads})
     number = {thread: n for n, thread in enumerate(threads)}
     speakers: dict[Said, int] = {}
-    columns: dict[str, list[Any]] = {name: [np.empty(0, kind)] for name, kind in COLUMNS}
+    columns: dict[str, list[Column]] = {name: [np.empty(0, kind)] for name, kind in COLUMNS}
     for rows in parts:
         of_thread = np.array([number[thread] for thread in rows.threads], np.int64)
         of_speaker = np.array([speakers.setdefault(who, len(speakers)) for who in rows.speakers], np.int64)
@@ -91,7 +92,7 @@ def join_rows(parts: Sequence[Rows]) -> tuple[Rows, Any]:
     return as_rows({name: values[order] for name, values in joined.items()}, kept_threads, kept_speakers), order
 
 
-def _list_used(names: Sequence[Any], numbers: Any) -> tuple[list[Any], Any]:
+def _list_used(names: Sequence[T], numbers: Column) -> tuple[list[T], Column]:
     """Return the names that a column of their numbers uses, and the column with the numbers these get."""
     used = np.bincount(numbers, minlength=len(names)) > 0
     return [names[n] for n in used.nonzero()[0].tolist()], (used.cumsum() - 1)[numbers]
@@ -135,7 +136,7 @@ def _pack_terms(kind: int, rows_terms: Sequence[Mapping[str, int]]) -> Blocks:
     return _blocks_of([(kind, term) for term in numbers], of, places, np.minimum(times, MOST_TIMES).astype(np.uint8))
 
 
-def merge_segments(parts: Sequence[tuple[Rows, Blocks, Any]]) -> tuple[Rows, Blocks]:
+def merge_segments(parts: Sequence[tuple[Rows, Blocks, Flags]]) -> tuple[Rows, Blocks]:
     """Return one segment of the rows of several that stay, each given with which of its rows these are."""
     staying = [
         Rows(**{name: of[stays] for name, of in rows.columns.items()}, threads=rows.threads, speakers=rows.speakers)
@@ -162,7 +163,7 @@ def merge_segments(parts: Sequence[tuple[Rows, Blocks, Any]]) -> tuple[Rows, Blo
     return merged, _blocks_of(list(terms), np.concatenate(of), np.concatenate(places), np.concatenate(times))
 
 
-def _blocks_of(terms: Sequence[IndexTerm], of: Any, places: Any, times: Any) -> Blocks:
+def _blocks_of(terms: Sequence[IndexTerm], of: Ints, places: Ints, times: Column) -> Blocks:
     order = np.lexsort((places, of))
     postings = np.empty(len(order), POSTING)
     postings["place"], postings["times"] = places[order], times[order]
@@ -186,7 +187,7 @@ def read_head(stored: bytes) -> Rows:
     try:
         header, _, data = zlib.decompress(stored).partition(b"\n")
         facts = json.loads(header.decode("utf-8", "surrogatepass"))
-        at, columns = 0, dict[str, Any]()
+        at, columns = 0, dict[str, Column]()
         for name, kind in COLUMNS:
             columns[name] = np.frombuffer(data, kind, int(facts["rows"]), at)
             at += columns[name].nbytes
@@ -203,7 +204,7 @@ def write_terms(blocks: Blocks) -> bytes:
     return zlib.compress(len(words).to_bytes(4, "little") + docs.tobytes() + text, _LEVEL)
 
 
-def read_terms(stored: bytes) -> tuple[bytes, Any]:
+def read_terms(stored: bytes) -> tuple[bytes, Column]:
     """Return the sorted words of a segment, each between line breaks, and in how many rows each stands."""
     try:
         data = zlib.decompress(stored)

@@ -26,11 +26,11 @@ from ..database.dialects import ID, Key
 from ..database.engine import Database
 from ..database.schema import search_block, search_fresh, search_gone, search_segment
 from ..database.stored_values import from_key
-from .entries import HELD, Entry
+from .entries import HELD
 from .fresh import decode, is_place
 from .lexicon import FreshWords, Lexicon, SortedWords, merge_words
-from .numbers import DAY, TAG, WORD, IndexTerm
 from .segment import read_head, read_terms
+from .shapes import DAY, TAG, WORD, Entry, IndexTerm, RowId
 from .visible import Block, Postings, Visible, add_fresh, build_table
 
 MOST_BYTES = 64 * 2**20
@@ -63,9 +63,9 @@ class AudienceState:
 
     audience: int
     segments: list[Segment] = field(default_factory=list)
-    fresh: dict[tuple[int, int], int] = field(default_factory=dict)
+    fresh: dict[RowId, int] = field(default_factory=dict)
     """Source and id of the fresh rows, each with the digest of its content."""
-    gone: dict[tuple[int, int], int] = field(default_factory=dict)
+    gone: dict[RowId, int] = field(default_factory=dict)
     """Source and id of the packed rows that are gone, each with the last segment that may hold it."""
 
 
@@ -76,7 +76,7 @@ class AudienceIndex:
     state: AudienceState
     words: Mapping[frozenset[Segment], SortedWords]
     """The words of the segments, in few parts."""
-    entries: Mapping[tuple[int, int], Entry]
+    entries: Mapping[RowId, Entry]
     """Of the fresh rows those that can be read."""
     fresh: FreshWords
     view: Visible
@@ -132,7 +132,7 @@ class IndexState:
         indexes = self.audiences.values()
         self.lexicon: Lexicon = Lexicon([part for one in indexes for part in (*one.words.values(), one.fresh.words)])
 
-    def count_rows(self, numbers: Collection[int], audiences: Collection[int] | None = None) -> tuple[int, int]:
+    def count_rows(self, numbers: Collection[int], audiences: Collection[int] | None = None) -> RowId:
         """Return how many rows of sources there are, and how many words they have.
 
         Args:

@@ -16,8 +16,8 @@ from ..database import dialects
 from ..database.bulk import write_many
 from ..database.dialects import ID
 from ..database.schema import search_gone, search_segment
-from .entries import Entry
 from .fresh import PACK_FROM, count_fresh, remove_fresh, write_fresh
+from .shapes import Entry
 
 MANY_WRITTEN = 64
 """Rows of an audience, written at once, that are packed at once."""

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..database import sources
+from ..shapes import SOURCES
 from ..text.folding import fold
 from ..text.times import LEAST_GAP, MOST_GAP, USUAL_STEPS
 from ..text.words import words
-from .entries import Entry, Said
-from .numbers import IndexTerm
+from .fresh_offsets import FreshOffsets
+from .numbers import Column, Flags, Floats, Ints, PackedRows, SegmentRows, ViewRows, take
 from .segment import MOST_TIMES, POSTING, Rows, as_rows, join_rows, rows_of
+from .shapes import Entry, IndexTerm, RowId, Said
 
 NAME_BEGINS = 2
 """Letters by which the words of names are told apart before they are compared."""
 TAKES_PART = 0.5
 """How near other conversations of who asks are, against the one asked in."""
-_CHAT = sources.CHAT.number
-_SOURCES = len(sources.ALL)
+_CHAT = SOURCES.index("chat_history")
 Block = tuple[int, int, bytes]
 """The postings of a word or tag in a segment: its number, the segment, the postings."""
 FreshPosting = tuple[int, int, int, int]
@@ -34,53 +34,59 @@ FreshPosting = tuple[int, int, int, int]
 class Table(Rows):
     """The packed rows of an audience."""
 
-    segment: Any
+    segment: Ints
     """The segment that each row came in."""
-    to_index: Any
-    """Place in the segments, one behind the other, to the index here."""
+    packed_row: Column
+    """The number here of each row of the segments, these one behind the other."""
     offsets: Mapping[int, int]
-    """Segment to where its places begin in `to_index`."""
+    """Segment to where its rows begin in `packed_row`."""
+
+    def from_segments(self, rows: SegmentRows, segments: Sequence[int], sizes: Sequence[int]) -> PackedRows:
+        """Return the numbers here of rows of segments, so many of each."""
+        at: Column = rows
+        if len(self.offsets) > 1:
+            at = np.repeat(np.array([self.offsets[segment] for segment in segments], np.int64), sizes) + rows
+        return PackedRows(self.packed_row[at].astype(np.int64))
 
     @cached_property
-    def gaps(self) -> Any:
+    def gaps(self) -> Ints:
         """Return for each conversation the pause in microseconds that ends a session of it."""
         return gaps_of(self.thread, self.at_us, len(self.threads))
 
     @cached_property
-    def begins_session(self) -> Any:
+    def begins_session(self) -> Flags:
         """Return which rows begin a session."""
         return find_beginnings(self, self.gaps, np.arange(len(self)))
 
     @cached_property
-    def source_sums(self) -> Any:
+    def source_sums(self) -> Ints:
         """Return how many rows each source has, and how many words."""
-        return count_rows(self.source, self.words, _SOURCES)
+        return count_rows(self.source, self.words, len(SOURCES))
 
     @cached_property
-    def thread_sums(self) -> Any:
+    def thread_sums(self) -> Ints:
         """Return how many rows each conversation has, and how many words."""
         return count_rows(self.thread, self.words, len(self.threads))
 
     @cached_property
-    def _by_id(self) -> Any:
-        return np.argsort(self.row_id).astype(np.int32)
+    def _by_id(self) -> Ints:
+        return np.argsort(self.row_id)
 
-    def find_rows(self, places: Iterable[tuple[int, int]]) -> list[int]:
+    def find_rows(self, wanted: Collection[RowId]) -> PackedRows:
         """Return the rows with these sources and ids; one that was changed may still lie in an older segment too."""
-        wanted = set(places)
         ids = np.array([row_id for _, row_id in wanted], np.int64)
         if not len(self) or not len(ids):
-            return []
+            return PackedRows(ids[:0])
         first, last = (np.searchsorted(self.row_id, ids, side, sorter=self._by_id) for side in ("left", "right"))
         at = np.concatenate([self._by_id[a:b] for a, b in zip(first.tolist(), last.tolist(), strict=True)])
         here = zip(at.tolist(), self.source[at].tolist(), self.row_id[at].tolist(), strict=True)
-        return sorted(i for i, source, row_id in here if (source, row_id) in wanted)
+        return PackedRows(np.array(sorted(i for i, source, row_id in here if (source, row_id) in wanted), np.int64))
 
-    def find_gone(self, last: Mapping[tuple[int, int], int]) -> Any:
+    def find_gone(self, last: Mapping[RowId, int]) -> PackedRows:
         """Return the rows that are gone, each given with the last segment that may hold it."""
-        rows = self.find_rows(last)
-        facts = zip(rows, self.source[rows].tolist(), self.row_id[rows].tolist(), self.segment[rows], strict=True)
-        return np.array([i for i, source, row_id, segment in facts if last[source, row_id] >= segment], np.int64)
+        rows = self.find_rows(last.keys())
+        facts = zip(self.source[rows].tolist(), self.row_id[rows].tolist(), self.segment[rows].tolist(), strict=True)
+        return take(rows, np.array([last[source, row_id] >= segment for source, row_id, segment in facts], bool))
 
     @cached_property
     def thread_number(self) -> dict[str, int]:
@@ -111,7 +117,7 @@ class Table(Rows):
         return names
 
     @cached_property
-    def thread_start(self) -> Any:
+    def thread_start(self) -> Ints:
         """Return where each conversation begins, and where the last one ends."""
         return np.searchsorted(self.thread, np.arange(len(self.threads) + 1))
 
@@ -127,7 +133,7 @@ class Table(Rows):
         return at
 
 
-def gaps_of(thread: Any, at_us: Any, count: int) -> Any:
+def gaps_of(thread: Column, at_us: Column, count: int) -> Ints:
     """Return for each conversation the pause that ends a session of it, from the usual step between its messages."""
     gaps = np.full(count, MOST_GAP, np.int64)
     same = thread[1:] == thread[:-1]
@@ -141,36 +147,30 @@ def gaps_of(thread: Any, at_us: Any, count: int) -> Any:
     return gaps
 
 
-def find_beginnings(rows: Rows, gaps: Any, index: Any) -> Any:
+def find_beginnings(rows: Rows, gaps: Ints, index: Ints) -> Flags:
     """Return which of some rows begin a session: they follow no message of their conversation closely."""
     before = index - 1
     same = (rows.thread[index] == rows.thread[before]) & (rows.source[index] == _CHAT) & (index > 0)
-    return ~same | (rows.at_us[index] - rows.at_us[before] > gaps[rows.thread[index]])
+    begins: Flags = ~same | (rows.at_us[index] - rows.at_us[before] > gaps[rows.thread[index]])
+    return begins
 
 
-def count_rows(numbers: Any, words: Any, size: int) -> Any:
+def count_rows(numbers: Column, words: Column, size: int) -> Ints:
     """Return for each number below `size` how many rows have it, and how many words these have."""
     sums = np.bincount(numbers, minlength=size), np.bincount(numbers, weights=words, minlength=size)
     return np.stack(sums).astype(np.int64)
-
-
-def insert_rows(packed: Any, places: Any, rows: Any) -> Any:
-    """Return an array with further values before these places: `numpy.insert` takes twice as long."""
-    parts = np.split(packed, places)
-    between = [one for n, part in enumerate(parts[1:]) for one in (rows[n : n + 1], part)]
-    return np.concatenate([parts[0], *between])
 
 
 def build_table(parts: Sequence[tuple[int, Rows]]) -> Table:
     """Return the rows of an audience's segments, `(segment, rows)`, in one order."""
     rows, order = join_rows([rows for _, rows in parts])
     sizes = [len(rows) for _, rows in parts]
-    to_index = np.empty(len(order), np.int32)
-    to_index[order] = np.arange(len(order), dtype=np.int32)
+    packed_row = np.empty(len(order), np.int32)
+    packed_row[order] = np.arange(len(order), dtype=np.int32)
     segments = [segment for segment, _ in parts]
     offsets = dict(zip(segments, np.cumsum([0, *sizes]).tolist(), strict=False))
     segment = np.repeat(np.array(segments, np.int64), sizes)[order]
-    return Table(**vars(rows), segment=segment, to_index=to_index, offsets=offsets)
+    return Table(**vars(rows), segment=segment, packed_row=packed_row, offsets=offsets)
 
 
 class Postings(NamedTuple):
@@ -178,35 +178,35 @@ class Postings(NamedTuple):
 
     numbers: Mapping[IndexTerm, int]
     """Words, tags and phrases, each with its number here."""
-    index: Any
+    rows: ViewRows
     """Row of each posting; a row has one of a word at most."""
-    times: Any
-    starts: Any
+    times: Column
+    starts: Ints
     """Where those of each number begin, and where the last ones end."""
 
-    def of(self, term: IndexTerm) -> tuple[Any, Any]:
+    def find(self, term: IndexTerm) -> tuple[ViewRows, Column]:
         """Return the rows that hold a word, tag or phrase, and how often."""
         number = self.numbers[term]
         first, last = self.starts[number], self.starts[number + 1]
-        return self.index[first:last], self.times[first:last]
+        return ViewRows(self.rows[first:last]), self.times[first:last]
 
-    def only(self, keep: Any) -> Postings:
-        """Return those of some rows alone."""
-        before = np.concatenate([np.zeros(1, np.int64), keep.cumsum()])
-        return Postings(self.numbers, self.index[keep], self.times[keep], before[self.starts])
+    def keep(self, which: Flags) -> Postings:
+        """Return some of them alone."""
+        before = np.concatenate([np.zeros(1, np.int64), which.cumsum()])
+        return Postings(self.numbers, take(self.rows, which), self.times[which], before[self.starts])
 
     def count_rows(self) -> dict[IndexTerm, int]:
         """Return how many rows hold each word, tag or phrase."""
         return dict(zip(self.numbers, (self.starts[1:] - self.starts[:-1]).tolist(), strict=True))
 
-    def held_by(self, rows: Sequence[int], count: int) -> dict[int, dict[IndexTerm, int]]:
+    def list_held(self, rows: Sequence[int], count: int) -> dict[int, dict[IndexTerm, int]]:
         """Return the words, tags and phrases of each row, and how often it holds them."""
         wanted = np.zeros(count, bool)
         wanted[rows] = True
-        mine = wanted[self.index].nonzero()[0]
+        mine = wanted[self.rows].nonzero()[0]
         numbers = self.starts.searchsorted(mine, "right") - 1
         terms, held_by_row = list(self.numbers), {row: dict[IndexTerm, int]() for row in rows}
-        columns = self.index[mine].tolist(), numbers.tolist(), self.times[mine].tolist()
+        columns = self.rows[mine].tolist(), numbers.tolist(), self.times[mine].tolist()
         for row, number, times in zip(*columns, strict=True):
             held_by_row[row][terms[number]] = times
         return held_by_row
@@ -218,76 +218,61 @@ class Visible(Rows):
 
     audience: int
     table: Table
-    gaps: Any
+    gaps: Ints
     """As of the table, those of further conversations too."""
     thread_number: Mapping[str, int]
-    places: Any
-    """Of each row that is not packed before which packed one it stands, in order."""
-    fresh_index: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """Source and id of the rows that are not packed, with where they are."""
-    gone: Any = None
+    offsets: FreshOffsets
+    gone: ViewRows
     """The packed rows that are gone, in order."""
 
-    def index_of(self, packed: Any) -> Any:
-        """Return where packed rows are among all."""
-        return packed + self.places.searchsorted(packed, "right") if len(self.places) else packed
-
-    def find_rows(self, places: Iterable[tuple[int, int]]) -> Any:
+    def find_rows(self, ids: Iterable[RowId]) -> ViewRows:
         """Return the rows with these sources and ids, as far as they are here, in order."""
-        wanted = set(places)
-        fresh = [self.fresh_index[place] for place in wanted if place in self.fresh_index]
-        packed = self.index_of(np.array(self.table.find_rows(wanted), np.int64))
-        return np.array(sorted([*fresh, *packed.tolist()]), np.int64)
+        wanted = set(ids)
+        packed = self.offsets.to_view(self.table.find_rows(wanted))
+        return ViewRows(np.array(sorted([*self.offsets.find(wanted), *packed.tolist()]), np.int64))
 
     def read_postings(
         self, numbers: Mapping[IndexTerm, int], fresh: Iterable[FreshPosting], blocks: Iterable[Block]
     ) -> Postings:
         """Return the rows of words and tags, each given with its number."""
-        table = self.table
-        kept = sorted((number, table.offsets[segment], postings) for number, segment, postings in blocks)
+        kept = sorted(blocks)
         every = np.frombuffer(b"".join([postings for _, _, postings in kept]), POSTING)
         sizes = [len(postings) // POSTING.itemsize for _, _, postings in kept]
-        places = every["place"]
-        if len(table.offsets) > 1:
-            places = np.repeat(np.array([before for _, before, _ in kept], np.int64), sizes) + places
-        index = self.index_of(table.to_index[places].astype(np.int64))
+        packed = self.table.from_segments(SegmentRows(every["place"]), [segment for _, segment, _ in kept], sizes)
+        rows, times = self.offsets.to_view(packed), every["times"]
         counts = np.zeros(len(numbers) + 1, np.int64)
         np.add.at(counts, [1 + number for number, _, _ in kept], sizes)
-        starts, times = counts.cumsum(), every["times"]
-        mine = sorted(
-            (number, self.fresh_index[source, row_id], min(n, MOST_TIMES)) for number, source, row_id, n in fresh
-        )
+        starts = counts.cumsum()
+        by_id = self.offsets.by_id
+        mine = sorted((number, by_id[source, row_id], min(n, MOST_TIMES)) for number, source, row_id, n in fresh)
         if mine:
             columns, at, own_times = np.array(mine, np.int64).T
             ends = starts[columns + 1]
-            index, times = np.insert(index, ends, at), np.insert(times, ends, own_times)
+            rows, times = ViewRows(np.insert(rows, ends, at)), np.insert(times, ends, own_times)
             starts = starts + columns.searchsorted(np.arange(len(starts)), "left")
-        return Postings(numbers, index, times, starts)
+        return Postings(numbers, rows, times, starts)
 
     @cached_property
-    def is_chat(self) -> Any:
+    def is_chat(self) -> Flags:
         """Return which rows are messages: they alone have neighbours."""
-        return self.source == _CHAT
+        is_chat: Flags = self.source == _CHAT
+        return is_chat
 
     @cached_property
-    def _fresh_rows(self) -> Any:
-        return self.places + np.arange(len(self.places))
-
-    @cached_property
-    def _begins_session(self) -> Any:
-        at = self._fresh_rows
-        begins = insert_rows(self.table.begins_session, self.places, np.ones(len(at), bool))
+    def _begins_session(self) -> Flags:
+        at = self.offsets.fresh
+        begins = self.offsets.insert(self.table.begins_session, np.ones(len(at), bool))
         changed = np.minimum(np.concatenate([at, at + 1]), len(self) - 1)
         begins[changed] = find_beginnings(self, self.gaps, changed)
         return begins
 
     @cached_property
-    def session(self) -> Any:
+    def session(self) -> Column:
         """Return the number of each row's session, counted over all conversations."""
         return self._begins_session.cumsum(dtype=np.int32) - 1
 
     @cached_property
-    def session_start(self) -> Any:
+    def session_start(self) -> Ints:
         """Return where each session begins, and where the last one ends."""
         return np.append(self._begins_session.nonzero()[0], len(self))
 
@@ -297,29 +282,32 @@ class Visible(Rows):
         return len(self.session_start) - 1
 
     @cached_property
-    def session_words(self) -> Any:
+    def session_words(self) -> Floats:
         """Return the length of each session in words."""
-        return np.bincount(self.session, weights=self.words, minlength=self.sessions)
+        return np.bincount(self.session, weights=self.words, minlength=self.sessions).astype(np.float64)
 
     @cached_property
-    def source_sums(self) -> Any:
+    def source_sums(self) -> Ints:
         """Return how many rows each source has, and how many words; those that are gone do not count."""
-        fresh, gone = (count_rows(self.source[at], self.words[at], _SOURCES) for at in (self._fresh_rows, self.gone))
+        fresh, gone = (
+            count_rows(self.source[at], self.words[at], len(SOURCES)) for at in (self.offsets.fresh, self.gone)
+        )
         return self.table.source_sums + fresh - gone
 
     @cached_property
-    def thread_sums(self) -> Any:
+    def thread_sums(self) -> Ints:
         """Return how many rows each conversation has, and how many words."""
-        at = self._fresh_rows
+        at = self.offsets.fresh
         sums = count_rows(self.thread[at], self.words[at], len(self.threads))
         sums[:, : len(self.table.threads)] += self.table.thread_sums
         return sums
 
     @property
-    def thread_means(self) -> Any:
+    def thread_means(self) -> Floats:
         """Return the mean length of the rows of each conversation in words."""
         rows, words = self.thread_sums
-        return words / np.maximum(rows, 1)
+        means: Floats = words / np.maximum(rows, 1)
+        return means
 
     @property
     def word_count(self) -> float:
@@ -349,7 +337,7 @@ class Visible(Rows):
         new = {who.name for who in self.speakers[len(self.table.speakers) :]}
         return new.union(*(by_beginning.get(one, ()) for one in begins))
 
-    def nearness(self, here: str, person: str) -> Any:
+    def nearness(self, here: str, person: str) -> Floats:
         """Return for each conversation how near it is to who asks: 1 the one asked in, less where the person spoke."""
         near = np.zeros(len(self.threads), np.float32)
         for speaker in self.find_speakers("key", person) if person else ():
@@ -361,14 +349,14 @@ class Visible(Rows):
         return near
 
 
-def add_fresh(audience: int, table: Table, entries: Sequence[Entry], gone: Mapping[tuple[int, int], int]) -> Visible:
+def add_fresh(audience: int, table: Table, entries: Sequence[Entry], gone: Mapping[RowId, int]) -> Visible:
     """Return all rows of an audience: those of the table, and among them those that are not packed."""
     ordered = sorted(entries, key=lambda one: (one.place.thread, one.at_us, one.row_id))
     fresh, threads, speakers = rows_of(ordered), list(table.threads), list(table.speakers)
     thread_number, gaps = table.thread_number, table.gaps
     # Of rows in new conversations the order among each other is the one they are listed in.
-    places = np.array([table.find_place(one.place.thread, one.at_us, one.row_id) for one in ordered], np.int64)
-    places = np.maximum.accumulate(places) if len(places) else places
+    before = np.array([table.find_place(one.place.thread, one.at_us, one.row_id) for one in ordered], np.int64)
+    offsets = FreshOffsets(np.maximum.accumulate(before), [(one.source, one.row_id) for one in ordered])
     view_columns = table.columns
     if ordered:
         new_threads = [thread for thread in fresh.threads if thread not in thread_number]
@@ -383,16 +371,13 @@ def add_fresh(audience: int, table: Table, entries: Sequence[Entry], gone: Mappi
         own = fresh.columns
         own["thread"] = np.array([thread_number[thread] for thread in fresh.threads])[fresh.thread]
         own["speaker"] = np.array([speaker_number[who] for who in fresh.speakers])[fresh.speaker]
-        view_columns = {name: insert_rows(packed, places, own[name]) for name, packed in view_columns.items()}
-    at = (places + np.arange(len(places))).tolist()
-    view = Visible(
+        view_columns = {name: offsets.insert(packed, own[name]) for name, packed in view_columns.items()}
+    return Visible(
         **vars(as_rows(view_columns, threads, speakers)),
         audience=audience,
         table=table,
         gaps=gaps,
         thread_number=thread_number,
-        places=places,
-        fresh_index={(one.source, one.row_id): n for one, n in zip(ordered, at, strict=True)},
+        offsets=offsets,
+        gone=offsets.to_view(table.find_gone(gone)),
     )
-    view.gone = view.index_of(table.find_gone(gone))
-    return view

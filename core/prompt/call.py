@@ -23,7 +23,7 @@ from ..context.live import LiveHistory, add_lines, read_context_memory
 from ..database.engine import Database
 from ..errors import CoreError, StoreError
 from ..scope import Scope
-from ..search.choice import Chosen, Result, build_report
+from ..search import Chosen, Selection, build_report
 from ..shapes import Citation, Hit, LeftOut
 from ..text import times
 from ..text.strict_json import make_strict
@@ -54,7 +54,7 @@ class Report:
     def __init__(self) -> None:
         self.search: dict[str, Any] = {"tags": [], "words": []}
         """What was looked for."""
-        self.found: Result | None = None
+        self.found: Selection | None = None
         """What the search found."""
         self.errors: list[dict[str, str]] = []
         self.citations: Mapping[str, Citation] | None = None
@@ -202,6 +202,11 @@ class PromptCall:
         """Return how many hits the search is asked for; lite mode shows fewer of them."""
         most = self._asked_memories
         return max(1, self.settings.context_verbosity if most is None else most)
+
+    @property
+    def is_limit_named(self) -> bool:
+        """Return whether the number of hits was asked for, and is not just as many as may fit."""
+        return self.most_memories is None or self.settings.memory_items is not None
 
     @property
     def _asked_memories(self) -> int | None:

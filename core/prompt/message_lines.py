@@ -105,8 +105,8 @@ class MessageLines:
         self.text = message.text_with_attachments()
         turns = read_turns(gathered.context, persona, self.asker) if as_turns else []
         result = call.report.found
-        is_list = result is not None and result.round.question.wants_list
-        self.matching = sum(not one.candidate.context for one in gathered.recalled.chosen) if is_list else 0
+        is_list = result is not None and result.read.round.question.wants_list
+        self.matching = sum(not one.scored.context for one in gathered.recalled.chosen) if is_list else 0
         """How many memories match a question for a list or a count; 0 for another question."""
         self.recap_at, self.recap_depth = s.scene_recap_position, s.scene_recap_depth
         self.lines = self._list_lines(turns, s.scene_recap_role if as_turns else None)

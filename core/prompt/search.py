@@ -22,7 +22,7 @@ from ..text.hits import compared_text, content_digest, entry_digest
 from .call import PromptCall, Recalled, VisibleContext, in_zone_of_asker
 
 
-def start_search(call: PromptCall, visible: VisibleContext) -> searching.Round | None:
+def start_search(call: PromptCall, visible: VisibleContext) -> searching.Read | None:
     """Return the first round of the search, its rows read; None where there is none to run, or it failed."""
     db, viewer = call.db, visible.viewer
     s = in_zone_of_asker(call).settings
@@ -30,9 +30,16 @@ def start_search(call: PromptCall, visible: VisibleContext) -> searching.Round |
     if not s.enable_memories or db is None or viewer is None or hooks.get_hook("search") is not None:
         return None
 
-    def start() -> searching.Round | None:
+    def start() -> searching.Read | None:
         limit = call.hits_wanted
-        query = searching.prepare(tags=tags, keywords=words, query=call.asked_text, limit=limit, settings=s)
+        query = searching.prepare(
+            tags=tags,
+            keywords=words,
+            query=call.asked_text,
+            limit=limit,
+            is_limit_named=call.is_limit_named,
+            settings=s,
+        )
         if query.is_empty:
             return None
         call.report.note(*query.notes)
@@ -45,7 +52,7 @@ def start_search(call: PromptCall, visible: VisibleContext) -> searching.Round |
 
 def finish_search(
     call: PromptCall,
-    search: searching.Round,
+    read: searching.Read,
     lists: HistoryLists,
     sections: Mapping[str, Built],
 ) -> Recalled:
@@ -53,21 +60,21 @@ def finish_search(
     db, report, drop = call.db, call.report, _dropper(call, lists, sections)
     assert db is not None
 
-    def work() -> searching.Result:
-        result = searching.choose_hits(search, drop)
+    def work() -> searching.Selection:
+        result = searching.choose_hits(read, drop)
         # Nobody asked for a number of memories: another search costs as much as the first, for the last few of them.
         is_enough = call.most_memories is not None and len(result.chosen) >= call.most_memories * 9 // 10
         if not (result.is_done or is_enough or call.is_down):
-            result = searching.run(search.search, db, drop, after=result)
+            result = searching.run(read.ranked.search, db, drop, after=result)
         report.found = result
         return result
 
-    result = call.guard("memories", work, searching.Result(search))
-    if result.round.meaning_error is not None:
-        report.fail("embedder", result.round.meaning_error)
-    if result.round.index_error is not None:
-        report.fail("search_index", result.round.index_error)
-    for number, error in result.round.errors.items():
+    result = call.guard("memories", work, searching.Selection(read))
+    if result.read.meaning_error is not None:
+        report.fail("embedder", result.read.meaning_error)
+    if result.read.index_error is not None:
+        report.fail("search_index", result.read.index_error)
+    for number, error in result.read.errors.items():
         table = sources.BY_NUMBER[number].table.name
         report.fail(table, StoreError(str(error), source=table))
     # Rows come in no order of their own, and servers differ in it.

@@ -1,30 +1,35 @@
 """One search from its arguments to its hits.
 
-| step | does | reads |
+| stage | returns | reads |
 |---|---|---|
-| `prepare` | checks the arguments: a `Query` | - |
-| `load_viewer` | works out what is seen, and the tags of its text | 1 statement |
-| `resolve` | finds the words of the index that match its texts: a `Search` | 1 statement |
-| `start` | ranks the rows that match and reads the best: a `Round` | 2 statements, and one for each source |
-| `choose_hits` | chooses the hits: a `Result` that tells whether a deeper round can bring more | - |
+| `prepare` | the arguments, checked: a `Query` | - |
+| `load_viewer` | what is seen, and the tags of the text | 1 statement |
+| `resolve` | the terms, with the words of the index that match them: a `Search` | 1 statement |
+| `match.match` | where these stand: `Matches` | 1 statement |
+| `rank.rank` | the best rows that match: `Ranked` | - |
+| `read.read_rows` | their texts: `Read` | 1 statement for each source |
+| `choose_hits` | the hits: a `Selection`, which tells whether a deeper round can bring more | - |
 
-`run` does the last two in as many rounds as it takes. Called by the search doors and by the prompt.
+`start` runs one round of `match`, `rank` and `read`; `run` runs as many as it takes (`rounds`). Called by the search
+doors and by the prompt.
 """
 
 from __future__ import annotations
 
-from .choice import Chosen, Drop, Result, build_report, choose_hits, run, start
-from .gather import Round
+from .choose import Chosen, Drop, Selection, choose_hits
 from .query import Query, prepare
+from .read import Read
+from .report import build_report
 from .resolve import Search, load_viewer, resolve
+from .rounds import run, start
 
 __all__ = [
     "Chosen",
     "Drop",
     "Query",
-    "Result",
-    "Round",
+    "Read",
     "Search",
+    "Selection",
     "build_report",
     "choose_hits",
     "load_viewer",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..index.numbers import PHRASE, WORD
+from ..index.shapes import PHRASE, WORD
 from ..text.folding import SPACELESS_PATTERN, fold, fold_case, word_runs
 from ..text.forms.spellings import (
     SHORTEST_COMPOUND,
@@ -26,7 +26,7 @@ from .terms import Kind, QueryTerm
 
 if TYPE_CHECKING:
     from ..index.lexicon import Lexicon
-    from .ranking.rows import Candidate
+    from .ranking.rows import Matched
     from .resolve import Search
 
 PAIR = 2
@@ -75,15 +75,19 @@ def add_forms(
     return [*made, *(term for term in beside if term.index_terms)]
 
 
-def leave_other_words(search: Search, row: Candidate, texts: Sequence[str]) -> None:
-    """Take from what a row matches the words that it holds with other tones, and too few signs of one asked for."""
-    for i in [i for i in row.matched if search.terms[i].is_toned]:
-        if not any(holds_tone(search.terms[i].written, text) for text in texts):
-            del row.matched[i]
+def leave_other_words(search: Search, matched: Matched, texts: Sequence[str]) -> Matched:
+    """Return what a row matches without the words that it holds with other tones, or too few signs of one asked for."""
+    terms = search.terms
+    kept = {
+        i: found
+        for i, found in matched.items()
+        if not terms[i].is_toned or any(holds_tone(terms[i].written, text) for text in texts)
+    }
     pairs, least = search.least_pairs
-    held = [search.terms[i].text for i in row.matched]
+    held = [terms[i].text for i in kept]
     if sum(text in pairs for text in held) < least and not any(len(text) > PAIR for text in held):
-        row.matched.clear()
+        return {}
+    return kept
 
 
 def _is_word(term: QueryTerm) -> bool:

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from ..database import sources
-from ..index.numbers import PHRASE, TAG, WORD, IndexTerm
+from ..index.shapes import PHRASE, TAG, WORD, IndexTerm
 from ..text.forms.spellings import joins_words
 from ..text.forms.variants import list_compounds, list_look_alikes
 from ..text.kinds import find_kinds
@@ -23,11 +23,11 @@ from ..text.search_words import (
     split_halves,
 )
 from ..text.stems import is_form, script_language, stem, with_prefixes
-from ..text.words import Fragment, fragments, is_short_word
+from ..text.words import Fragment, fragments, index_terms, is_short_word
 from ..text.words import words as plain_words
 from .forms import add_forms, list_written
 from .query import Query
-from .terms import Kind, QueryTerm
+from .terms import Kind, Least, QueryTerm
 
 if TYPE_CHECKING:
     from ..index.lexicon import Lexicon
@@ -102,6 +102,19 @@ def widen_terms(terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequenc
     return tuple(_with_inner(term, lexicon, joining) for term in terms)
 
 
+def loosen_terms(terms: Sequence[QueryTerm]) -> tuple[QueryTerm, ...]:
+    """Return the terms, three letters with what holds them inside a word."""
+    return tuple(replace(term, least="inside") if term.least == "beginning" else term for term in terms)
+
+
+def holds_term(folded: str, term: QueryTerm, languages: Sequence[str]) -> bool:
+    """Return whether a text that holds the letters of a term holds it as the term needs it."""
+    if term.least == "inside":
+        return True
+    text, may_begin = term.text, term.least == "beginning"
+    return any((may_begin and word.startswith(text)) or is_form(word, text, languages) for word in index_terms(folded))
+
+
 def _with_inner(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> QueryTerm:
     """Return a keyword with the words that hold it further in.
 
@@ -111,7 +124,7 @@ def _with_inner(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> 
     text = term.text
     if not (term.is_keyword and text.isalnum() and len(text) >= SHORTEST_BEGINNING - 1) or term.pieces:
         return term
-    words: list[str] = [] if is_short_word(text) else list(lexicon.holding(text))
+    words: list[str] = list(lexicon.holding(text)) if term.least == "inside" else []
     words = [word for word in words if not (term.written and _is_beside(word, text))]
     if languages:
         words += list_compounds(term.written or text, languages, lexicon.holding)
@@ -137,11 +150,14 @@ def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> 
             for beginning in with_prefixes(form):
                 counts = counts | lexicon.commonest(beginning)
             words = {word: is_form(word, text, languages, form) for word in counts if counts[word]}
-        whole_only = is_short_word(text)
+        least: Least = "inside"
+        if is_short_word(text):
+            is_named = term.is_keyword and not (term.written or term.is_exact)
+            least = "beginning" if is_named and _is_beginning(text) else "word"
         found: dict[IndexTerm, bool] = {
-            (WORD, word): is_whole for word, is_whole in words.items() if is_whole or not whole_only
+            (WORD, word): is_whole for word, is_whole in words.items() if is_whole or least != "word"
         }
-        return replace(term, index_terms=found, whole_only=whole_only)
+        return replace(term, index_terms=found, least=least)
     is_exact = term.is_exact or not _WORDS.fullmatch(text)
     if not pieces:
         return replace(term, is_exact=is_exact)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,16 +13,19 @@ from ..database import sources
 from ..database.dialects import microseconds
 from ..database.engine import Database
 from ..index import held_vectors
+from ..index.held_vectors import Part
+from ..index.numbers import Column, Floats
+from ..index.shapes import RowId
 from ..llm import embedder as semantic_embedder
 from ..llm.embedder import EmbedderError
-from . import gather
-from .gather import Round
-from .likeness import STEPS, Compared, Meanings
-from .ranking import all_rows
-from .ranking.relevance import BEFORE
-from .ranking.rows import UNKNOWN, Candidate, Place
+from . import rank
+from .rank import Ranked, list_excluded
+from .ranking import ranking
+from .ranking.relevance import BEFORE, Near
+from .ranking.rows import UNKNOWN, Candidate
 from .resolve import Search
 
+Vector = Floats
 SEARCH_SECONDS = 5.0
 """Longest wait of a search for the vector of its text."""
 MOST_ADDED = 24
@@ -34,6 +38,8 @@ NEAR_BEST = 24
 """Best rows by words and meaning together around which others are brought, beside those found by meaning alone."""
 LEAST_LIKE = 0.45
 """What their meaning must be worth for that, on the scale of `Meanings`."""
+STEPS = 5.0
+"""Standard deviations above the mean that are worth 1."""
 FEWEST = 30
 """Fewer rows than these tell little about what is usual: their spread is taken as no less than USUAL_SPREAD."""
 USUAL_SPREAD = 0.1
@@ -44,52 +50,118 @@ LEAST_SPREAD = 0.25
 """And at least so far, of the spread of all."""
 
 
-def compare_rows(current: Round, db: Database, before: Meanings | None = None) -> None:
-    """Find out how near rows are to the message, and add those that are near to the candidates, with what stands around
+class _Compared(NamedTuple):
+    """Rows that were compared with the message."""
+
+    part: Part
+    like: Floats
+    """The cosine of the best vector of each."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Meanings:
+    """How near rows are to what is asked: 0 for as near as the others, 1 for STEPS standard deviations nearer."""
+
+    asked: Vector
+    """The vector of the message: a search that goes deeper does not ask for it again."""
+    mean: float
+    spread: float
+    compared: Sequence[_Compared] = ()
+    worth: Mapping[RowId, float] = field(default_factory=dict)
+    """Of the rows that were asked for by `with_rows`."""
+
+    @property
+    def share(self) -> float:
+        """Return how far meaning stands beside the words, 0 to 1; 0 where no row has a vector."""
+        return 1.0 if self.compared else 0.0
+
+    def with_rows(self, ids: Sequence[RowId]) -> Meanings:
+        """Return this with what the meaning of rows is worth."""
+        worth = dict(self.worth)
+        for one in self.compared:
+            rows = one.part.find(ids)
+            like = self.scaled(one.like[[n for _, n in rows]]).tolist() if rows else ()
+            for (row_id, _), value in zip(rows, like, strict=True):
+                worth[row_id] = max(value, worth.get(row_id, 0.0))
+        return replace(self, worth=worth)
+
+    def find(self, row_id: RowId) -> float:
+        """Return what the meaning of a row is worth; 0 where nothing is known of it."""
+        return self.worth.get(row_id, 0.0)
+
+    def find_near(self, ids: Sequence[RowId]) -> Near:
+        """Return what the meaning of rows tells a ranking."""
+        return Near(self.worth, self.vectors(ids), self.as_one, self.share)
+
+    def vectors(self, ids: Sequence[RowId]) -> dict[RowId, Vector]:
+        """Return the vectors of rows, each of length 1, as far as they are known."""
+        return {
+            row_id: one.part.nearest_vector(n, self.asked) for one in self.compared for row_id, n in one.part.find(ids)
+        }
+
+    def as_one(self, groups: Sequence[Sequence[Vector]]) -> list[float]:
+        """Return what the vectors of each group are worth as those of one text: the direction they have in common."""
+        if not groups:
+            return []
+        first = np.cumsum([0, *(len(group) for group in groups[:-1])])
+        sums = np.add.reduceat(np.stack([vector for group in groups for vector in group]), first)
+        like = np.einsum("ij,j->i", sums, self.asked) / np.maximum(np.linalg.norm(sums, axis=1), 1e-9)
+        return self.scaled(like).tolist()  # type: ignore[no-any-return]
+
+    def scaled(self, like: Floats) -> Floats:
+        """Return cosines as what they are worth."""
+        worth: Floats = np.maximum(0.0, (like - self.mean) * (1.0 / self.spread / STEPS))
+        return worth
+
+
+def compare_rows(
+    ranked: Ranked, db: Database, before: Meanings | None = None
+) -> tuple[Meanings | None, list[Candidate]]:
+    """Return how near rows are to the message, and the candidates with those that are near, and with what stands around
     the best of all."""
-    search, embedder = current.search, current.search.embedder
+    search, candidates = ranked.search, list(ranked.candidates)
     if not search.query.text or not search.viewer.audiences:
-        return
+        return None, candidates
     if before is None:
         db.release_connection()  # an embedder may take its time
-        asked = ask_vector(embedder, search.query.text, SEARCH_SECONDS)
+        asked = ask_vector(search.embedder, search.query.text, SEARCH_SECONDS)
     else:
         asked = before.asked
     if asked is None:
-        return
-    parts = held_vectors.read_parts(db, embedder.name, _list_audiences(search), len(asked))
-    compared = [Compared(part, part.compare(asked)) for part in parts]
-    current.meaning = meanings = Meanings(asked, *find_usual([one.like for one in compared]), compared)
-    near = _list_nearest(current, meanings, [c for c in current.candidates if not c.context])
+        return None, candidates
+    parts = held_vectors.read_parts(db, search.embedder.name, _list_audiences(search), len(asked))
+    compared = [_Compared(part, part.compare(asked)) for part in parts]
+    meanings = Meanings(asked, *find_usual([one.like for one in compared]), compared)
+    near = _list_nearest(ranked, meanings)
     found_near = {c.key for c in near}
-    current.candidates = [*(c for c in current.candidates if c.key not in found_near), *near]
-    meanings.know([c.key for c in current.candidates])
-    _bring_neighbours(current, meanings)
+    candidates = [*(c for c in candidates if c.key not in found_near), *near]
+    meanings = meanings.with_rows([c.key for c in candidates])
+    return meanings, _bring_neighbours(ranked, meanings, candidates)
 
 
-def _bring_neighbours(current: Round, meanings: Meanings) -> None:
-    """Add what stands around the candidates that are best by words and meaning together."""
-    if current.ranking is None or current.asked is None:
-        return
-    candidates = [c for c in current.candidates if not c.context]
+def _bring_neighbours(ranked: Ranked, meanings: Meanings, every: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates with what stands around those that are best by words and meaning together."""
+    if ranked.ranking is None or ranked.query is None:
+        return list(every)
+    candidates = [c for c in every if not c.context]
     most = max((c.score for c in candidates), default=0.0) or 1.0
-    best = sorted(candidates, key=lambda c: -c.score - most * meanings.of(*c.key))[:NEAR_BEST]
+    best = sorted(candidates, key=lambda c: -c.score - most * meanings.find(c.key))[:NEAR_BEST]
     wanted = dict.fromkeys(c.key for c in (*best, *(c for c in candidates if c.by_meaning)))
-    known = {c.key: c for c in current.candidates}
-    more: list[Candidate] = []
-    reach = min(BEFORE, gather.CONTEXT_REACH)
-    for row in all_rows.find_around(current.ranking, current.asked, list(wanted), reach):
+    known = {c.key: c for c in every}
+    reach = min(BEFORE, rank.CONTEXT_REACH)
+    for row in ranking.find_around(ranked.ranking, ranked.query, list(wanted), reach):
         one = known.get(row.key)
         if one is None:
-            row.context = True
-            more.append(row)
+            known[row.key] = replace(row, context=True)
         elif one.session == UNKNOWN:  # found by its meaning: where it stands is known only now
-            for name in ("words", "place", "session", "session_rows", "long", "reasons"):
-                setattr(one, name, getattr(row, name))
-    current.candidates = [*current.candidates, *more]
+            place = {
+                name: getattr(row, name) for name in ("words", "place", "session", "session_rows", "long", "reasons")
+            }
+            known[row.key] = replace(one, **place)
+    return list(known.values())
 
 
-def ask_vector(embedder: Any, text: str, timeout_seconds: float) -> Any:
+def ask_vector(embedder: Any, text: str, timeout_seconds: float) -> Vector | None:
     """Return the vector of a text, of length 1; None where the embedder knows nothing of it."""
     with np.errstate(over="ignore"):  # a number too large for it is refused below
         made = np.asarray(semantic_embedder.ask(embedder, [text], timeout_seconds)[0], dtype=np.float32)
@@ -99,7 +171,7 @@ def ask_vector(embedder: Any, text: str, timeout_seconds: float) -> Any:
     return made / length if length > 0.0 else None
 
 
-def find_usual(like: Sequence[Any]) -> tuple[float, float]:
+def find_usual(like: Sequence[Floats]) -> tuple[float, float]:
     """Return mean and spread of how near rows are to a message: what is usual, however many are what is looked for."""
     rows = np.sort(np.concatenate([*like, np.zeros(0, np.float32)]))[:-1]
     if not len(rows):
@@ -119,26 +191,26 @@ def _list_audiences(search: Search) -> list[int]:
     return [] if index is None else [a for a in search.viewer.audiences if index.count_rows(numbers, [a])[0]]
 
 
-def _list_nearest(current: Round, meanings: Meanings, candidates: Iterable[Candidate]) -> list[Candidate]:
+def _list_nearest(ranked: Ranked, meanings: Meanings) -> list[Candidate]:
     """Return rows that are no candidates yet and near enough, the nearest first, as far as they may be found."""
-    search, known = current.search, {c.key for c in candidates}
-    known |= {(sources.BY_NAME[name].number, row_id) for name, row_id in search.query.exclude.rows}
+    search, known = ranked.search, {c.key for c in ranked.candidates if not c.context}
+    known |= {*list_excluded(search)}
     added: list[Candidate] = []
-    near = (place for place in _by_nearness(search, meanings) if place not in known)
+    near = (row_id for row_id in _by_nearness(search, meanings) if row_id not in known)
     for _ in range(MOST_ASKED):
-        places = list(islice(near, ASKED_AT_ONCE))
-        seen = {} if current.matches is None else current.matches.find_times(places)
-        added += [Candidate(*place, seen[place], by_meaning=True) for place in places if place in seen]
-        if len(added) >= MOST_ADDED or not places:
+        ids = list(islice(near, ASKED_AT_ONCE))
+        seen = {} if ranked.matches is None else ranked.matches.find_times(ids)
+        added += [Candidate(*row_id, seen[row_id], by_meaning=True) for row_id in ids if row_id in seen]
+        if len(added) >= MOST_ADDED or not ids:
             break
     return added[:MOST_ADDED]
 
 
-def _by_nearness(search: Search, meanings: Meanings) -> Iterable[Place]:
+def _by_nearness(search: Search, meanings: Meanings) -> Iterable[RowId]:
     """Yield the rows near enough of the sources and the time asked for: the nearest first, of equals the newest."""
     wanted = np.array([s.number for s in search.query.sources], np.uint8)
     least, query = meanings.mean + LEAST_LIKE * STEPS * meanings.spread, search.query
-    columns: list[list[Any]] = [[], [], [], []]
+    columns: list[list[Column]] = [[], [], [], []]
     for one in meanings.compared:
         row_id, source, at_us = one.part.rows
         near = (one.like >= least) & np.isin(source, wanted)

@@ -14,25 +14,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..base import logs
 from ..database import sources
 from ..database.engine import Database
 from ..errors import StoreReadError
-from ..index.numbers import WORD, IndexTerm
+from ..index.numbers import ViewRows
+from ..index.shapes import WORD, IndexTerm, RowId
 from ..templates.words import load_phrases, phrases_for
 from ..text.folding import fold
 from ..text.languages import common_words
 from ..text.question_words import WITHOUT_SPACES
 from ..text.remember_phrases import ABOUT_PERSON, read_statements
-from . import matches
+from . import match
 from .ranking.rows import FoundRow
 from .resolve import Search
-from .table import read_source
+from .table import note_unread, read_source, read_values
 from .terms import QueryTerm
 
 if TYPE_CHECKING:
     from ..index.lexicon import Lexicon
-    from .ranking.all_rows import AudienceMatches
+    from .ranking.frame import AudienceMatches
 
 MOST_READ = 300
 """Lines of a person that are looked through, the newest that hold a word of the phrases."""
@@ -66,21 +66,19 @@ def read_person(search: Search, db: Database, keys: Collection[str], most: int =
     lexicon = search.index.lexicon
     terms = tuple(QueryTerm(word, "keyword", index_terms=_find_words(word, lexicon)) for word in anchors)
     asked = replace(search, terms=terms)
-    found = matches.read_matches(asked, [], every=True).audiences
-    audiences: dict[tuple[int, int], int] = {}
+    found = match.match(asked, [], every=True).audiences
+    audiences: dict[RowId, int] = {}
     for one in found:
         view = one.view
         speakers = [number for key in keys for number in view.find_speakers("key", key)]
         held = np.isin(view.speaker, speakers)
         if anchors:
             holds = np.zeros(len(view), bool)
-            holds[one.postings.index] = True
+            holds[one.postings.rows] = True
             held &= holds | ~view.is_chat
-        index = held.nonzero()[0]
-        if one.readable is not None:
-            index = index[one.readable(index)]
-        index = index[np.argsort(-view.at_us[index], kind="stable")[:most]]
-        places = zip(view.source[index].tolist(), view.row_id[index].tolist(), strict=True)
+        mine = one.keep_readable(ViewRows(held.nonzero()[0]))
+        newest = mine[np.argsort(-view.at_us[mine], kind="stable")[:most]]
+        places = zip(view.source[newest].tolist(), view.row_id[newest].tolist(), strict=True)
         audiences |= dict.fromkeys(places, view.audience)
     rows = _read_rows(search, db, audiences)
     judged = [_judge(search, row, audiences[row.source, row.id]) for row in rows]
@@ -88,21 +86,14 @@ def read_person(search: Search, db: Database, keys: Collection[str], most: int =
     return sorted(stated, key=lambda each: (-each.worth, -each.row.at_us, -each.row.id))
 
 
-def _read_rows(search: Search, db: Database, places: Collection[tuple[int, int]]) -> list[FoundRow]:
-    viewer, rows = search.viewer, list[FoundRow]()
-    values = {
-        "persona": viewer.scope.persona,
-        "audiences": viewer.audiences,
-        "here": viewer.scope.conversation or "",
-        "now": db.clock(),
-        "chars": search.chars,
-    }
+def _read_rows(search: Search, db: Database, places: Collection[RowId]) -> list[FoundRow]:
+    values, rows = read_values(search, db), list[FoundRow]()
     for number in sorted({source for source, _ in places}):
         ids = [row_id for source, row_id in places if source == number]
         try:
-            rows += read_source(db, number, ids, values, viewer.scope.persona).values()
+            rows += read_source(db, number, ids, values, search.viewer.scope.persona).values()
         except StoreReadError as error:
-            logs.warning("source_unread", source=sources.BY_NUMBER[number].table.name, number=error.number)
+            note_unread(number, error)
     return rows
 
 

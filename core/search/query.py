@@ -40,6 +40,8 @@ class Query:
     keywords: tuple[str, ...]
     """Folded."""
     limit: int
+    is_limit_named: bool
+    """A caller wants so many: where fewer match, letters inside words count too."""
     ranking: str
     sources: tuple[sources.SourceTable, ...]
     exclude: Exclude
@@ -89,6 +91,7 @@ def prepare(
     query: object = None,
     include_chat: bool = True,
     limit: object = 5,
+    is_limit_named: bool = True,
     ranking: object = None,
     exclude: object = (),
     since: object = None,
@@ -122,6 +125,7 @@ def prepare(
         tags=tuple(wanted_tags),
         keywords=fold_words(wanted_words),
         limit=count,
+        is_limit_named=is_limit_named,
         ranking=mode,
         sources=sources.ALL if include_chat else (sources.MEMORIES, sources.AI_DIARY),
         exclude=read_exclude(exclude),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from ..errors import StoreReadError
 from ..tags import rules as tag_rules
 from ..tags import table as tags_table
 from ..text.search_words import least_pairs
-from .lookup import find_terms, widen_terms
+from .lookup import find_terms, loosen_terms, widen_terms
 from .query import Query, choose_words, fold_words, with_languages_of
 from .terms import QueryTerm
 
@@ -45,6 +45,11 @@ class Search:
     """What makes a vector of the message; None for none."""
 
     @cached_property
+    def proofs(self) -> Sequence[tuple[int, str, QueryTerm]]:
+        """Return the terms that are looked for in the rows read: id, text and itself."""
+        return [(i, term.text, term) for i, term in enumerate(self.terms) if term.kind not in ("minor", "tag")]
+
+    @cached_property
     def keyword_ids(self) -> frozenset[int]:
         """Return which of the terms are keywords."""
         return frozenset(i for i, term in enumerate(self.terms) if term.is_keyword)
@@ -67,7 +72,7 @@ class Search:
     @cached_property
     def is_proved_by_text(self) -> bool:
         """Return whether a row that the index leads to may match nothing."""
-        return bool(self.least_pairs[1]) or any(t.is_exact or t.whole_only or t.is_toned for t in self.terms)
+        return bool(self.least_pairs[1]) or any(t.is_exact or t.least != "inside" or t.is_toned for t in self.terms)
 
     def count_rows(self, numbers: Collection[int]) -> tuple[int, float]:
         """Return how many visible rows sources have, and their mean length in words; 0 and 1 without an index."""
@@ -137,9 +142,14 @@ def _resolve_embedder(embedder: Any, settings: Settings) -> Any:
     return semantic_embedder.resolve(embedder, settings)
 
 
-def widen(search: Search) -> Search | None:
-    """Return the search with words that hold a keyword further in too; None where there are none."""
+def widen(search: Search, *, is_empty: bool) -> Search | None:
+    """Return the search with words that hold a keyword further in too; None where there are none.
+
+    Args:
+        is_empty: nothing was found, so that three letters count inside words too.
+    """
     if search.index is None:
         return None
-    terms = widen_terms(search.terms, search.index.lexicon, search.settings.languages)
+    loose = loosen_terms(search.terms) if is_empty else search.terms
+    terms = widen_terms(loose, search.index.lexicon, search.settings.languages)
     return None if terms == search.terms else replace(search, terms=terms)

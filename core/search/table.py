@@ -10,16 +10,19 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, bindparam, case, func, literal, literal_column, or_, select
 
+from ..base import logs
 from ..database import sources
 from ..database.compiled import Part, hide_from_index
 from ..database.dialects import ID, Key, Time, has_keyword, json_has_text, like_pattern, microseconds
 from ..database.engine import Database
 from ..database.schema import chat_history_cache, participants
 from ..database.stored_values import decode_row, read_time
+from ..errors import StoreReadError
+from ..index.shapes import RowId
 from ..shapes import PERSONA_SENDER
 from ..text.hits import known_name, name_persona
 from ..text.words import rough_words
-from .ranking.rows import FOLDED_CHARS, PERSONA, Candidate, FoundRow, Place
+from .ranking.rows import FOLDED_CHARS, PERSONA, Candidate, FoundRow
 from .resolve import Search
 
 OFTEN = 8
@@ -30,13 +33,15 @@ NO_NAMES = frozenset(
 """What stands as the author of a memory and names nobody."""
 _MEMORIES, _DIARY, _CHAT = sources.MEMORIES.number, sources.AI_DIARY.number, sources.CHAT.number
 
-Rows = dict[Place, FoundRow]
+Rows = Mapping[RowId, FoundRow]
 
 
 # Reading
 
 
-def read_source(db: Database, number: int, ids: Sequence[int], values: Mapping[str, Any], persona: str) -> Rows:
+def read_source(
+    db: Database, number: int, ids: Sequence[int], values: Mapping[str, Any], persona: str
+) -> dict[RowId, FoundRow]:
     """Return the rows of a source with these ids that may be read.
 
     Args:
@@ -45,6 +50,17 @@ def read_source(db: Database, number: int, ids: Sequence[int], values: Mapping[s
     asked = {**values, "ids": ids}
     found = db.read(_by_id(number, db.family), asked, source=sources.BY_NUMBER[number].table.name)
     return {(number, row[0]): read_row(number, row, persona) for row in found}
+
+
+def read_values(search: Search, db: Database) -> dict[str, Any]:
+    """Return the values that `read_source` takes for a search."""
+    return {
+        "persona": search.viewer.scope.persona,
+        "audiences": search.viewer.audiences,
+        "here": search.viewer.scope.conversation or "",
+        "now": db.clock(),
+        "chars": search.chars,
+    }
 
 
 @lru_cache(maxsize=8)
@@ -162,6 +178,12 @@ def forget_kept() -> None:
     name_author.cache_clear()
 
 
+def note_unread(source: int, error: StoreReadError) -> StoreReadError:
+    """Log that a source could not be read, and return why; the others' hits come back."""
+    logs.warning("source_unread", source=sources.BY_NUMBER[source].table.name, number=error.number)
+    return error
+
+
 # The plain predicates, JSON_CONTAINS on tags and LIKE on texts: what a search means
 
 
@@ -211,9 +233,18 @@ def _part(shape: _Shape, family: str) -> Part:
 
 
 def read_newest(
-    db: Database, search: Search, source: sources.SourceTable, since: datetime | None, pool: int, into: Rows
+    db: Database,
+    search: Search,
+    source: sources.SourceTable,
+    span: tuple[datetime | None, datetime | None],
+    pool: int,
+    into: dict[RowId, FoundRow],
 ) -> list[Candidate]:
-    """Return the newest `pool` matching rows of one source, tier 1 first; the rows themselves go into `into`."""
+    """Return the newest `pool` matching rows of one source, tier 1 first; the rows themselves go into `into`.
+
+    Args:
+        span: earliest time, included, and latest, not included.
+    """
     # The chat has no tags, so there each is one more word.
     is_chat = source is sources.CHAT
     tags = () if is_chat else search.query.tags
@@ -222,7 +253,7 @@ def read_newest(
     without = [row_id for name, row_id in search.query.exclude.rows if name == source.name]
     if not search.viewer.audiences or not (keywords or tags or tag_words):
         return []
-    viewer, until, conversations = search.viewer, search.query.until, search.query.exclude.conversations
+    viewer, conversations, (since, until) = search.viewer, search.query.exclude.conversations, span
     shape = _Shape(
         source.number,
         (len(tags), len(keywords), len(tag_words)),
@@ -231,19 +262,8 @@ def read_newest(
         has_since=since is not None,
         has_until=until is not None,
     )
-    values: dict[str, Any] = {
-        "persona": viewer.scope.persona,
-        "audiences": viewer.audiences,
-        "here": viewer.scope.conversation or "",
-        "local_only": int(viewer.sees_local_only),
-        "since": since,
-        "until": until,
-        "without": sorted(conversations),
-        "rows": sorted(without),
-        "pool": pool,
-        "now": db.clock(),
-        "chars": search.chars,
-    }
+    values = read_values(search, db) | {"since": since, "until": until, "pool": pool}
+    values |= {"local_only": int(viewer.sees_local_only), "without": sorted(conversations), "rows": sorted(without)}
     values |= {f"tag{i}": tag for i, tag in enumerate(tags)}
     values |= {f"word{i}": like_pattern(text) for i, text in enumerate(keywords)}
     values |= {f"tagword{i}": like_pattern(text) for i, text in enumerate(tag_words)}
@@ -318,9 +338,9 @@ def list_repeated(read: Iterable[tuple[FoundRow, float, str]]) -> list[Repeated]
     return made
 
 
-def find_copies(db: Database, persona: str, repeated: Sequence[Repeated]) -> list[Place]:
+def find_copies(db: Database, persona: str, repeated: Sequence[Repeated]) -> list[RowId]:
     """Return source and id of repeated messages that a search leaves out: neither the newest nor among `stay`."""
-    made: list[Place] = []
+    made: list[RowId] = []
     for one in repeated:
         asked = {"persona": persona, "conversation": one.conversation, "digest": one.digest}
         newest_first = [row.id for row in db.read(_COPIES, asked, source="chat_history_cache")]

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from ..index.numbers import PHRASE, TAG, WORD, IndexTerm
+from ..index.shapes import PHRASE, TAG, WORD, IndexTerm
 from ..shapes import SOURCES
 from .ranking.weights import INSIDE
 
@@ -20,6 +20,10 @@ _CHAT = SOURCES.index("chat_history")
 Kind = Literal["keyword", "tag word", "keyword and tag", "minor", "tag"]
 """keyword: a text looked for in all sources; tag word: a tag as it is looked for in the chat; minor: a word of the
 message beside those asked for, which lends a row weight; tag: a tag that rows carry."""
+
+
+Least = Literal["inside", "beginning", "word"]
+"""inside: the letters anywhere; beginning: at the beginning of a word; word: a form of the word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +41,8 @@ class QueryTerm:
     """What finding its group is worth; 0 until the index was read."""
     pieces: tuple[tuple[IndexTerm, ...], ...] = ()
     """Of a text of several words: the words of the index that match each of them. A row needs one of each."""
-    whole_only: bool = False
-    """It counts as a whole word alone: so few letters stand in many words that have nothing to do with it."""
+    least: Least = "inside"
+    """The least that counts: so few letters stand in many words that have nothing to do with it."""
     is_exact: bool = False
     """It holds other signs than letters and blanks: its words lead to rows whose text is compared."""
     stem: str = ""

@@ -25,7 +25,7 @@ from core.errors import MessageError, ScopeError
 from core.index import state
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
-from core.search import gather
+from core.search import rank
 from core.search import table as search_table
 from core.semantic import embed_rows
 from core.synth_core_memory import explain_search
@@ -445,7 +445,7 @@ def test_f2_by_its_meaning_nobody_is_shown_what_is_not_theirs(world: World, monk
         embed_rows(embedder=Alike(), db=world.db, settings=SETTINGS, scope=Scope(persona))
     seen: Counter[str] = Counter()
     told = []
-    monkeypatch.setattr(gather, "CONTEXT_REACH", 0)
+    monkeypatch.setattr(rank, "CONTEXT_REACH", 0)
     settings = SETTINGS
     for asking in some(world, world.askings, 60):
         hits, report = explain_search(

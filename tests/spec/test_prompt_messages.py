@@ -301,3 +301,16 @@ def test_t63_a_list_that_has_no_room_says_how_many_lines_match(stage: Stage) -> 
     assert told and int(told[1]) >= 60 > int(told[2]) == short.count("I swam to the buoy") and len(short) <= 6000
     assert "lines match" not in full
     assert "lines match" not in "".join(contents(build_messages(message("How often did I swim?"), **given)))
+
+
+def test_t61_letters_inside_words_count_where_nothing_was_found_or_a_number_was_asked_for(stage: Stage) -> None:
+    """As many memories as fit is no number: what fills the room would be rows that have nothing to do with it."""
+    stage.remember("a shamrock in the garden", [], 900)
+
+    def recalled(**more: Any) -> str:
+        return contents(ask(stage, "the rock", **more))[-1]
+
+    assert "shamrock" in recalled()
+    stage.remember("the rock is grey", [], 800)
+    assert "grey" in recalled() and "shamrock" not in recalled()
+    assert "shamrock" in recalled(MEMORY_ITEMS=5)

@@ -8,7 +8,7 @@ import pytest
 
 from core.database.engine import Database
 from core.scope import Scope
-from core.search import gather
+from core.search import rank
 from tests.store.job_world import Queue, counted, handled
 from tests.store.search_world import open_quick
 from tests.store.world import NOW, Clock, own_scope
@@ -52,4 +52,4 @@ MATCHING_ONLY = {
 def matching_only(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Show no rows beside those that match."""
     if request.module.__name__.rpartition(".")[2] in MATCHING_ONLY:
-        monkeypatch.setattr(gather, "CONTEXT_REACH", 0)
+        monkeypatch.setattr(rank, "CONTEXT_REACH", 0)

@@ -8,8 +8,9 @@ import contextlib
 from collections.abc import Iterator
 
 from core.database.engine import Database
-from core.index.entries import Entry, entry, place_of
+from core.index.entries import entry, place_of
 from core.index.packing import pack_entries
+from core.index.shapes import Entry
 
 ROWS, FEWER = 100_000, 20_000
 LARGE = {"chat_history_cache", "memories"}

@@ -204,13 +204,21 @@ def all_rows(db: Database, persona: str) -> list[Row]:
     return [replace(row, digest=content_digest(row.text)) for row in made]
 
 
-def tier(row: Row, tags: Sequence[str], keywords: Sequence[str], *, whole: bool = False) -> int:
-    """Return 1 for a row that matches a tag and a keyword, 2 for either, 0 for none (T20 to T23)."""
+def tier(row: Row, tags: Sequence[str], keywords: Sequence[str], *, whole: bool = False, loose: bool = False) -> int:
+    """Return 1 for a row that matches a tag and a keyword, 2 for either, 0 for none (T20 to T23, T61).
+
+    Args:
+        whole: a word of up to three letters counts as a word, one of three as a beginning too.
+        loose: nothing else was found, so that three letters count inside words.
+    """
 
     def holds(text: str) -> bool:
-        if not (whole and is_short_word(fold(text))):
+        said = fold(text)
+        if not (whole and is_short_word(said)) or (loose and len(said) == 3):
             return fold(clean(text)) in row.folded
-        return any(is_form(term, fold(text), DEFAULTS.languages) for term in index_terms(row.folded))
+        begins = said if len(said) == 3 else " "
+        words = index_terms(row.folded)
+        return any(word.startswith(begins) or is_form(word, said, DEFAULTS.languages) for word in words)
 
     tagged = holds if row.source == "chat_history" else stored_tags(row.tags).__contains__
     tag, keyword = any(map(tagged, tags)), any(map(holds, keywords))
@@ -231,9 +239,12 @@ def matching(rows: Iterable[Row], query: searching.Query, viewer: Viewer) -> lis
         left_out = expired or excluded
         return row.source in names and row.audience in seen and in_time and not left_out and local >= row.local_only
 
-    # Where hits are ranked, a word of few letters is found as a whole word alone (T21).
-    whole = query.ranking == "relevance"
-    found = [r for r in rows if looked_at(r) and tier(r, query.tags, query.keywords, whole=whole)]
+    # Where hits are ranked, a word of few letters is found as a whole word or a beginning (T21).
+    whole, seen_rows = query.ranking == "relevance", [r for r in rows if looked_at(r)]
+    for loose in (False, True):
+        found = [r for r in seen_rows if tier(r, query.tags, query.keywords, whole=whole, loose=loose)]
+        if found:
+            break
     return sorted(found, key=lambda r: r.order)
 
 

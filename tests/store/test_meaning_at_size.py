@@ -23,9 +23,8 @@ from core.database.schema import audiences, search_vector, search_vector_gone, s
 from core.forgetting import forget
 from core.index import embeddings, held_vectors
 from core.scope import Scope
-from core.search import matches, meaning
-from core.search.gather import Round
-from core.search.question.question import Question
+from core.search import match, meaning
+from core.search.rank import Ranked
 from core.semantic import embed_rows
 from core.synth_core_memory import explain_search
 from tests.store.embedder import Grams
@@ -115,12 +114,11 @@ def compared(db: Database, scope: Scope, text: str) -> tuple[dict[Any, float], l
     query = searching.prepare(query=text, include_chat=True, settings=settings)
     viewer = load_access(call).viewer
     search = searching.resolve(query, viewer, settings, db, Directions())
-    current = Round(search, Question(), matches=matches.read_matches(search, (), every=True))
-    meaning.compare_rows(current, db)
-    found, added = current.meaning, current.candidates
-    assert found is not None
+    ranked = Ranked(search, matches=match.match(search, (), every=True))
+    compared_rows, added = meaning.compare_rows(ranked, db)
+    assert compared_rows is not None
     places = list(stored(db, scope))
-    found.know(places)
+    found = compared_rows.with_rows(places)
     assert found.worth.keys() <= set(places)
     assert found.vectors(places).keys() == found.worth.keys()
     return dict(found.worth), [(c.source, c.id) for c in added]

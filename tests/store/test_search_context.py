@@ -13,7 +13,7 @@ from core.database.engine import Database
 from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.scope import Scope
-from core.search import gather
+from core.search import rank
 from core.search.ranking.weights import WEIGHTS
 from tests.store import search_world
 from tests.store.search_world import ago, ids, said
@@ -175,7 +175,7 @@ def test_t24_the_answer_beside_a_matching_row_is_found(
     for one in report["hits"]:
         assert set(one["reasons"]) <= set(WEIGHTS)
         assert sum(one["reasons"].values()) == pytest.approx(one["score"], abs=1e-3)
-    monkeypatch.setattr(gather, "CONTEXT_REACH", 0)
+    monkeypatch.setattr(rank, "CONTEXT_REACH", 0)
     off = explain(db, scope, query=ASKED, limit=5)
     assert answer not in ids(off[0]) and asked in ids(off[0])
 
@@ -196,7 +196,7 @@ def test_t24_context_is_of_the_same_conversation_and_within_reach(
     rows = talked(db, scope, lines, start)
     talked(db, scope, [("Cid", f"elsewhere {n}") for n in range(8)], start, "tg/2")
     for reach in (1, 2):
-        monkeypatch.setattr(gather, "CONTEXT_REACH", reach)
+        monkeypatch.setattr(rank, "CONTEXT_REACH", reach)
         hits = find(db, scope, query=ASKED, limit=30)
         assert set(ids(hits)) <= set(rows[: 1 + reach]) and rows[0] in ids(hits)
 
@@ -255,4 +255,4 @@ def test_d35_what_is_read_around_candidates_is_bounded(db: Database, scope: Scop
         hits = find(db, scope, query="What about the harbour?", limit=10)
     assert len(hits) == 10 and len(statements) <= 6
     assert all(statement.count("UNION ALL") < 48 for statement in statements)
-    assert gather.CONTEXT_REACH == 4
+    assert rank.CONTEXT_REACH == 4

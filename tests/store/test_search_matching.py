@@ -124,3 +124,19 @@ def test_t21_few_letters_are_a_word_by_themselves_where_hits_are_ranked(db: Data
     for search in (find, find_plainly):
         assert ids(search(db, scope, keywords=["eat"])) == [rows[0], rows[2]]
         assert ids(search(db, scope, keywords=["eat"], ranking=RECENCY)) == rows
+
+
+def test_t61_three_letters_find_beginnings_and_letters_inside_where_nothing_else_is_found(
+    db: Database, scope: Scope
+) -> None:
+    contents = ("Pizza night", "marzipan cake", "spitz dog", "a pi day")
+    rows = remember(db, scope, *({"content": text, "timestamp": ago(days=n)} for n, text in enumerate(contents)))
+    for search in (find, find_plainly):
+        assert ids(search(db, scope, keywords=["piz"])) == rows[:1]
+        assert ids(search(db, scope, keywords=["zip"])) == rows[1:2]
+        assert ids(search(db, scope, keywords=["itz", "pizza"])) == rows[:1]
+        assert ids(search(db, scope, keywords=["pi"])) == rows[3:]
+        assert ids(search(db, scope, keywords=["zi"])) == []
+    told = said(db, scope, [("the Pizzeria is closed", ago(days=9))])
+    assert ids(find(db, scope, keywords=["piz"])) == [rows[0], *told]
+    assert ids(find(db, scope, keywords=["piz"], limit=1)) == rows[:1]

@@ -20,7 +20,8 @@ from core.db import forget, reindex
 from core.index import indexed, packing, segment, state
 from core.index.fresh import PACK_FROM
 from core.scope import Scope
-from core.search.ranking import all_rows
+from core.search import rounds
+from core.search.ranking import reasons
 from tests.store.search_world import RECENCY, ago, edited, explain, find, ids, memory, open_quick, ranked, said
 from tests.store.search_world import all_rows as stored_rows
 from tests.store.world import index_differences, own_scope, run_at_once, verify_index
@@ -188,8 +189,8 @@ def test_t27_of_very_many_matching_rows_those_that_hold_most_are_ranked_closely(
 ) -> None:
     said(db, scope, [(f"tofu rice {n}", ago(minutes=n)) for n in range(200)])
     tea = said(db, scope, [(f"tofu and tea {n}", ago(days=2, minutes=n)) for n in range(3)])
-    monkeypatch.setattr(all_rows, "MOST_RANKED", 5)
-    monkeypatch.setattr(all_rows, "BEST", 4)
+    monkeypatch.setattr(reasons, "MOST_RANKED", 5)
+    monkeypatch.setattr(rounds, "BEST", 4)
     hits, report = explain(db, scope, query="tofu and tea", limit=4)
     assert set(tea) < {hit["id"] for hit in hits} and report["sources"]["chat_history"]["considered"] == 203
     assert len(find(db, scope, query="tofu and tea", limit=100)) == 100

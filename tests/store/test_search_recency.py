@@ -14,7 +14,7 @@ from core.database.schema import memories as table
 from core.database.sources import MEMORIES
 from core.index import indexed
 from core.scope import Scope
-from core.search import gather
+from core.search import plain
 from tests.store.search_world import (
     RECENCY,
     ago,
@@ -130,7 +130,7 @@ def test_t21_of_very_many_rows_the_newest_are_compared_and_the_report_says_so(
     db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A rare word must not make the database compare millions of texts, and nobody may believe it did."""
-    monkeypatch.setattr(gather, "MOST_COMPARED", 3)
+    monkeypatch.setattr(plain, "MOST_COMPARED", 3)
     remember(db, scope, *({"content": f"tea {n}", "timestamp": ago(minutes=n)} for n in range(5)))
     hits, report = explain(db, scope, ranking=RECENCY, keywords=["tea"], limit=5)
     assert [hit["snippet"] for hit in hits] == ["tea 0", "tea 1", "tea 2"]

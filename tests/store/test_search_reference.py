@@ -15,8 +15,9 @@ from core.database.engine import Database
 from core.messages import new_message as messages
 from core.messages import table_batches as chat_batches
 from core.scope import Scope
-from core.search import gather, matches
-from core.search.ranking import all_rows
+from core.search import match, rank
+from core.search.ranking import around
+from core.search.ranking import ranking as all_rows
 from tests.store import search_reference as reference
 from tests.store.search_world import ago, viewer_of
 from tests.store.test_search_packed import pack
@@ -59,18 +60,19 @@ def test_t27_a_message_finds_what_scoring_every_row_finds(db: Database, scope: S
     rng = random.Random(rows)
     talk(db, scope, rng, rows)
     pack(db, scope)
-    assert (reference.LEADING, reference.REACH, reference.BEST) == (all_rows.LEADING, all_rows.REACH, all_rows.BEST)
+    assert (reference.LEADING, reference.REACH, reference.BEST) == (all_rows.LEADING, around.REACH, all_rows.BEST)
     lines, matched = reference.read_lines(db, scope.persona), 0
     for text in ASKED:
         asker = replace(scope, conversation=rng.choice(("tg/a", "tg/d")), participant="tg/1")
         query = searching.prepare(query=text.format(*rng.choices(WORDS, k=3)), limit=10, settings=SETTINGS)
         search = searching.resolve(query, viewer_of(db, asker, SETTINGS), SETTINGS, db)
-        question = gather.limit_question(search, gather.question_of(search, db.clock()))
+        question = rank.limit_question(search, rank.question_of(search, db.clock()))
         spans = {"every": True, "question": question} if question.is_limited else {}
-        found = matches.read_matches(search, (), **spans)
-        asked, ranking = gather.rank_best(search, question, found)
-        wanted = reference.rank(lines, search, asked, gather.CONTEXT_REACH if asked.has_answers else 0)
-        given = all_rows.build_candidates(ranking.best, found.note)
+        found = match.match(search, (), **spans)
+        asked, ranking = rank.rank_best(search, question, found)
+        wanted = reference.rank(lines, search, asked, rank.CONTEXT_REACH if asked.has_answers else 0)
+        around_best = ranking.around
+        given = all_rows.build_candidates(ranking.seen, around_best, ranking.best) if around_best else []
         assert len(given) == len(wanted) and (wanted or question.spans), query.text
         scores = {line.id: line.score for line in wanted}
         for row, line in zip(given, wanted, strict=True):

@@ -13,7 +13,7 @@ from core.database.engine import Database
 from core.db import insert_memory, reindex
 from core.forgetting import forget
 from core.scope import Scope
-from core.search.gather import MOST_OUTSIDE
+from core.search.rounds import MOST_OUTSIDE
 from core.synth_core_memory import explain_search, search_memories
 from tests.store.search_world import ago, ids, said
 from tests.store.test_search_packed import pack

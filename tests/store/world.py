@@ -25,9 +25,8 @@ from core.database.schema import (
 )
 from core.database.sources import AI_DIARY, ALL, CHAT, MEMORIES
 from core.index import fresh, indexed, packing, segment
-from core.index.entries import DIARY_TEXTS, SEPARATOR, Entry, calendar_of, entry, place_columns, place_of, read_audience
-from core.index.entries import Place as EntryPlace
-from core.index.numbers import DAY, TAG
+from core.index.entries import DIARY_TEXTS, SEPARATOR, calendar_of, entry, place_columns, place_of, read_audience
+from core.index.shapes import DAY, TAG, Entry, ThreadSpeaker
 from core.index.state import IndexState
 from core.scope import Scope
 from core.text.folding import fold
@@ -191,7 +190,7 @@ def _packed(connection: Any, audience: int, number: int, gone: Any) -> dict[Plac
     for place in range(len(rows)):
         if stays[place]:
             source, row_id = int(rows.source[place]), int(rows.row_id[place])
-            where = EntryPlace(rows.threads[rows.thread[place]], rows.speakers[rows.speaker[place]])
+            where = ThreadSpeaker(rows.threads[rows.thread[place]], rows.speakers[rows.speaker[place]])
             terms, tags, days = held[place]
             made[audience, source, row_id] = Entry(
                 source, row_id, audience, int(rows.at_us[place]), int(rows.local_only[place]), terms,

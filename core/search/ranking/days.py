@@ -1,14 +1,17 @@
-"""Which rows of an audience were said within the spans a question names, or are about a day in them."""
+"""The rows within the spans of time that a question names, or about a day in them, and what that says for a row."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import numpy as np
 
-from ...index.numbers import DAY
+from ...index.numbers import Column, Flags, Floats, ViewRows
+from ...index.shapes import DAY
+from ...index.visible import Postings, Visible
 from ..question.question import Question
+from .frame import AudienceMatches, Frame, Seen
 
 _DAY_US = 86_400_000_000
 A_DAY_OR_TWO = 3 * _DAY_US
@@ -21,13 +24,17 @@ _ALWAYS = 2**62
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SHORT_US = 8 * _DAY_US
 """Of spans up to here all rows are offered, of longer ones where nothing matches."""
+MOST_OF_DAYS = 400
+"""Rows within the spans that are ranked, of many the longest."""
+MOST_IN_ORDER = 24
+"""Of the first or last rows, where nothing else is asked for."""
 
 
-def find_inside(question: Question, view: Any, postings: Any) -> Any:
+def find_inside(question: Question, view: Visible, postings: Postings) -> Flags:
     """Return for each row of an audience whether it was said within a span, or is about a day in one."""
     inside = are_inside(question, view.at_us)
     for day in question.days:
-        inside[postings.of((DAY, day))[0]] = True
+        inside[postings.find((DAY, day))[0]] = True
     return inside
 
 
@@ -47,7 +54,7 @@ def list_ranges(question: Question) -> list[tuple[int, int]]:
     ]
 
 
-def are_inside(question: Question, at_us: Any) -> Any:
+def are_inside(question: Question, at_us: Column) -> Flags:
     """Return which times lie within a span."""
     inside = np.zeros(len(at_us), bool)
     for since, until in list_ranges(question):
@@ -55,7 +62,7 @@ def are_inside(question: Question, at_us: Any) -> Any:
     return inside
 
 
-def find_days(question: Question, at_us: Any) -> dict[str, Any]:
+def find_days(question: Question, at_us: Column) -> dict[str, Floats]:
     """Return the reasons `day`, `days_after` and `month` of rows said at these times, each 0 to 1.
 
     Where nothing else is asked for than what was said in the spans, every row is of the day.
@@ -75,7 +82,46 @@ def find_days(question: Question, at_us: Any) -> dict[str, Any]:
     return {"day": day, "days_after": after, "month": month}
 
 
+def find_coming(question: Question, seen: Sequence[Seen], frame: Frame) -> Floats:
+    """Return the reason `coming`: 1 for rows that are about one of the days."""
+    coming = np.zeros(len(frame), np.float32)
+    for n, one in enumerate(seen):
+        about = np.concatenate([one.matches.postings.find((DAY, day))[0] for day in question.days])
+        coming[frame.starts[n] : frame.starts[n + 1]] = np.isin(frame.rows_of(n), about)
+    return coming
+
+
 def are_short(question: Question) -> bool:
     """Return whether the spans are so short that all of them is asked for."""
     longest = SHORT_US if question.is_limited else A_DAY_OR_TWO
     return all(until - since <= longest for since, until in list_ranges(question))
+
+
+def list_inside(audiences: Sequence[AudienceMatches], question: Question) -> list[ViewRows]:
+    """Return the rows of each audience within the spans, in order; of too many the longest."""
+    return [_keep_longest(one.view, _list_inside(one, question)) for one in audiences]
+
+
+def _list_inside(one: AudienceMatches, question: Question) -> ViewRows:
+    if question.is_limited:  # nothing else may be read
+        return one.list_readable()
+    return one.keep_readable(ViewRows(are_inside(question, one.view.at_us).nonzero()[0]))
+
+
+def _keep_longest(view: Visible, rows: ViewRows) -> ViewRows:
+    if len(rows) <= MOST_OF_DAYS:
+        return rows
+    longest = np.argsort(-view.words[rows].astype(np.int64), kind="stable")[:MOST_OF_DAYS]
+    return ViewRows(np.sort(rows[longest]))
+
+
+def list_in_order(audiences: Sequence[AudienceMatches], asker: str, order: str) -> list[ViewRows]:
+    """Return the first or last rows of each audience, in order; where somebody is given those they said."""
+    return [_keep_first(one.view, one.list_readable(), asker, order) for one in audiences]
+
+
+def _keep_first(view: Visible, rows: ViewRows, asker: str, order: str) -> ViewRows:
+    if asker:
+        rows = ViewRows(rows[view.is_chat[rows] & np.isin(view.speaker[rows], view.find_speakers("key", asker))])
+    by_time = rows[np.argsort(view.at_us[rows], kind="stable")]
+    return ViewRows(np.sort(by_time[:MOST_IN_ORDER] if order == "first" else by_time[-MOST_IN_ORDER:]))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from ...index.shapes import IndexTerm, RowId
 from ...shapes import SOURCES
 from ...text.hits import diary_snippet_text
 from ..question.question import Question
 from .weights import INSIDE, K1, hold_back
 
 if TYPE_CHECKING:
-    from ...index.numbers import IndexTerm
     from ..terms import GroupShare, QueryTerm
 
 CHAT = SOURCES.index("chat_history")
@@ -26,8 +26,6 @@ UNKNOWN = -1
 Kept = Literal["", "correction", "newest", "others"]
 """correction: takes back the line before it. newest: the newest about a question in the present. others: somebody
 else said more of it than whom it names."""
-Place = tuple[int, int]
-"""Source and id of a row."""
 
 
 # What is asked
@@ -93,9 +91,13 @@ class FoundRow:
         return diary_snippet_text(content, summary, message, thought)
 
 
-@dataclass(slots=True, eq=False)
+Matched = Mapping[int, tuple[int, bool]]
+"""Id of each term that a row holds to (times found, as a whole word)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A row that may become a hit: what is known of it before its text is read, and what its text then tells."""
+    """A row that may become a hit: what is known of it before its text is read."""
 
     source: int
     id: int
@@ -115,28 +117,19 @@ class Candidate:
     """How far the turns of its conversation are long ones."""
     tag_worth: float = 0.0
     """What its tags are worth, of all that is asked."""
-    reasons: dict[str, float] = field(default_factory=dict)
+    reasons: Mapping[str, float] = field(default_factory=dict)
     """What speaks for it, by the names of WEIGHTS."""
-    by_meaning: bool = False
-    """It matches nothing itself and was found by its vector (docs/embeddings.md)."""
-    matched: dict[int, tuple[int, bool]] = field(default_factory=dict)
-    """Id of each term it holds to (times found, as a whole word)."""
-    tier: int = 2
+    matched: Matched = field(default_factory=dict)
     is_offered: bool = False
     """It matches nothing and was said on a day asked for, or by whom nothing else is known of."""
     kept: Kept = ""
     """Why it has a place among the first hits."""
-    row: FoundRow | None = None
-    """It as it is stored; None until it is read."""
-    meaning: float = 0.0
-    """How near it is to the question by its vector, where there is an embedder."""
-    vector: Any = None
-    """That vector, of length 1; None where it has none."""
-    parts: Mapping[str, float] | None = None
-    """What the score is made of, by the same names; None where rows were not ranked."""
+    by_meaning: bool = False
+    """It matches nothing itself and was found by its vector (docs/embeddings.md)."""
+    tier: int = 2
 
     @property
-    def key(self) -> Place:
+    def key(self) -> RowId:
         """Return its source and id."""
         return self.source, self.id
 
@@ -145,22 +138,67 @@ class Candidate:
         """Return what its own words are worth."""
         return self.reasons.get("own", 0.0)
 
-    def match(self, term: int, times: int, whole: bool) -> None:
-        """Note that the row holds a term; whole words add up, letters inside other words count where none is whole."""
-        matched = self.matched
-        before = matched.get(term)
-        if before is None or (whole and not before[1]):
-            matched[term] = (times, whole)
-        elif whole == before[1]:
-            matched[term] = (before[0] + times, whole)
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredRow:
+    """A candidate that was read, with what its text told."""
+
+    candidate: Candidate
+    row: FoundRow
+    matched: Matched
+    tier: int = 2
+    context: bool = False
+    """As of the candidate; its text may match nevertheless."""
+    score: float = 0.0
+    reasons: Mapping[str, float] = field(default_factory=dict)
+    parts: Mapping[str, float] | None = None
+    """What the score is made of, by the names of the reasons; None where rows were not ranked."""
+    kept: Kept = ""
+    """As of the candidate; its text may tell that it takes nothing back."""
+    neighbour: Candidate | None = None
+    """Where it stands; that of a copy where this is worth more."""
+
+    @property
+    def source(self) -> int:
+        """Return its source."""
+        return self.row.source
+
+    @property
+    def id(self) -> int:
+        """Return its id."""
+        return self.row.id
+
+    @property
+    def at_us(self) -> int:
+        """Return its time."""
+        return self.candidate.at_us
+
+    @property
+    def own(self) -> float:
+        """Return what its own words are worth."""
+        return self.reasons.get("own", 0.0)
+
+    @property
+    def stands(self) -> Candidate:
+        """Return the candidate whose session and conversation count."""
+        return self.neighbour or self.candidate
 
 
-def score_words(candidate: Candidate, terms: Sequence[QueryTerm], *, mean_words: float) -> float:
+def add_match(matched: dict[int, tuple[int, bool]], term: int, times: int, *, whole: bool) -> None:
+    """Note that a row holds a term; whole words add up, letters inside other words count where none is whole."""
+    before = matched.get(term)
+    if before is None or (whole and not before[1]):
+        matched[term] = (times, whole)
+    elif whole == before[1]:
+        matched[term] = (before[0] + times, whole)
+
+
+def score_words(matched: Matched, words: int, terms: Sequence[QueryTerm], *, mean_words: float) -> float:
     """Return the sum of what the row's matches are worth; always above 0 where a text is looked for."""
     total = 0.0
-    held_back = hold_back(candidate.words, mean_words)
+    held_back = hold_back(words, mean_words)
     tags = {}
-    for i, (times, whole) in candidate.matched.items():
+    for i, (times, whole) in matched.items():
         term = terms[i]
         if term.kind == "tag":
             tags[term.text] = term.weight
@@ -168,7 +206,7 @@ def score_words(candidate: Candidate, terms: Sequence[QueryTerm], *, mean_words:
         gained = term.weight * (times * (K1 + 1) / (times + held_back))  # `saturation`
         total += gained if whole else INSIDE * gained
     if tags:
-        texts = {terms[i].text for i in candidate.matched if terms[i].kind != "tag"}
+        texts = {terms[i].text for i in matched if terms[i].kind != "tag"}
         total += sum(tags[tag] for tag in sorted(tags.keys() - texts))
     weights = [term.weight for term in terms if term.kind != "tag"]
     if not total and weights:
@@ -177,40 +215,43 @@ def score_words(candidate: Candidate, terms: Sequence[QueryTerm], *, mean_words:
     return total
 
 
-def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return the candidates by score, then tier, newest, source and id."""
-    return sorted(candidates, key=lambda c: (-c.score, c.tier, -c.at_us, c.source, -c.id))
+Row = TypeVar("Row", Candidate, ScoredRow)
 
 
-def newest_first(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return the candidates in the order hits are handed out."""
-    return sorted(candidates, key=lambda c: (-c.at_us, c.source, -c.id))
+def best_first(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows by score, then tier, newest, source and id."""
+    return sorted(rows, key=lambda c: (-c.score, c.tier, -c.at_us, c.source, -c.id))
 
 
-def tier_then_newest(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return the candidates in the order of recency mode."""
-    return sorted(candidates, key=lambda c: (c.tier, -c.at_us, c.source, -c.id))
+def newest_first(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows in the order hits are handed out."""
+    return sorted(rows, key=lambda c: (-c.at_us, c.source, -c.id))
 
 
-def without_many_contexts(ordered: Iterable[Candidate], most: int) -> list[Candidate]:
-    """Return the candidates with at most the first `most` of those that match nothing themselves."""
+def tier_then_newest(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows in the order of recency mode."""
+    return sorted(rows, key=lambda c: (c.tier, -c.at_us, c.source, -c.id))
+
+
+def without_many_contexts(ordered: Iterable[ScoredRow], most: int) -> list[ScoredRow]:
+    """Return the rows with at most the first `most` of those that match nothing themselves."""
     kept = []
-    for candidate in ordered:
-        if candidate.context:
+    for row in ordered:
+        if row.context:
             most -= 1
-        if most >= 0 or not candidate.context:
-            kept.append(candidate)
+        if most >= 0 or not row.context:
+            kept.append(row)
     return kept
 
 
-def choose(ordered: Sequence[Candidate], limit: int, always: Candidate | None = None) -> list[Candidate]:
-    """Return at most `limit` of the candidates, best first: each source that has one keeps its best."""
+def choose(ordered: Sequence[Row], limit: int, always: Row | None = None) -> list[Row]:
+    """Return at most `limit` of the rows, best first: each source that has one keeps its best."""
     first: dict[int, int] = {}
-    for place, candidate in enumerate(ordered):
-        first.setdefault(candidate.source, place)
+    for place, row in enumerate(ordered):
+        first.setdefault(row.source, place)
     kept = set(sorted(first.values())[:limit])
     if always is not None and len(kept) < limit:
-        kept.update(place for place, candidate in enumerate(ordered) if candidate is always)
+        kept.update(place for place, row in enumerate(ordered) if row is always)
     for place in range(len(ordered)):
         if len(kept) >= limit:
             break

@@ -1,9 +1,14 @@
-"""What each reason to show a row is worth: the one table of the ranking, and what finding a word is worth."""
+"""What each reason to show a row is worth: the one table of the ranking; and what finding a word is worth. Pure."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from ...index.numbers import Floats
+
+Number = TypeVar("Number", float, "Floats")
 
 K1 = 1.2
 """How soon repeating a word stops counting."""
@@ -82,12 +87,33 @@ SHORT_TURNS, LONG_TURNS = 40.0, 100.0
 """Mean words of a turn up to which turns are short, and from which they are long."""
 
 
-def between(weight: Weight, long: Any) -> Any:
-    """Return the weight for turns that are long to this share."""
+PASSAGE = 60
+"""Words of a passage."""
+WHOLE = 90
+"""A text of no more words than these is one passage."""
+SHORT_ROW = 60.0
+"""Words of a row that its neighbour counts 1/e for."""
+MOST_LENGTH = 60
+"""Words beyond which a longer text is no better."""
+USUAL_LENGTH = 20
+"""Words of a text that is neither favoured nor held back for its length: `Wow, cool!` seldom holds an answer."""
+
+OF_WORDS = frozenset(
+    {"own", "turn", "share", "context", "session", "beside", "meaning", "meaning_near", "meaning_after"}
+)
+"""Reasons that stand on words found, or on the meaning of the whole; the others never decide alone."""
+FULL_MATCH = 0.1
+"""Reasons beside the words count in full from here on, and less below."""
+LIKE = 0.2
+"""What a meaning counts beside words for FULL_MATCH."""
+
+
+def between(weight: Weight, long: Number) -> Number:
+    """Return the weight for turns that are long to this share, one or many."""
     return weight.short + (weight.long - weight.short) * long
 
 
-def weight_of(name: str, long: Any, by_meaning: float = 0.0) -> Any:
+def weight_of(name: str, long: Number, by_meaning: float = 0.0) -> Number:
     """Return what a reason is worth among turns that are long to this share, one or many."""
     weight = between(WEIGHTS[name], long)
     if by_meaning and name in BY_MEANING:

@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from core.search.ranking import relevance
+from core.search.ranking.relevance import AsOne, Near
 from core.search.ranking.rows import Candidate
 from core.search.ranking.weights import BY_MEANING, WEIGHTS, weight_of
 
 
-def row(place: int, meaning: float, *, session: int = 1, known: bool = True) -> Candidate:
-    """Return a row at a place of its conversation; its vector is that number, so that a group tells who is in it."""
-    vector = place if known else None
-    return Candidate(2, 1, 0, 20, place=place, session=session, meaning=meaning, vector=vector)
+def row(place: int, *, session: int = 1) -> Candidate:
+    return Candidate(2, place, 0, 20, place=place, session=session)
 
 
-def groups_of(rows: list[Candidate]) -> dict[int, list[int]]:
+def near(worth: Mapping[int, float], as_one: AsOne) -> Near:
+    """Return what is known of rows by their places; the vector of each is that number: a group tells who is in it."""
+    vectors = {(2, place): np.array(place, np.float32) for place in worth}
+    return Near({(2, place): value for place, value in worth.items()}, vectors, as_one, 1.0)
+
+
+def groups_of(places: Sequence[int]) -> dict[int, list[int]]:
     """Return the rows that are compared together, by the place of the row they are compared for."""
     seen: list[list[int]] = []
 
     def as_one(groups: Sequence[Sequence[Any]]) -> list[float]:
-        seen.extend(list(group) for group in groups)
-        return [float(len(seen) - len(groups) + n + 1) for n in range(len(groups))]
+        seen.extend([int(vector) for vector in group] for group in groups)
+        return [float(n + 1) for n in range(len(groups))]
 
-    relevance.compare_meanings(rows, as_one)
+    reasons = relevance.compare_meanings([row(n) for n in places], near(dict.fromkeys(places, 0.0), as_one))
     by_value = {float(n + 1): group for n, group in enumerate(seen)}
-    return {one.place: by_value[one.reasons["meaning_near"]] for one in rows if "meaning_near" in one.reasons}
+    told = zip(places, reasons, strict=True)
+    return {place: by_value[mine["meaning_near"]] for place, mine in told if "meaning_near" in mine}
 
 
 def test_t29_a_row_is_compared_together_with_the_two_turns_before_it_and_the_one_after() -> None:
-    assert groups_of([row(n, 0.0) for n in range(1, 6)]) == {
+    assert groups_of(range(1, 6)) == {
         1: [1, 2],
         2: [1, 2, 3],
         3: [1, 2, 3, 4],
@@ -40,11 +48,11 @@ def test_t29_a_row_is_compared_together_with_the_two_turns_before_it_and_the_one
 
 
 def test_t29_the_turn_after_tells_about_a_row() -> None:
-    rows = [row(1, 0.0), row(2, 0.7), row(4, 0.2)]
-    relevance.compare_meanings(rows, lambda groups: [0.0] * len(groups))
-    assert [one.reasons["meaning"] for one in rows] == [0.0, 0.7, 0.2]
-    assert [one.reasons.get("meaning_after") for one in rows] == [0.7, None, None]
-    assert not any("meaning_near" in one.reasons for one in rows)
+    known = near({1: 0.0, 2: 0.7, 4: 0.2}, lambda groups: [0.0] * len(groups))
+    reasons = relevance.compare_meanings([row(1), row(2), row(4)], known)
+    assert [mine["meaning"] for mine in reasons] == [0.0, 0.7, 0.2]
+    assert [mine.get("meaning_after") for mine in reasons] == [0.7, None, None]
+    assert not any("meaning_near" in mine for mine in reasons)
 
 
 def test_t29_beside_a_known_meaning_words_around_a_row_count_less() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from core.index.numbers import WORD
+from core.index.shapes import WORD
 from core.search.ranking import relevance, weights
-from core.search.ranking.rows import Candidate, FoundRow, RankingQuery, choose, without_many_contexts
+from core.search.ranking.rows import Candidate, FoundRow, RankingQuery, ScoredRow, choose, without_many_contexts
 from core.search.terms import GroupShare, QueryTerm
 from core.text.question_words import is_question
 
@@ -17,10 +18,18 @@ DAY = 86_400_000_000
 
 def scored(*rows: dict[str, float]) -> list[float]:
     """Return the scores of rows among short turns that have these reasons."""
-    made = [Candidate(2, n, 0, reasons=reasons) for n, reasons in enumerate(rows)]
-    relevance.score_rows(made)
-    assert [row.score for row in made] == [pytest.approx(sum((row.parts or {}).values())) for row in made]
-    return [row.score for row in made]
+    made = relevance.score_rows([0.0] * len(rows), rows)
+    assert [score for score, _ in made] == [pytest.approx(sum(parts.values())) for _, parts in made]
+    return [score for score, _ in made]
+
+
+def read(candidate: Candidate, text: str = "hm") -> ScoredRow:
+    """Return a candidate as it is once its text was read."""
+    stored = FoundRow(2, candidate.id, 0, (text,), text, None)
+    return ScoredRow(
+        candidate, stored, candidate.matched, context=candidate.context, score=candidate.score,
+        reasons=candidate.reasons,
+    )  # fmt: skip
 
 
 def test_t29_other_reasons_never_decide_alone() -> None:
@@ -37,18 +46,16 @@ def test_t16_a_row_of_the_day_asked_for_fits_by_its_day() -> None:
 
 def test_t27_a_short_row_gains_what_the_best_passage_of_its_neighbour_is_worth() -> None:
     text = f"tofu tofu {'word ' * 200}"
-    stored = FoundRow(2, 2, 0, (text,), text, None)
-    long = Candidate(2, 2, 0, 202, place=2, session=1, long=1.0, tag_worth=0.5, reasons={"own": 0.1}, row=stored)
+    long = Candidate(2, 2, 0, 202, place=2, session=1, long=1.0, tag_worth=0.5, reasons={"own": 0.1})
     rows = [Candidate(2, place, 0, 5, place=place, session=1, long=1.0) for place in (1, 4)]
     elsewhere = Candidate(2, 3, 0, 5, place=3, session=2, long=1.0)
     terms = [QueryTerm("tofu", "keyword", group=0, weight=1.0)]
     asked = RankingQuery(terms, 1.0, 50.0, shares={(WORD, "tofu"): [GroupShare(0)]})
-    for row in (*rows, elsewhere):
-        row.row = FoundRow(2, row.id, 0, ("hm",), "hm", None)
-    relevance.rank_rows([*rows, long, elsewhere], asked)
-    assert long.own > 1.5
-    assert rows[0].reasons["beside"] == pytest.approx(long.own * math.exp(-5 / relevance.SHORT_ROW))
-    assert rows[1].reasons["beside"] == elsewhere.reasons["beside"] == 0
+    made = relevance.rank_rows([*map(read, rows), read(long, text), read(elsewhere)], asked)
+    near, apart, ranked, other = made
+    assert ranked.own > 1.5
+    assert near.reasons["beside"] == pytest.approx(ranked.own * math.exp(-5 / weights.SHORT_ROW))
+    assert apart.reasons["beside"] == other.reasons["beside"] == 0
 
 
 def test_t27_another_session_goes_before_the_next_row_of_one_already_chosen() -> None:
@@ -62,7 +69,7 @@ def test_t27_another_session_goes_before_the_next_row_of_one_already_chosen() ->
     assert spaced(rows(1.0)) == [0, 3, 1, 2]
     assert spaced(rows(0.0)) == [0, 1, 3, 2]
     elsewhere = rows(1.0)
-    elsewhere[1].session = 2
+    elsewhere[1] = replace(elsewhere[1], session=2)
     assert spaced(elsewhere) == [0, 1, 3, 2]
     many = [Candidate(2, n, 0, score=5.0, session=0, long=1.0) for n in range(10)]
     last = Candidate(2, 10, 0, score=0.2, session=1, long=1.0)
@@ -73,7 +80,7 @@ def test_t27_another_session_goes_before_the_next_row_of_one_already_chosen() ->
 
 
 def spaced(rows: list[Candidate]) -> list[int]:
-    return [row.id for row in relevance.space_rows(rows)]
+    return [row.id for row in relevance.space_rows([read(row) for row in rows])]
 
 
 def test_t27_a_row_gives_way_less_to_another_of_a_session_of_many_rows() -> None:
@@ -90,8 +97,8 @@ def test_t27_a_row_gives_way_less_to_another_of_a_session_of_many_rows() -> None
 
 def test_t24_few_hits_match_nothing_themselves() -> None:
     """And T30: what fits best by its own words stays."""
-    rows = [Candidate(2, n, n, score=9.0 - n, context=n < 5) for n in range(9)]
-    assert [c.id for c in without_many_contexts(rows, 2)] == [0, 1, 5, 6, 7, 8]
+    rows = [read(Candidate(2, n, n, score=9.0 - n, context=n < 5)) for n in range(9)]
+    assert [row.id for row in without_many_contexts(rows, 2)] == [0, 1, 5, 6, 7, 8]
     assert rows[8] in choose(rows, 4, rows[8]) and len(choose(rows, 4, rows[8])) == 4
 
 

@@ -1,0 +1,272 @@
+"""The last stage: the hits among the rows read, which match, which say the same, which are best."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from ..database import sources
+from ..database.dialects import from_microseconds
+from ..shapes import Hit, LeftOut
+from ..text import hits
+from .forms import leave_other_words
+from .lookup import holds_term, loosen_terms
+from .rank import FEW_HITS, weigh_alone
+from .ranking.rows import (
+    FOLDED_CHARS,
+    Candidate,
+    FoundRow,
+    Matched,
+    RankingQuery,
+    ScoredRow,
+    best_first,
+    choose,
+    newest_first,
+    score_words,
+    tier_then_newest,
+    without_many_contexts,
+)
+from .read import Read
+from .resolve import Search
+from .table import Repeated, list_repeated
+
+Drop = Callable[[ScoredRow, FoundRow], str]
+"""Returns why a row is left out beside what the search itself leaves out, "" to keep it."""
+_CHAT = sources.CHAT.number
+FULL_SHARE = 0.6
+"""Of what the best row holds: rows that hold as much are ordered by time where the first or last is asked for."""
+FIRST_HITS = 10
+"""Hits of which the last is the newest about a question in the present, where it is not among them anyway."""
+
+
+class Chosen(NamedTuple):
+    """One hit and why it was chosen."""
+
+    hit: Hit
+    scored: ScoredRow
+    row: FoundRow
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a search found, and what it left out."""
+
+    read: Read
+    """What it was chosen from, in the last round."""
+    chosen: Sequence[Chosen] = ()
+    """The hits, newest first."""
+    left: Sequence[tuple[ScoredRow, str]] = ()
+    """Rows read that are no hits, with the reason."""
+    is_done: bool = True
+    """Going deeper can bring nothing more: there are `limit` hits, or no further matching rows. In recency mode the
+    newest of each source are all there is to choose from."""
+    repeated: Sequence[Repeated] = ()
+    """Texts that many of the rows read are copies of."""
+
+    @property
+    def left_out(self) -> list[LeftOut]:
+        """Return the rows read that are no hits, as a report tells them."""
+        return [LeftOut("memories", reason, f"{sources.BY_NUMBER[c.source].name}/{c.id}") for c, reason in self.left]
+
+
+def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
+    """Return the hits among the rows that were read, each with its rank among them."""
+    search, is_complete = read.ranked.search, read.is_complete
+    query = search.query
+    found = [(c, row) for c in read.candidates if (row := read.rows.get(c.key)) is not None]
+    if query.ranking == "recency":
+        found, is_complete = _keep_pools(search, found, read.ranked.cut)
+    scored = [_complete(search, c, row) for c, row in found]
+    if found and not any(c.matched for c in scored):
+        search = replace(search, terms=loosen_terms(search.terms))
+        scored = [_complete(search, c, row) for c, row in found]
+    asked = read.ranked.query if query.text else None
+    if asked is not None:
+        scored = _rank(read, asked, scored)
+    kept, left = _drop_some(search, scored, drop)
+    if asked is None and query.ranking != "recency":
+        terms, mean = weigh_alone(search, read.ranked.matches)
+        kept = [replace(c, score=score_words(c.matched, c.candidate.words, terms, mean_words=mean)) for c in kept]
+    kept, copies = _remove_copies(search, kept, is_ranked=asked is not None)
+    left += [(c, "duplicate") for c in copies]
+    ordered = _order(search, kept, asked)
+    rank = {c.candidate.key: n for n, c in enumerate(ordered, 1)}
+    left += [(c, "limit") for c in kept if c.candidate.key not in rank and not c.context]
+    chosen = [Chosen(_build_hit(search, c.row), c, c.row, rank[c.candidate.key]) for c in newest_first(ordered)]
+    is_done = is_complete or len(chosen) >= query.limit
+    repeated: Sequence[Repeated] = ()
+    if not is_done and read.ranked.matches is not None:
+        reasons = {c.candidate.key: (c, reason) for c, reason in left}
+        latest = {c.candidate.key: c for c in (*scored, *kept)}
+        repeated = list_repeated(
+            (c.row, c.score, reasons[key][1] if key in reasons else "") for key, c in latest.items()
+        )
+    return Selection(read, chosen, left, is_done, repeated)
+
+
+def _rank(read: Read, query: RankingQuery, found: Sequence[ScoredRow]) -> list[ScoredRow]:
+    """Return the rows that may become hits, best first, with their scores."""
+    from .ranking import relevance  # noqa: PLC0415 - loads numpy, which only a search needs
+
+    # What says nothing: a call of a tool, a picture without words.
+    rows = [c for c in found if not c.context or c.row.folded.strip()]
+    near = None if read.meaning is None else read.meaning.find_near([c.candidate.key for c in rows])
+    return best_first(relevance.rank_rows(rows, query, near))
+
+
+def _complete(search: Search, c: Candidate, row: FoundRow) -> ScoredRow:
+    """Return a row with what the look-ups did not ask of it: its tags, and words beyond the budget; and its tier."""
+    matched, folded, languages = dict(c.matched), row.folded, search.settings.languages
+    stored = hits.stored_tags(row.tags) if row.tags is not None and search.tag_ids else ()
+    for i in search.tag_ids if stored else ():
+        if search.terms[i].text in stored:
+            matched.setdefault(i, (1, True))
+    for i, text, term in search.proofs:
+        if text in folded and i not in matched and term.applies(c.source) and holds_term(folded, term, languages):
+            matched[i] = 1, term.least == "word" or bool(term.pieces)
+    kept = leave_other_words(search, matched, row.texts) if search.is_proved_by_text else matched
+    tier = 1 if _holds_both(search, c.source, kept) else c.tier
+    return ScoredRow(c, row, kept, tier, c.context, c.score, c.reasons, kept=c.kept)
+
+
+def _holds_both(search: Search, source: int, matched: Matched) -> bool:
+    """Return whether a row holds a tag and a keyword."""
+    tags = search.tag_ids | search.tag_word_ids if source == _CHAT else search.tag_ids
+    return not tags.isdisjoint(matched) and not search.keyword_ids.isdisjoint(matched)
+
+
+def _keep_pools(
+    search: Search, found: Sequence[tuple[Candidate, FoundRow]], cut: frozenset[int]
+) -> tuple[list[tuple[Candidate, FoundRow]], bool]:
+    """Return the newest `pool` rows of each source, and whether these are all there is to choose from."""
+    counts: Counter[int] = Counter()
+    kept = []
+    for c, row in found:
+        counts[c.source] += 1
+        if counts[c.source] <= search.query.pool:
+            kept.append((c, row))
+    return kept, all(counts[number] >= search.query.pool for number in cut)
+
+
+def _drop_some(
+    search: Search, found: Sequence[ScoredRow], drop: Drop | None
+) -> tuple[list[ScoredRow], list[tuple[ScoredRow, str]]]:
+    """Return the rows that may be hits, and the others with the reason."""
+    kept: list[ScoredRow] = []
+    left: list[tuple[ScoredRow, str]] = []
+    without = search.query.exclude.conversations
+    for c in found:
+        row, reason = c.row, ""
+        if without and c.source == _CHAT and row.conversation in without:
+            reason = "excluded"
+        elif search.is_proved_by_text and not (
+            c.matched or c.context or c.kept or c.candidate.is_offered or c.candidate.by_meaning
+        ):
+            # The plain predicates find letters inside words too, and further in than was read.
+            reason = "no match" if c.source != _CHAT or len(row.folded) < FOLDED_CHARS else ""
+        if not reason and drop is not None:
+            reason = drop(c, row)
+        if reason:
+            left.append((c, reason))
+        else:
+            kept.append(c)
+    return kept, left
+
+
+def _remove_copies(
+    search: Search, found: Sequence[ScoredRow], *, is_ranked: bool
+) -> tuple[list[ScoredRow], list[ScoredRow]]:
+    """Return the rows without those that say the same as a newer one, which is worth what the best of them is; and
+    those."""
+    by_content: dict[bytes, ScoredRow] = {}
+    stays: dict[tuple[int, int], bytes | None] = {}
+    copies = []
+    for c in newest_first(found):
+        content = _find_content(search, c)
+        same = None if content is None else by_content.setdefault(content, c)
+        if content is None or same is None or same is c:
+            stays[c.candidate.key] = content
+            continue
+        copies.append(c)
+        if c.score > same.score:
+            same = replace(same, score=c.score)
+            if is_ranked:
+                # An instruction has no neighbours; the message it was said in has, and they tell more of both.
+                same = replace(same, neighbour=c.stands, reasons=c.reasons, parts=c.parts)
+            by_content[content] = same
+    kept = [c for c in found if c.candidate.key in stays]
+    return [by_content[content] if (content := stays[c.candidate.key]) is not None else c for c in kept], copies
+
+
+def _find_content(search: Search, c: ScoredRow) -> bytes | None:
+    """Return the deduplication key of a row, None where its text was cut."""
+    if c.row.digest is not None and c.row.texts[0].strip():
+        return c.row.digest
+    text = c.row.shown_text
+    return hits.content_digest(text) if len(text) < search.chars else None
+
+
+def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None) -> list[ScoredRow]:
+    """Return the hits, best first."""
+    limit = search.query.limit
+    if search.query.ranking == "recency":
+        return tier_then_newest(kept)[:limit]
+    best = best_first(kept)
+    if asked is None:
+        return choose(best, limit)
+    if asked.question.order:
+        return _order_by_time(best, is_first=asked.question.order == "first")[:limit]
+    from .ranking import relevance  # noqa: PLC0415 - as in `_rank`
+
+    most_contexts = max(1, round(relevance.CONTEXT_SHARE[limit > FEW_HITS] * limit))
+    spaced = without_many_contexts(relevance.space_rows(best), most_contexts)
+    spaced = _place_kept(spaced, limit)
+    # What fits best by its own words stays, whatever speaks for the others.
+    first, own = None, -1.0
+    for c in spaced:
+        if c.own > own:
+            first, own = c, c.own
+    return choose(spaced, limit, first)
+
+
+def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredRow]:
+    """Return those that hold most of what is asked, the first or last said of them first, then the others."""
+    most = max((c.own for c in best), default=0.0)
+    full = [c for c in best if c.own >= FULL_SHARE * most]
+    full.sort(key=lambda c: c.at_us if is_first else -c.at_us)
+    return [*full, *(c for c in best if c.own < FULL_SHARE * most)]
+
+
+def _place_kept(ordered: Sequence[ScoredRow], limit: int) -> list[ScoredRow]:
+    """Return the rows with lines of others behind the first, the newest among the first ten, and each correction behind
+    its line.
+    """
+    corrections = {c.candidate.place - 1: c for c in ordered if c.kept == "correction"}
+
+    def with_corrections(lines: Iterable[ScoredRow]) -> list[ScoredRow]:
+        return [each for line in lines for each in (line, corrections.get(line.candidate.place)) if each is not None]
+
+    last = max(1, min(limit, FIRST_HITS) - 1)
+    newest = with_corrections(c for c in ordered[last:] if c.kept == "newest")
+    others = [c for c in ordered[1:] if c.kept == "others"]
+    moved = {*newest, *others, *corrections.values()}
+    rest = [c for c in ordered if c not in moved]
+    placed = with_corrections([*rest[:1], *others, *rest[1:]])
+    at = max(1, last + 1 - len(newest))
+    return [*placed[:at], *newest, *placed[at:]]
+
+
+def _build_hit(search: Search, row: FoundRow) -> Hit:
+    chars = search.settings.snippet_chars
+    text = None
+    if search.settings.snippet_window == "match":
+        looked_for = [term.text for term in search.terms if term.applies(row.source)]
+        text = hits.snippet_of_match(row.texts, looked_for, chars)
+    if text is None:
+        text = hits.snippet(row.shown_text, chars)
+    return hits.hit(
+        sources.BY_NUMBER[row.source].name, row.id, from_microseconds(row.at_us), text, row.tags, row.said_by
+    )

@@ -1,0 +1,120 @@
+"""The rows that match by the plain predicates, newest first: all of recency mode; a fallback of relevance mode."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from ..database.engine import Database
+from ..database.sources import SourceTable
+from ..errors import StoreReadError
+from ..index.shapes import RowId
+from . import table
+from .rank import Ranked, Share, leave_best, score_by_words
+from .ranking.rows import Candidate, FoundRow, tier_then_newest
+from .resolve import Search
+from .table import Rows
+
+MOST_COMPARED = 100_000
+"""Newest visible rows of a source that recency mode compares."""
+SLICE, SLICE_GROWTH = 2_000, 8
+"""Newest rows of a source that are compared first, and how many times as many then."""
+MOST_FALLBACK = 20_000
+"""Newest visible rows of a source that are compared where the index leads to fewer rows than are wanted."""
+
+
+class _Newest(NamedTuple):
+    """The newest rows that match by the plain predicates."""
+
+    candidates: list[Candidate]
+    rows: Rows
+    newest_only: tuple[int, ...]
+    """Sources of which only the newest rows were compared."""
+    errors: Mapping[int, StoreReadError]
+
+    def count_rows(self) -> Counter[int]:
+        """Return how many rows of each source there are."""
+        return Counter(c.source for c in self.candidates)
+
+
+def rank_newest(search: Search, db: Database, share: Share) -> Ranked:
+    """Return the newest matching rows of each source, tier 1 first."""
+    found = _read_newest(search, db, share.pool, MOST_COMPARED)
+    counts = found.count_rows()
+    return Ranked(
+        search,
+        tier_then_newest(found.candidates),
+        considered=counts,
+        rows=found.rows,
+        cut=frozenset(number for number, count in counts.items() if count >= share.pool),
+        newest_only=found.newest_only,
+        errors=found.errors,
+    )
+
+
+def add_newest(ranked: Ranked, db: Database, share: Share, most: int = MOST_FALLBACK) -> Ranked:
+    """Return the candidates with the newest rows that match by the plain predicates."""
+    found = _read_newest(ranked.search, db, share.plain_pool, most)
+    known, counts = {c.key for c in ranked.candidates}, found.count_rows()
+    # Their tier follows from their texts: a word of few letters counts as a whole word alone.
+    every = [*ranked.candidates, *(replace(c, tier=2) for c in found.candidates if c.key not in known)]
+    candidates, is_whole = leave_best(score_by_words(ranked.search, ranked.matches, every), share)
+    is_all = all(count < share.plain_pool for count in counts.values())
+    return replace(
+        ranked,
+        candidates=candidates,
+        is_complete=ranked.is_complete and is_all and is_whole,
+        considered={**ranked.considered, **counts},
+        rows={**ranked.rows, **found.rows},
+        newest_only=found.newest_only if most == MOST_COMPARED else (),
+        errors={**ranked.errors, **found.errors},
+    )
+
+
+def _read_newest(search: Search, db: Database, pool: int, most: int) -> _Newest:
+    """Return the newest rows of each source that match, at most `pool` of the newest `most`; the others' where one
+    cannot be read.
+    """
+    found: list[Candidate] = []
+    rows: dict[RowId, FoundRow] = {}
+    errors: dict[int, StoreReadError] = {}
+    newest_only: list[int] = []
+    for source in search.query.sources:
+        try:
+            mine, is_all = _read_slices(search, db, source, pool, most, rows)
+        except StoreReadError as error:
+            errors[source.number] = table.note_unread(source.number, error)
+            continue
+        found += mine
+        newest_only += [] if is_all else [source.number]
+    if errors and len(errors) == len(search.query.sources):
+        raise next(iter(errors.values()))
+    return _Newest(found, rows, tuple(newest_only), errors)
+
+
+def _read_slices(
+    search: Search, db: Database, source: SourceTable, pool: int, most: int, rows: dict[RowId, FoundRow]
+) -> tuple[list[Candidate], bool]:
+    """Return the newest `pool` rows of a source that match, and whether no older ones were left out.
+
+    The newest rows are compared slice by slice, until enough match: older ones cannot be among the hits. A row with a
+    tag and a keyword can, whatever its age: where both are asked for, all are compared at once.
+    """
+    query, found = search.query, list[Candidate]()
+    has_tiers = bool(query.tags and query.keywords)
+    size = most if has_tiers else min(SLICE, most)
+    until = query.until
+    while True:
+        is_small = search.index is not None and search.count_rows([source.number])[0] <= size
+        oldest = None if is_small else table.find_nth_newest(db, search, source, size)
+        is_last = oldest is None or (query.since is not None and oldest <= query.since)
+        since = query.since if is_last else oldest
+        if since is None or until is None or since < until:
+            found += table.read_newest(db, search, source, (since, until), pool - len(found), rows)
+            until = until if is_last else since
+        is_full = not has_tiers and len(found) >= pool
+        if is_last or is_full or size >= most:
+            return found, is_last or is_full
+        size = min(SLICE_GROWTH * size, most)

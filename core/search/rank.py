@@ -1,0 +1,371 @@
+"""The second stage: the best rows of those that match by the index, as candidates. No row is read for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from ..database import sources
+from ..database.engine import Database
+from ..errors import StoreReadError
+from ..index.shapes import WORD, RowId
+from ..text import times
+from ..text.folding import fold
+from ..text.question_words import asked_words, asks_about_person, is_question, list_phrases, self_words
+from ..text.stems import stem
+from ..text.time import Span, talk_words
+from ..text.words import words
+from .question.people import named
+from .question.question import Question, read_question
+from .ranking.rows import Candidate, Kept, RankingQuery, best_first, score_words
+from .ranking.weights import INSIDE, rarity_weight
+from .resolve import Search
+from .table import Rows
+from .terms import QueryTerm, count_rows, share_groups
+
+if TYPE_CHECKING:
+    from ..index.numbers import ViewRows
+    from .match import Matches
+    from .ranking.ranking import Ranking
+
+CONTEXT_REACH = 4
+"""Messages after one that fits, and half as many before it, that may hold an answer: a reply comes soon."""
+FEW_HITS = 20
+"""Of so many hits one place is kept for the newest row about a question in the present, of more two."""
+NEAR_BEST = 16
+"""Most rows that match nothing and stand beside one that does, where fewer hits are wanted."""
+MOST_CORRECTED = 10
+"""Best rows whose next line is read: it may take back what they say."""
+_CHAT = sources.CHAT.number
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Where a round begins (`rounds`)."""
+
+    search: Search
+    question: Question
+    """What the message asks, but for whom it names."""
+    depth: int = 0
+    """How many rounds came before."""
+    extra: int = 0
+    """Rows to read beyond those that can become hits: some of these are left out."""
+    copies: Sequence[RowId] = ()
+    """Messages that others read before stand for: no candidates any more."""
+    missed: Sequence[Span] = ()
+    """Spans that are asked for and in which nothing is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How much of what is found goes on to the next stage."""
+
+    best: int
+    """Most rows that come out of the ranking."""
+    most_read: int
+    """Most candidates that are read, in relevance mode."""
+    of_each: int
+    """Candidates of each source that are read whatever their score."""
+    pool: int
+    """Newest matching rows of a source in recency mode."""
+    plain_pool: int
+    """Newest matching rows of a source that is not indexed, in relevance mode."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """The candidates of a search, before they are read."""
+
+    search: Search
+    candidates: Sequence[Candidate] = ()
+    is_complete: bool = True
+    """Every matching row is among the candidates; in recency mode, every one of the newest of each source."""
+    considered: Mapping[int, int] = field(default_factory=dict)
+    """Source to the rows found."""
+    query: RankingQuery | None = None
+    """What is asked, as the ranking sees it; None where no rows were ranked."""
+    matches: Matches | None = None
+    """What the index holds; None where it was not read."""
+    ranking: Ranking | None = None
+    """What the index alone tells of the rows that match."""
+    rows: Rows = field(default_factory=dict)
+    """Rows that came along."""
+    cut: frozenset[int] = frozenset()
+    """In recency mode, sources that may hold more matching rows than are among the candidates."""
+    newest_only: tuple[int, ...] = ()
+    """Sources of which only the newest rows were compared (recency mode)."""
+    errors: Mapping[int, StoreReadError] = field(default_factory=dict)
+    """Sources that could not be read."""
+    index_error: StoreReadError | ValueError | None = None
+    """Why the search tables could not be read: the plain predicates were asked alone."""
+
+    @property
+    def matching(self) -> int:
+        """Return how many candidates match by the index."""
+        return sum(1 for c in self.candidates if c.matched)
+
+
+def list_excluded(search: Search) -> list[RowId]:
+    """Return the rows that the caller leaves out."""
+    return [(sources.BY_NAME[name].number, row_id) for name, row_id in search.query.exclude.rows]
+
+
+def rank(search: Search, question: Question, found: Matches, share: Share) -> Ranked:
+    """Return the best of all rows that match, and what stands around them."""
+    query, ranking = rank_best(search, question, found, share.best)
+    candidates, is_complete = _list_candidates(search, question, found, ranking, share)
+    if not search.query.text:
+        scored = score_by_words(search, found, candidates)
+        candidates, is_whole = leave_best(scored, share)
+        is_complete = is_complete and is_whole
+    return Ranked(search, candidates, is_complete, ranking.matching, query, found, ranking)
+
+
+def rank_best(
+    search: Search, question: Question, found: Matches, best: int | None = None
+) -> tuple[RankingQuery, Ranking]:
+    """Return what is asked, and the best of all rows that match."""
+    from .ranking import days, ranking  # noqa: PLC0415 - loads numpy, which only a search needs
+
+    query = build_query(search, question, found)
+    by_words, is_of_time = not search.query.text, bool(question.spans or question.order)
+    talk = _list_talk(query.languages) if is_of_time else frozenset[str]()
+    meant = [one for one, owners in found.owners.items() if any(_is_telling(search.terms[i], talk) for i in owners)]
+    seen = [one for one in found.audiences if any(len(one.postings.find(each)[0]) for each in meant)]
+    offered: Sequence[ViewRows] = ()
+    if question.spans and (days.are_short(question) or not seen or question.order):
+        offered = days.list_inside(found.audiences, question)
+    if question.order and not seen:
+        offered = days.list_in_order(found.audiences, query.asker if question.self_person else "", question.order)
+    options = ranking.RankOptions(
+        here=search.viewer.scope.conversation or "",
+        reach=CONTEXT_REACH if query.has_answers and not by_words else 0,
+        best=best or ranking.BEST,
+        by_words=by_words,
+        newest=(1 if search.query.limit <= FEW_HITS else 2) if question.is_present and not by_words else 0,
+    )
+    audiences = found.audiences if is_of_time or search.embedder is not None else seen
+    return query, ranking.rank_rows(audiences, query, options, offered)
+
+
+def _is_telling(term: QueryTerm, talk: Collection[str]) -> bool:
+    """Return whether a row that holds a term may be about what is asked."""
+    return not talk or (term.kind != "minor" and term.text not in talk)
+
+
+def _list_talk(languages: Sequence[str]) -> frozenset[str]:
+    """Return words of talk and their stems: a row that holds nothing else of a question is no better than others."""
+    said = {fold(word) for language in languages for word in talk_words(language)}
+    return frozenset(said | {stem(word, languages) for word in said})
+
+
+def _list_candidates(
+    search: Search, question: Question, found: Matches, ranked: Ranking, share: Share
+) -> tuple[list[Candidate], bool]:
+    """Return the rows to read as candidates, and whether these are all that match."""
+    import numpy as np  # noqa: PLC0415 - as above
+
+    from ..index.numbers import LocalRows, take  # noqa: PLC0415
+    from .ranking import ranking  # noqa: PLC0415
+
+    around = ranked.around
+    if around is None:
+        return [], True
+    is_match = around.is_match[ranked.best]
+    best, others = take(ranked.best, is_match), take(ranked.best, ~is_match)
+    chosen: list[int] = best.tolist()
+    if search.query.text and search.embedder is None:
+        chosen = [chosen[n] for n in choose_read(around.frame.source[best].tolist(), around.list_own(best), share)]
+    why: dict[int, Kept] = {row: reason for rows, reason in ranked.kept for row in rows.tolist()}
+    following: list[int] = []
+    if search.query.text:
+        places = around.frame.places
+        follows = np.concatenate([places[rows] + 1 for rows in (best[:MOST_CORRECTED], *(r for r, _ in ranked.kept))])
+        following = take(ranked.best, np.isin(places[ranked.best], follows)).tolist()
+    chosen = [*(row for row in why if row not in chosen), *chosen]
+    near = others[: max(NEAR_BEST, search.query.limit)].tolist()
+    listed = LocalRows(np.array(list(dict.fromkeys([*chosen, *near, *following])), np.int64))
+    why = {**dict.fromkeys(following, "correction"), **why}
+    candidates = ranking.build_candidates(
+        ranked.seen, around, listed, found.read_held, why, offers=bool(question.spans or question.order)
+    )
+    may_match = search.is_proved_by_text
+    return (
+        [c for c in candidates if c.context or c.matched or c.is_offered or may_match],
+        ranked.open <= len(best) and len(chosen) == len(best),
+    )
+
+
+def choose_read(sources_of: Sequence[int], own_of: Sequence[float], share: Share) -> list[int]:
+    """Return the positions of the rows to read of some, best first: the best, some of each source, and what fits best
+    by its own words.
+
+    Args:
+        own_of: what the own words of each are worth.
+    """
+    own = max(own_of, default=0.0)
+    kept, counts = [], Counter[int]()
+    for n, (source, mine) in enumerate(zip(sources_of, own_of, strict=True)):
+        counts[source] += 1
+        is_best = mine == own > 0
+        if n < share.most_read or counts[source] <= share.of_each or is_best:
+            kept.append(n)
+        own = 0.0 if is_best else own
+    return kept
+
+
+def leave_best(candidates: Iterable[Candidate], share: Share) -> tuple[list[Candidate], bool]:
+    """Return those of the candidates that are read, and whether these are all."""
+    every = list(candidates)
+    ordered = best_first(c for c in every if not c.context)
+    kept = choose_read([c.source for c in ordered], [c.own for c in ordered], share)
+    return [*(ordered[n] for n in kept), *(c for c in every if c.context)], len(kept) == len(ordered)
+
+
+def score_by_words(search: Search, found: Matches | None, candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return candidates scored by what they match themselves: all there is where no message tells more."""
+    terms, mean = weigh_alone(search, found)
+    return [replace(c, score=score_words(c.matched, c.words, terms, mean_words=mean)) for c in candidates]
+
+
+def weigh_alone(search: Search, found: Matches | None) -> tuple[Sequence[QueryTerm], float]:
+    """Return the terms with what each is worth by itself, and the mean length of a row in words."""
+    rows, mean = search.count_rows(search.query.numbers)
+    alone = [replace(term, group=i) for i, term in enumerate(search.terms)]
+    counts = [(int(term.kind != "tag"), True) for term in alone] if found is None else count_rows(alone, found.docs)
+    return [replace(term, weight=rarity_weight(n, rows)) for term, (n, _) in zip(alone, counts, strict=True)], mean
+
+
+# Rows that are offered to a question though they match none of its words
+
+
+def add_statements(ranked: Ranked, db: Database) -> Ranked:
+    """Return the candidates with what a person told of themselves, where the question is about the person as a
+    whole.
+    """
+    from . import profile  # noqa: PLC0415 - loads numpy, which only a search needs
+
+    search, query, found = ranked.search, ranked.query, ranked.matches
+    text = asked_words(search.query.text)
+    if query is None or found is None or not asks_about_person(text, query.question.people, query.languages):
+        return ranked
+    keys = profile.list_keys(found.audiences, query.question.people, query.asker)
+    known, rows = {c.key: c for c in ranked.candidates}, dict(ranked.rows)
+    for one in profile.read_person(search, db, keys):
+        key = one.row.source, one.row.id
+        candidate = known.get(key) or Candidate(*key, one.row.at_us)
+        reasons = {**candidate.reasons, "statement": one.worth}
+        known[key], rows[key] = replace(candidate, is_offered=True, reasons=reasons), one.row
+    return replace(ranked, candidates=list(known.values()), rows=rows)
+
+
+def offer_person(ranked: Ranked, question: Question) -> Ranked:
+    """Return what whom the question is about last said of themselves, where its words lead nowhere."""
+    search, query = ranked.search, ranked.query
+    if search.index is None or not search.query.is_question or query is None:
+        return ranked
+    if question.has_unread_time:  # what `I` last said is no answer to it
+        return ranked
+    from . import match  # noqa: PLC0415 - as above
+
+    words_of_self = self_words(question.languages)
+    terms = tuple(QueryTerm(word, "keyword", index_terms={(WORD, word): True}) for word in words_of_self)
+    found = match.match(replace(search, terms=terms), list_excluded(search))
+    question = _with_people(question, search, found)
+    if not (question.people or question.self_person):
+        return ranked
+    candidates = [
+        Candidate(_CHAT, *row, is_offered=True) for row in match.list_rows_of_person(found, question, query.asker)
+    ]
+    query = replace(query, question=question)
+    return replace(ranked, candidates=candidates, query=query, considered={_CHAT: len(candidates)})
+
+
+# What is asked, as the ranking sees it
+
+
+def question_of(search: Search, now: datetime) -> Question:
+    """Return what the message asks; whom it names is told when it is known who spoke."""
+    if not search.query.text or search.query.ranking != "relevance":
+        return Question()
+    zone, languages = times.zone(search.settings.timezone) or UTC, search.settings.languages
+    question = read_question(search.query.text, now=now, zone=zone, speaker_names=(), languages=languages)
+    if search.query.is_question:
+        return question
+    # `I meet Ann on Monday` names people and a day, and does not ask for what they said, or for what was said then.
+    return Question(languages=question.languages)
+
+
+def build_query(search: Search, question: Question, found: Matches) -> RankingQuery:
+    """Return what a search asks for: which words count, what each is worth, what the question tells."""
+    question, languages = _with_people(question, search, found), search.settings.languages
+    counts = count_rows(search.terms, found.docs)
+    rows, mean_words = search.count_rows(search.query.numbers)
+    weights = [rarity_weight(n, rows) if n else 0.0 for n, _ in counts]
+    left = _leave_names(search.terms, weights, question, languages)
+    terms = [replace(term, weight=weight) for term, weight in zip(search.terms, left, strict=True)]
+    most: dict[int, float] = {}
+    for term, (_, is_whole) in zip(terms, counts, strict=True):
+        most[term.group] = max(most.get(term.group, 0.0), term.weight if is_whole else INSIDE * term.weight)
+    spoken = question.languages or tuple(languages)
+    return RankingQuery(
+        terms,
+        max(sum(most.values()), 1e-9),
+        mean_words,
+        question,
+        asker=search.viewer.scope.participant or "",
+        has_answers=is_question(search.query.text, spoken),
+        shares=share_groups(terms),
+        languages=spoken,
+        rarity=_rarity_in(search, rows) if question.is_limited else None,
+    )
+
+
+def _rarity_in(search: Search, rows: int) -> Callable[[str], float]:
+    """Return what tells how rare a word is, 0 to 1."""
+    assert search.index is not None
+    lexicon, most = search.index.lexicon, rarity_weight(1, rows)
+    return lambda word: rarity_weight(lexicon.rows(word) or rows, rows) / most
+
+
+def limit_question(search: Search, question: Question) -> Question:
+    """Return a question with whether its spans are a condition: of what others did people tell later, too."""
+    if not (question.spans or question.order) or search.index is None:
+        return question
+    plans = question.is_request and bool(question.spans) and all(span.role == "about" for span in question.spans)
+    if question.wants_duration or plans:  # `help me plan my next week` asks for more than what is known of that week
+        return replace(question, order="")
+    if not (question.self_person or question.other):
+        names = {name for one in search.index.audiences.values() for name in one.view.names_in(search.query.text)}
+        if named(search.query.text, names - {""}, question.languages):
+            return replace(question, order="")
+    return replace(question, is_limited=bool(question.spans))
+
+
+def _with_people(question: Question, search: Search, found: Matches) -> Question:
+    """Return a question with whom of the speakers it names."""
+    text = search.query.text
+    names = {name for one in found.audiences for name in one.view.names_in(text) if name}
+    return replace(question, people=named(text, names, question.languages)) if names else question
+
+
+def _leave_names(
+    terms: Sequence[QueryTerm], weights: Sequence[float], question: Question, languages: Sequence[str]
+) -> Sequence[float]:
+    """Return the weights of terms, none for the names of speakers a question names, and for words that say `now`,
+    where it asks for something else too.
+    """
+    parts = {part for name in question.people for part in words(name, 2)}
+    if question.is_present:  # a line is no better for the word `now`
+        parts |= {fold(word) for code in question.languages for word in list_phrases("now", code)}
+    parts |= {stem(part, languages) for part in parts}
+    is_tag = [term.kind == "tag" for term in terms]
+    groups = {term.group for term, tag in zip(terms, is_tag, strict=True) if not tag and fold(term.text) in parts}
+    left = [
+        weight if tag or term.group not in groups else 0.0
+        for term, weight, tag in zip(terms, weights, is_tag, strict=True)
+    ]
+    return left if any(weight for weight, tag in zip(left, is_tag, strict=True) if not tag) else weights

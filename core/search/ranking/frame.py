@@ -1,0 +1,165 @@
+"""The rows that the ranking works with, as arrays: what is known of them without reading them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...index.numbers import Column, Flags, Floats, Ints, ViewRows
+from ...index.visible import Postings, Visible
+from ..question.question import Question
+from .rows import PERSONA, RankingQuery
+from .weights import LONG_TURNS, SHORT_TURNS
+
+
+@dataclass(frozen=True, eq=False)
+class AudienceMatches:
+    """What matches in one audience."""
+
+    view: Visible
+    """Its rows."""
+    postings: Postings
+    """Where the words and tags asked for stand, of rows that may be read."""
+    number: int = 0
+    """Of the audience, among those of the search."""
+    readable: Callable[[ViewRows], Flags] | None = None
+    """Returns which of some rows may be read at all; None for all of them."""
+    left_out: ViewRows | None = None
+    """Rows that may become no hits, in order; None for none."""
+
+    def keep_readable(self, rows: ViewRows) -> ViewRows:
+        """Return those of the rows that may be read."""
+        return rows if self.readable is None or not len(rows) else ViewRows(rows[self.readable(rows)])
+
+    def list_readable(self) -> ViewRows:
+        """Return all rows that may be read, in order."""
+        return self.keep_readable(ViewRows(np.arange(len(self.view))))
+
+    def list_readable_ids(self, rows: Sequence[int]) -> list[int]:
+        """Return the ids of those of the rows that may be read."""
+        ids: list[int] = self.view.row_id[self.keep_readable(ViewRows(np.array(rows, np.int64)))].tolist()
+        return ids
+
+
+class Seen(NamedTuple):
+    """An audience, and what its conversations and speakers tell about who asks."""
+
+    matches: AudienceMatches
+    first_thread: int
+    """Number of its first conversation, among those of all audiences."""
+    first_session: int
+    """Number of its first session, likewise."""
+    long: Floats
+    """Of each conversation how far its turns are long ones."""
+    near: Floats
+    """Of each conversation how near it stands to who asks."""
+    person: Floats | None
+    """Of everybody who spoke: see `find_persons`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Some rows of all audiences, each audience's in order: one column for each fact."""
+
+    starts: Ints
+    """Where the rows of each audience begin, and where the last ones end."""
+    audience: Ints
+    """Number of the audience that each row is of."""
+    row: Ints
+    """Its number there."""
+    words: Floats
+    at_us: Column
+    source: Column
+    is_chat: Flags
+    thread: Column
+    session: Column
+    """Numbers over all audiences, as of the conversations."""
+    long: Floats
+    near: Floats
+    person: Floats | None
+    """1 for what the person said whom the question is about, -1 for what others said; None where it names nobody."""
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @property
+    def places(self) -> Ints:
+        """Return where each row stands: those next to each other have places that follow."""
+        return (self.audience << 32) + self.row
+
+    def rows_of(self, n: int) -> ViewRows:
+        """Return the rows of one audience."""
+        return ViewRows(self.row[self.starts[n] : self.starts[n + 1]])
+
+
+def look_at(audiences: Sequence[AudienceMatches], query: RankingQuery, here: str, *, by_words: bool) -> list[Seen]:
+    """Return audiences with what their conversations and speakers tell.
+
+    Args:
+        here: the conversation asked in.
+        by_words: what the rows hold decides alone.
+    """
+    seen, threads, sessions = [], 0, 0
+    for one in audiences:
+        view = one.view
+        shares = (view.thread_means - SHORT_TURNS) / (LONG_TURNS - SHORT_TURNS)
+        person = None if by_words else find_persons(query.question, query.asker, view)
+        near = view.nearness("", "") if by_words else view.nearness(here, query.asker)
+        long = shares.clip(0.0, 1.0).astype(np.float32)
+        seen.append(Seen(one, threads, sessions, long, near, person))
+        threads += len(view.threads)
+        sessions += view.sessions
+    return seen
+
+
+def build_frame(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Frame:
+    """Return rows of each audience with what is known of them."""
+    columns: list[list[NDArray[Any]]] = []
+    for one, mine in zip(seen, rows, strict=True):
+        view, thread = one.matches.view, one.matches.view.thread[mine]
+        person = np.zeros(0, np.float32) if one.person is None else one.person[view.speaker[mine]]
+        columns.append([
+            np.full(len(mine), one.matches.number), mine, view.words[mine], view.at_us[mine], view.source[mine],
+            view.is_chat[mine], thread + np.int64(one.first_thread), view.session[mine] + np.int64(one.first_session),
+            one.long[thread], one.near[thread], person,
+        ])  # fmt: skip
+    audience, row, words, at_us, source, is_chat, thread, session, long, near, person = (
+        parts[0] if len(parts) == 1 else np.concatenate(parts) for parts in zip(*columns, strict=True)
+    )
+    starts = np.cumsum([0, *(len(mine) for mine in rows)])
+    told = np.where(is_chat, person, np.float32(0)) if seen[0].person is not None else None
+    words = words.astype(np.float32)
+    return Frame(starts, audience, row, words, at_us, source, is_chat, thread, session, long, near, told)
+
+
+def find_persons(question: Question, asker: str, view: Visible) -> Floats | None:
+    """Return for everybody who spoke in an audience 1 where the question is about them, -1 where it is about somebody
+    else; None where it names nobody.
+    """
+    about, is_about, others = view.find_speakers("role", PERSONA), 1, -1
+    if question.people:
+        about = [n for name in question.people for n in view.find_speakers("name", name)]
+    elif question.self_person and asker:
+        # `Can you tell me when I ...` is about the one who asks, whatever else it says.
+        about = view.find_speakers("key", asker)
+    elif question.self_person:
+        is_about, others = -1, 0
+    elif not question.other:
+        return None
+    persons = np.full(len(view.speakers), others, np.float32)
+    persons[about] = is_about
+    return persons
+
+
+def choose_best(score: Floats, at_us: Column, most: int) -> Ints:
+    """Return the places of the best, at most so many, best first, of equal ones the newest."""
+    places = None
+    if most < len(score):
+        places = (score >= np.partition(score, len(score) - most)[len(score) - most]).nonzero()[0]
+        score, at_us = score[places], at_us[places]
+    order = np.lexsort((-at_us, -score))[:most]
+    return order if places is None else places[order]

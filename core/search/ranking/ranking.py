@@ -1,0 +1,204 @@
+"""Ranks every row that matches, over arrays: no row is read to be ranked.
+
+The rows are scored by their own words and by where they stand; the LEADING of each audience are looked at again
+together with the rows around them, and the best of all audiences come out, each with its reasons.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...index.numbers import Column, LocalRows, MatchRows, ViewRows
+from ...index.shapes import IndexTerm, RowId
+from .around import Around, list_words, look_around
+from .frame import AudienceMatches, Frame, Seen, build_frame, look_at
+from .own_words import HeldWords, read_words
+from .reasons import (
+    MOST_RANKED,
+    SessionScores,
+    choose_leads,
+    find_newest,
+    find_open,
+    is_said_by_others,
+    keep_fullest,
+    list_reasons,
+    weigh_sessions,
+)
+from .rows import Candidate, Kept, Matched, RankingQuery
+
+ReadHeld = Callable[[int, Mapping[IndexTerm, int]], tuple[Matched, bool]]
+"""Returns the terms that a row of a source holds, given its words, tags and phrases; and whether it holds none."""
+
+LEADING = 200
+"""Best rows by their own words that are looked at with what stands around them, in each audience."""
+BEST = 120
+"""Rows that come out at most."""
+MOST_OTHERS = 2
+"""Hits that go to lines of others where a person is named who never said it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankOptions:
+    """What a ranking is asked for beside the query."""
+
+    here: str = ""
+    """The conversation asked in."""
+    reach: int = 4
+    """Rows around one that matches among which an answer is looked for; 0 for none."""
+    best: int = BEST
+    """Most rows that come out."""
+    by_words: bool = False
+    """What the rows hold decides alone."""
+    newest: int = 0
+    """How many of the newest rows about the question come out beside the best."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """What came out."""
+
+    matching: Mapping[int, int] = field(default_factory=dict)
+    """Source to how many rows match."""
+    open: int = 0
+    """How many of these are not left out."""
+    around: Around | None = None
+    """The rows that were looked at; None where nothing matches."""
+    best: LocalRows = field(default_factory=lambda: LocalRows(np.zeros(0, np.int64)))
+    """Best first."""
+    kept: Sequence[tuple[LocalRows, Kept]] = ()
+    """Rows that have a place among the first hits, wherever they rank, and why."""
+    seen: Sequence[Seen] = ()
+    held: HeldWords | None = None
+    sessions: SessionScores | None = None
+
+
+def rank_rows(
+    audiences: Sequence[AudienceMatches],
+    query: RankingQuery,
+    options: RankOptions,
+    offered: Sequence[ViewRows] = (),
+) -> Ranking:
+    """Return the best rows, and how many match.
+
+    Args:
+        offered: of each audience rows that are ranked though they match nothing, in order.
+    """
+    if not audiences:
+        return Ranking()
+    held = read_words(audiences, query, offered)
+    seen = look_at(audiences, query, options.here, by_words=options.by_words)
+    is_open = find_open(seen, held)
+    counts = _count_sources(seen, held), int(np.count_nonzero(is_open))
+    most = max(options.best, LEADING)
+    if options.by_words:
+        around = list_words(seen, held, choose_leads(held, is_open, _list_times(seen, held), most, {}, held.turn))
+        return Ranking(*counts, around, around.list_best(options.best), (), seen, held)
+    fullest = keep_fullest(held, max(MOST_RANKED, options.best), offered)
+    if fullest is not held:
+        held, is_open = fullest, find_open(seen, fullest)
+    frame = build_frame(seen, held.rows)
+    sessions = weigh_sessions(seen, held, frame)
+    of_row = sessions.find(frame.session)
+    reasons = list_reasons(seen, frame, query, held.own, held.turn, held.share, of_row)
+    leads = choose_leads(held, is_open, frame.at_us, most, reasons, frame.long)
+    newest = list(_split(frame, find_newest(held, frame, is_open, options.newest))) if options.newest else []
+    for n, rows in newest:
+        leads[n] = ViewRows(np.concatenate([leads[n], rows]))
+    around = look_around(seen, held, sessions, leads, query, options.reach)
+    best = around.list_best(options.best)
+    kept: list[tuple[LocalRows, Kept]] = [(around.find(n, rows), "newest") for n, rows in newest]
+    if query.question.people and is_said_by_others(held, frame):
+        others = around.is_match[best] & (around.reasons["person"][best] < 0)
+        kept.append((LocalRows(best[others][:MOST_OTHERS]), "others"))
+    return Ranking(*counts, around, best, kept, seen, held, sessions)
+
+
+def _list_times(seen: Sequence[Seen], held: HeldWords) -> Column:
+    return np.concatenate([one.matches.view.at_us[rows] for one, rows in zip(seen, held.rows, strict=True)])
+
+
+def _count_sources(seen: Sequence[Seen], held: HeldWords) -> dict[int, int]:
+    """Return how many rows of each source match."""
+    matching: Counter[int] = Counter()
+    for one, rows in zip(seen, held.rows, strict=True):
+        matching.update(dict(enumerate(np.bincount(one.matches.view.source[rows]).tolist())))
+    return {source: n for source, n in matching.items() if n}
+
+
+def _split(frame: Frame, rows: MatchRows) -> Iterator[tuple[int, ViewRows]]:
+    """Yield matching rows by audience, with their numbers there."""
+    for row in rows.tolist():
+        n = int(frame.starts.searchsorted(row, "right")) - 1
+        yield n, ViewRows(frame.row[row : row + 1])
+
+
+def find_around(ranking: Ranking, query: RankingQuery, wanted: Sequence[RowId], reach: int) -> list[Candidate]:
+    """Return rows found otherwise, and those within so many rows of them in their conversations, with their reasons."""
+    leads = [one.matches.view.find_rows(wanted) for one in ranking.seen]
+    if ranking.held is None or ranking.sessions is None or not any(map(len, leads)):
+        return []
+    around = look_around(ranking.seen, ranking.held, ranking.sessions, leads, query, reach)
+    close = around.visible.copy()
+    for n, rows in enumerate(leads):
+        here = slice(around.frame.starts[n], around.frame.starts[n + 1])
+        steps = np.abs(np.subtract.outer(around.frame.rows_of(n), rows))
+        same_run = np.equal.outer(around.run[here], around.run[around.find(n, rows)])
+        close[here] &= ((steps <= reach) & same_run).any(axis=1)
+    return build_candidates(ranking.seen, around, LocalRows(close.nonzero()[0]))
+
+
+def build_candidates(
+    seen: Sequence[Seen],
+    around: Around,
+    rows: LocalRows,
+    read_held: ReadHeld | None = None,
+    kept: Mapping[int, Kept] | None = None,
+    *,
+    offers: bool = False,
+) -> list[Candidate]:
+    """Return rows as candidates, in the order given.
+
+    Args:
+        read_held: which terms a row holds.
+        kept: of these rows those that have a place among the first hits.
+        offers: rows that hold nothing may be hits.
+    """
+    frame = around.frame
+    which = (frame.starts.searchsorted(rows, "right") - 1).tolist()
+    own_rows: list[int] = frame.row[rows].tolist()
+    facts = [_read_facts(seen[n], row) for n, row in zip(which, own_rows, strict=True)]
+    source, context = frame.source[rows].tolist(), (~around.is_match[rows]).tolist()
+    held: list[tuple[Matched, bool]] = [({}, False)] * len(rows)
+    if read_held is not None:
+        numbers = {n: _list_held(seen[n], which, own_rows, n) for n in set(which)}
+        held = [read_held(of, numbers[n][row]) for of, n, row in zip(source, which, own_rows, strict=True)]
+    names = list(around.reasons)
+    values = np.array([around.reasons[name][rows] for name in names], np.float64).T.tolist() or [()] * len(rows)
+    columns = (
+        source, [row_id for row_id, _ in facts], frame.at_us[rows].tolist(),
+        frame.words[rows].astype(np.int64).tolist(),
+        np.round(around.score[rows].astype(np.float64), 6).tolist(), context,
+        frame.places[rows].tolist(), frame.session[rows].tolist(),
+        [size for _, size in facts], frame.long[rows].tolist(), around.tags[rows].tolist(),
+        [dict(zip(names, row, strict=True)) for row in values], [matched for matched, _ in held],
+        [offers and is_offered and not near for (_, is_offered), near in zip(held, context, strict=True)],
+        [(kept or {}).get(row, "") for row in rows.tolist()],
+    )  # fmt: skip
+    return [Candidate(*each) for each in zip(*columns, strict=True)]
+
+
+def _list_held(one: Seen, which: Sequence[int], rows: Sequence[int], n: int) -> dict[int, dict[IndexTerm, int]]:
+    """Return what those of the rows hold that are of the audience `n`."""
+    mine = [row for row, of in zip(rows, which, strict=True) if of == n]
+    return one.matches.postings.list_held(mine, len(one.matches.view))
+
+
+def _read_facts(one: Seen, row: int) -> tuple[int, int]:
+    """Return the id of a row, and how many rows its session has."""
+    view = one.matches.view
+    session = view.session[row]
+    return int(view.row_id[row]), int(view.session_start[session + 1] - view.session_start[session])

@@ -1,0 +1,182 @@
+"""The reasons that speak for matching rows, as far as nothing around them is looked at, and the best rows by these."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...index.numbers import Column, Flags, Floats, MatchRows, ViewRows, is_among, take
+from .days import find_coming, find_days
+from .frame import Frame, Seen, choose_best
+from .own_words import HeldWords, saturate
+from .rows import RankingQuery
+from .weights import FULL_MATCH, LIKE, MOST_LENGTH, OF_WORDS, USUAL_LENGTH, WHOLE, rarity_weight, weight_of
+
+_LENGTHS = np.array([math.log(max(1, words) / USUAL_LENGTH) for words in range(MOST_LENGTH + 1)], np.float32)
+
+MOST_RANKED = 10_000
+"""Matching rows of an audience that are ranked by where they stand: of more those that hold most of what is asked."""
+CLEARLY_MORE = 1.05
+"""How much more of a question a line of somebody else must hold than every line of whom it names."""
+FULL = 0.9
+"""Share of what the fullest row holds from which a row is one of those that hold all of it."""
+
+
+class SessionScores(NamedTuple):
+    """What the sessions that matching rows stand in are worth."""
+
+    numbers: Column
+    """In order."""
+    worth: Floats
+
+    def find(self, session: Column) -> Floats:
+        """Return what sessions are worth; nothing where no row of it matches."""
+        if not len(self.numbers):
+            return np.zeros(len(session), np.float32)
+        at = np.minimum(self.numbers.searchsorted(session), len(self.numbers) - 1)
+        return np.where(self.numbers[at] == session, self.worth[at], np.float32(0))
+
+
+def weigh(reasons: Mapping[str, Floats], long: Floats, by_meaning: float = 0.0) -> dict[str, Floats]:
+    """Return what each reason adds to the scores of rows.
+
+    Args:
+        reasons: for each a value for every row.
+        long: of each row how far the turns of its conversation are long ones.
+        by_meaning: how far meaning stands beside the words, 0 to 1.
+    """
+    match = np.maximum(reasons.get("context", np.float32(0)), reasons.get("own", np.float32(0)))
+    if "meaning" in reasons:
+        match = np.maximum(match, LIKE * reasons["meaning"])
+    fitting = np.minimum(1.0, match / FULL_MATCH)
+    for name in ("day", "month", "statement"):
+        if name in reasons:
+            fitting = np.where(reasons[name] > 0, 1.0, fitting)
+    share = float(long[0]) if len(long) and (long == long[0]).all() else None
+    parts = {}
+    for name, value in reasons.items():
+        weight = weight_of(name, long, by_meaning) if share is None else weight_of(name, share, by_meaning)
+        if not isinstance(weight, float) or weight:
+            parts[name] = weight * value if name in OF_WORDS else weight * value * fitting
+    return parts
+
+
+def keep_fullest(held: HeldWords, most: int, offered: Sequence[ViewRows]) -> HeldWords:
+    """Return the rows of each audience that are worth most by what they hold, and those that are offered."""
+    if all(len(rows) <= most for rows in held.rows):
+        return held
+    stays: list[Flags] = []
+    for n, rows in enumerate(held.rows):
+        turn = held.turn[held.starts[n] : held.starts[n + 1]]
+        mine: Flags = np.ones(len(rows), bool)
+        if len(rows) > most:
+            mine = turn >= np.partition(turn, -most)[-most]
+            if offered:
+                mine |= is_among(rows, offered[n])
+        stays.append(mine)
+    return held.keep(np.concatenate(stays))
+
+
+def weigh_sessions(seen: Sequence[Seen], held: HeldWords, frame: Frame) -> SessionScores:
+    """Return what BM25 of all the rows of a session is worth, among all sessions seen."""
+    is_new = np.ones(len(frame), bool)
+    is_new[1:] = frame.session[1:] != frame.session[:-1]
+    numbers, session_of = frame.session[is_new], is_new.cumsum() - 1
+    worth = np.zeros(len(numbers), np.float32)
+    every = sum(one.matches.view.sessions for one in seen)
+    mean = sum(one.matches.view.word_count for one in seen) / max(1, every)
+    sizes = np.concatenate([one.matches.view.session_words for one in seen])[numbers]
+    times = [
+        np.bincount(session_of[hits.rows], weights=hits.times, minlength=len(numbers)) for hits in held.groups.values()
+    ]
+    docs = [int(np.count_nonzero(each)) for each in times]
+    weights = [rarity_weight(n, every) if n else 0.0 for n in docs]
+    total = sum(weights) or 1.0
+    for weight, counts in zip(weights, times, strict=True):
+        there = counts.nonzero()[0]
+        worth[there] += weight * saturate(counts[there].astype(np.float64), sizes[there], mean) / total
+    return SessionScores(numbers, worth)
+
+
+def list_reasons(
+    seen: Sequence[Seen],
+    frame: Frame,
+    query: RankingQuery,
+    own: Floats,
+    turn: Floats,
+    share: Floats,
+    session: Floats,
+) -> dict[str, Floats]:
+    """Return the reasons of rows as far as no text is read and nothing around them is looked at."""
+    length = _LENGTHS[np.clip(frame.words, 1, MOST_LENGTH).astype(np.int64)]
+    reasons = {"context": own, "own": own, "turn": turn, "share": share, "session": session}
+    reasons |= {"length": np.where(frame.is_chat, length, np.float32(0)), "near": frame.near}
+    if frame.person is not None:
+        reasons["person"] = frame.person
+    question = query.question
+    if question.spans or question.order:
+        reasons |= find_days(question, frame.at_us)
+    elif question.days:
+        reasons["coming"] = find_coming(question, seen, frame)
+    return reasons
+
+
+def find_open(seen: Sequence[Seen], held: HeldWords) -> Flags:
+    """Return which of the matching rows may become hits: those that are not left out."""
+    parts = [
+        np.ones(len(rows), bool) if one.matches.left_out is None else ~is_among(rows, one.matches.left_out)
+        for one, rows in zip(seen, held.rows, strict=True)
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def choose_leads(
+    held: HeldWords, is_open: Flags, at_us: Column, most: int, reasons: Mapping[str, Floats], long: Floats
+) -> list[ViewRows]:
+    """Return the best matching rows of each audience by what they hold and where they stand, in no order.
+
+    Args:
+        reasons: none where what the rows hold decides alone.
+    """
+    score = held.turn
+    if reasons and any(len(rows) > most for rows in held.rows):
+        score = sum(weigh(reasons, long).values(), np.zeros(1, np.float32))
+    leads = []
+    for n, rows in enumerate(held.rows):
+        first = held.starts[n]
+        at = first + is_open[first : held.starts[n + 1]].nonzero()[0]
+        if len(at) > most:
+            at = at[choose_best(score[at], at_us[at], most)]
+        leads.append(take(rows, at - first))
+    return leads
+
+
+def find_newest(held: HeldWords, frame: Frame, is_open: Flags, count: int) -> MatchRows:
+    """Return the newest rows that match, of whom the question is about.
+
+    Of rows newer than all that hold every word the one that holds most; where there is none, the newest of these.
+    """
+    may = is_open & (frame.words <= WHOLE)  # a longer text holds a word of anything
+    if frame.person is not None:
+        may &= ~frame.is_chat | (frame.person > 0)
+    rows = may.nonzero()[0]
+    share, at_us = held.share[rows], frame.at_us[rows]
+    found = []
+    for _ in range(min(count, len(rows))):
+        is_full = share >= FULL * share.max()
+        newer = at_us > at_us[is_full].max()
+        chosen = np.lexsort((at_us, share * newer, newer))[-1] if newer.any() else np.lexsort((at_us, is_full))[-1]
+        found.append(chosen)
+        share = np.where(np.arange(len(share)) == chosen, 0, share)
+    return MatchRows(rows[found] if found else rows[:0])
+
+
+def is_said_by_others(held: HeldWords, frame: Frame) -> bool:
+    """Return whether somebody else said clearly more of what is asked than the people whom the question names."""
+    if frame.person is None:
+        return False
+    about, others = (float(held.share[frame.person == sign].max(initial=0.0)) for sign in (1, -1))
+    return others > CLEARLY_MORE * about

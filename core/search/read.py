@@ -1,0 +1,89 @@
+"""The third stage: the candidates as they are stored; where there is an embedder, with their meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ..base import logs
+from ..database.engine import Database
+from ..errors import ConfigError, CoreError, StoreReadError
+from .rank import Ranked, Round, Share, leave_best
+from .ranking.rows import Candidate
+from .table import Rows, note_unread, read_source, read_values
+
+if TYPE_CHECKING:
+    from .meaning import Meanings
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Read:
+    """The candidates of a round, read."""
+
+    ranked: Ranked
+    round: Round
+    """Where the next one goes on."""
+    candidates: Sequence[Candidate] = ()
+    is_complete: bool = True
+    """As of `ranked`, for these candidates."""
+    rows: Rows = field(default_factory=dict)
+    errors: Mapping[int, StoreReadError] = field(default_factory=dict)
+    """Sources that could not be read."""
+    meaning: Meanings | None = None
+    """How near rows are to the message; None without an embedder, or where it failed."""
+    meaning_error: CoreError | None = None
+    """Why nothing is known about that: the words alone decide, in this round and those after it."""
+
+    @property
+    def index_error(self) -> StoreReadError | ValueError | None:
+        """Return why the search tables could not be read; None where they were."""
+        return self.ranked.index_error
+
+
+def read_rows(ranked: Ranked, db: Database, current: Round) -> Read:
+    """Return the candidates with the rows themselves, but where they came along."""
+    if ranked.search.query.ranking == "recency":
+        rows, errors = ranked.rows, ranked.errors
+    else:
+        rows, errors = _read_missing(ranked, ranked.candidates, db)
+    return Read(ranked, current, ranked.candidates, ranked.is_complete, rows, errors)
+
+
+def _read_missing(
+    ranked: Ranked, candidates: Sequence[Candidate], db: Database
+) -> tuple[Rows, Mapping[int, StoreReadError]]:
+    search, rows, errors = ranked.search, dict(ranked.rows), dict(ranked.errors)
+    ids: dict[int, dict[int, None]] = {}
+    for c in candidates:
+        if c.key not in rows:
+            ids.setdefault(c.source, {})[c.id] = None
+    for number in sorted(ids):
+        try:
+            rows |= read_source(db, number, list(ids[number]), read_values(search, db), search.viewer.scope.persona)
+        except StoreReadError as error:
+            errors[number] = note_unread(number, error)
+    return rows, errors
+
+
+def read_by_meaning(ranked: Ranked, db: Database, current: Round, share: Share, before: Read | None) -> Read:
+    """Return the candidates that are near in words or meaning, read; where the embedder fails, those near in words."""
+    from ..llm.embedder import EmbedderError  # noqa: PLC0415 - loads what asks servers
+    from . import meaning  # noqa: PLC0415
+
+    known, candidates = None, list(ranked.candidates)
+    failed = None if before is None else before.meaning_error
+    if failed is None:
+        try:
+            known, candidates = meaning.compare_rows(ranked, db, None if before is None else before.meaning)
+        except (EmbedderError, StoreReadError, ConfigError) as error:
+            logs.warning("embedder_failed", error=type(error).__name__, reason=getattr(error, "reason", ""))
+            failed = error
+    if known is not None:
+        most = max((c.score for c in candidates), default=0.0) or 1.0
+        candidates = [replace(c, score=c.score + most * known.find(c.key)) for c in candidates]
+    candidates, is_whole = leave_best(candidates, share)
+    rows, errors = _read_missing(ranked, candidates, db)
+    if known is not None:
+        known = known.with_rows(list(rows))
+    return Read(ranked, current, candidates, ranked.is_complete and is_whole, rows, errors, known, failed)

@@ -1,0 +1,84 @@
+"""What a search tells of itself: plain JSON, without any text of a row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC
+from typing import Any
+
+from ..database import sources
+from ..text import times
+from ..text.times import iso_text
+from .choose import Chosen, Selection
+from .plain import MOST_COMPARED
+from .question.spans import describe_spans
+from .ranking.rows import UNKNOWN
+from .read import Read
+
+_CHAT = sources.CHAT.number
+UNREAD_TIME = "Words of time in the question could not be read; no span of time was looked for."
+
+
+def build_report(selection: Selection) -> dict[str, Any]:
+    """Return the report of a search."""
+    read, query, question = selection.read, selection.read.ranked.search.query, selection.read.round.question
+    return {
+        "ranking": query.ranking,
+        "hits": [_tell_hit(read, one) for one in selection.chosen],
+        "sources": {
+            source.name: {
+                "considered": read.ranked.considered.get(source.number, 0),
+                "dropped": dict(Counter(reason for c, reason in selection.left if c.source == source.number)),
+                "error": str(read.errors.get(source.number, "")),
+            }
+            for source in query.sources
+        },
+        "spans": [
+            {"start": iso_text(span.start), "end": iso_text(span.end), "precision": span.precision, "role": span.role}
+            for span in (question.spans or read.round.missed)
+        ],
+        "notes": [
+            *query.notes,
+            *([UNREAD_TIME] if question.has_unread_time else []),
+            *describe_spans(read.round.missed, times.zone(read.ranked.search.settings.timezone) or UTC),
+            *([str(error)] if (error := read.meaning_error) else []),
+            *([f"The search index: {why}"] if (why := read.index_error) else []),
+            *(
+                f"Only the newest {MOST_COMPARED:,} rows of {sources.BY_NUMBER[number].name} were compared."
+                for number in read.ranked.newest_only
+            ),
+        ],
+    }
+
+
+def _tell_hit(read: Read, one: Chosen) -> Mapping[str, Any]:
+    terms, scored = read.ranked.search.terms, one.scored
+    return {
+        "source": one.hit["source"],
+        "id": one.hit["id"],
+        "timestamp": one.hit["timestamp"],
+        "conversation": one.row.conversation,
+        "speaker": one.row.said_by,
+        "neighbours": _find_neighbours(read, one),
+        "rank": one.rank,
+        "score": round(scored.score, 4),
+        "tier": scored.tier,
+        "tags": sorted(terms[i].text for i in scored.matched if terms[i].kind == "tag"),
+        "words": sorted(terms[i].text for i in scored.matched if terms[i].kind != "tag"),
+        "context": scored.context,
+        "meaning": scored.candidate.by_meaning,
+        "kept": scored.kept,
+        "reasons": {name: round(value, 4) for name, value in sorted((scored.parts or {}).items())},
+    }
+
+
+def _find_neighbours(read: Read, one: Chosen) -> list[int]:
+    """Return the ids of the messages right before and after one of the same conversation."""
+    place, found = one.scored.candidate.place, read.ranked.matches
+    if place == UNKNOWN or one.scored.source != _CHAT or found is None:
+        return []
+    matches, at = found.audiences[place >> 32], place & 0xFFFFFFFF
+    view = matches.view
+    near = [n for n in (at - 1, at + 1) if 0 <= n < len(view) and view.thread[n] == view.thread[at]]
+    return matches.list_readable_ids(near)

@@ -1,0 +1,133 @@
+"""Runs a search round after round, deeper where fewer hits than the limit came out and more rows may match.
+
+Only this module knows how deep a round is, which copies it leaves out, and when words are widened.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..base import logs
+from ..database.engine import Database
+from ..errors import StoreReadError
+from . import plain, rank
+from .choose import Drop, Selection, choose_hits
+from .rank import Ranked, Round, Share
+from .read import Read, read_by_meaning, read_rows
+from .resolve import Search, widen
+from .table import find_copies
+
+if TYPE_CHECKING:
+    from .match import Matches
+
+MOST_ROUNDS = 12
+BEST = 120
+"""Rows that come out of the ranking of the first round at most."""
+LEAST_READ = 24
+"""Best candidates that are read, in relevance mode."""
+LEAST_IN_ORDER = 72
+"""The same where the first or last of them is asked for."""
+MOST_OUTSIDE = 3
+"""Hits from outside where nothing is stored in the span that is asked for."""
+PLAIN_POOL = 200
+"""Newest matching rows of a source that is not indexed, in the first round of relevance mode."""
+
+
+def find_share(current: Round) -> Share:
+    """Return how much goes on from stage to stage in a round."""
+    query, depth = current.search.query, current.depth
+    least = LEAST_IN_ORDER if current.question.order else LEAST_READ
+    most_read = int((max(least, 3 * query.limit) + current.extra) * 4**depth)
+    plain_pool = max(query.pool, PLAIN_POOL) * 8**depth
+    return Share(BEST * 8**depth, most_read, 2 + current.extra // 4, query.pool * 4**depth, plain_pool)
+
+
+def start(search: Search, db: Database, before: Selection | None = None, *, extra: int = 0) -> Read:
+    """Return the rows of the next round.
+
+    Args:
+        before: what the round before found.
+        extra: rows to read beyond those that can become hits, where some of these will be left out.
+    """
+    if before is None:
+        current = Round(search, rank.question_of(search, db.clock()), extra=extra)
+    else:
+        last = before.read.round
+        copies = [*last.copies, *find_copies(db, search.viewer.scope.persona, before.repeated)]
+        current = replace(last, depth=last.depth + 1, copies=copies)
+    current, ranked = _rank_wide(current, db)
+    if search.embedder is None or search.query.ranking != "relevance":
+        return read_rows(ranked, db, current)
+    return read_by_meaning(ranked, db, current, find_share(current), None if before is None else before.read)
+
+
+def _rank_wide(current: Round, db: Database) -> tuple[Round, Ranked]:
+    """Return the candidates of a round; where they are few, those of words that hold a keyword further in too."""
+    (current, ranked), query = _rank(current, db), current.search.query
+    least = query.limit if query.is_limit_named else 1
+    if current.depth == 0 and ranked.matching < least:
+        wider = widen(current.search, is_empty=not ranked.matching)
+        if wider is not None:
+            current, ranked = _rank(replace(current, search=wider), db)
+    is_by_index = query.ranking == "relevance" and ranked.index_error is None
+    if is_by_index and not query.text and ranked.matching < least:
+        ranked = plain.add_newest(ranked, db, find_share(current))
+    return current, ranked
+
+
+def _rank(current: Round, db: Database) -> tuple[Round, Ranked]:
+    """Return the candidates: in relevance mode from the index, or by the plain predicates; and what was asked for."""
+    search = current.search
+    if not search.viewer.audiences:
+        return current, Ranked(search)
+    if search.query.ranking == "recency":
+        return current, plain.rank_newest(search, db, find_share(current))
+    error = search.index_error
+    if error is None:
+        try:
+            return _rank_by_index(replace(current, question=rank.limit_question(search, current.question)), db)
+        except (StoreReadError, ValueError) as unread:
+            error = unread
+    logs.warning("search_index_unread", error=type(error).__name__, number=getattr(error, "number", None))
+    ranked = Ranked(search, index_error=error)
+    return current, plain.add_newest(ranked, db, find_share(current), plain.MOST_COMPARED)
+
+
+def _rank_by_index(current: Round, db: Database) -> tuple[Round, Ranked]:
+    from . import match  # noqa: PLC0415 - loads numpy, which only a search needs
+
+    search, question, is_first = current.search, current.question, not current.depth
+    every = bool(question.spans or question.order or search.embedder is not None or search.query.may_be_about_person)
+    asked = question if question.is_limited or question.days else None
+    left_out = [*rank.list_excluded(search), *current.copies]
+    found = match.match(search, left_out, every=every, question=asked)
+    ranked = rank.rank(search, question, found, find_share(current))
+    if question.is_limited and is_first and not ranked.candidates:
+        current, ranked = _leave_spans(current, ranked, match.match(search, left_out, every=every))
+    if search.query.may_be_about_person and is_first:
+        ranked = rank.add_statements(ranked, db)
+    if is_first and not ranked.candidates:
+        ranked = rank.offer_person(ranked, current.question)
+    return current, ranked
+
+
+def _leave_spans(current: Round, ranked: Ranked, found: Matches) -> tuple[Round, Ranked]:
+    """Return a few rows from outside for a round that found nothing in the spans it asks for."""
+    question = replace(current.question, spans=(), days=(), is_limited=False)
+    current = replace(current, question=question, missed=current.question.spans)
+    if not current.search.terms:
+        return current, ranked
+    query = replace(current.search.query, limit=min(current.search.query.limit, MOST_OUTSIDE))
+    current = replace(current, search=replace(current.search, query=query))
+    return current, rank.rank(current.search, question, found, find_share(current))
+
+
+def run(search: Search, db: Database, drop: Drop | None = None, after: Selection | None = None) -> Selection:
+    """Return the hits of a search, after as many rounds as it takes."""
+    selection = after
+    while True:
+        read = start(search, db, selection)
+        selection = choose_hits(read, drop)
+        if selection.is_done or read.round.depth + 1 >= MOST_ROUNDS:
+            return selection
