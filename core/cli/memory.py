@@ -69,10 +69,10 @@ def search(
 
 def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
     """Return where rows are that this scope does not see: a wrong scope looks like an empty memory."""
-    from .. import access
+    from ..access import overview
 
     sentences = []
-    places = access.count_places(run.db, scope.persona)
+    places = overview.count_places(run.db, scope.persona)
     private = sum(place.rows for place in places if place.kind in ("direct", "saved", "conversation"))
     if private and scope.conversation is None:
         sentences.append(f"{private} rows in private conversations: --conversation KEY --user ID")
@@ -83,7 +83,7 @@ def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
         elif place.kind == "public" and scope.server:
             sentences.append(f"{rows} in public conversations of no server: leave out --server")
     if not places:
-        others = [each for each in access.list_personas(run.db, 6) if each != scope.persona]
+        others = [each for each in overview.list_personas(run.db, 6) if each != scope.persona]
         if others:
             names = ", ".join(others[:5])
             sentences.append(f"Nothing is stored of the persona {scope.persona!r}, but of {names}: --persona-id KEY")
@@ -192,13 +192,13 @@ def forget(
 
 def name_near(run: Run, kind: str, key: str) -> str:
     """Return a sentence that says which key is unknown, and names the keys that are near it."""
-    from .. import access
+    from ..access import overview
 
     persona = run.scope().persona
     sentence = f"Nothing is known of the {kind} {key!r} of the persona {persona!r}."
     if kind == "memory":
         return sentence
-    keys = access.list_keys(run.db, persona, kind)
+    keys = overview.list_keys(run.db, persona, kind)
     ids = {one.rpartition("/")[2]: one for one in keys}
     close = difflib.get_close_matches(key, keys, n=3, cutoff=0.6)
     close += [ids[one] for one in difflib.get_close_matches(key.rpartition("/")[2], ids, n=3, cutoff=0.8)]

@@ -44,11 +44,6 @@ class Untouchable:
         raise AssertionError(f"the database was asked for {name}")
 
 
-def test_t16_arguments_are_given_by_keyword() -> None:
-    with pytest.raises(TypeError):
-        search_memories(["cat"])  # type: ignore[misc]
-
-
 def test_t16_a_query_alone_gives_its_own_words_and_tags(db: Database, scope: Scope) -> None:
     tagged = memory(db, scope, "nothing of that", tags=["tofu"])
     told = memory(db, scope, "we made tofu")

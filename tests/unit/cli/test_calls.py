@@ -23,7 +23,6 @@ from tests.unit.cli.conftest import ROOT, Command
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "Missing command"),
         (["serch"], "Did you mean 'search', 'serve'?"),
         (["build"], "Missing argument"),
         (["explain", "x", "--user", "7"], "'7' does not say on which interface"),

@@ -195,7 +195,7 @@ def test_c12_what_takes_a_wish_back_is_understood() -> None:
     lines = (CORPUS / "endings.txt").read_text(encoding="utf-8").splitlines()
     for line in lines:
         wish, ending = line.split(" | ")[1:]
-        (stated,) = [each for each in read_instructions(wish, settings)]
+        (stated,) = read_instructions(wish, settings)
         ends = [each for each in read_instructions(ending, settings) if each.ends]
         if not any(takes_back(each, wish, stated.topics) for each in ends):
             missed[line[0]].append(line)

@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 
-from ....access import choose_persona
+from ....access.overview import choose_persona
 from ....base import logs
 from ... import access, guard
 from ...access import WebContext

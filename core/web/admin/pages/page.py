@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from .... import access
+from ....access import overview
 from ....access.rules import show_key
 from ....config import Settings
 from ....database.engine import Database
@@ -151,7 +151,7 @@ class Page:
 
     def _list_personas(self) -> list[str]:
         try:
-            return access.list_personas(self.context.database(), MOST_PERSONAS)
+            return overview.list_personas(self.context.database(), MOST_PERSONAS)
         except StoreError:
             return []
 
@@ -213,7 +213,7 @@ class Names(NamedTuple):
     """Names of people and titles of conversations; what has none is called by its key."""
 
     people: Mapping[str, str] = {}
-    places: Mapping[str, access.ConversationCount] = {}
+    places: Mapping[str, overview.ConversationCount] = {}
 
     def person(self, key: str) -> str:
         return self.people.get(key) or show_key(key)
@@ -235,9 +235,9 @@ def read_names(
     db: Database, persona: str, people: Iterable[str | None] = (), places: Iterable[str | None] = ()
 ) -> Names:
     """Return what these keys are called, those of whom the conversations are held with among them."""
-    titles = access.read_titles(db, persona, filter(None, places))
+    titles = overview.read_titles(db, persona, filter(None, places))
     keys = {*filter(None, people), *(each.person for each in titles.values() if each.person)}
-    return Names(access.read_names(db, persona, keys), titles)
+    return Names(overview.read_names(db, persona, keys), titles)
 
 
 def name_items(db: Database, persona: str, items: Iterable[Mapping[str, Any]]) -> Names:

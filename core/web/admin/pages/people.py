@@ -9,7 +9,8 @@ from typing import Any
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from .... import access, lifelong, messages, relationships, stories
+from .... import lifelong, messages, relationships, stories
+from ....access import overview
 from ....access.rules import show_key
 from ....forgetting import forget
 from ...errors import Refused
@@ -34,14 +35,14 @@ class OneQuery(BaseModel):
 
 def list_people(page: Page) -> Response:
     asked = page.read(ListQuery)
-    rows, total = access.list_people(page.db, page.persona, asked.q, SIZE, asked.offset)
+    rows, total = overview.list_people(page.db, page.persona, asked.q, SIZE, asked.offset)
     names = read_names(page.db, page.persona, (each.person for each in rows))
     return _render_list(page, "people", asked, total, people=rows, names=names)
 
 
 def list_conversations(page: Page) -> Response:
     asked = page.read(ListQuery)
-    rows, total = access.list_conversations(page.db, page.persona, asked.q, SIZE, asked.offset)
+    rows, total = overview.list_conversations(page.db, page.persona, asked.q, SIZE, asked.offset)
     names = read_names(page.db, page.persona, [each.person for each in rows], (each.key for each in rows))
     return _render_list(page, "conversations", asked, total, conversations=rows, names=names)
 
@@ -57,7 +58,7 @@ def show_person(page: Page) -> Response:
     key = page.read(OneQuery).key
     if not key:
         raise Refused(422, "No person was named. Choose one from the list.")
-    identities = access.read_identities(page.db, page.persona, key)
+    identities = overview.read_identities(page.db, page.persona, key)
     keys = [each.key for each in identities] or [key]
     items = lifelong.search_items(participant=keys, limit=MOST_ITEMS, **page.operating())
     relationship = relationships.get(key, **page.asking())
@@ -86,7 +87,7 @@ def show_person(page: Page) -> Response:
 def show_conversation(page: Page) -> Response:
     asked = page.read(OneQuery)
     key = asked.key
-    known = access.find_conversation(page.db, page.persona, key)
+    known = overview.find_conversation(page.db, page.persona, key)
     if known is None:
         raise Refused(404, f"Nothing is stored of the conversation {key[:80]!r}.")
     lines = messages.read_log(page.db, page.persona, key, SIZE + 1, asked.before or None)

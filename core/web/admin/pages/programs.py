@@ -5,7 +5,8 @@ from __future__ import annotations
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from .... import access, tokens
+from .... import tokens
+from ....access import overview
 from ....scope import Scope
 from ... import guard
 from ...errors import Refused
@@ -25,7 +26,7 @@ def list_programs(page: Page) -> Response:
     query = page.read(Query)
     text = query.ask
     listed = tokens.list_tokens(**page.asking())
-    people = [each.key for each in access.list_people(page.db, page.persona, "", MOST_PEOPLE)[0]] if text else []
+    people = [each.key for each in overview.list_people(page.db, page.persona, "", MOST_PEOPLE)[0]] if text else []
     return page.render(
         "programs.html.j2",
         title="Programs",

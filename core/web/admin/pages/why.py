@@ -10,7 +10,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from .... import access, memories, messages
+from .... import memories, messages
+from ....access import overview
 from ....errors import PromptTooLargeError
 from ....prompt_engine import explain_json_prompt, explain_messages, to_json
 from ....scope import Destination, Scope
@@ -45,7 +46,7 @@ def explain_message(page: Page) -> Response:
     try:
         messages, _ = _explain(page, asked, explain_messages)
         shown = _build_shown(page, *_explain(page, asked, explain_json_prompt), messages)
-        if place and access.find_conversation(page.db, page.persona, place) is None:
+        if place and overview.find_conversation(page.db, page.persona, place) is None:
             note = f"Nothing is stored of the conversation {place!r}: it is taken for a new one. See its key."
             shown["report"] = {**shown["report"], "notes": [note, *shown["report"]["notes"]]}
     except PromptTooLargeError as error:
