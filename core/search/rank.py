@@ -336,7 +336,8 @@ def limit_question(search: Search, question: Question) -> Question:
     if not (question.spans or question.order) or search.index is None:
         return question
     plans = question.is_request and bool(question.spans) and all(span.role == "about" for span in question.spans)
-    if question.wants_duration or plans:  # `help me plan my next week` asks for more than what is known of that week
+    # `Help me plan my next week` asks for more than what is known of that week; `It is for Saturday. What ...?` too.
+    if question.wants_duration or plans or question.is_aside:
         return replace(question, order="")
     if not (question.self_person or question.other):
         names = {name for one in search.index.audiences.values() for name in one.view.names_in(search.query.text)}

@@ -195,10 +195,12 @@ VOLATILE = {
 def held(db: Database, persona: str, name: str) -> dict[str, Counter[str]]:
     """Return what the tables of a persona hold, without ids and times: two runs that come to the same are equal.
 
-    A consolidation stores its items before its run is recorded: the run after a death counts none of them.
+    A consolidation stores its items before its run is recorded: the run after a death counts none of them. A call that
+    died before its operation was stored leaves no row of it.
     """
     is_consolidation = not name.isupper() or "CONSOLIDATION" in name
     left_out = {"audiences", "conversations"} | ({"consolidation_runs"} if is_consolidation else set())
+    left_out |= set() if name.isupper() or "CONSOLIDATION" in name else {"memory_jobs"}
     found: dict[str, Counter[str]] = {}
     for listed in REGISTRY:
         if listed.scoped != "persona" or listed.table in left_out:

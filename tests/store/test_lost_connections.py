@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -165,8 +166,9 @@ def test_d34_a_change_whose_commit_is_lost_is_done_once(relayed: tuple[Database,
     more: dict[str, Any] = {"db": handle, "settings": DEFAULTS, "scope": scope}
     relay.lose("answer")
     privacy.set_conversation_privacy("tg/1", "restricted", **more)
+    here = more | {"scope": replace(scope, conversation="tg/1")}
     relay.lose("answer")
-    assert chat_history_cache.edit_chat_message(row_id, "afterwards", **more).id in (row_id, None)
+    assert chat_history_cache.edit_chat_message(row_id, "afterwards", **here).id in (row_id, None)
     assert relay.lost == 2
     assert [row.is_private for row in rows_of(db, schema.conversations, scope.persona)] == [1]
     assert [row.message_text for row in rows_of(db, schema.chat_history_cache, scope.persona)] == ["afterwards"]

@@ -94,6 +94,10 @@ def test_t62_a_statement_with_a_day_asks_for_no_day(told: Database, scope: Scope
     assert "We bought a piano" in ask(told, scope, "I played the piano yesterday")[0]
 
 
+def test_t62_a_day_beside_the_question_is_no_condition(told: Database, scope: Scope) -> None:
+    assert "We bought a piano" in ask(told, scope, "I shop on Saturday. What piano did we buy again?")[0]
+
+
 def test_t62_since_and_until_take_words_of_time(told: Database, scope: Scope) -> None:
     def found(**bounds: str) -> set[str]:
         hits = search_memories(keywords=["the", "a"], limit=50, db=told, scope=scope, settings=SETTINGS, **bounds)

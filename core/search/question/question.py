@@ -63,6 +63,8 @@ class Question:
     """It asks how long something took: the times it names are those between which."""
     is_request: bool = False
     """It asks for something to be done."""
+    is_aside: bool = False
+    """A time stands in a sentence that asks nothing, beside one that asks."""
     is_present: bool = False
     """It asks what holds now."""
     languages: tuple[str, ...] = ()
@@ -103,9 +105,20 @@ def read_question(
         wants_list=holds(words, "list", any_of),
         wants_duration=holds(words, "duration", any_of),
         is_request=holds(words, "request", known),
+        is_aside=any(_is_aside(said, span) for span in named_spans),
         is_present=is_present,
         languages=known,
     )
+
+
+_ASKS = lazy_pattern("[?\uff1f\u061f]")
+_ENDS = lazy_pattern("[.!?\u3002\uff01\uff1f\u061f\\n]")
+
+
+def _is_aside(text: str, span: Span) -> bool:
+    """Tell whether a span stands in a sentence that asks nothing while another one does."""
+    end = _ENDS.search(text, max((end for _, end in span.words), default=0))
+    return end is not None and not _ASKS.match(end[0]) and bool(_ASKS.search(text))
 
 
 # What a turn tells, for questions that ask when or how many
