@@ -6,6 +6,7 @@ T23, T27, T32 and T36 say it; it knows of no index.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -173,10 +174,13 @@ class Row:
 
 
 def all_rows(db: Database, persona: str) -> list[Row]:
-    """Return every row of a persona that is neither archived nor superseded."""
+    """Return every row of a persona that is neither archived nor superseded, those of a table in the order of their
+    ids: what a seed draws from them depends on nothing else.
+    """
 
     def stored(table: Any) -> Sequence[Any]:
-        return db.read(select(table).where(table.c.persona_id == persona), source=table.name)
+        key = table.c.id if "id" in table.c else table.c.conversation_key
+        return db.read(select(table).where(table.c.persona_id == persona).order_by(key), source=table.name)
 
     local = {c.conversation_key for c in stored(conversations_table) if c.local_only}
     made = []
@@ -204,28 +208,49 @@ def all_rows(db: Database, persona: str) -> list[Row]:
     return [replace(row, digest=content_digest(row.text)) for row in made]
 
 
-def tier(row: Row, tags: Sequence[str], keywords: Sequence[str], *, whole: bool = False, loose: bool = False) -> int:
+def tier(
+    row: Row,
+    tags: Sequence[str],
+    keywords: Sequence[str],
+    *,
+    ranked: bool = False,
+    loose: bool = False,
+    plain: bool = False,
+) -> int:
     """Return 1 for a row that matches a tag and a keyword, 2 for either, 0 for none (T20 to T23, T61).
 
     Args:
-        whole: a word of up to three letters counts as a word, one of three as a beginning too.
+        ranked: a word of up to three letters counts as a word, a keyword of three as a beginning too; of several words
+            a row holds each, wherever they stand.
         loose: nothing else was found, so that three letters count inside words.
+        plain: no index stands in front, so that several words count as they are written alone.
     """
 
-    def holds(text: str) -> bool:
+    def holds(text: str, *, is_keyword: bool = True) -> bool:
         said = fold(text)
-        if not (whole and is_short_word(said)) or (loose and len(said) == 3):
-            return fold(clean(text)) in row.folded
-        begins = said if len(said) == 3 else " "
+        if not (ranked and is_short_word(said)) or (loose and len(said) == 3):
+            return fold(clean(text)) in row.folded or (ranked and not plain and _holds_each(said, row))
+        begins = said if len(said) == 3 and is_keyword else " "
         words = index_terms(row.folded)
         return any(word.startswith(begins) or is_form(word, said, DEFAULTS.languages) for word in words)
 
-    tagged = holds if row.source == "chat_history" else stored_tags(row.tags).__contains__
-    tag, keyword = any(map(tagged, tags)), any(map(holds, keywords))
+    def is_tagged(tag: str) -> bool:
+        return holds(tag, is_keyword=tag in keywords) if row.source == "chat_history" else tag in stored_tags(row.tags)
+
+    tag, keyword = any(map(is_tagged, tags)), any(map(holds, keywords))
     return 1 if tag and keyword else 2 if tag or keyword else 0
 
 
-def matching(rows: Iterable[Row], query: searching.Query, viewer: Viewer) -> list[Row]:
+def _holds_each(said: str, row: Row) -> bool:
+    """Return whether a row holds each of several words, of the last one the beginning."""
+    words, (*others, last) = index_terms(row.folded), said.split(" ")
+    if not others or not re.fullmatch(r"\w+( \w+)*", said):
+        return False
+    ends = any(word == last or (len(last) >= 3 and word.startswith(last)) for word in words)
+    return ends and all(other in words for other in others)
+
+
+def matching(rows: Iterable[Row], query: searching.Query, viewer: Viewer, *, plain: bool = False) -> list[Row]:
     """Return the rows that a search looks at, whatever its ranking, newest first."""
     seen, names = set(viewer.audiences), {s.name for s in query.sources}
     local, here = viewer.sees_local_only, viewer.scope.conversation or ""
@@ -240,9 +265,9 @@ def matching(rows: Iterable[Row], query: searching.Query, viewer: Viewer) -> lis
         return row.source in names and row.audience in seen and in_time and not left_out and local >= row.local_only
 
     # Where hits are ranked, a word of few letters is found as a whole word or a beginning (T21).
-    whole, seen_rows = query.ranking == "relevance", [r for r in rows if looked_at(r)]
+    ranked, seen_rows = query.ranking == "relevance", [r for r in rows if looked_at(r)]
     for loose in (False, True):
-        found = [r for r in seen_rows if tier(r, query.tags, query.keywords, whole=whole, loose=loose)]
+        found = [r for r in seen_rows if tier(r, query.tags, query.keywords, ranked=ranked, loose=loose, plain=plain)]
         if found:
             break
     return sorted(found, key=lambda r: r.order)

@@ -132,7 +132,7 @@ class World:
         rng, db = self.rng, self.db
         rows = all_rows(db, self.persona)
         chats = [r for r in rows if r.source == "chat_history"]
-        audiences = sorted({r.audience for r in rows})
+        audiences = list(dict.fromkeys(r.audience for r in rows))
         for row in rng.sample(chats, min(12, len(chats))):
             edited(db, self.views[0], row.id, self.text() or "x", [row.audience])
         items = [r for r in rows if r.source == "memories"]
@@ -230,12 +230,13 @@ def test_t24_relevance_mode_gives_matching_rows_and_as_many_as_there_are(db: Dat
         viewer = viewer_of(db, scope)
         wanted = matching(rows, query, viewer)
         told = (seed, number, scope, arguments)
-        for found in (find(db, scope, **arguments), find_plainly(db, scope, **arguments)):
-            assert set(places(found)) <= {(r.source, r.id) for r in wanted}, told
-            assert len(found) == min(query.limit, len(distinct(wanted))), told
+        for look, plain in ((find, False), (find_plainly, True)):
+            found, expected = look(db, scope, **arguments), matching(rows, query, viewer, plain=plain)
+            assert set(places(found)) <= {(r.source, r.id) for r in expected}, told
+            assert len(found) == min(query.limit, len(distinct(expected))), told
         report = explain(db, scope, **arguments)[1]
-        loose = not any(tier(r, query.tags, query.keywords, whole=True) for r in wanted)
-        tiers = {(r.source, r.id): tier(r, query.tags, query.keywords, whole=True, loose=loose) for r in wanted}
+        loose = not any(tier(r, query.tags, query.keywords, ranked=True) for r in wanted)
+        tiers = {(r.source, r.id): tier(r, query.tags, query.keywords, ranked=True, loose=loose) for r in wanted}
         long = {(r.source, r.id) for r in rows if len(r.folded) > 4000}
         for one in report["hits"]:
             place = one["source"], one["id"]
