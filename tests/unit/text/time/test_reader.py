@@ -64,6 +64,21 @@ def test_t62_words_of_time_name_a_span(expected: str, language: str, text: str) 
     assert (start, end) in found[:1]
 
 
+PECULIAR = [
+    ("02-01..02-11", "zh", "2月初我说了什么?"),
+    ("02-01..02-11", "zh", "上个月初"),
+    ("03-08..03-09", "hu", "Mit mondtam három napja?"),
+    ("02-23..03-02", "hu", "két hete"),
+]
+
+
+@pytest.mark.parametrize(("expected", "language", "text"), PECULIAR)
+def test_t62_phrases_that_one_language_alone_has(expected: str, language: str, text: str) -> None:
+    start, end = map(_moment, expected.split(".."))
+    found = [(each.start, each.end) for each in read_spans(text, NOW, UTC, (language, "en"))]
+    assert (start, end) in found[:1]
+
+
 @pytest.mark.parametrize(("expected", "language", "text"), _rows("order"))
 def test_t62_the_first_and_the_last_are_an_order(expected: str, language: str, text: str) -> None:
     assert [each.role for each in read_spans(text, NOW, UTC, (language,))] == [expected]
