@@ -147,7 +147,7 @@ def test_l35_texts_are_seen_as_texts_and_never_run(window: Window, site: Site) -
     assert page.locator("#conf_uid").input_value().endswith("</script>")
 
 
-def test_times_are_shown_in_the_zone_of_the_viewer_and_exactly_in_the_title(window: Window, site: Site) -> None:
+def test_l35_times_are_shown_in_the_zone_of_the_viewer_and_exactly_in_the_title(window: Window, site: Site) -> None:
     page = window(timezone_id="Asia/Tokyo")
     search(page, site, "coffee black")
     shown = page.locator(".item time").first
@@ -158,7 +158,7 @@ def test_times_are_shown_in_the_zone_of_the_viewer_and_exactly_in_the_title(wind
     assert page.locator(".item time").first.inner_text() == "2026-03-10 12:00"
 
 
-def test_by_keyboard_alone_sign_in_search_edit_delete_undo(window: Window, site: Site) -> None:
+def test_l35_by_keyboard_alone_sign_in_search_edit_delete_undo(window: Window, site: Site) -> None:
     page = window(is_signed_in=False)
     page.goto(f"{site.address}/admin/login")
     page.wait_for_selector("#token:focus")
@@ -199,7 +199,7 @@ def test_by_keyboard_alone_sign_in_search_edit_delete_undo(window: Window, site:
     page.wait_for_url("**/page/upkeep*")
 
 
-def test_without_script_search_edit_delete_undo_and_sign_out(window: Window, site: Site) -> None:
+def test_l35_without_script_search_edit_delete_undo_and_sign_out(window: Window, site: Site) -> None:
     page = window(is_signed_in=False, java_script_enabled=False)
     page.goto(f"{site.address}/admin/login")
     page.fill("#token", stage.SETTINGS["ADMIN_TOKEN"])
@@ -222,7 +222,7 @@ def test_without_script_search_edit_delete_undo_and_sign_out(window: Window, sit
     page.wait_for_selector("#token")
 
 
-def test_chosen_rows_are_retagged_pinned_deleted_and_brought_back(window: Window, site: Site) -> None:
+def test_l35_chosen_rows_are_retagged_pinned_deleted_and_brought_back(window: Window, site: Site) -> None:
     page = window()
     search(page, site, "heating")
     assert len(texts(page)) == 3
@@ -244,7 +244,7 @@ def test_chosen_rows_are_retagged_pinned_deleted_and_brought_back(window: Window
     assert len(texts(page)) == 3
 
 
-def test_filters_pages_and_the_total_agree_with_the_door(window: Window, site: Site) -> None:
+def test_l35_filters_pages_and_the_total_agree_with_the_door(window: Window, site: Site) -> None:
     page = window()
     page.goto(site.at(f"memory?{IRIS}&limit=25"))
     total = lifelong.search_items(operator=True, limit=1, **asking(site))["total"]
@@ -279,7 +279,7 @@ def test_l6_an_item_shows_everything_known_of_it_and_its_former_texts(window: Wi
     assert page.inner_text("section[aria-labelledby=origin] tbody .text") == "I love the sea."
 
 
-def test_jobs_are_counted_cancelled_and_tried_again_and_pruning_is_tried_first(window: Window, site: Site) -> None:
+def test_l35_jobs_are_counted_cancelled_and_tried_again_and_pruning_is_tried_first(window: Window, site: Site) -> None:
     page = window()
     page.goto(site.at(f"upkeep?{IRIS}"))
     pending = int(page.locator(".states a", has_text="Pending").locator("b").inner_text())
@@ -311,7 +311,7 @@ def _ask(page: Any, site: Site, text: str, **fields: str) -> None:
     page.wait_for_selector("#result, .problem")
 
 
-def test_why_shows_the_prompt_what_was_chosen_and_why_and_what_was_cut(window: Window, site: Site) -> None:
+def test_l35_why_shows_the_prompt_what_was_chosen_and_why_and_what_was_cut(window: Window, site: Site) -> None:
     page = window()
     _ask(page, site, "What is the cat called?")
     prompt = json.loads(page.inner_text("#json"))
@@ -328,7 +328,7 @@ def test_why_shows_the_prompt_what_was_chosen_and_why_and_what_was_cut(window: W
     assert "limit" in page.inner_text(".problem")
 
 
-def test_bad_values_are_told_in_words_and_lead_back(window: Window, site: Site) -> None:
+def test_l35_bad_values_are_told_in_words_and_lead_back(window: Window, site: Site) -> None:
     page = window()
     for path, word in (
         (f"memory?{IRIS}&min_importance=x", "number"),

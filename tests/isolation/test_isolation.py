@@ -349,7 +349,7 @@ def snapshot(world: World) -> list[Any]:
     return [(table, len(found)) for table, found in world.planted() if not table.startswith("search")]
 
 
-def test_server_in_direct_shows_the_servers_where_the_person_spoke_and_no_more(world: World) -> None:
+def test_f16_server_in_direct_shows_the_servers_where_the_person_spoke_and_no_more(world: World) -> None:
     """Over hostile ids, on every kind of scope, with prompts, and in direct messages with other readers."""
     open_to: dict[tuple[str, str], tuple[str, str]] = {}
     numbers: Counter[str] = Counter()

@@ -198,7 +198,7 @@ def test_l34_a_host_mounts_it_into_its_own_application(db: Database, clock: Cloc
         assert client.get("/tools/v1/memories").status_code == 401
 
 
-def test_r41_the_first_page_says_what_runs_here_and_nothing_more(db: Database) -> None:
+def test_l35_the_first_page_says_what_runs_here_and_nothing_more(db: Database) -> None:
     with client_of(made(db)) as client:
         shown = client.get("/")
         assert shown.status_code == 200 and shown.headers["content-type"].startswith("text/html")

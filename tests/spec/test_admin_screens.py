@@ -95,7 +95,7 @@ def test_l35_the_list_is_narrowed_by_every_filter_of_its_form(operator: Operator
         assert "Tofu is a cat" in shown and "Rex is a dog" not in shown, asked
 
 
-def test_r41_two_channels_of_one_name_are_told_apart_by_their_servers(operator: Operator, stage: Stage) -> None:
+def test_l35_two_channels_of_one_name_are_told_apart_by_their_servers(operator: Operator, stage: Stage) -> None:
     for server in ("Rust Club", "Tea House"):
         chat_history_cache.save_chat_message(
             "discord/general", f"Hello {server}", "Ann", "ann", title="#general", db=stage.db,

@@ -91,7 +91,7 @@ def test_r14_a_proxy_needs_no_admin_token(
     assert serve("--proxy", "--admin") == 2
 
 
-def test_d9_it_says_where_remote_programs_connect_and_what_that_needs(
+def test_f86_it_says_where_remote_programs_connect_and_what_that_needs(
     serve: Serve, listened: list[Any], port: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("mcp", reason="needs the extra `mcp`")

@@ -130,7 +130,7 @@ def test_f73_a_wrong_password_and_a_missing_database_on_a_server(db: Database) -
         assert "canary-pw" not in str(raised.value)
 
 
-def test_g24_a_connection_string_is_no_error_from_the_depths_of_any_door(
+def test_g25_a_connection_string_is_no_error_from_the_depths_of_any_door(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a call does not need it need not look at; what it takes for a handle it names."""
@@ -163,13 +163,13 @@ def _anything(parameter: inspect.Parameter) -> object:
     return ["x"] if "Sequence" in kind or "list" in kind or "Iterable" in kind else "x"
 
 
-def test_g24_a_file_that_cannot_be_written_is_an_error_of_ours(stage: Stage, tmp_path: Path) -> None:
+def test_g25_a_file_that_cannot_be_written_is_an_error_of_ours(stage: Stage, tmp_path: Path) -> None:
     stage.say("hi", path="tg/1")
     with pytest.raises(TransferError, match="File name too long"):
         export_chat(tmp_path / ("x" * 300), conversation="tg/1", db=stage.db, scope=stage.scope())
 
 
-def test_g24_a_value_of_any_length_is_not_repeated_whole(stage: Stage) -> None:
+def test_g25_a_value_of_any_length_is_not_repeated_whole(stage: Stage) -> None:
     for change in (set_privacy, set_conversation_privacy):
         with pytest.raises(MessageError) as raised:
             _call(stage, change, "tg/ann", "x" * 70_000)
@@ -190,7 +190,7 @@ ENDLESS: dict[str, Callable[[Stage, Any], Any]] = {
 
 @pytest.mark.engines("sqlite")  # no server does it differently
 @pytest.mark.parametrize("name", ENDLESS)
-def test_f71_endless_input_is_not_read_to_its_end(stage: Stage, name: str) -> None:
+def test_f62_endless_input_is_not_read_to_its_end(stage: Stage, name: str) -> None:
     """A generator that never ends must not hold up the host, nor look like an empty list."""
     read = 0
 
@@ -209,7 +209,7 @@ def test_f71_endless_input_is_not_read_to_its_end(stage: Stage, name: str) -> No
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
-def test_f71_of_a_long_list_the_newest_are_kept(stage: Stage) -> None:
+def test_f62_of_a_long_list_the_newest_are_kept(stage: Stage) -> None:
     """A host that hands in a whole chat gets a summary of how it ended."""
     texts = [f"message {n}" for n in range(20_000)]
     assert _call(stage, add_recent_conversation, texts, wait=True, scope=stage.scope("tg/42")).stored

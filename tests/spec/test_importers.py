@@ -151,7 +151,7 @@ def test_r21_r22_every_format_is_found_and_comes_in_once(db: Database, tmp_path:
     assert count(db, memories, scope.persona) == items
 
 
-def test_b5_signal_comes_from_the_json_of_signal_export(db: Database) -> None:
+def test_r21_signal_comes_from_the_json_of_signal_export(db: Database) -> None:
     """The same chat lies beside it as Markdown, which is not read."""
     scope = own_scope()
     assert _import(db, scope, SAMPLES / "signal").left_out == {"deleted there": 1}
@@ -161,7 +161,7 @@ def test_b5_signal_comes_from_the_json_of_signal_export(db: Database) -> None:
     assert texts["The beans grow"]["attachments"] == [{"name": "beans.jpg"}]
 
 
-def test_b5_an_edit_and_a_reaction_of_matrix_belong_to_their_message(db: Database, tmp_path: Path) -> None:
+def test_r21_an_edit_and_a_reaction_of_matrix_belong_to_their_message(db: Database, tmp_path: Path) -> None:
     def change(value: Any) -> None:
         relation = {"event_id": "$1", "rel_type": "m.replace"}
         said = {"body": "* The beans bloom", "m.new_content": {"body": "The beans bloom"}, "m.relates_to": relation}
@@ -175,7 +175,7 @@ def test_b5_an_edit_and_a_reaction_of_matrix_belong_to_their_message(db: Databas
     assert _facts(first)["reactions"] == [{"emoji": "🌼", "count": 1}] and "edited" in _facts(first)["imported"]
 
 
-def test_b5_what_letta_sent_by_its_tool_is_what_it_said(db: Database, tmp_path: Path) -> None:
+def test_r21_what_letta_sent_by_its_tool_is_what_it_said(db: Database, tmp_path: Path) -> None:
     """In older agents the content is a thought. Its blocks are memories."""
 
     def change(value: Any) -> None:
@@ -187,7 +187,7 @@ def test_b5_what_letta_sent_by_its_tool_is_what_it_said(db: Database, tmp_path: 
     assert done.memories == 1
 
 
-def test_b5_chats_of_several_programs_in_one_zip(db: Database, tmp_path: Path) -> None:
+def test_r21_chats_of_several_programs_in_one_zip(db: Database, tmp_path: Path) -> None:
     """People collect what they have; a file that is refused leaves the others."""
     line = {
         "conversation": "kitchen",

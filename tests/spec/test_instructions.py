@@ -32,7 +32,7 @@ def call(stage: Stage, path: str = HERE, who: str | None = "tg/ann", **flags: An
     return {"db": stage.db, "settings": Settings(**flags), "scope": stage.scope(path, participant=who)}
 
 
-def test_a_wish_is_kept_when_it_is_said_and_stands_in_the_next_prompts(stage: Stage) -> None:
+def test_c12_a_wish_is_kept_when_it_is_said_and_stands_in_the_next_prompts(stage: Stage) -> None:
     """Words of a question never find `call me Jo`: it has to be there by itself, months later and in other chats."""
     stage.say("Hi there. Please always answer in metric units. See you!", minutes=60 * 24 * 200)
     stage.say("How are you?", minutes=50)
@@ -44,13 +44,13 @@ def test_a_wish_is_kept_when_it_is_said_and_stands_in_the_next_prompts(stage: St
     assert item["saved_at"] == (NOW - timedelta(days=200)).isoformat()
 
 
-def test_what_the_persona_or_a_narrator_says_is_no_wish(stage: Stage) -> None:
+def test_c12_what_the_persona_or_a_narrator_says_is_no_wish(stage: Stage) -> None:
     stage.say("Call me Iris", who="self")
     stage.say("Always answer in French.", role="narrator")
     assert listed(stage) == []
 
 
-def test_a_newer_wish_takes_the_place_of_an_older_one_about_the_same(stage: Stage) -> None:
+def test_c12_a_newer_wish_takes_the_place_of_an_older_one_about_the_same(stage: Stage) -> None:
     stage.say("I am vegetarian", minutes=90)
     stage.say("Call me Jo", minutes=80)
     stage.say("I'm vegan now", minutes=70)
@@ -88,14 +88,14 @@ def test_c12_another_name_is_not_taken_back(stage: Stage) -> None:
     assert "Call me Kim" in shown(stage)
 
 
-def test_an_older_message_stored_late_changes_nothing(stage: Stage) -> None:
+def test_c12_an_older_message_stored_late_changes_nothing(stage: Stage) -> None:
     """A host that backfills its log must not bring back what has been taken back since."""
     stage.say("Call me Jo", minutes=10)
     stage.say("Call me Jonathan", minutes=500)
     assert shown(stage) == ["Call me Jo"]
 
 
-def test_a_wish_said_again_is_one_item_with_the_new_time(stage: Stage) -> None:
+def test_c12_a_wish_said_again_is_one_item_with_the_new_time(stage: Stage) -> None:
     stage.say("I am vegan", minutes=90)
     stage.say("i am  vegan", minutes=20)
     items = conversations.list_saved_memories(kind="instruction", archived=True, **call(stage))
@@ -112,14 +112,14 @@ def test_f12_a_wish_of_a_direct_message_holds_there_alone_and_a_public_one_in_it
     assert listed(stage, HERE) == ["I am vegan"]
 
 
-def test_the_newest_word_counts_where_private_and_public_differ(stage: Stage) -> None:
+def test_c12_the_newest_word_counts_where_private_and_public_differ(stage: Stage) -> None:
     stage.say("Call me Jo", HERE, minutes=50)
     stage.say("Call me Captain", DIRECT, minutes=40)
     assert shown(stage, DIRECT) == ["Call me Captain"]
     assert shown(stage, HERE) == ["Call me Jo"]
 
 
-def test_nobody_elses_wishes_are_shown(stage: Stage) -> None:
+def test_c12_nobody_elses_wishes_are_shown(stage: Stage) -> None:
     stage.say("Call me Jo", who="Ann")
     stage.say("Call me Bobby", who="Bob")
     assert shown(stage) == ["Call me Jo"]
@@ -130,7 +130,7 @@ def test_nobody_elses_wishes_are_shown(stage: Stage) -> None:
     assert listed(other) == []
 
 
-def test_linked_identities_share_their_wishes(stage: Stage) -> None:
+def test_c12_linked_identities_share_their_wishes(stage: Stage) -> None:
     stage.say("Call me Jo", "dc/7", who="Ann")
     link_participants("dc/ann", "tg/ann", db=stage.db, settings=Settings(), scope=stage.scope())
     assert shown(stage, HERE) == ["Call me Jo"]
@@ -146,7 +146,7 @@ def test_f20_who_may_not_be_remembered_has_no_wishes(stage: Stage, level: str, k
     )
 
 
-def test_only_the_newest_instructions_are_shown_and_the_rest_is_reported(
+def test_c12_only_the_newest_instructions_are_shown_and_the_rest_is_reported(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for n, food in enumerate(("pork", "beef", "fish", "garlic")):
@@ -171,7 +171,7 @@ def test_c12_each_switch_neither_stores_nor_shows_wishes(stage: Stage, switch: s
     assert "saved_memories" not in context and "standing_wishes" not in context
 
 
-def test_instructions_are_refused_listed_added_deleted_and_restored(stage: Stage) -> None:
+def test_c12_instructions_are_refused_listed_added_deleted_and_restored(stage: Stage) -> None:
     assert conversations.add_saved_memory(" \n ", kind="instruction", **call(stage)).reason == "empty"
     assert conversations.add_saved_memory("x" * 301, kind="instruction", **call(stage)).reason == "too_long"
     with pytest.raises(MessageError):
@@ -193,7 +193,7 @@ def test_instructions_are_refused_listed_added_deleted_and_restored(stage: Stage
     assert len(listed(stage, archived=True)) == 2
 
 
-def test_a_wish_out_of_sight_is_as_one_that_never_was(stage: Stage) -> None:
+def test_c12_a_wish_out_of_sight_is_as_one_that_never_was(stage: Stage) -> None:
     private = conversations.add_saved_memory("Call me Jo", kind="instruction", **call(stage, DIRECT)).id
     for number in (private, 12345, 0):
         for restore in (False, True):
@@ -216,7 +216,7 @@ def test_g16_a_wish_and_its_message_are_stored_together_or_not_at_all(
     assert listed(stage) == []
 
 
-def test_a_wish_that_was_saved_as_well_is_shown_once_and_no_hit_twice(stage: Stage) -> None:
+def test_c12_a_wish_that_was_saved_as_well_is_shown_once_and_no_hit_twice(stage: Stage) -> None:
     """The message is read by itself, and the model's tool saves the same words a moment later."""
     stage.say("I am vegan", minutes=20)
     conversations.add_saved_memory("I am  vegan", **call(stage))

@@ -283,7 +283,7 @@ def test_r38_tools_act_on_everything_a_search_shows(world: World) -> None:
     assert ai_diary.unarchive_entries(db=world.db, scope=Scope(world.persona)) == 1
 
 
-def test_r38_r41_numbers_and_lists_sent_as_text_are_taken_and_tags_are_saved(world: World) -> None:
+def test_r38_numbers_and_lists_sent_as_text_are_taken_and_tags_are_saved(world: World) -> None:
     lifelong.add_facts_with_meta([{"text": "Tags of its own", "tags": ["zqtag"]}], **world.speaker().asking)
 
     async def scenario(client: Client) -> None:
@@ -328,7 +328,7 @@ def test_r38_a_list_comes_in_pages_and_each_text_once(world: World) -> None:
     world.run(scenario)
 
 
-def test_r41_the_id_of_an_instruction_stays_when_it_is_edited(world: World) -> None:
+def test_r8_the_id_of_an_instruction_stays_when_it_is_edited(world: World) -> None:
     """The next change by the id that the agent knows said that there is no such memory."""
     asking = world.speaker().asking
     row = conversations.add_saved_memory("Call me Jo.", kind="instruction", **asking).id

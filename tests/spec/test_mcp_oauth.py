@@ -154,7 +154,7 @@ def site(db: Database) -> Iterator[Site]:
 
 
 @pytest.mark.parametrize("method", ["none", "client_secret_post", "client_secret_basic"])
-def test_d9_a_remote_program_gets_one_person_after_the_operator_consents(site: Site, method: str) -> None:
+def test_f86_a_remote_program_gets_one_person_after_the_operator_consents(site: Site, method: str) -> None:
     site.method = method
     told(site.call("memory_save", text="Ann likes plums"))
     listed = list_saved_memories(db=site.db, scope=Scope(site.persona, PERSON, PERSON, privacy="direct"))
@@ -164,7 +164,7 @@ def test_d9_a_remote_program_gets_one_person_after_the_operator_consents(site: S
     assert token["expires_at"] and site.storage.tokens.refresh_token
 
 
-def test_d9_a_program_renews_its_token_once_with_each_refresh_token(site: Site) -> None:
+def test_f86_a_program_renews_its_token_once_with_each_refresh_token(site: Site) -> None:
     site.call("memory_list")
     first, clock = site.storage.tokens, site.db.clock
     assert isinstance(clock, Clock)
@@ -179,7 +179,7 @@ def test_d9_a_program_renews_its_token_once_with_each_refresh_token(site: Site) 
     assert (late.status_code, late.json()["error"]) == (400, "invalid_grant")
 
 
-def test_d9_an_access_token_renews_nothing_and_a_revoked_program_cannot_renew(site: Site) -> None:
+def test_f86_an_access_token_renews_nothing_and_a_revoked_program_cannot_renew(site: Site) -> None:
     site.call("memory_list")
     held = site.storage.tokens
     renewed = site.renew(held.access_token)
@@ -193,7 +193,7 @@ def test_d9_an_access_token_renews_nothing_and_a_revoked_program_cannot_renew(si
     assert site.renew(held.refresh_token).status_code == 400
 
 
-def test_d9_without_consent_there_is_no_token(site: Site) -> None:
+def test_f86_without_consent_there_is_no_token(site: Site) -> None:
     site.button = "deny"
     with pytest.raises(BaseExceptionGroup):
         site.call("memory_list")
@@ -201,7 +201,7 @@ def test_d9_without_consent_there_is_no_token(site: Site) -> None:
     assert tokens.list_tokens(db=site.db, scope=Scope(site.persona)) == []
 
 
-def test_d9_a_code_is_used_once_and_by_its_own_program(site: Site) -> None:
+def test_f86_a_code_is_used_once_and_by_its_own_program(site: Site) -> None:
     own, other = site.register(), site.register(client_name="Other")
     code = site.consent(own)
     tries = [(other, VERIFIER), (own, "b" * 43), (own, VERIFIER), (own, VERIFIER)]
@@ -303,7 +303,7 @@ def test_f86_each_kind_of_token_opens_its_own_routes_alone(db: Database, model: 
                 assert answer.status_code in right, (kind, path, answer.status_code, answer.text)
 
 
-def test_d9_of_two_renewals_at_once_one_wins(site: Site) -> None:
+def test_f86_of_two_renewals_at_once_one_wins(site: Site) -> None:
     """Both read the same row; the second finds another hash than it read."""
     site.call("memory_list")
     token = tokens.find_token(site.storage.tokens.access_token, db=site.db)
@@ -320,19 +320,19 @@ BAD = [
 ]  # fmt: skip
 
 
-def test_d9_a_browser_is_sent_over_tls_on_this_machine_or_to_an_app(site: Site) -> None:
+def test_f86_a_browser_is_sent_over_tls_on_this_machine_or_to_an_app(site: Site) -> None:
     for address in ("https://claude.ai/back", BACK, "http://[::1]:9/", "http://localhost/", "com.example.app:/back"):
         answer = httpx2.post(f"{site.url}/register", json={"redirect_uris": [address]})
         assert answer.status_code == 201, answer.text
 
 
 @pytest.mark.parametrize("address", BAD)
-def test_d9_no_browser_is_sent_to_a_script_or_in_the_clear(site: Site, address: str) -> None:
+def test_f86_no_browser_is_sent_to_a_script_or_in_the_clear(site: Site, address: str) -> None:
     answer = httpx2.post(f"{site.url}/register", json={"redirect_uris": [address]})
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_redirect_uri")
 
 
-def test_d9_what_was_not_signed_here_is_refused(site: Site) -> None:
+def test_f86_what_was_not_signed_here_is_refused(site: Site) -> None:
     client = site.register()
     assert site.authorize({"client_id": "x" + client["client_id"]}).status_code == 400
     foreign = site.authorize(client, resource="https://example.org/mcp")
@@ -343,7 +343,7 @@ def test_d9_what_was_not_signed_here_is_refused(site: Site) -> None:
     assert httpx2.get(f"{site.url}/admin/page/programs", headers={"accept": "text/html"}).status_code == 401
 
 
-def test_d9_a_program_may_ask_for_the_scope_it_registered(site: Site) -> None:
+def test_f86_a_program_may_ask_for_the_scope_it_registered(site: Site) -> None:
     """Programs name one of their own, also where they renew; every token may do the same."""
     client = site.register(scope="claudeai")
     first = site.exchange(client, site.consent(client, scope="claudeai"))
@@ -352,7 +352,7 @@ def test_d9_a_program_may_ask_for_the_scope_it_registered(site: Site) -> None:
     assert site.post("/token", **again, **client).status_code == 200
 
 
-def test_d9_a_request_that_a_log_in_cannot_repeat_is_refused_at_once(site: Site) -> None:
+def test_f86_a_request_that_a_log_in_cannot_repeat_is_refused_at_once(site: Site) -> None:
     """Cut off in the address of the log-in it would read as too old."""
     client = site.register()
 
@@ -365,7 +365,7 @@ def test_d9_a_request_that_a_log_in_cannot_repeat_is_refused_at_once(site: Site)
     assert "error=invalid_request" in refused.headers["location"]
 
 
-def test_d9_what_programs_get_does_not_help_to_guess_the_token(site: Site) -> None:
+def test_f86_what_programs_get_does_not_help_to_guess_the_token(site: Site) -> None:
     """Anybody may register: a signature by one round over ADMIN_TOKEN could be compared with guesses at full speed."""
     client = site.register()
     body, _, signature = client["client_id"].partition(".")
@@ -376,7 +376,7 @@ def test_d9_what_programs_get_does_not_help_to_guess_the_token(site: Site) -> No
     assert time.thread_time() - begun > 0.01
 
 
-def test_d9_the_public_address_is_used_as_clients_write_it(db: Database) -> None:
+def test_f86_the_public_address_is_used_as_clients_write_it(db: Database) -> None:
     app = create_app(
         db=db, settings=Settings(admin_token=SECRET), mcp=True, public_url="https://Memory.Example.ORG:443/"
     )
@@ -384,7 +384,7 @@ def test_d9_the_public_address_is_used_as_clients_write_it(db: Database) -> None
     assert app.state.context.allowed_hosts == {"memory.example.org"}
 
 
-def test_d9_a_public_address_is_encrypted_and_needs_the_operator(db: Database) -> None:
+def test_f86_a_public_address_is_encrypted_and_needs_the_operator(db: Database) -> None:
     bad = ("https://u:p@example.org", "https://*", "https://[::1", "https://example.org:99999")
     for url in ("http://example.org", "https://example.org/below", "example.org", *bad):
         with pytest.raises(ConfigError, match="https://NAME"):

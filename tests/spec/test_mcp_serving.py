@@ -91,7 +91,7 @@ def test_r7_who_speaks_is_said_by_the_token_alone(db: Database, persona: str, ht
     assert read(mine)["count"] == 1
 
 
-def test_r41_the_name_given_at_the_start_stands_from_the_first_line_on(db: Database, persona: str) -> None:
+def test_r7_the_name_given_at_the_start_stands_from_the_first_line_on(db: Database, persona: str) -> None:
     """Before anything was said, what was saved was of `me`."""
     speaker = Speaker(build_scope(persona), "Ann", db)
     tools.memory_save(speaker, schemas.SaveArguments(text="Ann's cat is called Tofu"))
@@ -103,7 +103,7 @@ def test_r41_the_name_given_at_the_start_stands_from_the_first_line_on(db: Datab
     assert {each["speaker"] for each in hits if "there tea" in each["text"]} == {"Ann"}
 
 
-def test_r41_over_http_a_header_says_what_the_person_is_called(db: Database, persona: str, http: HttpServer) -> None:
+def test_r7_over_http_a_header_says_what_the_person_is_called(db: Database, persona: str, http: HttpServer) -> None:
     for value in ("Zoë".encode(), b"Zo%C3%AB"):
         headers = {**http.headers(ANN), "X-User-Name": value}
         turn = {"name": "turn_save", "arguments": {"user_text": "The tea is green.", "assistant_text": "Fine."}}

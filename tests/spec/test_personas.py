@@ -27,7 +27,7 @@ def ask(stage: Stage, settings: Settings, **more: Any) -> Any:
     return build_messages(message("tofu"), db=stage.db, settings=settings, scope=stage.scope(), **more)
 
 
-def test_c7_the_text_opens_the_system_message_and_the_instructions(stage: Stage, tmp_path: Path) -> None:
+def test_p15_the_text_opens_the_system_message_and_the_instructions(stage: Stage, tmp_path: Path) -> None:
     """Without it the model answers as nobody: a newcomer must see it work with one file."""
     settings = folder_of(tmp_path)
     text = "You are {{char}}.\n\nBe kind to {{User}}."
@@ -42,7 +42,7 @@ def test_c7_the_text_opens_the_system_message_and_the_instructions(stage: Stage,
     assert not written.exists() and "kind" not in ask(stage, settings)[0]["content"]
 
 
-def test_c7_signs_that_no_model_reads_are_not_sent(stage: Stage, tmp_path: Path) -> None:
+def test_p15_signs_that_no_model_reads_are_not_sent(stage: Stage, tmp_path: Path) -> None:
     """A provider refuses a request with U+0000, and U+2028 breaks a line where nobody sees it."""
     settings = folder_of(tmp_path)
     set_persona_text("You are\x00 kind.\r\nBe\u2028brief.\x85Now.", settings=settings, scope=stage.scope())
@@ -51,14 +51,14 @@ def test_c7_signs_that_no_model_reads_are_not_sent(stage: Stage, tmp_path: Path)
     assert stage.prompt("tofu", settings=settings)["instructions"].startswith(expected)
 
 
-def test_c7_whoever_has_no_name_is_called_the_user(stage: Stage, tmp_path: Path) -> None:
+def test_p15_whoever_has_no_name_is_called_the_user(stage: Stage, tmp_path: Path) -> None:
     """`You like Unknown` makes a model speak of a stranger."""
     settings = folder_of(tmp_path)
     set_persona_text("Be kind to {{user}}.", settings=settings, scope=stage.scope())
     assert stage.prompt("Hi", from_user={}, settings=settings)["instructions"].startswith("Be kind to the user.\n")
 
 
-def test_c7_the_text_counts_toward_the_limit_and_is_never_shortened(stage: Stage, tmp_path: Path) -> None:
+def test_p15_the_text_counts_toward_the_limit_and_is_never_shortened(stage: Stage, tmp_path: Path) -> None:
     """Half a description is another persona."""
     settings, text = folder_of(tmp_path), "I love moss. " * 100
     set_persona_text(text, settings=settings, scope=stage.scope())
@@ -71,14 +71,14 @@ def test_c7_the_text_counts_toward_the_limit_and_is_never_shortened(stage: Stage
         ask(stage, settings, max_chars=1200)
 
 
-def test_c7_what_the_hook_says_counts_before_the_file(stage: Stage, tmp_path: Path) -> None:
+def test_p15_what_the_hook_says_counts_before_the_file(stage: Stage, tmp_path: Path) -> None:
     settings = folder_of(tmp_path)
     set_persona_text("From the file.", settings=settings, scope=stage.scope())
     set_hook("context", lambda: {"persona": "From the hook."})
     assert ask(stage, settings)[0]["content"].startswith("From the hook.")
 
 
-def test_c7_each_persona_has_a_text_of_its_own(tmp_path: Path) -> None:
+def test_p15_each_persona_has_a_text_of_its_own(tmp_path: Path) -> None:
     settings = folder_of(tmp_path)
     for persona in ("iris", "Iris ", "../iris", "/etc/iris", ".hidden", "a%2Fb", "a/b", "美羽"):
         path = set_persona_text(f"I am {persona!r}.", settings=settings, scope=Scope(persona))
@@ -89,7 +89,7 @@ def test_c7_each_persona_has_a_text_of_its_own(tmp_path: Path) -> None:
     assert get_persona_text(settings=settings, scope=Scope("nobody")) == ""
 
 
-def test_c7_the_folder_is_next_to_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_p15_the_folder_is_next_to_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A service may be started from anywhere."""
     (tmp_path / "personas").mkdir()
     (tmp_path / "personas" / "iris.md").write_text("\ufeffI am here.\n\n", encoding="utf-8")
@@ -98,7 +98,7 @@ def test_c7_the_folder_is_next_to_the_configuration(tmp_path: Path, monkeypatch:
     assert get_persona_text() == "I am here."
 
 
-def test_c7_a_file_that_changes_counts_at_the_next_call(tmp_path: Path) -> None:
+def test_p15_a_file_that_changes_counts_at_the_next_call(tmp_path: Path) -> None:
     settings = folder_of(tmp_path)
     file = set_persona_text("One.", settings=settings, scope=IRIS)
     assert get_persona_text(settings=settings, scope=IRIS) == "One."
@@ -106,7 +106,7 @@ def test_c7_a_file_that_changes_counts_at_the_next_call(tmp_path: Path) -> None:
     assert get_persona_text(settings=settings, scope=IRIS) == "Two, longer."
 
 
-def test_c7_a_file_that_cannot_be_read_is_named_and_fails_no_prompt(stage: Stage, tmp_path: Path) -> None:
+def test_p15_a_file_that_cannot_be_read_is_named_and_fails_no_prompt(stage: Stage, tmp_path: Path) -> None:
     """The people who talk with the persona still get an answer; its operator learns why it is nobody."""
     settings = folder_of(tmp_path)
     file = set_persona_text("One.", settings=settings, scope=stage.scope())

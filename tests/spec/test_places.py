@@ -94,7 +94,7 @@ def direct(stage: Stage, who: str = "ann", path: str | None = None, **flags: Any
     return stage.context("zebra", path=path or f"discord/{who}", who=who.title(), is_private=True, **flags)
 
 
-def test_server_in_direct_sees_what_is_public_on_the_servers_where_the_person_spoke(stage: Stage) -> None:
+def test_f16_server_in_direct_sees_what_is_public_on_the_servers_where_the_person_spoke(stage: Stage) -> None:
     town(stage)
     stage.say("zebra cid third line", "discord/c3", "Cid", minutes=50, server="s3")
     assert heard(direct(stage)) == {"ann direct"}
@@ -110,7 +110,7 @@ def test_server_in_direct_sees_what_is_public_on_the_servers_where_the_person_sp
     assert heard(direct(stage, "cid", SERVER_IN_DIRECT=1)) == set()
 
 
-def test_server_in_direct_takes_a_line_that_still_exists_and_a_level_that_allows_it(stage: Stage) -> None:
+def test_f16_server_in_direct_takes_a_line_that_still_exists_and_a_level_that_allows_it(stage: Stage) -> None:
     stage.say("zebra ann public line", "discord/c1", "Bob", minutes=50, server="s1")
     row = stage.say("Hello", "discord/c1", "Ann", minutes=40, server="s1")
     stage.say("A reply", "discord/c2", "self", minutes=30, server="s2", participant="discord/ann")
@@ -125,7 +125,7 @@ def test_server_in_direct_takes_a_line_that_still_exists_and_a_level_that_allows
     assert heard(direct(stage, **on)) == set()
 
 
-def test_server_in_direct_is_for_the_person_of_the_direct_message(stage: Stage) -> None:
+def test_f16_server_in_direct_is_for_the_person_of_the_direct_message(stage: Stage) -> None:
     town(stage)
     stage.say("zebra bob third line", "discord/c3", "Bob", minutes=50, server="s3")
     assert "bob third" not in str(direct(stage, SERVER_IN_DIRECT=1))
@@ -134,7 +134,7 @@ def test_server_in_direct_is_for_the_person_of_the_direct_message(stage: Stage) 
     assert "bob third" not in str(asked), "somebody else speaks in Ann's direct message"
 
 
-def test_server_in_direct_changes_nothing_of_a_server(stage: Stage) -> None:
+def test_f16_server_in_direct_changes_nothing_of_a_server(stage: Stage) -> None:
     row = stage.say("zebra bob public line", "discord/c1", "Bob", minutes=50, server="s1")
     stage.say("Hello", "discord/c1", "Ann", minutes=40, server="s1")
     item = stage.remember("zebra bob memory", ["zebra"], 60, "discord/c1", server="s1")
@@ -160,14 +160,14 @@ def test_f1_server_in_direct_sees_no_audience_of_another_persona(stage: Stage) -
     assert all(seen) and not seen[0] & seen[1]
 
 
-def test_server_in_direct_looks_at_few_servers_the_newest_first(stage: Stage) -> None:
+def test_f16_server_in_direct_looks_at_few_servers_the_newest_first(stage: Stage) -> None:
     for number in range(12):
         stage.say(f"zebra place{number}x", f"discord/n{number}", minutes=90 - number, server=f"n{number}")
     known = str(direct(stage, SERVER_IN_DIRECT=1, CONTEXT_VERBOSITY=30))
     assert [number for number in range(12) if f"place{number}x" in known] == list(range(2, 12))
 
 
-def test_server_in_direct_never_goes_the_other_way(stage: Stage) -> None:
+def test_f16_server_in_direct_never_goes_the_other_way(stage: Stage) -> None:
     town(stage)
     for path, server, private in (
         ("discord/c1", "s1", False), ("discord/c2", "s2", False), (STAFF, "s1", True), ("discord/x", "", False),
@@ -178,14 +178,14 @@ def test_server_in_direct_never_goes_the_other_way(stage: Stage) -> None:
         assert not {one for one in heard(on) if one.endswith("direct")}
 
 
-def test_server_in_direct_counts_the_lines_of_the_identity_that_asks(stage: Stage) -> None:
+def test_f16_server_in_direct_counts_the_lines_of_the_identity_that_asks(stage: Stage) -> None:
     town(stage)
     link_participants("discord/ann", "tg/ann", db=stage.db, settings=Settings(), scope=stage.scope())
     known = direct(stage, path="tg/ann", SERVER_IN_DIRECT=1, CONTEXT_VERBOSITY=30, interface="tg")
     assert heard(known) == {"ann direct"}
 
 
-def test_server_in_direct_keeps_local_words_at_home(stage: Stage) -> None:
+def test_f16_server_in_direct_keeps_local_words_at_home(stage: Stage) -> None:
     stage.say("zebra ann local line", "discord/c5", server="s1", minutes=90)
     set_conversation_local_only("discord/c5", db=stage.db, settings=Settings(), scope=stage.scope("discord/c5"))
     assert "ann local" not in str(direct(stage, SERVER_IN_DIRECT=1))

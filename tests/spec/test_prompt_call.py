@@ -244,7 +244,7 @@ def test_g24_the_report_names_the_counter_and_the_limit_holds(stage: Stage) -> N
     assert stage.explain("hi", limit_tokens=100_000)[1]["counter"]
 
 
-def test_g14_a_date_is_used_as_it_is_given(stage: Stage) -> None:
+def test_f61_a_date_is_used_as_it_is_given(stage: Stage) -> None:
     prompt, report = stage.explain("hi", date="soon")
     assert prompt["input"]["payload"]["timestamp"] == NOW.isoformat()
     assert any("date" in note for note in report["notes"])

@@ -514,7 +514,7 @@ def test_r40_a_system_message_with_nothing_but_the_persona_is_taken_out(proxy: P
         assert proxy.model.last.messages == [each for each in said if each is not empty]
 
 
-def test_c7_a_request_without_a_system_message_gets_the_personas_text(
+def test_p15_a_request_without_a_system_message_gets_the_personas_text(
     db: Any, stage: Any, model: ModelServer, tmp_path: Any
 ) -> None:
     """A front end without character cards has no other place for it; a card of the front end counts before it."""

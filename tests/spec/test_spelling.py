@@ -56,17 +56,19 @@ def best(stage: Stage, question: str, **flags: Any) -> str:
      ("hedgehgo", 2), ("Wo ist der Leuchtrum?", 3), ("Leuchtrurm", 3), ("где ажерелье", None), ("где ожирелье", 4),
      ("apprentiecshp", 5)],
 )  # fmt: skip
-def test_a_misspelt_word_finds_what_is_meant(house: Stage, question: str, fact: int | None) -> None:
+def test_t57_a_misspelt_word_finds_what_is_meant(house: Stage, question: str, fact: int | None) -> None:
     """The first letter is hardly ever wrong, and where it is, too much else would be right."""
     assert best(house, question) == ("" if fact is None else SAID[fact])
 
 
 @pytest.mark.parametrize("question", ["zebra", "unicycles", "receipts", "Lisa", "caramels", "eggy", "weird"])
-def test_a_word_that_is_only_somewhat_like_a_known_one_finds_nothing(house: Stage, question: str) -> None:
+def test_t57_a_word_that_is_only_somewhat_like_a_known_one_finds_nothing(house: Stage, question: str) -> None:
     assert best(house, question) == ""
 
 
-def test_the_score_decides_and_recency_takes_words_as_they_are(house: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_t57_the_score_decides_and_recency_takes_words_as_they_are(
+    house: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(lookup, "FUZZY_SCORE", 92)
     assert best(house, "recipie") == SAID[0]
     monkeypatch.setattr(lookup, "FUZZY_SCORE", 95)
@@ -87,14 +89,14 @@ def test_t30_a_rare_word_is_not_taken_for_a_common_one_like_it(stage: Stage) -> 
     assert len(hits) == 3
 
 
-def test_a_slip_that_the_host_has_stored_with_the_message_still_finds_it(house: Stage) -> None:
+def test_t57_a_slip_that_the_host_has_stored_with_the_message_still_finds_it(house: Stage) -> None:
     """Hosts store the message first and ask for the prompt then: its slip stands in one row, that of the message."""
     house.say("do you have that recpie?", message_id="m-now", minutes=0)
     found = house.context("do you have that recpie?", message_id="m-now", ENABLE_HISTORY_RECENT=0)["memories"]
     assert SAID[0] in [hit["snippet"] for hit in found]
 
 
-def test_words_of_others_are_nobodys_spelling(db: Database, house: Stage) -> None:
+def test_t57_words_of_others_are_nobodys_spelling(db: Database, house: Stage) -> None:
     assert house.persona == "spelling"
     other = Stage(db)
     other.say("nothing of the kind")
@@ -151,7 +153,7 @@ def missed(db: Database, language: str) -> tuple[str, ...]:
 
 
 @pytest.mark.slow
-def test_every_script_has_the_hit_rate_of_english(db: Database) -> None:
+def test_t8_every_script_has_the_hit_rate_of_english(db: Database) -> None:
     """A persona that speaks one language well and forgets in all others is of no use to most people."""
     rates = {language: 1 - len(missed(db, language)) / len(facts_of(language)) for language in TALKS}
     assert rates["en"] >= 0.9, missed(db, "en")
@@ -180,7 +182,7 @@ def test_every_script_has_the_hit_rate_of_english(db: Database) -> None:
         (("sr", "en"), "Фрижидер бучи", "Фрижит", "frižider"),
     ],
 )
-def test_t57_other_forms_and_spellings_find_the_row(
+def test_t65_other_forms_and_spellings_find_the_row(
     stage: Stage, languages: tuple[str, ...], said: str, look_alike: str, question: str
 ) -> None:
     """Who asks uses other forms than who told; the look-alike is newer and does not come first."""
@@ -189,7 +191,7 @@ def test_t57_other_forms_and_spellings_find_the_row(
     assert best(stage, question, languages=languages) == said
 
 
-def test_t57_a_chat_in_finnish_needs_no_setting(stage: Stage) -> None:
+def test_t65_a_chat_in_finnish_needs_no_setting(stage: Stage) -> None:
     """A word alone does not tell its language; the rows do."""
     for n, text in enumerate(("mutta minä olin kotona", "se on hyvä, kun olet täällä", "milloin hän tuli ja miksi")):
         stage.say(text, minutes=800 - n)

@@ -81,7 +81,7 @@ def write(path: Path, form: str) -> Path:
 
 
 @pytest.mark.parametrize("form", ["v1", "v2", "charx", "json"])
-def test_b6_every_form_of_a_card_gives_text_and_lore(db: Database, tmp_path: Path, form: str) -> None:
+def test_l41_every_form_of_a_card_gives_text_and_lore(db: Database, tmp_path: Path, form: str) -> None:
     scope, settings = own_scope(), Settings(persona_folder=str(tmp_path / "personas"))
     path = write(tmp_path / "card", form)
     own: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
@@ -98,7 +98,7 @@ def test_b6_every_form_of_a_card_gives_text_and_lore(db: Database, tmp_path: Pat
     assert (again.items.imported, again.items.duplicates) == (0, done.items.imported)
 
 
-def test_b6_what_is_not_taken_of_a_card_is_said(
+def test_l41_what_is_not_taken_of_a_card_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -124,7 +124,7 @@ KINDS = (b"tEXt", b"zTXt", b"iTXt", b"ITXT")
 @pytest.mark.engines("sqlite")
 @pytest.mark.parametrize("newer", KINDS)
 @pytest.mark.parametrize("older", KINDS)
-def test_b6_the_newest_version_in_a_picture_counts(db: Database, tmp_path: Path, older: bytes, newer: bytes) -> None:
+def test_l41_the_newest_version_in_a_picture_counts(db: Database, tmp_path: Path, older: bytes, newer: bytes) -> None:
     """Also where it stands behind the older one, in a chunk of another kind."""
     path = tmp_path / "card.png"
     chunks = [in_chunk(older, b"chara", told(V1)), in_chunk(newer, b"ccv3", told(V3))]
@@ -135,14 +135,14 @@ def test_b6_the_newest_version_in_a_picture_counts(db: Database, tmp_path: Path,
 
 
 @pytest.mark.engines("sqlite")
-def test_b6_a_damaged_newer_version_leaves_the_older_one(db: Database, tmp_path: Path) -> None:
+def test_l41_a_damaged_newer_version_leaves_the_older_one(db: Database, tmp_path: Path) -> None:
     path = tmp_path / "card.png"
     path.write_bytes(png((b"zTXt", b"ccv3\x00\x00broken"), in_chunk(b"tEXt", b"chara", told(V1))))
     settings = Settings(persona_folder=str(tmp_path))
     assert import_card(path, db=db, settings=settings, scope=own_scope()).name == "Mira"
 
 
-def test_b6_a_text_written_by_hand_is_not_lost(db: Database, tmp_path: Path) -> None:
+def test_l41_a_text_written_by_hand_is_not_lost(db: Database, tmp_path: Path) -> None:
     scope, settings = own_scope(), Settings(persona_folder=str(tmp_path))
     (tmp_path / f"{scope.persona}.md").write_text("Mine.")
     path = write(tmp_path / "card.png", "v2")
@@ -165,7 +165,7 @@ def test_b6_a_text_written_by_hand_is_not_lost(db: Database, tmp_path: Path) -> 
         (b"[" * 100_000, "no character card"),
     ],
 )
-def test_b6_what_is_no_card_is_refused(db: Database, tmp_path: Path, content: bytes, said: str) -> None:
+def test_l41_what_is_no_card_is_refused(db: Database, tmp_path: Path, content: bytes, said: str) -> None:
     settings = Settings(persona_folder=str(tmp_path / "personas"))
     path = tmp_path / "card.png"
     path.write_bytes(content)
@@ -175,7 +175,7 @@ def test_b6_what_is_no_card_is_refused(db: Database, tmp_path: Path, content: by
 
 
 @pytest.mark.engines("sqlite")  # the command opens a database of its own
-def test_b6_from_a_card_to_a_prompt_in_one_command(
+def test_l41_from_a_card_to_a_prompt_in_one_command(
     db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

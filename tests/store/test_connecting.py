@@ -93,13 +93,13 @@ def test_g28_rows_whose_ids_another_process_used_are_stored_under_new_ones(
         "mysql://ann:a?b@zebra@host/name",
     ],
 )
-def test_f56_a_password_with_an_unescaped_sign_is_never_shown(url: str) -> None:
+def test_f73_a_password_with_an_unescaped_sign_is_never_shown(url: str) -> None:
     with pytest.raises(ConfigError, match="%40") as caught:
         Database(url)
     assert "zebra" not in str(caught.value)
 
 
-def test_f56_an_escaped_password_is_taken() -> None:
+def test_f73_an_escaped_password_is_taken() -> None:
     target = connections.parse_url("mysql://ann:pa%40ss%2Fword@host/name?unix_socket=/run/my@sock")
     assert (target.url.password, target.url.host) == ("pa@ss/word", "host")
     assert "word" not in target.shown
@@ -224,7 +224,7 @@ def test_f54_a_file_on_a_read_only_medium_is_opened_as_immutable(file: Path) -> 
 
 
 @pytest.mark.engines("sqlite")
-def test_g24_no_file_is_made_where_none_can_be_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f73_no_file_is_made_where_none_can_be_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Desktop programs start an MCP server in `/`; and a folder may be gone."""
     monkeypatch.delenv("DATABASE_URL", raising=False)
     (tmp_path / "gone").mkdir()

@@ -45,7 +45,7 @@ def flags(server: EmbeddingServer, **more: Any) -> Settings:
     return Settings(**{**usual, **named, **more})
 
 
-def test_rows_are_embedded_and_found_by_flags_alone(db: Database, server: EmbeddingServer) -> None:
+def test_t66_rows_are_embedded_and_found_by_flags_alone(db: Database, server: EmbeddingServer) -> None:
     scope, settings = own_scope(), flags(server)
     talk(db, scope)
     done = jobs.run_pending(db=db, settings=settings, scope=scope)

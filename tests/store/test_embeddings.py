@@ -74,7 +74,7 @@ def found(db: Database, scope: Scope, query: str, embedder: Any, **more: Any) ->
     return [hit["snippet"] for hit in hits]
 
 
-def test_a_row_without_a_word_in_common_is_found_by_its_meaning(db: Database) -> None:
+def test_t66_a_row_without_a_word_in_common_is_found_by_its_meaning(db: Database) -> None:
     scope, grams = own_scope(), Grams()
     rows = talk(db, scope, *TALK)
     made = embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
@@ -94,7 +94,7 @@ def test_a_row_without_a_word_in_common_is_found_by_its_meaning(db: Database) ->
     )
 
 
-def test_a_second_run_embeds_what_is_new_and_what_was_edited(db: Database) -> None:
+def test_t66_a_second_run_embeds_what_is_new_and_what_was_edited(db: Database) -> None:
     scope, grams = own_scope(), Grams()
     rows = talk(db, scope, *TALK)
     embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
@@ -129,7 +129,7 @@ def near(db: Database, scope: Scope, grams: Grams) -> tuple[float, float]:
     return own, around
 
 
-def test_the_turns_around_a_row_tell_what_it_means_as_long_as_they_say_it(db: Database) -> None:
+def test_t66_the_turns_around_a_row_tell_what_it_means_as_long_as_they_say_it(db: Database) -> None:
     scope, grams = own_scope(), Grams()
     talk(db, scope, "We had soup", "Rain all over", HOUND, ANSWER, "Fine", "Good night", *TALK[3:])
     edit = {"interface_path": HERE, "db": db, "settings": DEFAULTS, "scope": scope}
@@ -159,7 +159,7 @@ def test_t26_what_an_asker_may_not_see_tells_them_nothing_about_the_rows_they_ma
     assert found[0] == found[1]
 
 
-def test_no_vector_outlives_its_row(db: Database) -> None:
+def test_t66_no_vector_outlives_its_row(db: Database) -> None:
     scope, grams = own_scope(), Grams()
     rows = talk(db, scope, *TALK)
     embed_rows(embedder=grams, db=db, settings=DEFAULTS, scope=scope)
@@ -178,7 +178,7 @@ def test_no_vector_outlives_its_row(db: Database) -> None:
     assert rows[0] not in {row for _, row, _ in vectors(db, scope)}
 
 
-def test_vectors_of_two_models_never_mix_and_both_serve(db: Database) -> None:
+def test_t66_vectors_of_two_models_never_mix_and_both_serve(db: Database) -> None:
     scope, old, new = own_scope(), Grams("old"), Grams("new", 64)
     talk(db, scope, *TALK)
     embed_rows(embedder=old, db=db, settings=DEFAULTS, scope=scope)
@@ -271,7 +271,7 @@ def test_f18_rows_that_stay_on_the_machine_are_shown_to_no_remote_embedder(db: D
     assert found(db, local, "hound?", grams) == ["A dog for nobody else"]
 
 
-def test_a_worker_embeds_what_was_saved_and_no_save_waits(db: Database) -> None:
+def test_t66_a_worker_embeds_what_was_saved_and_no_save_waits(db: Database) -> None:
     """The save stores a row and asks nobody; the worker finds it, and does nothing twice."""
     scope, grams = own_scope(), Grams()
     defaults.configure(db, settings=DEFAULTS, embedder=grams)
@@ -289,7 +289,7 @@ def test_a_worker_embeds_what_was_saved_and_no_save_waits(db: Database) -> None:
         defaults.configure()
 
 
-def test_long_texts_are_embedded_in_pieces_and_found_by_the_best(db: Database) -> None:
+def test_t66_long_texts_are_embedded_in_pieces_and_found_by_the_best(db: Database) -> None:
     scope, grams = own_scope(), Grams()
     page = " ".join(["plain words go on"] * 60 + ["then a dog barked"] + ["plain words go on"] * 60)
     (row, *_) = talk(db, scope, page, *TALK[:2])
@@ -297,7 +297,7 @@ def test_long_texts_are_embedded_in_pieces_and_found_by_the_best(db: Database) -
     assert [one for one in vectors(db, scope) if one[1] == row] == [(2, row, "grams")] * 5
 
 
-def test_what_is_no_embedder_is_refused_with_a_sentence() -> None:
+def test_t66_what_is_no_embedder_is_refused_with_a_sentence() -> None:
     with pytest.raises(TypeError, match="Pass an object with embed"):
         defaults.check_embedder(object())
     for name in (" ", "a\ud800", "a\0", "x" * 101):

@@ -387,7 +387,7 @@ def test_l41_the_memories_of_mem0(db: Database) -> None:
     assert _import(db, own_scope(), results).format == "mem0"
 
 
-def test_b5_the_graph_of_the_mcp_memory_server(db: Database) -> None:
+def test_l41_the_graph_of_the_mcp_memory_server(db: Database) -> None:
     lines = [
         {"type": "entity", "name": "Ann_Miller", "entityType": "person", "observations": ["Likes tea", "Keeps bees"]},
         {"type": "relation", "from": "Ann_Miller", "to": "Tofu", "relationType": "owns"},
@@ -406,7 +406,7 @@ def test_b5_the_graph_of_the_mcp_memory_server(db: Database) -> None:
     assert transfer.import_items(content, db=db, settings=DEFAULTS, scope=scope).duplicates == 3
 
 
-def test_b5_memories_of_chatgpt_as_text(db: Database) -> None:
+def test_l41_memories_of_chatgpt_as_text(db: Database) -> None:
     """It has no export of them: people copy the list, or ask for it with dates."""
     scope = own_scope()
     text = "```\n[2025-03-01] - Likes tea.\n[2025-03-02] - Has a cat called Tofu.\n```\n"

@@ -124,7 +124,7 @@ def compared(db: Database, scope: Scope, text: str) -> tuple[dict[Any, float], l
     return dict(found.worth), [(c.source, c.id) for c in added]
 
 
-def test_a_search_compares_as_if_one_vector_after_the_other(db: Database, other: Database) -> None:
+def test_t66_a_search_compares_as_if_one_vector_after_the_other(db: Database, other: Database) -> None:
     chance, scope = random.Random(0), own_scope()
     asking = Scope(scope.persona, "tg/1", "tg/7")
     rows: dict[int, str] = {}
@@ -169,7 +169,7 @@ def snippets(db: Database, scope: Scope, query: str, embedder: Any, **more: Any)
 
 
 @pytest.mark.parametrize("rows", [29, 30, 90])
-def test_what_a_fifth_of_all_rows_mean_is_found_whatever_their_number(db: Database, rows: int) -> None:
+def test_t66_what_a_fifth_of_all_rows_mean_is_found_whatever_their_number(db: Database, rows: int) -> None:
     scope, near = own_scope(), max(1, rows // 5)
     for n in range(rows):
         say(db, scope, "tg/1", n, f"dogs {n}" if n < near else f"other{n} {n}")
@@ -181,7 +181,7 @@ def test_what_a_fifth_of_all_rows_mean_is_found_whatever_their_number(db: Databa
     assert len(found) >= min(near, 5) and all(text.startswith("dogs") for text in found)
 
 
-def test_what_was_written_while_it_was_read_counts_once(db: Database) -> None:
+def test_t66_what_was_written_while_it_was_read_counts_once(db: Database) -> None:
     scope = own_scope()
     asking = Scope(scope.persona, "tg/1", "tg/7")
     for n in range(10):
@@ -199,7 +199,7 @@ def test_what_was_written_while_it_was_read_counts_once(db: Database) -> None:
     assert sum(len(part) for one in cache.held.values() for part in one.parts) == 15
 
 
-def test_the_nearest_that_may_not_be_found_hide_no_others(db: Database) -> None:
+def test_t66_the_nearest_that_may_not_be_found_hide_no_others(db: Database) -> None:
     scope = own_scope()
     for n in range(40):
         say(db, scope, "tg/2", n, f"dogs {n}")
@@ -215,7 +215,9 @@ def test_the_nearest_that_may_not_be_found_hide_no_others(db: Database) -> None:
     assert snippets(db, asking, asked, Directions(), exclude=["tg/2"]) == [last]
 
 
-def test_vectors_of_audiences_in_use_are_held_whatever_they_take(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_t66_vectors_of_audiences_in_use_are_held_whatever_they_take(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scopes = [own_scope(), own_scope()]
     for scope in scopes:
         for n in range(60):
@@ -231,7 +233,7 @@ def test_vectors_of_audiences_in_use_are_held_whatever_they_take(db: Database, m
         assert sum(len(part) for one in held for part in one.parts) == kept
 
 
-def test_of_removals_the_last_are_noted_and_who_is_further_behind_reads_all(
+def test_t66_of_removals_the_last_are_noted_and_who_is_further_behind_reads_all(
     db: Database, other: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embeddings, "KEPT", 3)
@@ -254,7 +256,7 @@ def test_of_removals_the_last_are_noted_and_who_is_further_behind_reads_all(
     assert added == []
 
 
-def test_f18_forgetting_reaches_every_copy_of_a_vector(db: Database, other: Database) -> None:
+def test_f46_forgetting_reaches_every_copy_of_a_vector(db: Database, other: Database) -> None:
     scope, grams = own_scope(), Grams()
     closed = Scope(scope.persona, "tg/9", "tg/7", privacy="restricted")
     for n, text in enumerate(["A dog in a closed room", "Rain there", "Soup there"]):

@@ -143,7 +143,7 @@ def test_d34_a_renewal_whose_commit_is_lost_is_done(db: Database, what: Any) -> 
     assert row is not None and row[1] == new
 
 
-def test_d9_a_token_whose_id_another_process_took_gets_another(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_r12_a_token_whose_id_another_process_took_gets_another(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     taken = tokens.add_token(db=db, scope=ANN)["id"]
     ids = iter([taken])
     one = db.ids.one
@@ -151,7 +151,7 @@ def test_d9_a_token_whose_id_another_process_took_gets_another(db: Database, mon
     assert tokens.issue_token(db, AccessToken(0, "scope", "iris", "web/ann"))["id"] != taken
 
 
-def test_d9_a_token_that_has_expired_does_not_hold_while_the_database_is_away(
+def test_r12_a_token_that_has_expired_does_not_hold_while_the_database_is_away(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock: Any = db.clock

@@ -45,14 +45,14 @@ def test_a_reading_connection_keeps_a_bounded_number_of_plans(tmp_path: Path) ->
     assert kept == [KEPT_PLANS]
 
 
-def test_g21_a_handle_is_not_sent_to_another_process(tmp_path: Path) -> None:
+def test_f52_a_handle_is_not_sent_to_another_process(tmp_path: Path) -> None:
     with closing(Database(f"sqlite:///{tmp_path}/own.sqlite3")) as db:
         for send in (pickle.dumps, copy.copy, copy.deepcopy):
             with pytest.raises(TypeError, match=r"open_database\(url\)"):
                 send(db)
 
 
-def test_g21_a_forked_process_opens_connections_of_its_own(tmp_path: Path) -> None:
+def test_f52_a_forked_process_opens_connections_of_its_own(tmp_path: Path) -> None:
     """Two processes on one connection read each other's answers."""
     with closing(open_database(f"sqlite:///{tmp_path}/own.sqlite3")) as db, db.request_connection():
         mine = db.engines()

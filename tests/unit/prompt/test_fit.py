@@ -312,7 +312,7 @@ PROMPTS = int(os.environ.get("PROMISE_PROMPTS", "800"))
 
 
 @pytest.mark.slow
-def test_promise_the_limit_is_never_exceeded_and_the_room_is_filled() -> None:
+def test_p53_the_limit_is_never_exceeded_and_the_room_is_filled() -> None:
     """Random prompts and limits: no overrun, filled to more than 97 per cent on average."""
     rng = random.Random(20261121)
     fillings, overruns = [], 0

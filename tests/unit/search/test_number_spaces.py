@@ -1,4 +1,4 @@
-"""The five number spaces of the search: mypy tells them apart, and each leads to the next without a loss (T60)."""
+"""The five number spaces of the search: mypy tells them apart, and each leads to the next without a loss (T24)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def lead(offsets: FreshOffsets, packed: PackedRows, held: HeldWords, one: Audien
 
 
 @pytest.mark.slow
-def test_t60_two_arrays_of_different_spaces_cannot_be_swapped(tmp_path: Path) -> None:
+def test_t24_two_arrays_of_different_spaces_cannot_be_swapped(tmp_path: Path) -> None:
     """Swapped, they found plausible wrong rows, and nothing said so."""
     file = tmp_path / "swapped.py"
     file.write_text(SWAPPED)
@@ -50,7 +50,7 @@ def test_t60_two_arrays_of_different_spaces_cannot_be_swapped(tmp_path: Path) ->
 
 
 @given(st.lists(st.integers(0, 20), max_size=12), st.integers(20, 40))
-def test_t60_fresh_rows_stand_among_the_packed_ones(before: list[int], packed: int) -> None:
+def test_t24_fresh_rows_stand_among_the_packed_ones(before: list[int], packed: int) -> None:
     ids = [(2, n) for n in range(len(before))]
     offsets = FreshOffsets(np.array(sorted(before), np.int64), ids)
     view, count = offsets.to_view(PackedRows(np.arange(packed))), packed + len(before)
@@ -65,7 +65,7 @@ def test_t60_fresh_rows_stand_among_the_packed_ones(before: list[int], packed: i
 
 
 @given(st.lists(st.integers(0, 30)), st.lists(st.integers(0, 30)))
-def test_t60_rows_are_found_among_others_of_their_space(rows: list[int], wanted: list[int]) -> None:
+def test_t24_rows_are_found_among_others_of_their_space(rows: list[int], wanted: list[int]) -> None:
     known = put_in_order(ViewRows(np.array(rows, np.int64)))
     assert known.tolist() == sorted(set(rows))
     at, is_there = find_in(known, ViewRows(np.array(wanted, np.int64)))

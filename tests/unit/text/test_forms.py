@@ -90,20 +90,20 @@ def _finds(code: str, asked: str, held: str) -> bool:
 
 
 @pytest.mark.parametrize(("code", "one", "other"), _list(FORMS))
-def test_t57_forms_of_one_word_lead_to_each_other(code: str, one: str, other: str) -> None:
+def test_t65_forms_of_one_word_lead_to_each_other(code: str, one: str, other: str) -> None:
     """Who says `Helsingissä` is found by `Helsinki`; half of what people say holds another form."""
     assert _finds(code, one, other)
     assert _finds(code, other.rpartition("\u200c")[2], one)
 
 
 @pytest.mark.parametrize(("code", "one", "other"), _list(APART))
-def test_t57_words_that_look_alike_stay_apart(code: str, one: str, other: str) -> None:
+def test_t65_words_that_look_alike_stay_apart(code: str, one: str, other: str) -> None:
     """A looser search finds more and means less."""
     assert not _finds(code, one, other)
     assert not _finds(code, other, one)
 
 
-def test_t57_every_file_of_word_forms_is_read() -> None:
+def test_t65_every_file_of_word_forms_is_read() -> None:
     """A rule written twice would lose its first half, and a misspelt name would be no rule."""
     kinds = {"endings", "stem", "tail", "changes", "fleeting", "prefixes", "shortest"}
     for path in find("prompts/word_forms").iterdir():
@@ -126,13 +126,13 @@ def test_t57_every_file_of_word_forms_is_read() -> None:
         ("de", "kartoffel", ["kar", "tor"], []),
     ],
 )
-def test_t57_a_compound_comes_apart_into_what_is_held(code: str, word: str, held: list[str], parts: list[str]) -> None:
+def test_t65_a_compound_comes_apart_into_what_is_held(code: str, word: str, held: list[str], parts: list[str]) -> None:
     """`Zahnarzttermin` is asked for, and `Termin beim Zahnarzt` was said."""
     found = split_compound(word, lambda part: [part] if part in held else [], (code,))
     assert [each[0] for each in found] == parts
 
 
-def test_t57_a_short_word_is_found_at_the_end_of_a_compound() -> None:
+def test_t65_a_short_word_is_found_at_the_end_of_a_compound() -> None:
     """`winterjas` holds `jas`; `tas` and `jasmijn` are other words."""
     held = ["winterjas", "jasmijn", "vinterjakka", "alarm", "winterjassen"]
     assert list_compounds("jas", ("nl",), lambda text: [t for t in held if text in t]) == ["winterjas", "winterjassen"]
@@ -166,7 +166,7 @@ def test_t57_other_spellings_of_a_message() -> None:
         (["saç", "makinesi"], "Sac levha makinesi", 0.5), (["cat"], "naïve cat", 0.0), ([], "any", 0.0),
     ],
 )  # fmt: skip
-def test_t57_the_exact_spelling_comes_first(written: list[str], text: str, share: float) -> None:
+def test_t65_the_exact_spelling_comes_first(written: list[str], text: str, share: float) -> None:
     """Without accents two words are one, and the one that was asked for is meant."""
     assert share_spelt_otherwise(written, text) == share
 

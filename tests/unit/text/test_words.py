@@ -140,7 +140,7 @@ def test_t57_short_words_names_and_numbers_are_looked_for(text: str, expected: l
         ("ko", "고양이가 고양이는 고양이에게"),
     ],
 )  # fmt: skip
-def test_t57_irregular_forms_have_one_stem(language: str, family: str) -> None:
+def test_t65_irregular_forms_have_one_stem(language: str, family: str) -> None:
     """Who ate is asked what they eat; each form leads to where the others stand in the index."""
     forms = [fold(word) for word in family.split()]
     assert len({stem(form, [language]) for form in forms}) == 1

@@ -103,7 +103,7 @@ def test_s48_what_is_too_large_or_too_deep_is_not_kept() -> None:
     assert (made["mes"], "mood" in made) == ("x", False)
 
 
-def test_g58_a_broken_metadata_column_is_none() -> None:
+def test_f58_a_broken_metadata_column_is_none() -> None:
     for metadata in ({KEY: "{broken"}, {KEY: "[" * 2000}, {KEY: 7}, {BEFORE: 7, AFTER: [1]}, {}):
         made = tavern_lines.build_line(Said("hi", "user", "Ann", None, False, False, metadata))
         assert (made["mes"], made["send_date"]) == ("hi", "")
