@@ -138,7 +138,7 @@ GIVEN = (0, 1, 2.5, True, "x", "né", [], ["en", "de"], [""], {"facts": ["né", 
 
 
 @pytest.mark.parametrize("name", sorted(FLAGS))
-def test_g18_d28_what_is_taken_stays_and_reads_back_from_its_text(name: str) -> None:
+def test_g18_what_is_taken_stays_and_reads_back_from_its_text(name: str) -> None:
     kind: Any = FLAGS[name].kind
     bounds = [getattr(kind, each) for each in ("low", "high") if hasattr(kind, each)]
     for value in (FLAGS[name].default, *bounds, *(getattr(kind, "options", None) or ()), *GIVEN):
