@@ -335,6 +335,14 @@ def test_f44_a_conversation(stage: Stage) -> None:
     assert texts(stage, schema.conversations, "conversation_key") == [OTHER]
 
 
+def test_f44_a_thread_is_a_conversation_of_its_own(stage: Stage) -> None:
+    for path in (GROUP, f"{GROUP}/7"):
+        stage.say(f"said in {path}", path)
+    assert checked(stage, conversation=GROUP)["chat_history_cache"] == 1
+    left = rows_of(stage.db, schema.chat_history_cache, stage.persona)
+    assert [row.message_text for row in left] == [f"said in {GROUP}/7"]
+
+
 def test_f44_a_server_and_no_other(stage: Stage) -> None:
     for server in ("s1", "s2"):
         stage.say("hello", GROUP, server=server)
