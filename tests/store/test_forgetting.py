@@ -80,6 +80,8 @@ def test_f47_eight_write_and_one_forgets(db: Database) -> None:
                 say(db, scope, f"of Bob {n} {at}", who="bob")
 
     def forget_ann() -> Any:
+        while not any(r.participant_key == ANN for r in rows_of(db, chat_history_cache, scope.persona)):
+            stop.wait(0.05)
         stop.wait(0.25)
         began = datetime.now(UTC)
         done = forget(participant=ANN, **given(db, scope))
