@@ -39,7 +39,7 @@ _EXPORTED: dict[int | str, dict[str, Any]] = {
         "content": {
             "application/json": {"schema": _ITEMS},
             "application/x-ndjson": {"schema": {"type": "string"}},
-            "application/yaml": {"schema": {"type": "string"}},
+            "application/yaml": {"schema": _ITEMS},
         },
     }
 }
