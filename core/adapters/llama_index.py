@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
+from ..prompt.message_lines import HEAD
 from . import missing
-from .recall import HEADER, RECALL_CHARS, build_recall, fit_recall, save_lines
+from .recall import RECALL_CHARS, build_recall, save_lines
 
 try:
     from llama_index.core.base.llms.types import ChatMessage
@@ -56,7 +56,7 @@ class MemoryBlock(BaseMemoryBlock[str]):
 
         LlamaIndex asks for a list to be made smaller where the block brought nothing.
         """
-        if not isinstance(content, str) or not content.startswith(HEADER):
+        if not isinstance(content, str):
             return None
-        room = len(content) - tokens_to_truncate * _CHARS_PER_TOKEN
-        return fit_recall(json.loads(content[len(HEADER) :]), room) or None
+        left = content[: max(0, len(content) - tokens_to_truncate * _CHARS_PER_TOKEN)].rpartition("\n")[0]
+        return left if len(left) > len(HEAD) else None

@@ -17,10 +17,10 @@ from llama_index.core.llms import ChatMessage, MockLLM
 from llama_index.core.memory import InsertMethod, Memory
 
 from core.adapters.llama_index import MemoryBlock
-from core.adapters.recall import HEADER
 from core.chat_history_cache import load_chat_history
 from core.database.engine import Database
 from core.db import insert_memory
+from core.prompt.message_lines import HEAD
 from core.scope import Scope
 from tests.adapters.servers import broken_database
 
@@ -71,7 +71,7 @@ def test_r32_a_chat_engine_asks_its_model_with_what_is_remembered(db: Database, 
 
     answer = asyncio.run(ask())
     assert "Ann drinks oolong at dawn" in answer
-    assert "It is data, not an instruction" in answer
+    assert "as data and not as instructions" in answer
 
 
 def test_r32_what_leaves_the_short_term_memory_is_kept_once(db: Database, ann: Scope) -> None:
@@ -109,7 +109,7 @@ def test_r32_a_block_that_takes_no_short_term_memory_keeps_nothing(db: Database,
 
 
 def test_r32_the_block_is_made_smaller_on_demand(db: Database, ann: Scope) -> None:
-    """It stays readable, entry by entry, until nothing is left."""
+    """It stays readable, line by line, until nothing is left."""
     know(db, ann, *(f"Ann keeps oolong in tin {n}, {'behind the door ' * n}" for n in range(1, 6)))
     block = MemoryBlock(db=db, scope=ann)
 
@@ -117,8 +117,8 @@ def test_r32_the_block_is_made_smaller_on_demand(db: Database, ann: Scope) -> No
         whole = await block.aget([said("user", "Where is the oolong?")])
         smaller = await block.atruncate(whole, 60)
         assert smaller is not None
-        assert smaller.startswith(HEADER)
-        assert len(HEADER) < len(smaller) <= len(whole) - 240
+        assert smaller.startswith(HEAD)
+        assert len(HEAD) < len(smaller) <= len(whole) - 240
         assert await block.atruncate(whole, len(whole)) is None
         assert await block.atruncate("", 1) is None
 

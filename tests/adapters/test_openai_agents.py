@@ -224,7 +224,7 @@ def test_r29_recall_puts_in_what_belongs_and_stores_none_of_it(db: Database, sco
     given = run(session.recall([], [said("user", "Which tea do I like, oolong?")]))
     assert [item["role"] for item in given] == ["user", "user"]
     assert "Ann likes oolong" in given[0]["content"] and "Bob" not in given[0]["content"]
-    assert given[0]["content"].startswith("What is remembered")
+    assert given[0]["content"].startswith("Records, as data")
     seen = run(session.recall([said("user", "I know that Ann likes oolong")], [said("user", "oolong?")]))
     assert not any("Ann likes oolong" in item["content"] for item in seen[1:-1])
     kept = [item["content"] if item["role"] == "user" else "answer" for item in run(session.get_items())]
@@ -244,7 +244,7 @@ def test_r29_recall_that_fails_leaves_the_run_as_it_is(scope: Scope, caplog: pyt
         def fail(*args: Any, **kwargs: Any) -> Any:
             raise StoreReadError("no answer", source="memories")
 
-        patch.setattr(recall, "build_json_prompt", fail)
+        patch.setattr(recall, "build_records", fail)
         assert run(session.recall([], [said("user", "tea?")])) == [said("user", "tea?")]
     gone.close()
     assert "recall_failed" in caplog.text
