@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from importlib import import_module
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from ..calls.call import Call
 from ..config import Settings
@@ -59,8 +59,12 @@ _handlers: dict[str, str | Handler] = {
 }
 ASKING = frozenset(_handlers) - {EMBED}
 """Types of the package that ask a model where there is one."""
-_after = {"CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.recent:follow_summary"}
+AFTER = {"CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.recent:follow_summary"}
 """Type to what is done once the effect of such an operation is stored; what it writes is outside the database."""
+FOLLOW_SETTINGS = f"{_PACKAGE}.stories.refresh:follow_settings"
+"""Brings the stories of a persona in line with the settings."""
+QUEUE_DUE = f"{_PACKAGE}.lifelong.schedule:queue_due"
+"""Queues the consolidations of a persona that are due."""
 
 
 def operation_scope(operation: Operation) -> Scope:
@@ -117,26 +121,11 @@ def list_all_types() -> tuple[str, ...]:
 def find(type: str) -> Handler:  # noqa: A002 - as above
     """Return the function that does operations of a type."""
     handler = _handlers[type]
-    return _load(handler) if isinstance(handler, str) else handler
+    return load(handler) if isinstance(handler, str) else handler
 
 
-def find_after(type: str) -> Callable[[Operation, Tools], None] | None:  # noqa: A002 - as above
-    """Return what is to be called once an operation of a type has been completed; None for most."""
-    text = _after.get(type)
-    return None if text is None else cast("Callable[[Operation, Tools], None]", _load(text))
-
-
-def find_follower() -> Callable[[Database, str, Settings], None]:
-    """Return what brings the stories of a persona in line with the settings."""
-    return cast("Callable[[Database, str, Settings], None]", _load(f"{_PACKAGE}.stories.refresh:follow_settings"))
-
-
-def find_scheduler() -> Callable[[Database, str, Settings], None]:
-    """Return what queues the consolidations of a persona that are due."""
-    return cast("Callable[[Database, str, Settings], None]", _load(f"{_PACKAGE}.lifelong.schedule:queue_due"))
-
-
-def _load(text: str) -> Handler:
+def load(text: str) -> Callable[..., Any]:
     """Return the function that `module:function` names."""
     module, _, name = text.partition(":")
-    return cast("Handler", getattr(import_module(module), name))
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function

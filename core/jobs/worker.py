@@ -125,7 +125,7 @@ class Worker:
     def _queue_due(self) -> None:
         """Index what others inserted, and queue the consolidations that are due."""
         external_rows.index_all_rows(self._db)
-        queue_due, settings = handlers.find_scheduler(), settings_for(self._settings)
+        queue_due, settings = handlers.load(handlers.QUEUE_DUE), settings_for(self._settings)
         for persona in self._only or embeddings_writing.personas(self._db):
             queue_due(self._db, persona, settings)
 
@@ -206,7 +206,7 @@ def queue_embedding(db: Database, settings: Settings, personas: Sequence[str] = 
 
 def follow_settings(db: Database, settings: Settings, personas: Sequence[str] = ()) -> None:
     """Let the stories of these personas, or of all, follow a change of settings."""
-    follow = handlers.find_follower()
+    follow = handlers.load(handlers.FOLLOW_SETTINGS)
     for persona in personas or embeddings_writing.personas(db):
         follow(db, persona, settings)
 
@@ -270,9 +270,8 @@ def run_operation(
         with suppress(StoreError):  # its lease ends by itself
             table_claiming.give_back(db, claimed)
         raise
-    after = handlers.find_after(operation.type) if state == "completed" else None
-    if after is not None:
-        after(operation, tools)
+    if state == "completed" and operation.type in handlers.AFTER:
+        handlers.load(handlers.AFTER[operation.type])(operation, tools)
     seconds = round(time.monotonic() - started, 3)
     level = logging.INFO if state in ("completed", "dropped") else logging.WARNING
     logs.event(level, "operation", id=operation.id, type=operation.type, state=state, seconds=seconds, error=error)
