@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.database.engine import Database
+from core.database.schema import TABLES
 from core.upkeep import ddl
 
 _SERVER = (
@@ -22,7 +23,7 @@ def bytes_by_table(db: Database) -> dict[str, int]:
     if db.family == "sqlite":
         rows = db.read(_SQLITE, (), source="dbstat")
     else:
-        for name in ddl.list_tables():
+        for name in TABLES:
             db.read(f"ANALYZE TABLE {ddl.quote(name, db.family)}", (), source=name)
         rows = db.read(_SERVER, (), source="information_schema.tables")
     found = {str(row[0]): int(row[1] or 0) for row in rows}

@@ -15,9 +15,8 @@ from sqlalchemy import Connection, delete, event, func, literal, select, union_a
 
 from core.database import connections
 from core.database.engine import Database
-from core.database.schema import schema_version
+from core.database.schema import TABLES, schema_version
 from core.errors import CoreError
-from core.upkeep import ddl
 from core.upkeep import inspection as inspecting
 from core.upkeep import migration as migrating
 
@@ -65,7 +64,7 @@ class Handed:
 
 def _emptied(db: Database) -> bool:
     """Delete every row but the version; return False where there are too many."""
-    tables = [table for table in ddl.list_tables().values() if table is not schema_version]
+    tables = [table for table in TABLES.values() if table is not schema_version]
     counted = [
         select(literal(table.name), func.count()).select_from(
             select(literal(1)).select_from(table).limit(MOST_ROWS + 1).subquery()

@@ -16,11 +16,6 @@ from ..database.schema import TABLES
 _OPTIONS = f" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE={COLLATION} ROW_FORMAT=DYNAMIC"
 
 
-def list_tables() -> dict[str, Table]:
-    """Return every table of the database today by name, `schema_version` last."""
-    return dict(TABLES)
-
-
 @lru_cache(maxsize=1)
 def build_fingerprint() -> str:
     """Return 16 hexadecimal digits of all tables, columns, types, defaults and indexes, whatever their order."""

@@ -27,7 +27,7 @@ from ..base.logs import event
 from ..database.dialects import insert_ignore
 from ..database.engine import Database
 from ..database.failures import is_missing_table
-from ..database.schema import schema_version
+from ..database.schema import TABLES, schema_version
 from ..errors import StoreError
 from ..shapes import Finding
 from . import ddl
@@ -140,7 +140,7 @@ def list_foreign(found: Container[str], versions: Mapping[str, str] | None) -> l
     """Return the tables that have our names and belong to another program; the tables were read before the versions."""
     if find_version(versions):
         return []
-    names = [name for name in ddl.list_tables() if name in found]
+    names = [name for name in TABLES if name in found]
     # What another process makes at this moment begins with this table alone, still empty.
     return [] if names == ["schema_version"] and versions == {} else names
 
@@ -215,13 +215,13 @@ def _create(db: Database) -> Migrated:
         connection.execute(delete(schema_version).where(schema_version.c.version_num == UNFINISHED))
 
     db.transaction(work, source="the tables of the database")
-    event(20, "database_created", version=names[-1], tables=len(ddl.list_tables()))
-    return Migrated(tuple(names), (f"Made {len(ddl.list_tables())} tables, version {names[-1]}.",))
+    event(20, "database_created", version=names[-1], tables=len(TABLES))
+    return Migrated(tuple(names), (f"Made {len(TABLES)} tables, version {names[-1]}.",))
 
 
 @lru_cache(maxsize=2)
 def _creation(family: str) -> tuple[str, ...]:
-    return tuple(one for table in ddl.list_tables().values() for one in ddl.create_all(table, family))
+    return tuple(one for table in TABLES.values() for one in ddl.create_all(table, family))
 
 
 def run_revisions(db: Database) -> None:

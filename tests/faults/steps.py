@@ -23,7 +23,7 @@ from sqlalchemy import event, select
 from core import jobs, lifelong, stories
 from core.database.engine import Database
 from core.database.registry import REGISTRY
-from core.upkeep import ddl
+from core.database.schema import TABLES
 from core.upkeep import migration as migrating
 from tests.databases import watched
 from tests.spec.stage import HERE
@@ -205,7 +205,7 @@ def held(db: Database, persona: str, name: str) -> dict[str, Counter[str]]:
     for listed in REGISTRY:
         if listed.scoped != "persona" or listed.table in left_out:
             continue
-        table = ddl.list_tables()[listed.table]
+        table = TABLES[listed.table]
         columns = [c for c in table.c if c.name not in VOLATILE and "time" not in str(type(c.type)).lower()]
         rows = db.read(select(*columns).where(table.c.persona_id == persona), source=table.name)
         found[table.name] = Counter(_plain(row, persona) for row in rows)

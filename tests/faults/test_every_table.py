@@ -16,9 +16,9 @@ from core import conversations, lifelong, relationships, stories
 from core.config import Settings
 from core.database.engine import Database
 from core.database.registry import REGISTRY
+from core.database.schema import TABLES
 from core.short_term import write_turn
 from core.synth_core_memory import search_memories
-from core.upkeep import ddl
 from tests.faults.conftest import fill
 from tests.faults.test_prompt_faults import KEYS, ROUNDS, run
 from tests.spec.stage import ELSEWHERE, HERE, Stage, failed
@@ -129,7 +129,7 @@ def test_f58_every_column_that_a_prompt_reads_may_be_broken(whole: Stage, tmp_pa
     cases = [
         (table, column.name, value)
         for table in tables_read(whole)
-        for column in ddl.list_tables()[table].c
+        for column in TABLES[table].c
         for value in BROKEN.get(type(column.type).__name__, ())
         if value is not None or column.nullable
     ]

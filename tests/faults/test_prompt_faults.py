@@ -12,8 +12,8 @@ from sqlalchemy import text as sql
 
 from core import chat_history_cache, synth_core_memory
 from core.database.engine import Database
+from core.database.schema import TABLES
 from core.errors import CoreError, StoreReadError
-from core.upkeep import ddl
 from tests.spec.stage import Stage, failed, message, said
 
 ROUNDS = int(os.environ.get("FAULT_ROUNDS", "1"))
@@ -50,7 +50,7 @@ def test_f50_reading_by_itself_names_the_table_and_the_remedy(stage: Stage, tabl
 def test_f50_every_table_missing_leaves_the_keys_the_input_and_the_live_lines(
     stage: Stage, live: dict[str, Any]
 ) -> None:
-    for table in ddl.list_tables():
+    for table in TABLES:
         run(stage.db, f"DROP TABLE {table}")
     prompt, report = stage.explain(ASKED, live)
     assert list(prompt) == KEYS
@@ -99,6 +99,6 @@ def test_f51_private_live_lines_stay_private_while_the_database_is_gone(stage: S
     stage.say("canary secret", "tg/secret", "Bob", minutes=9, privacy="direct")
     live["tg/secret"] = [{"text": "canary live secret", "sender_name": "Bob"}]
     assert "secret" not in str(stage.context(ASKED, live))
-    for table in ddl.list_tables():
+    for table in TABLES:
         run(stage.db, f"DROP TABLE {table}")
     assert "secret" not in str(stage.context(ASKED, live))

@@ -26,7 +26,7 @@ from sqlalchemy import select
 
 from core.database.engine import Database
 from core.database.registry import REGISTRY
-from core.upkeep import ddl
+from core.database.schema import TABLES
 from tests.faults.host import ROOT
 from tests.histories.actor import step_of
 from tests.histories.model import PEOPLE, ROOMS, Model, Room, Text
@@ -153,7 +153,7 @@ class History:
 
     def _find_marks(self, marks: set[str]) -> dict[str, int]:
         """Return the rows that hold one of the marks and are not archived."""
-        tables = ddl.list_tables()
+        tables = TABLES
         db, found = Database(self.url), {}
         for name, column in (("chat_history_cache", "message_text"), ("memories", "content")):
             table = tables[name]
@@ -256,7 +256,7 @@ class History:
     def _look_into_tables(self) -> None:
         """Look for the words of what was deleted in every table of the database."""
         db = Database(self.url)
-        tables = ddl.list_tables()
+        tables = TABLES
         for listed in REGISTRY:
             for row in db.read(select(tables[listed.table]), source=listed.table):
                 for value in row:

@@ -20,6 +20,7 @@ from core.conversations import add_saved_memory, close_conversation, export_mark
 from core.database import registry, schema
 from core.database.engine import Database
 from core.database.rows import read_object
+from core.database.schema import TABLES
 from core.db import forget, insert_memory
 from core.errors import MessageError
 from core.forgetting import Forgotten
@@ -27,7 +28,6 @@ from core.privacy import link_participants
 from core.scope import Scope
 from core.synth_tagging import add_alias, link_tags
 from core.transfer.exports import export_chat
-from core.upkeep import ddl
 from tests.spec.stage import Stage
 from tests.store.world import count, index_differences, indexed_words, open_db, rows_of, verify_index
 
@@ -48,7 +48,7 @@ def gone(stage: Stage, **what: Any) -> Forgotten:
 
 def everything(db: Database) -> dict[str, Counter[tuple[Any, ...]]]:
     found = {}
-    for name, table in ddl.list_tables().items():
+    for name, table in TABLES.items():
         found[name] = Counter(tuple(map(repr, row)) for row in db.read(select(table), source=name))
     return found
 
@@ -367,7 +367,7 @@ def test_f46_d17_words_and_tags_nobody_holds(stage: Stage) -> None:
     link_tags("cat", "sleep", **given)
     done = checked(stage, participant=ANN)
     assert (done["tags"], done["tag_aliases"], done["tag_links"]) == (2, 1, 1)
-    assert set(texts(stage, ddl.list_tables()["tags"], "tag")) == {"cat", "sleep"}
+    assert set(texts(stage, TABLES["tags"], "tag")) == {"cat", "sleep"}
     known = indexed_words(stage.db)
     assert "xylofant" not in known and {"cat", "sleeps"} <= known
 

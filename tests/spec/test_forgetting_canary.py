@@ -23,7 +23,7 @@ from core.config import Settings
 from core.conversations import add_saved_memory, export_markdown
 from core.database import registry
 from core.database.engine import Database
-from core.database.schema import memory_jobs, search_segment
+from core.database.schema import TABLES, memory_jobs, search_segment
 from core.database.sources import MEMORIES
 from core.db import forget
 from core.index import indexed, packing, segment
@@ -31,7 +31,6 @@ from core.prompt_engine import explain_json_prompt
 from core.synth_core_memory import search_memories
 from core.transfer import export_items
 from core.transfer.exports import export_chat
-from core.upkeep import ddl
 from tests.spec.stage import Stage, message
 from tests.spec.test_privacy_levels import LEVELS, WORD, WRITERS, Cell
 from tests.store.world import index_differences, open_db, verify_index
@@ -39,7 +38,6 @@ from tests.store.world import index_differences, open_db, verify_index
 CANARY = "zqcanary"
 WHO, BOB, ROOM, OTHER = f"{CANARY}ann", "bob", f"tg/{CANARY}room", "tg/lobby"
 ANN = f"tg/{WHO}"
-TABLES = ddl.list_tables()
 SETTINGS = Settings()
 
 NOT_OF_A_CONVERSATION = {"participants", "user_relationships"}

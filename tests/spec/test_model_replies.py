@@ -14,12 +14,11 @@ from core import jobs, stories
 from core.config import Settings
 from core.conversations import close_conversation
 from core.database.engine import Database
-from core.upkeep import ddl
+from core.database.schema import TABLES
 from tests.spec.stage import Stage
 from tests.store.world import open_db
 
 GROUP, ANN = "tg/g1", "tg/ann"
-TABLES = ddl.list_tables()
 FLAGS = Settings()
 TAG = "zqreply"
 

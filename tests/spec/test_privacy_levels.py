@@ -15,14 +15,13 @@ from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.conversations import add_saved_memory, close_conversation
 from core.database.engine import Database
+from core.database.schema import TABLES
 from core.memories.capture import silently_record_memory
 from core.privacy import set_privacy
-from core.upkeep import ddl
 from tests.spec.stage import Stage
 from tests.store.world import open_db
 
 GROUP, ANN, WORD = "tg/g1", "tg/ann", "zqharbour"
-TABLES = ddl.list_tables()
 FLAGS = Settings(record_wishes=0)
 LEVELS = ("none", "partial", "full")
 

@@ -23,11 +23,11 @@ import pytest
 from sqlalchemy import select
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from core.database.schema import TABLES
 from core.db import open_database
 from core.forgetting import forget
 from core.prompt.message_lines import HEAD
 from core.scope import Scope
-from core.upkeep import ddl
 from core.web import guard
 from core.web.proxy import memory
 from tests.spec.proxy_world import (
@@ -428,7 +428,7 @@ def test_r20_keys_are_neither_stored_nor_logged(proxy: ProxyWorld, caplog: pytes
         "Bearer key-of-the-request", "Bearer upstream-key",
     ]  # fmt: skip
     ours = "".join(record.getMessage() for record in caplog.records if record.name.startswith("prompt_engine"))
-    rows = repr([tuple(row) for t in ddl.list_tables().values() for row in proxy.db.read(select(t), source=t.name)])
+    rows = repr([tuple(row) for t in TABLES.values() for row in proxy.db.read(select(t), source=t.name)])
     for secret in ("key-of-the-request", "upstream-key", proxy.host):
         assert secret not in ours and secret not in rows and secret not in json.dumps(proxy.model.last.body)
 

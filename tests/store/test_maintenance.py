@@ -18,6 +18,7 @@ from sqlalchemy import func, insert, select
 from core.base import resources
 from core.database import schema
 from core.database.engine import Database
+from core.database.schema import TABLES
 from core.database.sources import MEMORIES
 from core.index import embeddings, packing
 from core.index import table as index_table
@@ -25,7 +26,7 @@ from core.index.entries import calendar_of, read_entries
 from core.tags import table as tags
 from core.text.folding import fold
 from core.text.hits import content_digest
-from core.upkeep import ddl, maintenance
+from core.upkeep import maintenance
 from tests.store.world import of_today, verify_index
 
 pytestmark = pytest.mark.dialects
@@ -104,7 +105,7 @@ def test_d33_prune_removes_what_expired_and_was_archived_with_its_index_rows(db:
     assert (count_rows(db), ids(db)) == (before, [1, 2, 3, 4, 5, 6])
     done = maintenance.run_script(db, "prune", values=values, apply=True)
     assert done.counted == counted
-    assert done.changed["memories"] == 2 and set(done.changed) <= set(ddl.list_tables())
+    assert done.changed["memories"] == 2 and set(done.changed) <= set(TABLES)
     left = db.read(select(schema.search_vector.c.row_id), source="search_vector")
     assert sorted(row[0] for row in left) == [3, 4]
     told = db.read(select(schema.search_vector_version), source="search_vector_version")
@@ -144,7 +145,7 @@ def test_d42_what_prune_deletes_stands_nowhere_afterwards(db: Database, packed: 
 def holders(db: Database, text: str) -> list[str]:
     """Return the tables that hold a text in some column, also as bytes."""
     found = []
-    for name, table in sorted(ddl.list_tables().items()):
+    for name, table in sorted(TABLES.items()):
         values = [value for row in db.read(select(table), source="test") for value in row]
         if any(text.encode() in (v if isinstance(v, bytes) else str(v).encode()) for v in values):
             found.append(name)

@@ -18,7 +18,7 @@ from sqlalchemy import insert, select, text
 import core.cli
 from core.database.dialects import StoredBytes
 from core.database.engine import Database
-from core.database.schema import schema_version
+from core.database.schema import TABLES, schema_version
 from core.db import check_server, open_database
 from core.errors import StoreError
 from core.scope import Scope
@@ -110,13 +110,13 @@ def test_d29_an_empty_database_is_made_and_a_second_run_changes_nothing(db: Data
 
 
 def stored(db: Database) -> dict[str, list[Any]]:
-    return {t.name: sorted(map(repr, db.read(select(t), source=t.name))) for t in ddl.list_tables().values()}
+    return {t.name: sorted(map(repr, db.read(select(t), source=t.name))) for t in TABLES.values()}
 
 
 def test_d32_migrations_from_nothing_give_what_the_schema_gives(db: Database, fresh_url: str) -> None:
     migration.run_revisions(db)
     by_revisions = shape(db)
-    assert inspection.list_names(by_revisions) == set(ddl.list_tables())
+    assert inspection.list_names(by_revisions) == set(TABLES)
     run(db, *(f"DROP TABLE {ddl.quote(name, db.family)}" for name in inspection.list_names(by_revisions)))
     assert shape(db) == {}
     migration.migrate(db)
@@ -306,7 +306,7 @@ def test_d29_an_older_version_is_brought_up_by_its_revisions(present: Database, 
 
 
 def test_d1_an_insert_without_persona_lands_in_default(made: Database) -> None:
-    for table in ddl.list_tables().values():
+    for table in TABLES.values():
         if "persona_id" not in table.c:
             continue
         values = {c.name: example(c) for c in table.columns if not c.nullable and c.server_default is None}

@@ -18,11 +18,11 @@ from core.access.load import load_snapshot
 from core.access.view import Request
 from core.config import Settings
 from core.database.engine import Database
+from core.database.schema import TABLES
 from core.memories import capture as remembering
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
-from core.upkeep import ddl
 from tests.databases import watched
 from tests.store import many_rows
 from tests.store.world import NOW, open_db
@@ -116,7 +116,7 @@ def check(db: Database, call: Callable[[], Any], wanted: dict[str, set[str]]) ->
     for statement, values in caught:
         for access in explain(db, statement, values):
             table = _name_of(access.table, statement)
-            if table in ddl.list_tables():
+            if table in TABLES:
                 used.setdefault(table, set()).update(access.index.split(","))
                 assert table in SMALL or not access.is_scan, (access, statement[:2000])
     for table, indexes in wanted.items():
@@ -125,7 +125,7 @@ def check(db: Database, call: Callable[[], Any], wanted: dict[str, set[str]]) ->
 
 def _name_of(alias: str, statement: str) -> str:
     found = re.search(rf"\b(\w+)`? AS `?{re.escape(alias)}\b", statement)
-    return found[1] if found and alias not in ddl.list_tables() else alias
+    return found[1] if found and alias not in TABLES else alias
 
 
 SERVER = Scope(persona=PERSONA, conversation="tg/7", server="s1")

@@ -17,11 +17,11 @@ from sqlalchemy import Table, UniqueConstraint
 import core
 from core.base import resources
 from core.database.dialects import Key, Whole
+from core.database.schema import TABLES
 from core.upkeep import ddl
 from tests import schema_files
 
 PACKAGE = Path(str(core.__file__)).parent
-TABLES = ddl.list_tables()
 
 EXEMPT = {"schema_version", "privacy_levels", "model_usage"}
 """About the database, not about anybody (D1); what may be kept of somebody holds for all personas (F20)."""
