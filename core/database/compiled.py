@@ -114,14 +114,10 @@ class Part:
 _Name = tuple[str | None, Callable[[Any], Any] | None, bool, Any]
 
 
-def _as_bytes(key: str | None) -> Any:
-    return None if key is None else as_key(key, "mysql")
-
-
 def _name(compiled: Any, dialect: Dialect, name: str) -> _Name:
     bind = compiled.binds[name]
     if isinstance(bind.type, Key):
-        process: Any = None if dialect.name == "sqlite" else _as_bytes
+        process: Any = None if dialect.name == "sqlite" else lambda key: None if key is None else as_key(key, "mysql")
     else:
         process = bind.type.dialect_impl(dialect).bind_processor(dialect)
     if bind.required or bind.expanding:

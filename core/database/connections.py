@@ -250,13 +250,10 @@ def _listen(reading: Engine, writing: Engine, timeout_seconds: float, left: Call
         if isinstance(named.get("password"), str):
             named["password"] = named["password"].encode()
 
-    def given_back(connection: Any, _record: Any) -> None:
-        _set_times(connection, timeout_seconds)
-
     for engine in (reading, writing):
         event.listen(engine, "do_connect", connect)
         event.listen(engine, "do_connect", _log_in)
-        event.listen(engine, "checkin", given_back)
+        event.listen(engine, "checkin", lambda connection, _record: _set_times(connection, timeout_seconds))
 
 
 def _log_in(dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) -> Any:
@@ -270,7 +267,9 @@ def _log_in(dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) 
 def wait_for_locks(connection: Connection, seconds: float) -> None:
     """Let the statements of a writing connection wait no longer than this for what others hold."""
     is_file = connection.dialect.name == "sqlite"
-    wait = max(50, int(seconds * 500)) if is_file else _lock_wait(seconds)  # half of it, so that it is tried again
+    # Of a file half of it, so that it is tried again. A server gives up before a client that hangs up, which leaves a
+    # transaction that goes on holding its rows.
+    wait = max(50, int(seconds * 500)) if is_file else max(1, int(seconds * 0.8 + 0.01))
     if connection.info.get(_WAIT) == wait:
         return
     line: Any = connection.connection.dbapi_connection
@@ -290,11 +289,6 @@ def without_waiting(connection: Connection, timeout_seconds: float) -> Iterator[
         yield
     finally:
         line.execute(f"PRAGMA busy_timeout = {int(timeout_seconds * 1000)}").close()
-
-
-def _lock_wait(seconds: float) -> int:
-    # The server gives up first: a client that hangs up leaves a transaction that goes on holding its rows.
-    return max(1, int(seconds * 0.8 + 0.01))
 
 
 def _set_lock_wait(line: Any, wait: int) -> None:
