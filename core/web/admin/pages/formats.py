@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -70,16 +70,8 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{number(count)} {one if count == 1 else many or one + 's'}"
 
 
-def filters() -> dict[str, Any]:
-    return {
-        "shorten": shorten,
-        "number": number,
-        "moment": moment,
-        "exact": exact,
-        "near": near,
-        "archive_reason": archive_reason,
-        "as_json": as_json,
-        "words_of": words_of,
-        "plural": plural,
-        "shown_key": show_key,
-    }
+FILTERS: Mapping[str, Callable[..., Any]] = {
+    each.__name__: each
+    for each in (shorten, number, moment, exact, near, archive_reason, as_json, words_of, plural, show_key)
+}
+"""What templates call by name."""

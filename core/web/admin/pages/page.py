@@ -54,7 +54,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    templates.filters.update(formats.filters())
+    templates.filters.update(formats.FILTERS)
     return templates
 
 
