@@ -112,16 +112,12 @@ def said_without_thoughts(text: str) -> str:
     return text if spoken == text.strip() else spoken
 
 
-class RefusedError(ValueError):
-    """A field cannot be used; its text is the reason."""
-
-
 def text_of(value: Any, name: str) -> str:
     if not isinstance(value, str):
-        raise RefusedError(f"{name} is {said_type(value)}, it must be a text")
+        raise MessageError(f"{name} is {said_type(value)}, it must be a text")
     text = clean(value)
     if not fits_column(text):
-        raise RefusedError(f"{name} is larger than {TEXT_BYTES} bytes")
+        raise MessageError(f"{name} is larger than {TEXT_BYTES} bytes")
     return text
 
 
@@ -131,10 +127,7 @@ def fits_column(text: str) -> bool:
 
 def key_of(value: Any, name: str, limit_bytes: int) -> str:
     """Return an id or a name as it stands in the file; None is blank, a number is written in decimal."""
-    try:
-        return key_text("" if value is None else value, name, limit_bytes)
-    except MessageError as error:
-        raise RefusedError(str(error).rstrip(".")) from None
+    return key_text("" if value is None else value, name, limit_bytes)
 
 
 def said_type(value: Any) -> str:

@@ -11,8 +11,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TextIO
 
-from ..errors import TransferError
-from .fields import RefusedError, said_type
+from ..errors import MessageError, TransferError
+from .fields import said_type
 from .files import UNREADABLE, Member
 from .shapes import Fault, Read
 
@@ -93,13 +93,13 @@ def read_objects(member: Member, read: Callable[[int, dict[str, Any]], Read | No
     for row, value in read_lines(member):
         try:
             if isinstance(value, BadJson):
-                raise RefusedError(value.reason)
+                raise MessageError(value.reason)
             if not isinstance(value, dict):
-                raise RefusedError(f"the row is {said_type(value)}, it must be an object")
+                raise MessageError(f"the row is {said_type(value)}, it must be an object")
             if (line := read(row, value)) is not None:
                 yield line
-        except RefusedError as error:
-            yield Fault(member.name, str(error), row)
+        except MessageError as error:
+            yield Fault(member.name, str(error).rstrip("."), row)
 
 
 def _refuse(member: Member, row: int, problem: str) -> TransferError:

@@ -44,7 +44,6 @@ from core.text import extracts, hits, languages, question_words, replies, sizes,
 from core.text import folding as text
 from core.text import remember_phrases as remember
 from core.transfer import fields as transfer_fields
-from core.transfer.fields import RefusedError
 from core.transfer.imports import import_file
 from core.transfer.items import storage as item_rows
 from core.transfer.items.formats import read_items
@@ -105,7 +104,7 @@ def _items(value: str) -> object:
     for row in read_items(value.encode("utf-8", "surrogatepass")).rows:
         try:
             found.append(item_rows.read_item(row.value, IMPORTED))
-        except (CoreError, RefusedError) as error:
+        except (CoreError, TypeError) as error:
             found.append(str(error))
     return found
 
@@ -285,7 +284,7 @@ VALUE_TARGETS: tuple[Target, ...] = (
     Target("memory items", _memory, _ARGUMENT),
     Target("parts of memory items", _one_memory),
     Target("chat lines", _chat_line),
-    Target("rows of an import", lambda value: item_rows.read_item(value, IMPORTED), (CoreError, RefusedError)),
+    Target("rows of an import", lambda value: item_rows.read_item(value, IMPORTED), (CoreError, TypeError)),
     Target("turns", _turn, _ARGUMENT),
     Target("strict JSON", strict_json.make_strict),
     Target("sizes", lambda value: sizes.size({"a": strict_json.make_strict(value)[0]})),

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from ...errors import MessageError
 from ...scope import KEY_BYTES
-from ..fields import MESSAGE_ID_BYTES, SPEAKER_BYTES, RefusedError, key_of, read_time, text_of
+from ..fields import MESSAGE_ID_BYTES, SPEAKER_BYTES, key_of, read_time, text_of
 from ..files import Member
 from ..json_values import read_objects
 from ..shapes import BLANK, Left, Line, Read, Reading, Room, Speaker
@@ -36,12 +37,12 @@ def _message(member: Member, reading: Reading, row: int, value: dict[str, Any]) 
     conversation = key_of(value.get("conversation"), "conversation", KEY_BYTES["conversation"])
     speaker = key_of(value.get("speaker"), "speaker", SPEAKER_BYTES)
     if not speaker.strip():
-        raise RefusedError("speaker is blank. A name is needed here")
+        raise MessageError("speaker is blank. A name is needed here")
     if value.get("timestamp") is None:
-        raise RefusedError("timestamp is missing")
+        raise MessageError("timestamp is missing")
     time = read_time(value["timestamp"], reading.zone)
     if time is None:
-        raise RefusedError("timestamp cannot be read, it must be ISO 8601 such as 2026-03-10T12:00:00Z")
+        raise MessageError("timestamp cannot be read, it must be ISO 8601 such as 2026-03-10T12:00:00Z")
     metadata = {name: field for name, field in value.items() if name not in _FIELDS}
     if value.get("session") is not None:
         metadata["session"] = value["session"]

@@ -18,7 +18,7 @@ from ...memories.rules import SAVED, expires_at, kind_of, read_entry
 from ...memories.table_transfer import number_item
 from ...scope import Scope
 from ...text.hits import name_persona
-from ..fields import RefusedError, said_type
+from ..fields import said_type
 from .formats import Row
 
 BATCH = 1000
@@ -115,10 +115,10 @@ class ItemWriter:
         for self.rows_done, row in enumerate(rows, 1):
             try:
                 if row.reason:
-                    raise RefusedError(row.reason)
+                    raise MessageError(row.reason)
                 memory = read_item(self._with_names(row), self._defaults)
-            except RefusedError as error:
-                self._refuse(row, str(error))
+            except (MessageError, TypeError) as error:
+                self._refuse(row, str(error).rstrip("."))
                 continue
             if memory is None:
                 self._counts["blank"] += 1
@@ -182,17 +182,14 @@ def read_item(value: Any, defaults: ItemDefaults) -> NewMemory | None:
     """Return the memory that a value describes, None where its text is blank.
 
     Raises:
-        RefusedError: it cannot be stored; the text says why and holds nothing of the item.
+        MessageError, TypeError: it cannot be stored; the text says why and holds nothing of the item.
     """
     given = {"text": value} if isinstance(value, str) else value
     if not isinstance(given, dict):
-        raise RefusedError(f"the item is {said_type(given)}, it must be a text or an object")
+        raise MessageError(f"the item is {said_type(given)}, it must be a text or an object")
     if given.get("text", given.get("content")) is None:
-        raise RefusedError("text is missing")
-    try:
-        memory = _build_memory(given, defaults)
-    except (MessageError, TypeError) as error:
-        raise RefusedError(str(error).rstrip(".")) from None
+        raise MessageError("text is missing")
+    memory = _build_memory(given, defaults)
     if memory is None:
         return None
     notes = [note] if (note := _owner_note(given, defaults.scope)) else []

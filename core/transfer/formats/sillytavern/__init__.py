@@ -12,8 +12,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from ....errors import MessageError
 from ....stories.rules_running import Version
-from ...fields import SPEAKER_BYTES, RefusedError, key_of, read_time, text_of
+from ...fields import SPEAKER_BYTES, key_of, read_time, text_of
 from ...files import Member
 from ...json_values import read_objects
 from ...shapes import BLANK, Ending, Left, Line, Read, Reading, Room, Speaker
@@ -136,13 +137,13 @@ class _Chat:
         before = self._time or self._created
         time = read_time(value, self._reading.zone)
         if time is None and value not in (None, ""):
-            raise RefusedError("send_date cannot be read")
+            raise MessageError("send_date cannot be read")
         if time is not None:
             self._written = time.isoformat()
             if time.year <= datetime.now(UTC).year + 1 and (self._time is None or time >= self._time):
                 self._time = time
                 return self._written, time
         if before is None:
-            raise RefusedError("send_date is missing, and no row before it has a time")
+            raise MessageError("send_date is missing, and no row before it has a time")
         self._reading.notes[_NO_TIME if time is None else _MOVED] += 1
         return self._written, before

@@ -19,7 +19,7 @@ from ....shapes import Role
 from ....stories import rules_recaps
 from ....stories.table_imported import NOTHING, Alternative, Beside, Recap, Scene
 from ....text.folding import clean
-from ...fields import SPEAKER_BYTES, RefusedError, fits_column, said_without_thoughts
+from ...fields import SPEAKER_BYTES, fits_column, said_without_thoughts
 from .json_text import DIGEST, keep, kept
 
 _OWN_TYPES: dict[str, Role] = {"narrator": "narrator", "comment": "system"}
@@ -53,7 +53,7 @@ def read_role(value: Mapping[str, Any]) -> tuple[Role, bool, bool]:
     """Return `(role, whether it is the persona, whether it is hidden)`."""
     for name in ("is_user", "is_system"):
         if not isinstance(value.get(name), (bool, int, type(None))):
-            raise RefusedError(f"{name} is no switch, it must be true or false")
+            raise MessageError(f"{name} is no switch, it must be true or false")
     extra = value.get("extra")
     kind = extra.get("type") if isinstance(extra, dict) else None
     hidden = bool(value.get("is_system"))
