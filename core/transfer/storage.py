@@ -22,13 +22,13 @@ from ..scope import Privacy
 from ..shapes import PERSONA_SENDER, Role
 from ..stories import rules_recaps, table_imported
 from ..text.times import iso_text, parse_time
-from .fields import MESSAGE_ID_BYTES, SPEAKER_BYTES, RefusedError, key_of, said_without_thoughts, text_of
+from .fields import MESSAGE_ID_BYTES, SPEAKER_BYTES, key_of, said_without_thoughts, text_of
 from .formats import ChatFiles
 from .formats.sillytavern import json_text
 from .items.formats import Row
 from .items.storage import ItemWriter
 from .shapes import Ending, Fault, Line, Note, Progress, Reading
-from .survey import MAX_LISTED, IdMaker, Plan, digest_id, text_digest
+from .survey import MAX_LISTED, IdMaker, Plan, hash_id, text_digest
 
 BATCH = 500
 FACTS = "imported"
@@ -121,12 +121,12 @@ class ChatWriter:
             if not isinstance(read, Line):
                 continue
             number += 1
-            if read.id and plan.survey.latest.get(digest_id(program, read), (0, number))[1] != number:
+            if read.id and plan.survey.latest.get(hash_id(program, read), (0, number))[1] != number:
                 self.counts["duplicate"] += 1  # another line of this id counts
                 continue
             try:
                 message = self._read_message(program, read, read.id or maker.make_id(read), answering)
-            except (MessageError, RefusedError) as error:
+            except MessageError as error:
                 self._refuse(Fault(read.place, str(error).rstrip("."), read.row))
                 continue
             if message is None:

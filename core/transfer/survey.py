@@ -28,32 +28,26 @@ class IdMaker:
     """
 
     def __init__(self) -> None:
-        self._seen: Counter[bytes] = Counter()
+        self._seen: Counter[int] = Counter()
 
     def make_id(self, line: Line) -> str:
-        made_id = f"at-{_digest(line.made_of or line.at.isoformat())[:16]}-{_digest(line.text)[:12]}"
+        made_id = f"at-{text_digest(line.made_of or line.at.isoformat(), 16)}-{text_digest(line.text)}"
         file = line.place.rpartition(": ")[0] or line.place
-        # A digest in place of the id itself: as many are held as the export has lines.
-        key = hashlib.blake2b(f"{file}\x1f{line.room.id}\x1f{made_id}".encode(), digest_size=7).digest()
+        # A hash in place of the id itself: as many are held as the export has lines.
+        key = hash((file, line.room.id, made_id))
         self._seen[key] += 1
         count = self._seen[key]
         return made_id if count == 1 else f"{made_id}-{count}"
 
 
-def text_digest(text: str) -> str:
+def text_digest(text: str, digits: int = 12) -> str:
     """Return what tells one text from another in the facts that are kept of an import."""
-    return _digest(text)[:12]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def digest_id(program: str, line: Line) -> bytes:
-    """Return what tells a message with an id from all others of an export."""
-    return hashlib.blake2b(
-        f"{program}\x1f{line.room.id}\x1f{line.id}".encode("utf-8", "replace"), digest_size=8
-    ).digest()
+def hash_id(program: str, line: Line) -> int:
+    """Return what tells a message with an id from all others of an export, in this process."""
+    return hash((program, line.room.id, line.id))
 
 
 # What an export holds
@@ -101,7 +95,7 @@ class Survey:
     first: datetime | None = None
     last: datetime | None = None
     days: set[date] = field(default_factory=set)
-    latest: dict[bytes, tuple[float, int]] = field(default_factory=dict)
+    latest: dict[int, tuple[float, int]] = field(default_factory=dict)
     """By id, the time of the last edit and the number of the line that has it: the one that counts of several."""
 
     def add(self, program: str, read: Read) -> None:
@@ -130,7 +124,7 @@ class Survey:
             self.lines += 1
             self._add_speaker(line, facts)
         if line.id:
-            key = digest_id(program, line)
+            key = hash_id(program, line)
             place = line.edited.timestamp() if line.edited else 0.0, self.lines + self.services
             self.latest[key] = max(place, self.latest.get(key, place))
         self.days.add(line.at.date())
@@ -151,10 +145,7 @@ class Survey:
 
 
 def count_export(
-    files: ChatFiles,
-    reading: Reading,
-    progress: Progress | None = None,
-    should_stop: Callable[[], bool] = lambda: False,
+    files: ChatFiles, reading: Reading, progress: Progress | None, should_stop: Callable[[], bool]
 ) -> Survey:
     survey = Survey()
     for number, (program, read) in enumerate(files.read(reading)):
