@@ -105,11 +105,7 @@ def renew_token(db: Database, token_id: int, known_hash: bytes, new_hash: bytes,
 def update_revoked(db: Database, persona: str, token_id: int) -> bool:
     """Let a token hold no more, and return whether it did until now."""
     values = {"persona": persona, "token": token_id, "at": db.clock()}
-
-    def work(connection: Connection) -> bool:
-        return bool(connection.execute(_REVOKED, values).rowcount)
-
-    return db.transaction(work, source=_SOURCE, confirm=lambda _: None)
+    return db.idempotent_transaction(lambda c: bool(c.execute(_REVOKED, values).rowcount), source=_SOURCE)
 
 
 def _build_listed(row: Any) -> ListedToken:

@@ -136,7 +136,7 @@ class Values:
                     connection.execute(update(table).where(*here).values(expires_at=until))
 
         if expiring:
-            self.call.db.transaction(work, source=SOURCE, confirm=lambda _: None)
+            self.call.db.idempotent_transaction(work, source=SOURCE)
 
     def change(self, work: Callable[[Change], _T]) -> _T:
         """Run a change in one transaction and return what it returns; `work` may run again.
@@ -145,10 +145,8 @@ class Values:
             RefusedError: nothing may be kept of who is speaking.
         """
         started = self.call.db.ids.one()  # tells whether the change is older than a call of `forget`
-        return self.call.db.transaction(
-            lambda connection: work(Change(connection, self.call, self.kind, started)),
-            source=SOURCE,
-            confirm=lambda _: None,
+        return self.call.db.idempotent_transaction(
+            lambda connection: work(Change(connection, self.call, self.kind, started)), source=SOURCE
         )
 
     def _select(self, columns: Sequence[Any], *where: Any, expired: bool = False) -> Select[Any]:
