@@ -42,12 +42,11 @@ from ..stories.refresh import refresh_within
 from ..text.folding import fold
 from ..text.hits import content_digest
 from . import table, table_items, table_quotes, table_stories
-from .table_rows import Removal
+from .table_rows import MADE, Removal
 
 NO_MESSAGE = WriteResult(False, None, "unchanged", notes=("there is no such message",))
 CHANGED = "changed"
 """Why messages are consolidated anew."""
-_MADE = ("model", "extract")
 _TAKES_PLACE = (INSTRUCTION, SAVED)
 """Kinds of items that take the place of others: without them the others hold again."""
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
@@ -221,7 +220,7 @@ def _change_items(removal: Removal, message: Line, text: str | None) -> None:
     sources: set[int] = set()
     """Messages of which items that go are made anew."""
     for row, others in standing:
-        is_made, is_instruction = row.provenance in _MADE, row.kind == INSTRUCTION
+        is_made, is_instruction = row.provenance in MADE, row.kind == INSTRUCTION
         is_said = bytes(row.content_hash or b"") == content_digest(message.text)
         if is_said and not others and text is not None and not is_instruction:
             _reword(removal, row.id, text)

@@ -15,11 +15,10 @@ from ..database.rows import read_list
 from ..database.schema import chat_history_cache, conversation_summaries, memories
 from ..database.sources import MEMORIES
 from ..index import indexed
-from .table_rows import AT_ONCE, Removal
+from .table_rows import AT_ONCE, MADE, Removal
 
 CONSOLIDATION = "CONSOLIDATION"
 REASON = "forgotten"
-_MADE = ("model", "extract")
 NO_NAMES: Mapping[str, Collection[str]] = {}
 _M, _C, _Z = memories.c, chat_history_cache.c, conversation_summaries.c
 
@@ -62,7 +61,7 @@ def remove_items(
             is_named = any(str(each) in here for each in read_list(row.source_message_ids))
             if row.id in deleted or is_named or not sources.isdisjoint(going):
                 deleted.add(row.id)
-                left |= sources if row.provenance in _MADE else set()
+                left |= sources if row.provenance in MADE else set()
     _release_replaced(removal, deleted, withdrawn)
     removal.delete_rows(MEMORIES, deleted)
     consolidate_anew(removal, left - going, REASON)

@@ -17,12 +17,12 @@ from ..database.schema import ai_diary, chat_history_cache, memory_jobs
 from ..database.sources import AI_DIARY, WITHDRAWN, SourceTable
 from ..index import entries as index_entries
 from ..index import indexed
+from ..shapes import OPEN_STATES
 from . import rules
 from .rules import Person
 from .table_rows import AT_ONCE, Removal
 
 _D, _C, _J = ai_diary.c, chat_history_cache.c, memory_jobs.c
-_OPEN = ("in_progress", "pending", "retrying")
 
 
 def _pages(removal: Removal, statement: Any, column: Any) -> Iterator[Any]:
@@ -189,11 +189,11 @@ def clean_operations(
     """
     chosen = select(_J.id, _J.payload, _J.status, _J.conversation_key).where(
         _J.persona_id == removal.persona,
-        or_(_J.status.in_(_OPEN), cast(_J.payload, String).like("%message_id%")),
+        or_(_J.status.in_(OPEN_STATES), cast(_J.payload, String).like("%message_id%")),
     )
     for row in list(_pages(removal, chosen.with_for_update(), _J.id)):
         payload = read_object(row.payload) or {}
-        left = rules.without_lines(payload, keys, deleted) if row.status in _OPEN else None
+        left = rules.without_lines(payload, keys, deleted) if row.status in OPEN_STATES else None
         mine = (_J.persona_id == removal.persona, _J.id == row.id)
         about = payload.get("message_id")
         is_about_gone = isinstance(about, int) and about in deleted

@@ -24,6 +24,8 @@ from ..tags import table as tags_table
 
 AT_ONCE = 500
 """Most ids in one statement."""
+MADE = ("model", "extract")
+"""Provenance of texts that an operation made."""
 
 
 @dataclass

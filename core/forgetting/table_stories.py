@@ -15,12 +15,10 @@ from ..messages.table_scenes import Scene
 from ..stories.rules_scenes import BEFORE_ALL
 from ..stories.scenes import Layout, read_layout
 from . import rules
-from .table_rows import AT_ONCE, Removal
+from .table_rows import AT_ONCE, MADE, Removal
 
 SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
 """What makes the texts anew."""
-MADE = ("model", "extract")
-"""Provenance of texts that an operation made."""
 _S, _R, _V, _K = scene_table.c, scene_recaps.c, running_recaps.c, conversations.c
 
 

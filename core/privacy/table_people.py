@@ -79,7 +79,7 @@ def link_people(db: Database, persona: str, a: object, b: object) -> dict[str, i
         group = hold(connection, db, persona, [one, other])
         target, gone = group[one], group[other]
         if target == gone:
-            return dict(Counter())
+            return {}
         return _assign_person(connection, db, persona, {k: target for k, p in group.items() if p == gone}, gone)
 
     return _fill_counts(db.idempotent_transaction(work, source="participants"))
@@ -93,7 +93,7 @@ def unlink_person(db: Database, persona: str, participant: object) -> dict[str, 
         group = hold(connection, db, persona, [key])
         others = sorted(set(group) - {key})
         if not others:
-            return dict(Counter())
+            return {}
         person = group[key]
         # The key of the whole group belongs to the one who leaves: the others go by the first of theirs.
         changes = dict.fromkeys(others, others[0]) if person == key else {key: key}
