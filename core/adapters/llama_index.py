@@ -56,7 +56,7 @@ class MemoryBlock(BaseMemoryBlock[str]):
 
         LlamaIndex asks for a list to be made smaller where the block brought nothing.
         """
-        if not isinstance(content, str):
+        if not content:
             return None
         left = content[: max(0, len(content) - tokens_to_truncate * _CHARS_PER_TOKEN)].rpartition("\n")[0]
         return left if len(left) > len(HEAD) else None
