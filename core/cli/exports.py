@@ -85,9 +85,7 @@ def export(
     if to_stdout:
         sys.stdout.buffer.flush()
     else:
-        shown = ("format", "conversation", "path", "messages", "bytes")
-        facts = [(name.capitalize(), getattr(result, name)) for name in shown]
-        run.answer(result.as_dict(), lambda: output.facts(facts))
+        run.answer(asdict(result))
 
 
 def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..base.signals import stop_on_signals
 from ..errors import TransferError
 from . import output
 from .run import DryRunOption, Run, ServerOption, command, refusals
@@ -119,7 +117,7 @@ def import_(
                     timezone != "UTC")):  # fmt: skip
                 raise typer.BadParameter("--from goes with --private, --public, --server and --persona-id alone")
             done = import_original(str(from_url), private=private, db=run.db, scope=run.scope(server=server))
-            run.answer(done.as_dict())
+            run.answer(asdict(done))
         elif any((file / name).is_file() for name in NAMES):
             from ..conversations import import_markdown
 
@@ -149,26 +147,6 @@ def _holds_chats(file: Path) -> bool:
         return find_export(file, sys.maxsize) is not None
     except TransferError:
         return True
-
-
-@contextmanager
-def _stoppable() -> Iterator[Callable[[], bool]]:
-    """Let Ctrl-C and a request to end stop the work between two transactions; a second one stops at once."""
-    asked = threading.Event()
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        if asked.is_set():
-            raise KeyboardInterrupt
-        asked.set()
-
-    before = {}
-    if threading.current_thread() is threading.main_thread():
-        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield asked.is_set
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _print_rest(
@@ -210,8 +188,9 @@ def _end(result: ImportResult | ItemImport, file: Path, taken: int) -> None:
 def _import_chats(run: Run, file: Path, options: Mapping[str, Any], *, consolidate: bool) -> None:
     from ..transfer.imports import import_file
 
-    with _stoppable() as should_stop, output.bar() as bar:
-        chats = import_file(file, progress=bar, should_stop=should_stop, **options)
+    stopped = threading.Event()
+    with stop_on_signals(stopped.set), output.bar() as bar:
+        chats = import_file(file, progress=bar, should_stop=stopped.is_set, **options)
     queued = 0
     if consolidate and not chats.dry_run and chats.stopped_after_row is None:
         with output.bar() as bar:
@@ -304,10 +283,10 @@ def _print_card(done: CardImport) -> None:
 def _import_items(run: Run, file: Path, scope: Scope, *, dry_run: bool) -> None:
     from ..transfer.items import import_items
 
-    with _stoppable() as should_stop, output.bar() as bar:
-        items = import_items(
-            file, dry_run=dry_run, progress=bar, should_stop=should_stop, db=run.db, settings=run.settings, scope=scope
-        )
+    stopped = threading.Event()
+    asking: dict[str, Any] = {"db": run.db, "settings": run.settings, "scope": scope}
+    with stop_on_signals(stopped.set), output.bar() as bar:
+        items = import_items(file, dry_run=dry_run, progress=bar, should_stop=stopped.is_set, **asking)
     run.answer(items.as_dict(), lambda: _print_items(items))
     _end(items, file, items.imported + items.duplicates)
 

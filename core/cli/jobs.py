@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, BadParameter, Option
 
+from ..base.signals import stop_on_signals
 from ..scope import Scope
 from . import output
 from .run import Run, command
@@ -62,7 +63,7 @@ def work(
         model = f"The model is {asked!r}." if asked else "Without LLM_BASE_URL and LLM_MODEL texts are extracts."
         output.note(f"Working for {whose} on {run.db.target.shown}, {'once' if once else 'until Ctrl-C'}. {model}")
     try:
-        with worker.on_signals():
+        with stop_on_signals(worker.stop):
             begun = worker.run(once=once)
         if once:
             _print_left(run, personas, failed)

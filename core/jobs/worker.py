@@ -2,8 +2,8 @@
 
 | how it ends | what becomes of the operation at hand |
 |---|---|
-| `stop()`, or SIGTERM or SIGINT once where `on_signals` was called | it is done to its end |
-| a second signal | it is given back at once |
+| `stop()`, which the command calls on SIGTERM or SIGINT | it is done to its end |
+| interrupted, as by a second signal | it is given back at once |
 | killed, or its machine gone | it is free again when its lease ends; its effect is stored once all the same |
 
 `run_operation` is the one place where every exception of a handler ends: the queue goes on whatever a handler does.
@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import logging
-import signal
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -147,25 +146,6 @@ class Worker:
                 if self._on_done is not None:
                     self._on_done(report)
         return begun
-
-    @contextmanager
-    def on_signals(self) -> Iterator[None]:
-        """Let SIGTERM and SIGINT stop the worker for the time of the block; the second one interrupts it.
-
-        Only for the main thread of a process.
-        """
-
-        def ask(number: int, frame: Any) -> None:  # noqa: ARG001 - the interface of signals
-            if self._stopped.is_set():
-                raise KeyboardInterrupt
-            self._stopped.set()
-
-        before = {each: signal.signal(each, ask) for each in (signal.SIGTERM, signal.SIGINT)}
-        try:
-            yield
-        finally:
-            for each, handler in before.items():
-                signal.signal(each, handler)
 
 
 def prune_now_and_then(db: Database, personas: Sequence[str] = ()) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -45,10 +45,6 @@ class ExportResult:
     """Blank for a stream."""
     messages: int = 0
     bytes: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the result as plain JSON values, fields in their order."""
-        return asdict(self)
 
 
 def export_chat(

@@ -10,7 +10,7 @@ import json
 import re
 import tempfile
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +41,6 @@ class OriginalImport:
     """Rows that were there already."""
     left_out: int = 0
     """Rows that cannot be taken: without a text, or against somebody's privacy level."""
-
-    def as_dict(self) -> dict[str, int]:
-        """Return the counts as plain values."""
-        return asdict(self)
 
 
 def import_original(

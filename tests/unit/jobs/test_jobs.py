@@ -109,6 +109,7 @@ def test_d22_workers_and_run_pending_remove_what_ended_long_ago(db: Database) ->
 
 _SIGNALLED = """
 import sys, time
+from core.base.signals import stop_on_signals
 from core.config import Settings
 from core.jobs import Worker, register_handler
 from core.database.engine import Database
@@ -118,7 +119,7 @@ def slow(operation, tools):
 db = Database(sys.argv[1])
 register_handler("COUNTED", slow)
 worker = Worker(db, settings=Settings(), on_done=lambda done: print(done.state, flush=True))
-with worker.on_signals():
+with stop_on_signals(worker.stop):
     print(worker.run(), flush=True)
 """
 

@@ -1,0 +1,33 @@
+"""Ending by SIGTERM or Ctrl-C between two steps of the work."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+@contextmanager
+def stop_on_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Let SIGTERM and SIGINT call `stop` for the time of the block; the second one interrupts the work.
+
+    Outside of the main thread, which alone gets signals, nothing is done.
+    """
+    is_stopped = False
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        nonlocal is_stopped
+        if is_stopped:
+            raise KeyboardInterrupt
+        is_stopped = True
+        stop()
+
+    is_main = threading.current_thread() is threading.main_thread()
+    before = {each: signal.signal(each, handle) for each in (signal.SIGTERM, signal.SIGINT) if is_main}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
