@@ -7,6 +7,7 @@ import json
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -15,6 +16,7 @@ import typer
 from typer import Argument, BadParameter, Option
 
 from .. import config
+from ..base import logs
 from ..config import Settings
 from ..database.files import check_folder
 from ..errors import ConfigError, CoreError, MessageError
@@ -25,6 +27,8 @@ from .run import ConversationOption, LocalOption, Run, ServerOption, command
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
+    from ..calls.call import GivenSettings
+    from ..database.engine import Database
     from ..tokens.shapes import TokenKind
 
 HostOption = Annotated[
@@ -34,6 +38,8 @@ PortOption = Annotated[int | None, Option("--port", metavar="PORT", min=1, max=6
 
 STREAM_SECONDS = 25
 """Longest wait at the end for answers that are under way: container supervisors kill soon after."""
+WORKER_SECONDS = 5.0
+"""Longest wait for its operation at hand; what is not done by then the next worker does."""
 KEPT_SECONDS = 75
 """How long a connection without requests stays open: longer than clients keep theirs, or they would use closed ones."""
 
@@ -73,7 +79,6 @@ def serve(
     machine reaches it unless --host says otherwise. SIGTERM ends it as Ctrl-C does.
     """
     from ..calls.defaults import settings_for
-    from ..web.background import run_queue
 
     # 1. what is served, and where
     given: dict[str, object] = {"ADMIN_HOST": host, "ADMIN_PORT": port}
@@ -91,7 +96,7 @@ def serve(
     with _open_socket(settings.admin_host, settings.admin_port, share_port=share_port) as listening:
         _print_place(settings, public_url.rstrip("/"), **served)
         with (
-            run_queue(run.db, asked) if worker else nullcontext(),
+            _run_queue(run.db, asked) if worker else nullcontext(),
             suppress(KeyboardInterrupt),
             _terminated_as_interrupted(),
         ):
@@ -100,6 +105,28 @@ def serve(
             gc.freeze()
             _run_server(app, listening)
     output.note("Stopped.")
+
+
+@contextmanager
+def _run_queue(db: Database, settings: GivenSettings) -> Iterator[None]:
+    """Let a worker in a thread do the work in the background for the time of the block."""
+    from ..jobs import Worker
+
+    worker = Worker(db, settings=settings)
+
+    def work() -> None:
+        try:
+            worker.run()
+        except CoreError as error:  # a model's server that is named wrongly: the faces go on without
+            logs.warning("worker_ended", error=type(error).__name__)
+
+    thread = threading.Thread(target=work, name="prompt-engine-worker", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        worker.stop()
+        thread.join(WORKER_SECONDS)
 
 
 @contextmanager
