@@ -238,9 +238,8 @@ def _find_person(removal: Removal, participant: str) -> Owner:
         keys = _find_identities(removal, participant)
         lock_conversations(removal, more := _find_conversations(removal, keys) - locked)
         locked |= more
-        for part in chunks(sorted(keys), AT_ONCE):
-            mine = select(_P.participant_key).where(_P.persona_id == removal.persona, _P.participant_key.in_(part))
-            removal.read_rows(mine.order_by(_P.participant_key).with_for_update())
+        mine = select(_P.participant_key).order_by(_P.participant_key).with_for_update()
+        removal.read_in(mine, _P.participant_key, keys)
         if _find_identities(removal, participant) == keys and _find_conversations(removal, keys) <= locked:
             break
     names = {name for column, whose in _NAMES for name in _find_in(removal, column, whose, keys) if name.strip()}
@@ -278,16 +277,12 @@ def find_audiences(removal: Removal, kind: str, refs: Collection[str]) -> frozen
 
 def _find_in(removal: Removal, column: Any, by: Any, values: Collection[Any], *where: Any) -> set[Any]:
     """Return the values of a column, of the rows that have one of some values in another."""
-    matches: set[Any] = set()
-    for part in chunks(sorted(values), AT_ONCE):
-        matches |= removal.find_values(column, by.in_(part), *where)
-    return matches - {None}
+    return {row[0] for row in removal.read_in(select(column).where(*where), by, values)} - {None}
 
 
 def lock_conversations(removal: Removal, keys: Iterable[str]) -> None:
-    for part in chunks(sorted(keys), AT_ONCE):
-        mine = select(_K.id).where(_K.persona_id == removal.persona, _K.conversation_key.in_(part))
-        removal.read_rows(mine.order_by(_K.conversation_key).with_for_update())
+    mine = select(_K.id).order_by(_K.conversation_key).with_for_update()
+    removal.read_in(mine, _K.conversation_key, keys)
 
 
 def find_rows(

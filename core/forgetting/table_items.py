@@ -8,7 +8,6 @@ from sqlalchemy import bindparam, func, or_, select
 
 from ..base.wire_ids import find_id
 from ..conversations import table_summaries
-from ..database.bulk import chunks
 from ..database.dialects import Time
 from ..database.ids import made_at
 from ..database.rows import read_list
@@ -27,10 +26,7 @@ def add_previous_versions(removal: Removal, ids: Collection[int]) -> set[int]:
     """Return items with those they took the place of, and so on."""
     versions, new = set(ids), set(ids)
     while new:
-        previous: set[int] = set()
-        for part in chunks(sorted(new), AT_ONCE):
-            previous |= removal.find_values(_M.id, _M.superseded_by.in_(part))
-        new = previous - versions
+        new = {row.id for row in removal.read_in(select(_M.id), _M.superseded_by, new)} - versions
         versions |= new
     return versions
 
@@ -71,33 +67,22 @@ def remove_items(
 def _release_replaced(removal: Removal, deleted: Collection[int], withdrawn: Collection[int]) -> None:
     """Let what withdrawn items took the place of hold again, and archive what the others took the place of."""
     now = removal.db.clock()
-    for part in chunks(sorted(deleted), AT_ONCE):
-        replaced = select(_M.id, _M.superseded_by).where(_M.persona_id == removal.persona, _M.superseded_by.in_(part))
-        staying = [row for row in removal.read_rows(replaced) if row.id not in deleted]
-        for is_back, archived_at in ((True, None), (False, now)):
-            ids = [row.id for row in staying if (row.superseded_by in withdrawn) is is_back]
-            removal.counts[memories.name] += indexed.set_columns(
-                removal.connection,
-                removal.db,
-                MEMORIES,
-                removal.persona,
-                ids,
-                superseded_by=None,
-                archived_at=archived_at,
-                updated_at=now,
-            )
+    replaced = removal.read_in(select(_M.id, _M.superseded_by), _M.superseded_by, deleted)
+    for is_back, archived_at in ((True, None), (False, now)):
+        ids = [row.id for row in replaced if row.id not in deleted and (row.superseded_by in withdrawn) is is_back]
+        columns = {"superseded_by": None, "archived_at": archived_at, "updated_at": now}
+        removal.counts[memories.name] += indexed.set_columns(
+            removal.connection, removal.db, MEMORIES, removal.persona, ids, **columns
+        )
 
 
 def consolidate_anew(removal: Removal, rows: Iterable[int], reason: str) -> None:
     """Queue the consolidation of messages that stay, of each conversation the range they lie in."""
     ranges: dict[str, tuple[int, int]] = {}
-    for part in chunks(sorted(rows), AT_ONCE):
-        chosen = select(_C.interface_path, func.min(_C.id), func.max(_C.id)).where(
-            _C.persona_id == removal.persona, _C.id.in_(part)
-        )
-        for key, low, high in removal.read_rows(chosen.group_by(_C.interface_path)):
-            was = ranges.get(key, (low, high))
-            ranges[key] = min(low, was[0]), max(high, was[1])
+    chosen = select(_C.interface_path, func.min(_C.id), func.max(_C.id)).group_by(_C.interface_path)
+    for key, low, high in removal.read_in(chosen, _C.id, rows):
+        was = ranges.get(key, (low, high))
+        ranges[key] = min(low, was[0]), max(high, was[1])
     for key, (low, high) in sorted(ranges.items()):
         payload = {"reason": reason, "above": low - 1, "up_to": high}
         removal.queue(CONSOLIDATION, key, payload=payload)

@@ -166,15 +166,12 @@ def _quotable(removal: Removal, deleted: Collection[int]) -> tuple[dict[str, set
     """Return conversation to the platform's ids of messages that go, and to their texts."""
     ids: dict[str, set[str]] = {}
     texts: dict[str, set[str]] = {}
-    for part in chunks(sorted(deleted), AT_ONCE):
-        chosen = select(_C.interface_path, _C.message_id, func.substr(_C.message_text, 1, 1000).label("said")).where(
-            _C.persona_id == removal.persona, _C.id.in_(part)
-        )
-        for row in removal.read_rows(chosen):
-            if row.message_id:
-                ids.setdefault(row.interface_path, set()).add(row.message_id)
-            if (row.said or "").strip():
-                texts.setdefault(row.interface_path, set()).add(row.said)
+    chosen = select(_C.interface_path, _C.message_id, func.substr(_C.message_text, 1, 1000).label("said"))
+    for row in removal.read_in(chosen, _C.id, deleted):
+        if row.message_id:
+            ids.setdefault(row.interface_path, set()).add(row.message_id)
+        if (row.said or "").strip():
+            texts.setdefault(row.interface_path, set()).add(row.said)
     return ids, texts
 
 

@@ -56,6 +56,13 @@ class Removal:
     def read_rows(self, statement: Any) -> Sequence[Any]:
         return self.connection.execute(statement).all()
 
+    def read_in(self, statement: Any, column: Any, values: Iterable[Any]) -> list[Any]:
+        """Return the rows of a SELECT, of the persona's with one of the values, at most AT_ONCE values a statement."""
+        mine = statement.where(column.table.c.persona_id == self.persona)
+        return [
+            row for part in chunks(sorted(set(values)), AT_ONCE) for row in self.read_rows(mine.where(column.in_(part)))
+        ]
+
     def find_values(self, column: Any, *where: Any) -> set[Any]:
         """Return the values of a column, of the persona's rows for which all conditions hold."""
         return set(
@@ -122,14 +129,10 @@ class Removal:
             return
         t, persona = tag_table.c, self.persona
         tags_table.lower(self.connection, persona, self._tags)
-        deleted: list[str] = []
-        for part in chunks(sorted(self._tags), AT_ONCE):
-            held = select(t.tag, t.uses).where(t.persona_id == persona, t.tag.in_(part)).order_by(t.tag)
-            rows = self.read_rows(held.with_for_update())
-            self.counts[tag_table.name] += len(rows)
-            unused = [row.tag for row in rows if row.uses <= 0]
-            self.connection.execute(delete(tag_table).where(t.persona_id == persona, t.tag.in_(unused)))
-            deleted += unused
+        rows = self.read_in(select(t.tag, t.uses).order_by(t.tag).with_for_update(), t.tag, self._tags)
+        deleted = [row.tag for row in rows if row.uses <= 0]
+        self.delete_in(tag_table, t.tag, deleted)
+        self.counts[tag_table.name] += len(rows) - len(deleted)
         if not deleted:
             return
         while deleted:
@@ -143,8 +146,7 @@ class Removal:
         self.delete_in(tag_aliases, a.tag, deleted)
         near: set[str] = set()
         for one, other in ((n.tag, n.related_tag), (n.related_tag, n.tag)):
-            for part in chunks(sorted(deleted), AT_ONCE):
-                near |= {row[0] for row in self.read_rows(select(other).where(n.persona_id == persona, one.in_(part)))}
+            near |= {row[0] for row in self.read_in(select(other), one, deleted)}
             self.delete_in(tag_links, one, deleted)
         alone: list[str] = []
         for tag in sorted(near - set(deleted)):

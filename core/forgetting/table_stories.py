@@ -85,11 +85,9 @@ def _scenes_with(removal: Removal, story: Layout, messages: Collection[int]) -> 
 def _read_first_recaps(removal: Removal, ids: Collection[int]) -> dict[int, tuple[datetime, int]]:
     """Return scene to when it got the oldest of its recaps, and its id, by which two of one time are ordered."""
     made: dict[int, tuple[datetime, int]] = {}
-    for part in chunks(sorted(ids), AT_ONCE):
-        mine = (_R.persona_id == removal.persona, _R.scene_id.in_(part))
-        for row in removal.read_rows(select(_R.scene_id, _R.created_at).where(*mine)):
-            at = (row.created_at or datetime.min.replace(tzinfo=UTC), row.scene_id)
-            made[row.scene_id] = min(at, made.get(row.scene_id, at))
+    for row in removal.read_in(select(_R.scene_id, _R.created_at), _R.scene_id, ids):
+        at = (row.created_at or datetime.min.replace(tzinfo=UTC), row.scene_id)
+        made[row.scene_id] = min(at, made.get(row.scene_id, at))
     return made
 
 
