@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ..scope import Destination
 from ..shapes import Ranking
 from .flag_base import Flag, FlagValues, flag, group
 from .flag_types import LANGUAGE_CODES, EmbedderName, Folder, Frozen, Groups, Key, Text, Texts, Zone
@@ -34,9 +35,6 @@ SnippetWindow = Literal["start", "match"]
 
 AnswerFormat = Literal["auto", "actions", "text"]
 """auto: actions where the hook `actions` gave some, else text. actions: one JSON object. text: the words themselves."""
-
-PromptDestination = Literal["remote", "local"]
-"""remote: rows marked local_only stay out. local: they may enter."""
 
 PrivacyLevel = Literal["none", "partial", "full"]
 """none: everything is kept. partial: nothing for the long term. full: nothing."""
@@ -290,10 +288,10 @@ class Settings(FlagValues):
         "Level of people who have not chosen one: none keeps all, partial nothing for long, full nothing.",
         choices=PrivacyLevel,
     )
-    prompt_destination: PromptDestination = flag(
+    prompt_destination: Destination = flag(
         "remote",
         "Where prompts go: what is marked as local only enters none that is remote.",
-        choices=PromptDestination,
+        choices=Destination,
     )
 
     group("Admin", "Where the admin server listens, and what an operator shows to it.")
