@@ -76,7 +76,6 @@ class Waiting(NamedTuple):
     """An operation that may be next, as far as its turn needs it."""
 
     id: int
-    type: str
     priority: int
     created_at: datetime
     depends_on: tuple[int, ...]

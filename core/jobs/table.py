@@ -30,9 +30,9 @@ EMPTIED = func.json_replace(_J.payload, "$." + rules.TEXTS, "")
 """The payload of an operation that has ended."""
 
 
-def is_free(columns: Any, now: Any) -> Any:
+def is_free(now: Any) -> Any:
     """Return the condition of an operation in progress that nobody holds."""
-    return or_(columns.lease_until.is_(None), columns.lease_until <= now)
+    return or_(_J.lease_until.is_(None), _J.lease_until <= now)
 
 
 # Putting in
@@ -201,7 +201,7 @@ def prune(db: Database, persona: str) -> int:
 # Listing
 
 _NOW: Any = bindparam("now", type_=Time())
-_is_left: Any = and_(_J.status == "in_progress", is_free(_J, _NOW))
+_is_left: Any = and_(_J.status == "in_progress", is_free(_NOW))
 """A dead worker left it: it is stored as in progress, and is pending."""
 _STORED_AS: dict[str, tuple[Any, ...]] = {
     "in_progress": (and_(_J.status == "in_progress", not_(_is_left)),),

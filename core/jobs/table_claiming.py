@@ -59,7 +59,6 @@ def read_next(db: Database, persona: str, types: Collection[str], most: int) -> 
     waiting = tuple(
         Waiting(
             row.id,
-            row.type,
             row.priority,
             row.created_at or EPOCH,
             tuple(each for each in read_list(row.depends_on) if isinstance(each, int)),
@@ -85,12 +84,12 @@ def _next() -> Any:
     branches = []
     for status in OPEN_STATES:
         chosen = (
-            select(_J.id, _J.type, _J.priority, _J.created_at, _J.depends_on, _J.status, _J.tries)
+            select(_J.id, _J.priority, _J.created_at, _J.depends_on, _J.status, _J.tries)
             .where(
                 _J.persona_id == _P,
                 _J.status == status,
                 _J.type.in_(bindparam("types", expanding=True)),
-                is_free(_J, now) if status == "in_progress" else due,
+                is_free(now) if status == "in_progress" else due,
             )
             .order_by(_J.priority, _J.created_at, _J.id)
             .limit(bindparam("most"))
@@ -133,14 +132,14 @@ def begin(
 
 
 _now = bindparam("now", type_=Time())
-_is_free = or_(_J.status.in_(rules.TO_DO), and_(_J.status == "in_progress", is_free(_J, _now)))
+_is_free = or_(_J.status.in_(rules.TO_DO), and_(_J.status == "in_progress", is_free(_now)))
 _RUNNING = (
     select(_J.id)
     .where(
         _J.persona_id == _P,
         _J.status == "in_progress",
         _J.type.in_(bindparam("types", expanding=True)),
-        not_(is_free(_J, _now)),
+        not_(is_free(_now)),
     )
     .limit(1)
 )
