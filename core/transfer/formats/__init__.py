@@ -53,7 +53,6 @@ PROGRAMS: dict[str, tuple[str, Reader]] = {
     "sillytavern": ("SillyTavern", sillytavern.read),
     "records": ("JSON lines", records.read),
 }
-READERS = {name: reader for name, (_, reader) in PROGRAMS.items()}
 TITLES = {name: title for name, (title, _) in PROGRAMS.items()}
 OWN = ("records", "sillytavern")
 """Formats whose conversations have keys that begin with `import`: the file does not say which program spoke."""
@@ -99,7 +98,8 @@ class ChatFiles:
         yield from (("", fault) for fault in self.export.faults)
         is_one = len(self.export.members) == 1
         for kind, members in self.members.items():
-            reader = READERS[kind] if is_one or kind not in _ONE_CHAT_A_FILE else partial(_read_each, READERS[kind])
+            reader = PROGRAMS[kind][1]
+            reader = reader if is_one or kind not in _ONE_CHAT_A_FILE else partial(_read_each, reader)
             yield from ((kind, read) for read in reader(members, reading))
         if self.unknown:
             yield "", Left("files that hold no chat", self.unknown)

@@ -35,14 +35,9 @@ def fits(text: str) -> bool:
 def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
     for member in members:
         faults: list[Fault] = []
-        with member.guarded(faults) as stream:
-            people = {
-                match["nick"] or match["tabbed"] or "" for match in map(_LINE.match, iter_lines(stream)) if match
-            } - {""}
         name = _NAMED.sub("", member.stem.removesuffix(".weechatlog")) or member.folder or member.stem
-        room = Room(name.replace("/", "_"), name, "direct" if len(people) <= 2 else "restricted")
-        with member.guarded([]) as stream:
-            yield from _read_lines(member, stream, room, reading)
+        with member.guarded(faults) as stream:
+            yield from _read_lines(member, stream, Room(name.replace("/", "_"), name), reading)
         yield from faults
 
 
