@@ -138,13 +138,11 @@ def _snapshot(db: Database) -> Iterator[Connection]:
 
 def _copy_table(source: Connection, target: Database, table: Table, progress: Progress | None) -> int:
     """Copy a table unless it is there already, and return the number of its rows."""
-    there = _read_digest(target, table)
+    with target.connection(source=table.name) as connection:
+        there = _read_digest(connection, table)
     if there.count:  # of a copy that was cut off
-        digest = Digest()
-        for row in _read_rows(source, table):
-            digest.add(row)
-        if digest == there:
-            return digest.count
+        if _read_digest(source, table) == there:
+            return there.count
         clear = delete(table).with_dialect_options(mysql_limit=5000)
         while target.idempotent_transaction(lambda c: c.execute(clear).rowcount, source=table.name):
             pass
@@ -155,7 +153,8 @@ def _copy_table(source: Connection, target: Database, table: Table, progress: Pr
             digest.add(row)
         if progress is not None:
             progress(table.name, digest.count, 0)
-    there = _read_digest(target, table)
+    with target.connection(source=table.name) as connection:
+        there = _read_digest(connection, table)
     if digest != there:
         raise StoreError(
             f"{table.name} differs after the copy: {digest.count} rows in the source, {there.count} in the target, or "
@@ -173,11 +172,10 @@ def _write(connection: Connection, *, table: Table, rows: Sequence[Row]) -> None
     write_many(connection, upsert(table, family, columns), columns, values)  # again where a commit was lost
 
 
-def _read_digest(db: Database, table: Table) -> Digest:
+def _read_digest(connection: Connection, table: Table) -> Digest:
     digest = Digest()
-    with db.connection(source=table.name) as connection:
-        for row in _read_rows(connection, table):
-            digest.add(row)
+    for row in _read_rows(connection, table):
+        digest.add(row)
     return digest
 
 

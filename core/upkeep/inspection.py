@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any
 
-from sqlalchemy import Column, Table
+from sqlalchemy import Table
 
 from ..database.dialects import COLLATION
 from ..database.engine import Database
@@ -84,11 +83,6 @@ def plain_type(text: str) -> str:
     return re.sub(r"^numeric", "decimal", re.sub(r"^integer", "int", text)).replace(", ", ",").strip()
 
 
-def wanted_type(column: Column[Any], family: str) -> str:
-    """Return the type a column should have, in the spelling of `plain_type`."""
-    return plain_type(str(column.type.compile(dialect=ddl.choose_dialect(family))))
-
-
 def list_differences(facts: Facts, family: str) -> list[Finding]:
     """Return what the schema has and the database has not, table by table. More in the database is no difference."""
     names = list_names(facts)
@@ -105,7 +99,8 @@ def list_differences(facts: Facts, family: str) -> list[Finding]:
 def _compare_columns(table: Table, facts: Facts, family: str) -> list[Finding]:
     findings = []
     for column in table.columns:
-        where, wanted = f"{table.name}.{column.name}", wanted_type(column, family)
+        where = f"{table.name}.{column.name}"
+        wanted = plain_type(str(column.type.compile(dialect=ddl.choose_dialect(family))))
         there = {aspect: facts.get((table.name, aspect, column.name)) for aspect in ("type", "collation", "null")}
         if there["type"] is None:
             findings.append(
