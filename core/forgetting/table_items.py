@@ -14,7 +14,7 @@ from ..database.rows import read_list
 from ..database.schema import chat_history_cache, conversation_summaries, memories
 from ..database.sources import MEMORIES
 from ..index import indexed
-from .table_rows import AT_ONCE, MADE, Removal
+from .table_rows import MADE, Removal
 
 CONSOLIDATION = "CONSOLIDATION"
 REASON = "forgotten"
@@ -43,7 +43,7 @@ def remove_items(
 
     What `withdrawn` ones took the place of holds again.
     """
-    deleted = removal.find_values(_M.id, _M.id.in_(ids)) if len(ids) <= AT_ONCE else set(ids)
+    deleted = {row.id for row in removal.read_in(select(_M.id), _M.id, ids)}
     going = frozenset(messages)
     left: set[int] = set()
     """Messages that stay, of which items that go were made."""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import func, select, update
 
-from ..database.bulk import chunks
+from ..database.compiled import IDS, execute_parts
 from ..database.schema import conversations, running_recaps, scene_recaps
 from ..database.schema import scenes as scene_table
 from ..messages import table_scenes
@@ -15,7 +15,7 @@ from ..messages.table_scenes import Scene
 from ..stories.rules_scenes import BEFORE_ALL
 from ..stories.scenes import Layout, read_layout
 from . import rules
-from .table_rows import AT_ONCE, MADE, Removal
+from .table_rows import MADE, Removal
 
 SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
 """What makes the texts anew."""
@@ -97,9 +97,8 @@ def _change_scenes(removal: Removal, story: Layout, changed: Sequence[Scene], de
     """
     ids = [scene.id for scene in changed]
     removal.delete_in(scene_recaps, _R.scene_id, ids)
-    for part in chunks(sorted(ids), AT_ONCE):
-        mine = (_S.persona_id == removal.persona, _S.id.in_(part))
-        removal.connection.execute(update(scene_table).where(*mine).values(current_recap_index=None, name=""))
+    mine = update(scene_table).where(_S.persona_id == removal.persona, _S.id.in_(IDS))
+    execute_parts(removal.connection, mine.values(current_recap_index=None, name=""), ids)
     moved = rules.moved_breaks(story.rows, {scene.break_row: scene.id for scene in story.scenes}, deleted)
     for scene_id, row in moved.items():
         if row is None:

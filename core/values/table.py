@@ -14,7 +14,7 @@ from ..access import table_conversations, tombstones
 from ..calls.call import Call
 from ..database import schema
 from ..database.bulk import chunks
-from ..database.compiled import Reader
+from ..database.compiled import IDS, Reader, execute_parts
 from ..database.dialects import Time
 from ..database.rows import text as checked_text
 from ..database.sources import MEMORIES
@@ -287,9 +287,8 @@ class Change(Values):
     def delete(self, values: Iterable[StoredValue], *, archive: bool = False) -> None:
         """Delete values; with `archive` their texts stay as previous versions."""
         rows = list(values)
-        for part in chunks(sorted(row.id for row in rows), AT_ONCE):
-            here = (_V.persona_id == self.call.persona, _V.id.in_(part))
-            self.connection.execute(delete(schema.stored_values).where(*here))
+        mine = delete(schema.stored_values).where(_V.persona_id == self.call.persona, _V.id.in_(IDS))
+        execute_parts(self.connection, mine, [row.id for row in rows])
         self._drop_items(rows, archive=archive)
 
     def delete_expired(self) -> int:
@@ -308,7 +307,6 @@ class Change(Values):
             indexed.set_columns(self.connection, db, MEMORIES, persona, ids, **columns)
             return
         h = schema.item_history.c
-        for part in chunks(sorted(ids), AT_ONCE):
-            texts = (h.persona_id == persona, h.item_id.in_(part))
-            self.connection.execute(delete(schema.item_history).where(*texts))
+        texts = delete(schema.item_history).where(h.persona_id == persona, h.item_id.in_(IDS))
+        execute_parts(self.connection, texts, ids)
         indexed.remove(self.connection, db, MEMORIES, persona, ids)
