@@ -10,12 +10,14 @@ import json
 import re
 import tempfile
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..ai_diary import add_diary_entry
 from ..calls.call import Call, GivenSettings, open_call
+from ..database.connections import read_only_url
 from ..database.engine import Database
 from ..database.stored_values import read_json, read_list, read_time
 from ..scope import Scope
@@ -67,11 +69,9 @@ def import_original(
         StoreWriteError: a part could not be stored; what was stored stays.
     """
     call = open_call(db, settings, scope)
-    source = table_original.open_source(url, call.settings.db_timeout_seconds)
-    try:
+    with closing(Database(read_only_url(url), timeout_seconds=call.settings.db_timeout_seconds)) as source:
+        table_original.check_owner(source)
         counts = _import_memories(source, call) + _import_diary(source, call) + _import_messages(source, call, private)
-    finally:
-        source.close()
     return OriginalImport(**counts)
 
 

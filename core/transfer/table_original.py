@@ -8,7 +8,6 @@ from typing import Any
 
 from sqlalchemy import select, text
 
-from ..database.connections import read_only_url
 from ..database.engine import Database
 from ..database.failures import is_missing_table
 from ..database.schema import ai_diary, schema_version
@@ -21,18 +20,7 @@ RANGE = 1000
 """Rows read at once."""
 
 
-def open_source(url: str, seconds: float) -> Database:
-    """Return a handle that only reads; a file is opened so that nothing of it changes."""
-    source = Database(read_only_url(url), timeout_seconds=seconds)
-    try:
-        _check_owner(source)
-    except Exception:
-        source.close()
-        raise
-    return source
-
-
-def _check_owner(source: Database) -> None:
+def check_owner(source: Database) -> None:
     """Refuse a database of this program, and one without a table of the original."""
     shown = source.target.shown
     if _has_table(source, schema_version.name, "version_num"):
@@ -66,15 +54,9 @@ def list_entries(db: Database, persona: str) -> set[tuple[datetime | None, bytes
 def read_rows(source: Database, table: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of a table with the columns it has; none where there is no such table."""
     sql = text(f"SELECT * FROM {table} WHERE id > :above ORDER BY id LIMIT {RANGE}")  # noqa: S608 - one of three names
+    if not _has_table(source, table, "id"):
+        return
     above = -1
-    while True:
-        try:
-            rows = source.read(sql, {"above": above}, source=table)
-        except StoreError as error:
-            if is_missing_table(error):
-                return
-            raise
+    while rows := source.read(sql, {"above": above}, source=table):
         yield from ({name: read_text(value) for name, value in row._mapping.items()} for row in rows)
-        if len(rows) < RANGE:
-            return
         above = rows[-1]._mapping["id"]
