@@ -17,6 +17,7 @@ from ..database.engine import Database
 from ..database.registry import REGISTRY
 from ..database.schema import TABLES, memories
 from ..database.sources import ALL
+from ..database.stored_values import from_key
 from ..errors import StoreError
 from ..shapes import Finding, Severity
 from . import ddl, inspection, migration
@@ -130,19 +131,15 @@ def check_version(product: str, version: tuple[int, ...]) -> list[Finding]:
 def _check_server(db: Database, is_empty: bool) -> list[Finding]:
     sql = "SELECT VERSION(), @@version_comment, @@max_allowed_packet, CURRENT_USER(), DATABASE()"
     version, comment, packet, user, name = db.read(sql, (), source="the server")[0]
-    findings = check_version(*product_of(_text(version), _text(comment)))
+    findings = check_version(*product_of(from_key(version), from_key(comment)))
     findings += check_packet(int(packet))
     rows = db.read("SHOW GLOBAL VARIABLES", (), source="the server's settings")
-    findings += check_settings({_text(row[0]).lower(): _text(row[1]) for row in rows}) + _encryption(db)
+    findings += check_settings({from_key(row[0]).lower(): from_key(row[1]) for row in rows}) + _encryption(db)
     try:
-        grants = [_text(row[0]) for row in db.read("SHOW GRANTS", (), source="the rights")]
+        grants = [from_key(row[0]) for row in db.read("SHOW GRANTS", (), source="the rights")]
     except StoreError:
         return findings
-    return findings + check_rights(grants, _text(name), _text(user), is_empty=is_empty)
-
-
-def _text(value: Any) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, (bytes, bytearray)) else str(value)
+    return findings + check_rights(grants, from_key(name), from_key(user), is_empty=is_empty)
 
 
 def check_settings(values: Mapping[str, str]) -> list[Finding]:
@@ -163,7 +160,7 @@ def _encryption(db: Database) -> list[Finding]:
         rows = db.read("SHOW SESSION STATUS LIKE 'Ssl_cipher'", (), source="the server's state")
     except StoreError:
         return []
-    if rows and _text(rows[0][1]):
+    if rows and from_key(rows[0][1]):
         return []
     remedy = "Remove ?tls=off from DATABASE_URL; ?tls_ca=FILE names the authority of the server's certificate"
     return [Finding("warning", "password and texts cross the network unencrypted", "", remedy)]
@@ -259,7 +256,7 @@ def _check_values(db: Database) -> Iterator[Finding]:
         for row in _walk(db, table, keys, kinds):
             for name, value in zip(kinds, row[len(keys) :], strict=True):
                 if not stored_values.is_readable(value, kinds[name]):
-                    bad.setdefault(name, []).append("/".join(map(stored_values.from_key, row[: len(keys)])))
+                    bad.setdefault(name, []).append("/".join(map(from_key, row[: len(keys)])))
         for name, rows in bad.items():
             shown = ", ".join(rows[:SHOWN_ROWS]) + (", ..." if len(rows) > SHOWN_ROWS else "")
             what = f"{len(rows)} rows hold a value that cannot be read as it is: {', '.join(keys)} {shown}"
