@@ -10,6 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from ....access.rules import show_key
+from ....text.times import parse_time
 
 FOLDED_CHARS = 320
 """Longest text that is shown unfolded."""
@@ -27,17 +28,6 @@ def number(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}".rstrip("0").rstrip(".")
-
-
-def moment(value: str | datetime | None) -> datetime | None:
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            return None
-    if value is None:
-        return None
-    return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
 
 
 def exact(at: datetime) -> str:
@@ -72,6 +62,6 @@ def plural(count: int, one: str, many: str = "") -> str:
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
     each.__name__: each
-    for each in (shorten, number, moment, exact, near, archive_reason, as_json, words_of, plural, show_key)
+    for each in (shorten, number, parse_time, exact, near, archive_reason, as_json, words_of, plural, show_key)
 }
 """What templates call by name."""
