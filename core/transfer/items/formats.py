@@ -23,6 +23,7 @@ from ...base import yaml_text
 from ...errors import TransferError
 from ...memories.rules import SAVED
 from ...text.folding import clean
+from ..fields import list_at
 from ..files import check_bytes, describe_file
 from ..json_values import BadJson, JsonLine, is_deeper, read_value
 
@@ -185,10 +186,10 @@ def _read_document(value: Any) -> Items | None:
         case {"items": list(items)}:
             return Items("items", [_read_item(number, each) for number, each in enumerate(items, 1)])
         case {"entities": list(graph)}:
-            graph = [*graph, *_list(value.get("relations"))]
+            graph = [*graph, *list_at(value, "relations")]
             return Items("mcp_memory", [row for n, each in enumerate(graph, 1) for row in _read_graph(n, each)])
         case [*memories] | {"results": list(memories)} | {"memories": list(memories)} if any(map(_is_mem0, memories)):
-            relations = _list(value.get("relations")) if isinstance(value, dict) else []
+            relations = list_at(value, "relations")
             return Items("mem0", [
                 *(_read_mem0(number, each) for number, each in enumerate(memories, 1)),
                 *(Row(number, None, None, "a relation, which is no memory") for number, _ in enumerate(relations, 1)),
@@ -207,10 +208,6 @@ def _uid(value: Any, missing: str | int | None = None) -> str | int | None:
     if isinstance(value, str):
         return clean(value)[:64]
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else missing
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 # A list as text
@@ -250,7 +247,7 @@ def _read_mem0(number: int, entry: Any) -> Row:
     rest = {name: value for name, value in entry.items() if name not in _READ_OF_MEM0 and value is not None}
     return Row(number, _uid(entry.get("id")), {
         "text": entry["memory"],
-        "tags": [tag for tag in _list(entry.get("categories")) if isinstance(tag, str)],
+        "tags": [tag for tag in list_at(entry, "categories") if isinstance(tag, str)],
         "timestamp": entry.get("created_at"),
         "metadata": {**rest, **kept},
         **({"expires_at": entry["expiration_date"]} if entry.get("expiration_date") is not None else {}),
@@ -349,7 +346,7 @@ def _read_entry(number: int, name: str | int, entry: Mapping[str, Any], book: st
 
 def _keys(value: Any) -> list[str]:
     """Return the keys of an entry; older files hold them as one text with commas."""
-    keys = value.split(",") if isinstance(value, str) else _list(value)
+    keys = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else ()
     return [key.strip() for key in keys if isinstance(key, str) and key.strip()]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from ....database.dialects import EPOCH, microseconds
 from ....stories.rules_running import Version
 from ....text.folding import clean
-from ...fields import fits_column
+from ...fields import dict_at, fits_column
 
 RUNNING = "auto_recap_running_scene_recaps"
 """Key of `chat_metadata` under which the extension keeps the running recap."""
@@ -71,8 +71,7 @@ def write(
     line: Mapping[str, Any], versions: Sequence[Version], current: int | None, chat_id: str, indexes: Sequence[int]
 ) -> dict[str, Any]:
     """Return the header with the running recap; `indexes` are those that the messages have in the file."""
-    metadata = line.get("chat_metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
+    metadata = dict_at(line, "chat_metadata")
     storage = metadata.get(RUNNING)
     entries = storage.get("versions") if isinstance(storage, dict) else None
     if not isinstance(entries, list):

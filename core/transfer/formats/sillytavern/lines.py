@@ -19,7 +19,7 @@ from ....shapes import Role
 from ....stories import rules_recaps
 from ....stories.table_imported import NOTHING, Alternative, Beside, Recap, Scene
 from ....text.folding import clean
-from ...fields import SPEAKER_BYTES, fits_column, said_without_thoughts
+from ...fields import SPEAKER_BYTES, fits_column, list_at, said_without_thoughts
 from .json_text import DIGEST, keep, kept
 
 _OWN_TYPES: dict[str, Role] = {"narrator": "narrator", "comment": "system"}
@@ -181,7 +181,7 @@ def iso(at: datetime | None) -> str:
 
 
 def _put_alternatives(line: dict[str, Any], message: Said, is_changed: bool) -> None:
-    swipes, infos = (value if isinstance(value, list) else [] for value in (line.get("swipes"), line.get("swipe_info")))
+    swipes, infos = list_at(line, "swipes"), list_at(line, "swipe_info")
     alternatives = {each.number: each for each in message.beside.alternatives}
     if not alternatives and swipes in ([None], [message.text]):  # one alone is the message
         alternatives = {0: Alternative(0, message.text, is_current=True)}
