@@ -157,14 +157,10 @@ class Kind(NamedTuple):
     """None for a value that needs no reading."""
 
 
-def _text(value: Any) -> Any:
-    return value if value is None or type(value) is str else read_text(value)
-
-
-TEXT = Kind(True, _text)
+TEXT = Kind(True, read_text)
 NUMBER = Kind(True, read_whole)
 """A whole number; beside texts it comes as one."""
-KEY = Kind(False, _text)
+KEY = Kind(False, read_text)
 TIME = Kind(False, read_time)
 OBJECT = Kind(False, read_object)
 PLAIN = Kind(False, None)

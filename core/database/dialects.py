@@ -86,8 +86,8 @@ class Key(_Stored[str]):
     def process_bind_param(self, value: str | None, dialect: Dialect) -> Any:
         return None if value is None else as_key(value, dialect.name)
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002 - the interface of types
-        return value if type(value) is str else read_text(value)
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 - the interface of types
+        return read_text(value)
 
 
 class JsonText(_Stored[Any]):
@@ -132,8 +132,8 @@ class StoredText(_Stored[str]):
             self.on_sqlite = String(length)
             self.on_servers = mysql.VARCHAR(length, charset="utf8mb4", collation=COLLATION)
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002 - the interface of types
-        return value if type(value) is str else read_text(value)
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 - the interface of types
+        return read_text(value)
 
 
 class Decimal(_Stored[float]):

@@ -67,6 +67,8 @@ def read_checked(content: Any, checksum: Any) -> bytes | None:
 
 def read_text(value: Any) -> Any:
     """Return a text column's value, bytes as text; None stays None."""
+    if type(value) is str:  # as nearly all
+        return value
     return READ_UTF8(value) if isinstance(value, (bytes, bytearray)) else value
 
 
