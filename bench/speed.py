@@ -88,10 +88,17 @@ def _size_table(bench: Bench, places: Sequence[Place], times: dict[Place, Times]
 
 def _trips(bench: Bench, places: Sequence[Place], work: Any) -> str:
     found: dict[int, int] = {}
+    statements: list[str] = []
+
+    def note(sql: str, _values: object) -> None:
+        statements.append(sql)
+
     for place in places:
         db = bench.db(*place)
+        db.watchers.append(note)
         for asked in messages(40):
-            with db.traced() as statements:
-                work(db, asked)
+            statements.clear()
+            work(db, asked)
             found[len(statements)] = found.get(len(statements), 0) + 1
+        db.watchers.remove(note)
     return ", ".join(f"{count} calls with {trips}" for trips, count in sorted(found.items()))

@@ -85,10 +85,25 @@ def _emptied(db: Database) -> bool:
 
 
 @contextmanager
+def traced(db: Database) -> Iterator[list[str]]:
+    """Yield a list to which each statement that reads is added while the block runs: one entry for a round trip."""
+    statements: list[str] = []
+
+    def note(sql: str, _values: object) -> None:
+        statements.append(sql)
+
+    db.watchers.append(note)
+    try:
+        yield statements
+    finally:
+        db.watchers.remove(note)
+
+
+@contextmanager
 def watched(db: Database, note: Callable[..., object], *, after: bool = False) -> Iterator[None]:
     """Call `note(statement, values, connection)` before each statement is sent, or after it is answered.
 
-    Reads on the driver's own cursor are not among them: `Database.traced` and `watchers` have those.
+    Reads on the driver's own cursor are not among them: `traced` and `Database.watchers` have those.
     """
     engines, execute = set(db.engines()), connections.execute_driver
     when = "after_cursor_execute" if after else "before_cursor_execute"

@@ -443,22 +443,6 @@ class Database:
                 time.sleep(0.2 * attempt)
         return None
 
-    # Watching
-
-    @contextlib.contextmanager
-    def traced(self) -> Iterator[list[str]]:
-        """Yield a list to which each statement that reads is added while the block runs: one entry for a round trip."""
-        statements: list[str] = []
-
-        def note(sql: str, _values: Sequence[Any] | None) -> None:
-            statements.append(sql)
-
-        self.watchers.append(note)
-        try:
-            yield statements
-        finally:
-            self.watchers.remove(note)
-
     @contextlib.contextmanager
     def _exclusive(self) -> Iterator[None]:
         """Hold the one connection of an in-memory database; elsewhere nothing."""

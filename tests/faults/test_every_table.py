@@ -19,6 +19,7 @@ from core.database.registry import REGISTRY
 from core.database.schema import TABLES
 from core.short_term import write_turn
 from core.synth_core_memory import search_memories
+from tests.databases import traced
 from tests.faults.conftest import fill
 from tests.faults.test_prompt_faults import KEYS, ROUNDS, run
 from tests.spec.stage import ELSEWHERE, HERE, Stage, failed
@@ -64,7 +65,7 @@ def fill_all(stage: Stage) -> None:
 
 def tables_read(stage: Stage) -> list[str]:
     """Return the tables whose rows a prompt asks for, from the statements it sends."""
-    with stage.db.traced() as statements:
+    with traced(stage.db) as statements:
         prompt, report = stage.explain(ASKED)
     assert failed(report) == []
     assert set(prompt["context"]) >= {"short_term", "recent_conversations", "saved_memories", "relationship"}

@@ -9,6 +9,7 @@ from core import conversations
 from core.config import Settings
 from core.db import insert_memory
 from core.history_engine import HistoryEngine
+from tests.databases import traced
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, reasons, said, snippets
 
 
@@ -61,7 +62,7 @@ def test_p24_older_rows_are_read_as_long_as_they_are_needed(stage: Stage) -> Non
     for n in range(40):
         for path in (HERE, ELSEWHERE):
             stage.say(f"hm {n}", path, minutes=300 - n, role="thought")
-    with stage.db.traced() as statements:
+    with traced(stage.db) as statements:
         context = stage.context("what", CONTEXT_VERBOSITY=10)
     assert current(context) == [f"good {n}" for n in range(10)]
     assert recent(context) == [f"there {n}" for n in range(10)]
@@ -69,7 +70,7 @@ def test_p24_older_rows_are_read_as_long_as_they_are_needed(stage: Stage) -> Non
     for n in range(10):
         stage.say(f"later {n}", minutes=30 - n)
         stage.say(f"there later {n}", ELSEWHERE, "Bob", minutes=30 - n)
-    with stage.db.traced() as statements:
+    with traced(stage.db) as statements:
         full = stage.context("what", CONTEXT_VERBOSITY=10)
     assert len(current(full)) == len(recent(full)) == 10
     assert len(statements) <= 14
@@ -101,9 +102,9 @@ def test_p36_skip_history_empties_the_lists_and_nothing_else(stage: Stage) -> No
     stage.remember("tofu is white", ["tofu"], 900)
     stage.diary("a day", personal_thought="hm")
     whole = stage.context("tofu")
-    with stage.db.traced() as all_statements:
+    with traced(stage.db) as all_statements:
         assert stage.context("tofu") == whole
-    with stage.db.traced() as statements:
+    with traced(stage.db) as statements:
         empty = stage.prompt("tofu", {"skip_history": True})
     assert len(statements) <= len(all_statements)
     context = empty["context"]

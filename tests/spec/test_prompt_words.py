@@ -15,6 +15,7 @@ from core.memories.capture import silently_record_memory
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
+from tests.databases import traced
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, snippets
 from tests.store.world import open_db, rows_of
 
@@ -102,7 +103,7 @@ def test_d35_a_prompt_sends_few_statements_cold_and_warm(stage: Stage, text: str
     asked: dict[str, Any] = {"db": fresh, "settings": Settings(), "scope": Scope(persona=stage.persona)}
     live = {HERE: [{"text": "live", "sender_name": "Ann"}], ELSEWHERE: [{"text": "live", "sender_name": "Bob"}]}
     for _ in range(3):
-        with fresh.traced() as statements:
+        with traced(fresh) as statements:
             build_json_prompt(message(text), live, **asked)
         assert len(statements) <= 14
     fresh.close()

@@ -25,6 +25,7 @@ from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.transfer.imports import import_file
+from tests.databases import traced
 from tests.spec.admin_world import client_of, made
 from tests.spec.api_world import bearer
 from tests.spec.stage import Stage, message
@@ -294,6 +295,6 @@ def test_f81_a_message_that_is_saved_looks_for_its_room_once(stage: Stage) -> No
     rooms = Rooms(stage)
     rooms.say("alpha")
     line = message("again", ROOM, who="Bob", server_id="alpha", message_id="m2")
-    with stage.db.traced() as reads:
+    with traced(stage.db) as reads:
         assert chat.save_message(line, db=stage.db, settings=rooms.flags, scope=Scope(stage.persona)).stored
     assert sum("conversation_key IN" in read for read in reads) == 1

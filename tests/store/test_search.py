@@ -19,6 +19,7 @@ from core.database.schema import memories as table
 from core.errors import StoreReadError
 from core.scope import Scope
 from core.synth_core_memory import explain_search, search_memories
+from tests.databases import traced
 from tests.store.search_world import (
     DEFAULTS,
     ago,
@@ -87,7 +88,7 @@ def test_t19_the_chat_is_searched_only_when_asked_for(db: Database, scope: Scope
     noted = entered(db, scope, "tofu in the diary")
     everywhere = find(db, scope, keywords=["tofu"], ranking=ranking)
     assert set(places(everywhere)) == {("chat_history", told), ("memories", kept), ("ai_diary", noted)}
-    with db.traced() as statements:
+    with traced(db) as statements:
         found = find(db, scope, keywords=["tofu", "!"], tags=["food"], ranking=ranking, include_chat=False)
     assert {hit["source"] for hit in found} == {"memories", "ai_diary"}
     assert statements and not any("chat_history_cache" in statement for statement in statements)

@@ -15,6 +15,7 @@ from core.messages import table_batches as chat_batches
 from core.scope import Scope
 from core.search import rank
 from core.search.ranking.weights import WEIGHTS
+from tests.databases import traced
 from tests.store import search_world
 from tests.store.search_world import ago, ids, said
 from tests.store.world import NOW
@@ -165,7 +166,7 @@ def test_t24_the_answer_beside_a_matching_row_is_found(
         db, scope, [("Ann", "So which agency is it?"), ("Tom", "Hope House, they were kind to us"), *filler(9)],
         ago(days=60),
     )  # fmt: skip
-    with db.traced() as statements:
+    with traced(db) as statements:
         hits, report = explain(db, scope, query=ASKED, limit=5)
     assert len(statements) <= 6
     assert {asked, answer} <= set(ids(hits))
@@ -251,7 +252,7 @@ def test_t24_a_long_row_is_known_by_its_best_passage(db: Database, scope: Scope)
 def test_d35_what_is_read_around_candidates_is_bounded(db: Database, scope: Scope) -> None:
     said(db, scope, [(f"the harbour at noon {n}", ago(hours=n)) for n in range(400)])
     find(db, scope, query="What about the harbour?", limit=10)  # what is packed is read once
-    with db.traced() as statements:
+    with traced(db) as statements:
         hits = find(db, scope, query="What about the harbour?", limit=10)
     assert len(hits) == 10 and len(statements) <= 6
     assert all(statement.count("UNION ALL") < 48 for statement in statements)

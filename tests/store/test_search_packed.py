@@ -22,6 +22,7 @@ from core.index.fresh import PACK_FROM
 from core.scope import Scope
 from core.search import rounds
 from core.search.ranking import reasons
+from tests.databases import traced
 from tests.store.search_world import RECENCY, ago, edited, explain, find, ids, memory, open_quick, ranked, said
 from tests.store.search_world import all_rows as stored_rows
 from tests.store.world import index_differences, own_scope, run_at_once, verify_index
@@ -147,7 +148,7 @@ def test_d14_what_a_search_sees_is_kept_whatever_it_takes(
     assert len(audiences_of(db, scope)) > 1
     monkeypatch.setattr(state, "MOST_BYTES", 1)
     first = ids(find(db, here, keywords=["tofu"], limit=60))
-    with db.traced() as statements:
+    with traced(db) as statements:
         assert ids(find(db, here, keywords=["tofu"], limit=60)) == first
     assert len(first) == 40 and not [
         text for text in statements if "FROM search_segment" in str(text) and "head" in str(text)
@@ -176,7 +177,7 @@ def test_d14_two_handles_in_turns_read_no_segment_again(db: Database, fresh_migr
     try:
         for turn in range(4):
             for handle in (db, other):
-                with handle.traced() as statements:
+                with traced(handle) as statements:
                     assert kept in ids(find(handle, scope, keywords=["tofu", WORDS[turn]], limit=5))
                 heads = [text for text in statements if "FROM search_segment" in str(text) and "head" in str(text)]
                 assert bool(heads) == (turn == 0)

@@ -11,6 +11,7 @@ from core import search as searching
 from core.config import Settings
 from core.database.engine import Database
 from core.scope import Scope
+from tests.databases import traced
 from tests.store.search_world import (
     DEFAULTS,
     ago,
@@ -157,7 +158,7 @@ def test_t24_a_wide_view_of_very_many_audiences_stays_small(db: Database, scope:
         rows += said(db, inside, [(f"tofu number {n}", ago(minutes=n))], f"tg/{n}")
     wide = Settings(private_stays_private=False)
     words = {"keywords": ["tofu", "number", *(f"w{n}" for n in range(20))], "tags": ["number"], "settings": wide}
-    with db.traced() as statements:
+    with traced(db) as statements:
         recent = find(db, scope, ranking="recency", limit=10, **words)
         best = find(db, scope, limit=10, **words)
     assert ids(recent) == rows[:10] and len(best) == 10

@@ -12,6 +12,7 @@ from core.config import Settings
 from core.database import connections as connecting
 from core.database.engine import Database
 from core.scope import Scope
+from tests.databases import traced
 from tests.store.search_world import ago, entered, explain, memory, open_quick, said
 from tests.store.world import own_scope
 
@@ -56,7 +57,7 @@ def test_d35_a_search_sends_its_statements_and_nothing_else(
 
     found(db, scope)
     monkeypatch.setattr(Connection, "_execute_command", note)
-    with db.traced() as statements:
+    with traced(db) as statements:
         found(db, scope)
     assert len(sent) == len(statements) + 1 <= 8  # the connection is asked once whether it still is one
     assert db.read("SELECT @@autocommit", (), source="test")[0][0] == 1
@@ -73,7 +74,7 @@ def test_d35_what_a_server_cuts_is_read_row_by_row(
         monkeypatch.setattr(connecting, "SESSION", f"SET time_zone = '+00:00', group_concat_max_len = {length}")
         cut = open_quick(migrated_url)
         cut.clock = db.clock
-        with cut.traced() as statements:
+        with traced(cut) as statements:
             assert found(cut, scope) == expected
         cut.close()
         assert len(statements) <= 14

@@ -24,6 +24,7 @@ from core.privacy import link_participants, set_conversation_privacy, set_privac
 from core.scope import Scope, use_scope
 from core.short_term import rules as short_term_rules
 from core.short_term import table as short_term_table
+from tests.databases import traced
 from tests.store.world import NOW, Clock, own_scope, rows_of, run_at_once
 
 DEFAULTS = Settings()
@@ -276,7 +277,7 @@ def test_m15_statements_and_rows_do_not_grow(world: World) -> None:
         for n in range(users):
             short_term.store_short_term_memory(f"x{n}", f"y{n}", ["x"], f"z{n}", **world.given())
         rows: list[int] = []
-        with world.db.traced() as statements:
+        with traced(world.db) as statements:
             note = _rows_note(rows)
             engine = world.db.engines()[0]
             event.listen(engine, "after_cursor_execute", note)

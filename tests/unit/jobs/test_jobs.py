@@ -22,6 +22,7 @@ from core.jobs import table as jobs
 from core.jobs import table_claiming as jobs_claiming
 from core.scope import Scope
 from core.shapes import now_utc
+from tests.databases import traced
 from tests.store.job_world import KIND, ROOT, counted, effects, fill, handled
 from tests.store.world import Clock, open_db
 
@@ -100,7 +101,7 @@ def test_d22_workers_and_run_pending_remove_what_ended_long_ago(db: Database) ->
     fill(db, "ada", 1)
     door.run_pending(**given)
     clock.forward(days=7)
-    with db.traced() as statements:
+    with traced(db) as statements:
         door.run_pending(**given)
         removing = len(statements)
         door.run_pending(**given)
