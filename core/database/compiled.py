@@ -26,20 +26,20 @@ from .stored_values import from_key, read_object, read_text, read_time, read_who
 
 IDS: Any = bindparam("ids", expanding=True)
 """What statements of `read_parts` and `execute_parts` bind."""
+AT_ONCE = 500
+"""Most ids in one statement."""
 Reader = Callable[[Any, Mapping[str, Any]], Iterable[Any]]
 """Gives the rows of a statement: `Database.read` what is committed, `Connection.execute` what it has written itself."""
 
 
-def read_parts(
-    read: Reader, statement: Any, values: Mapping[str, Any], ids: Iterable[Any], at_once: int = 500
-) -> list[Any]:
+def read_parts(read: Reader, statement: Any, values: Mapping[str, Any], ids: Iterable[Any]) -> list[Any]:
     """Return the rows of a statement that binds `ids`, which are given to it in parts."""
-    return [row for part in chunks(sorted(set(ids)), at_once) for row in read(statement, {**values, "ids": part})]
+    return [row for part in chunks(sorted(set(ids)), AT_ONCE) for row in read(statement, {**values, "ids": part})]
 
 
 def execute_parts(connection: Connection, statement: Any, ids: Iterable[Any]) -> int:
     """Run a change that binds `ids`, which are given to it in parts; return how many rows it changed."""
-    parts = chunks(sorted(set(ids)), 500)
+    parts = chunks(sorted(set(ids)), AT_ONCE)
     return sum(connection.execute(statement, {"ids": part}).rowcount for part in parts)
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Table, bindparam, delete, select
 
 from ..access import table_conversations, table_participants
 from ..database.bulk import chunks
+from ..database.compiled import AT_ONCE
 from ..database.engine import Database, RollbackError
 from ..database.registry import BY_TABLE, REGISTRY, Registered
 from ..database.schema import (
@@ -30,7 +31,7 @@ from ..memories import table_sources
 from ..short_term import table as short_term_table
 from . import table_items, table_quotes, table_stories
 from .rules import Person
-from .table_rows import AT_ONCE, Removal
+from .table_rows import Removal
 
 _BY_ID = {source.table.name for source in ALL}
 """Tables whose rows are in the search index: deleted by id, with their index rows."""

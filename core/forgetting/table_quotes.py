@@ -11,6 +11,7 @@ from sqlalchemy import Integer, String, bindparam, cast, func, null, or_, select
 from ..access import table_conversations
 from ..access.rules import split_key
 from ..database.bulk import chunks
+from ..database.compiled import AT_ONCE
 from ..database.dialects import ID
 from ..database.rows import read_list, read_object, short_interface
 from ..database.schema import ai_diary, chat_history_cache, memory_jobs
@@ -20,7 +21,7 @@ from ..index import indexed
 from ..shapes import OPEN_STATES
 from . import rules
 from .rules import Person
-from .table_rows import AT_ONCE, Removal
+from .table_rows import Removal
 
 _D, _C, _J = ai_diary.c, chat_history_cache.c, memory_jobs.c
 

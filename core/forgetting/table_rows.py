@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, delete, or_, select
 
 from ..database.bulk import chunks
+from ..database.compiled import AT_ONCE
 from ..database.engine import Database
 from ..database.registry import REGISTRY
 from ..database.schema import counters, search_vector, tag_aliases, tag_links
@@ -22,8 +23,6 @@ from ..index.entries import Stored, calendar_of
 from ..jobs import table as jobs_table
 from ..tags import table as tags_table
 
-AT_ONCE = 500
-"""Most ids in one statement."""
 MADE = ("model", "extract")
 """Provenance of texts that an operation made."""
 

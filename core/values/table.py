@@ -14,7 +14,7 @@ from ..access import table_conversations, tombstones
 from ..calls.call import Call
 from ..database import schema
 from ..database.bulk import chunks
-from ..database.compiled import IDS, Reader, execute_parts
+from ..database.compiled import AT_ONCE, IDS, Reader, execute_parts
 from ..database.dialects import Time
 from ..database.rows import text as checked_text
 from ..database.sources import MEMORIES
@@ -27,7 +27,6 @@ Kind = Literal["file", "entry"]
 """file: a text under a path. entry: JSON under a namespace and a key."""
 
 SOURCE = "stored_values"
-AT_ONCE = 500
 _END = "\x1f"
 """Ends each part of a namespace, so that `u1` is not a prefix of `u10`."""
 _ESCAPE = "\x1e"
