@@ -23,6 +23,7 @@ from sqlalchemy import select
 
 from core import db as core_db
 from core.calls import defaults
+from core.config import Settings
 from core.database.engine import Database
 from core.database.rows import read_list
 from core.database.schema import chat_history_cache, memories
@@ -103,8 +104,8 @@ class Imported:
     `show` imports what is not there yet, so that questions of growing `until` need no new database.
     """
 
-    def __init__(self, url: str) -> None:
-        self.clock = Clock()
+    def __init__(self, url: str, settings: Settings | None = None) -> None:
+        self.clock, self.settings = Clock(), settings
         self.db: Database = core_db.open_database(url, clock=self.clock)
         self._number = 0
         self._ids: list[str] = []
@@ -173,6 +174,7 @@ class Imported:
                 interface=INTERFACE,
                 persona=assistants[0] if assistants else None,
                 db=self.db,
+                settings=self.settings,
                 scope=Scope(self.persona),
             )
 

@@ -37,23 +37,28 @@ def prompt(db: Database, asked: Asked) -> dict[str, Any]:
     return prompt_engine.build_json_prompt(asked.as_host(), db=db, settings=SETTINGS, scope=asked.scope)
 
 
-def measure(bench: Bench) -> None:
-    """Print the tables of this module."""
+def measure(bench: Bench) -> list[dict[str, Any]]:
+    """Print the tables of this module; return the times of each engine and size."""
     places = [(engine, size) for engine in bench.engines for size in bench.sizes]
     kinds = {
         "search, relevance": lambda db, asked: search(db, asked, "relevance"),
         "search, recency": lambda db, asked: search(db, asked, "recency"),
         "whole prompt": prompt,
     }
+    figures = []
     for name, work in kinds.items():
         say(f"measuring: {name}")
         times = _in_turns(bench, places, work)
         print(f"\n### {name}: {MEASURED} messages, {load()}\n")
         print(_size_table(bench, places, times, name))
+        for (engine, size), each in times.items():
+            rounded = {"p50": round(each.p50, 1), "p95": round(each.p95, 1)}
+            figures.append({"what": name, "engine": engine, "memories": size, **rounded})
         if name != "search, relevance":
             continue
         print(f"\nRound trips: {_trips(bench, places, work)}")
     print(f"\nRound trips of a prompt: {_trips(bench, places, prompt)}")
+    return figures
 
 
 def _in_turns(bench: Bench, places: Sequence[Place], work: Any) -> dict[Place, Times]:
