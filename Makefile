@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-wheel package lint servers unit bench bench-recall bench-scale isolation fuzz histories secrets sbom test-faults test-clusters docs docs-site clean
+.PHONY: help demo test test-wheel package lint servers unit bench bench-public bench-figures bench-recall bench-scale isolation fuzz histories secrets sbom test-faults test-clusters docs docs-site clean
 
 help:
 	@echo "make demo          install the command line and run the demo"
@@ -17,6 +17,8 @@ help:
 	@echo "make lint          style, types and layers"
 	@echo "make servers       obtain the database servers and the browser of the tests (python -m tests.servers list shows them)"
 	@echo "make bench         speed at a large table; make bench-recall: how much a search finds"
+	@echo "make bench-public  DATA=folder: measures of others (LoCoMo, BEAM, TimelineQA, ranked lists) beside BM25, as public.json"
+	@echo "make bench-figures DATA=folder: the figures and pictures of docs/benchmarks.md: that, and times by size"
 	@echo "make bench-scale   whether it still finds it among ever more talk of others (SCALE=--million: a million rows, too)"
 	@echo "make isolation     every way to read, as thousands of scopes (ISOLATION_SCOPES, default 5000)"
 	@echo "make histories     random histories of three processes with kills, against a plain model (SECONDS, default 60; SEED replays one)"
@@ -117,6 +119,15 @@ bench: servers
 
 fuzz: $(VENV)/.test
 	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-500} TEST_SERVERS=$${TEST_SERVERS:-sqlite} $(BIN)/python -m pytest -q tests/fuzz
+
+DATA ?= data
+bench-public: $(VENV)/.test
+	$(BIN)/python -m bench.public "$(DATA)" $(if $(LIMIT),--limit $(LIMIT))
+
+bench-figures: servers
+	$(BIN)/python -m bench.public "$(DATA)" --json docs/images/evidence.json
+	$(BIN)/python -m bench --only search --json docs/images/cost.json
+	$(BIN)/python -m bench.plots docs/images/evidence.json docs/images/cost.json
 
 bench-recall: $(VENV)/.test
 	$(BIN)/python -m bench.recall

@@ -112,7 +112,6 @@ class Imported:
         self.turn_of_row: dict[int, str] = {}
         self.turn_of_wish: dict[int, str] = {}
         """Wishes (RECORD_WISHES) by their id, each with the turn it was said in."""
-        self.turn_of_wish_text: dict[str, str] = {}
         self.conversation = ""
         self.speakers: list[str] = []
 
@@ -152,10 +151,9 @@ class Imported:
         rows = self.db.read(select(c.id, c.message_id).where(c.persona_id == self.persona), source="chat_history_cache")
         self.turn_of_row = {row[0]: row[1] for row in rows}
         m = memories.c
-        kept = select(m.id, m.content, m.source_message_ids).where(m.persona_id == self.persona, m.kind == INSTRUCTION)
+        kept = select(m.id, m.source_message_ids).where(m.persona_id == self.persona, m.kind == INSTRUCTION)
         for row in self.db.read(kept, source="memories"):
-            turn = self.turn_of_row[read_list(row.source_message_ids)[0]]
-            self.turn_of_wish[row.id] = self.turn_of_wish_text[row.content] = turn
+            self.turn_of_wish[row.id] = self.turn_of_row[read_list(row.source_message_ids)[0]]
         # A turn without any text is no message, and is not stored.
         said = {str(turn["id"]) for turn in turns if str(turn["text"]).strip()}
         missing = said - set(self.turn_of_row.values())

@@ -119,7 +119,7 @@ def _draw_lines(plot: Plot) -> Iterator[str]:
         yield f'<polyline class="line c{line.color}{dashed}" points="{points}"/>'
         label = max(label, _height(plot, line.values[-1]) + 4)
         text = f"{line.name} {line.values[-1]:.0f}"
-        yield f'<text class="small" x="{_across(plot, len(line.values) - 1) + 10}" y="{label}">{escape(text)}</text>'
+        yield f'<text class="small" x="{RIGHT + 8}" y="{label}">{escape(text)}</text>'
         label += LABEL_GAP
 
 

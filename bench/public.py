@@ -279,8 +279,8 @@ def _take(conversations: Iterable[Conversation], limit: int | None) -> Iterator[
 
 def _summarize(key: Sequence[str], columns: Sequence[str], samples: Samples) -> list[dict[str, Any]]:
     """Return a row for each key with the number of questions and the means in percent."""
-    rows = []
-    for names, values in samples.items():
+    rows, groups = [], list(dict.fromkeys(names[:-1] for names in samples))
+    for names, values in sorted(samples.items(), key=lambda item: groups.index(item[0][:-1])):
         means = [round(100 * math.fsum(column) / len(column), 1) for column in zip(*values, strict=True)]
         rows.append(
             dict(zip(key, names, strict=True)) | {"questions": len(values)} | dict(zip(columns, means, strict=True))

@@ -137,7 +137,7 @@ def read_timeline(path: Path) -> Conversation:
 def _timeline_kind(question: str) -> str:
     asked = question.lower()
     if asked.startswith("how many"):
-        return "count"
+        return "other" if "average" in asked else "count"
     is_list = "most" not in asked and re.match(r"list|which places|what did i eat", asked)
     return "list" if is_list else "other"
 
