@@ -146,11 +146,11 @@ def measure_recall(asked: Asked, name: str, samples: Samples, *, is_locomo: bool
     """Add the recall at each depth of every question."""
     for question in asked.conversation.questions:
         for method in (ENGINE, BASELINE):
-            units = asked.conversation.units(asked.rank(method, question), question)
-            evidence = question.evidence
-            values = [
-                sum(each in units[:depth] for each in evidence) / len(evidence) if evidence else 1.0 for depth in DEPTHS
-            ]
+            ranked, values = asked.rank(method, question), []
+            for depth in DEPTHS:
+                units = asked.conversation.list_units(ranked[:depth], question)
+                found = sum(each in units for each in question.evidence)
+                values.append(found / len(question.evidence) if question.evidence else 1.0)
             kinds = ("all", question.kind) if is_locomo else ("all",)
             for kind in kinds:
                 samples.setdefault((name, kind, method), []).append(values)

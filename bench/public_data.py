@@ -47,12 +47,11 @@ class Conversation:
     turns: Sequence[Turn]
     questions: Sequence[Question]
 
-    def units(self, turn_ids: Sequence[str], question: Question) -> list[str]:
+    def list_units(self, turn_ids: Sequence[str], question: Question) -> set[str]:
         """Return what the evidence of a question is compared with: the ids of turns, or of their sessions."""
         if not question.by_session:
-            return list(turn_ids)
-        sessions = {str(turn["id"]): str(turn["session"]) for turn in self.turns}
-        return list(dict.fromkeys(sessions[each] for each in turn_ids))
+            return set(turn_ids)
+        return {str(turn["session"]) for turn in self.turns if turn["id"] in turn_ids}
 
 
 @dataclass(frozen=True)
