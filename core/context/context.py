@@ -15,6 +15,7 @@ CONTEXT_KEYS: tuple[tuple[str, str], ...] = (
     ("history_current_chat", "always"),
     ("history_recent", "always"),
     ("thoughts", "always"),
+    ("memory_gap", "filled"),
     ("memories", "given"),
     ("tags_placeholder", "given"),
     ("ai_diary", "filled"),

@@ -319,6 +319,8 @@ class Recalled:
     hits: Sequence[Hit] = ()
     chosen: Sequence[Chosen] = ()
     """The same hits with their rank and row; empty where a host's own search gave them."""
+    gap: str = ""
+    """Sentence on the span asked for in which nothing is stored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,6 +245,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
         recalled = search.finish_search(call, started, lists, sections)
     else:
         recalled = search.ask_search_hook(call, seeing, lists) if memories is None else Recalled(memories)
+    sections["memory_gap"] = Built(recalled.gap)
     hits = _name_speakers(recalled.hits, recalled, lists)
     report.note(*(note for built in sections.values() for note in built.notes))
     nothing: tuple[dict[str, Any], dict[str, list[str]]] = (order_context({}), {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC
 from typing import Any
 
 from .. import hooks
@@ -15,8 +16,10 @@ from ..database import sources
 from ..database.dialects import from_microseconds
 from ..database.rows import read_list
 from ..errors import StoreError
+from ..search.question.spans import describe_spans
 from ..search.ranking.rows import FoundRow
 from ..shapes import HistoryEntry, Hit, LeftOut
+from ..text import times
 from ..text.folding import collapsed
 from ..text.hits import compared_text, content_digest, entry_digest
 from .call import PromptCall, Recalled, VisibleContext, in_zone_of_asker
@@ -79,7 +82,15 @@ def finish_search(
         report.fail(table, StoreError(str(error), source=table))
     # Rows come in no order of their own, and servers differ in it.
     report.leave_out(sorted(result.left_out, key=lambda one: (one.reason, one.id)))
-    return Recalled([one.hit for one in result.chosen], result.chosen)
+    return Recalled([one.hit for one in result.chosen], result.chosen, _describe_gap(result))
+
+
+def _describe_gap(result: searching.Selection) -> str:
+    """Return the sentence on the spans asked for in which nothing is stored but the question; blank for none."""
+    current = result.read.round
+    is_alone = not result.chosen and all(reason == "echo" for _, reason in result.left)
+    spans = current.missed or (current.question.spans if current.question.is_limited and is_alone else ())
+    return " ".join(describe_spans(spans, times.zone(current.search.settings.timezone) or UTC))
 
 
 def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLists) -> Recalled:
