@@ -40,10 +40,13 @@ from ..relationships import section as section_relationship
 from ..shapes import Hit
 from ..short_term import section as section_short_term
 from ..stories import section_recaps, section_running
+from ..text import times
 from ..text.folding import clean
 from ..text.hits import content_digest
 from ..text.host_values import as_text
+from ..text.languages import likely_languages
 from ..text.sizes import resolve_counter
+from ..text.time import find_relative_day
 from . import access, search
 from .call import (
     MOST_ASKED_CHARS,
@@ -246,7 +249,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     else:
         recalled = search.ask_search_hook(call, seeing, lists) if memories is None else Recalled(memories)
     sections["memory_gap"] = Built(recalled.gap)
-    hits = _name_speakers(recalled.hits, recalled, lists)
+    hits = _add_days(call, _name_speakers(recalled.hits, recalled, lists))
     report.note(*(note for built in sections.values() for note in built.notes))
     nothing: tuple[dict[str, Any], dict[str, list[str]]] = (order_context({}), {})
     context, ids = guard("history_engine", lambda: compose(call, lists, sections, hits), nothing)
@@ -278,6 +281,19 @@ def _name_speakers(hits: Sequence[Hit], recalled: Recalled, lists: HistoryLists)
             labels[person] = lists.names.participant(*person) if person[1] else ""
         named.append({**hit, "speaker": labels[person]} if person[1] else hit)
     return named[::-1]
+
+
+def _add_days(call: PromptCall, hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits of earlier days, behind a text with a word such as `tomorrow` the day that it means."""
+    asker, marked = in_zone_of_asker(call), list[Hit]()
+    today = call.message.date.astimezone(asker.zone).date()
+    for hit in hits:
+        text, said_at = hit["snippet"], times.parse_time(hit["timestamp"])
+        day = None
+        if said_at is not None and said_at.astimezone(asker.zone).date() != today:
+            day = find_relative_day(text, said_at, asker.zone, likely_languages(text, call.settings.languages))
+        marked.append(hit if day is None else {**hit, "snippet": f"{text} ({day})"})
+    return marked
 
 
 # What the hook `context` adds

@@ -335,3 +335,36 @@ def test_t62_the_prompt_says_of_which_time_nothing_is_stored(stage: Stage, text:
 def test_t62_the_question_itself_is_nothing_that_is_stored_of_today(stage: Stage) -> None:
     stage.say("What did I say today?", minutes=0, message_id="m-now")
     assert stage.context("What did I say today?")["memory_gap"] == f"Nothing is stored of {NOW.date()}."
+
+
+DAY_LINES = (
+    ("Tomorrow I fly to Riga.", "2026-03-06"), ("Ich fliege morgen nach Riga.", "2026-03-06"),
+    ("明日リガに飛ぶ。", "2026-03-06"), ("Riga was cold last Tuesday.", "2026-03-03"),
+    ("Riga: see you on Friday.", ""), ("I like Riga in May.", ""),
+)  # fmt: skip
+
+
+def test_p73_a_relative_day_is_followed_by_the_date_it_means(stage: Stage) -> None:
+    for n, (text, _) in enumerate(DAY_LINES):
+        stage.say(text, ELSEWHERE, minutes=5 * 1440 + n)
+    stage.say("Tomorrow Riga is closed", ELSEWHERE, minutes=30)  # said today
+    shown = [text + (f" ({day})" if day else "") for text, day in DAY_LINES]
+    for asked in ("Riga", "リガ"):
+        hits = stage.context(asked, ENABLE_HISTORY_RECENT=0)["memories"]
+        lines = contents(ask(stage, asked, ENABLE_HISTORY_RECENT=0))[-1].splitlines()
+        mine = [text for text in [*shown, "Tomorrow Riga is closed"] if asked in text]
+        assert {hit["snippet"] for hit in hits} == set(mine)
+        assert {line.partition("Ann: ")[2] for line in lines if "Ann: " in line} == set(mine)
+
+
+def test_p73_the_day_is_that_of_the_askers_zone_and_counts_for_the_limit(stage: Stage) -> None:
+    for n in range(30):
+        stage.say(f"Tomorrow I fly to Riga {n}", ELSEWHERE, minutes=5 * 1440)  # 12:00 in UTC
+    hits = stage.context("Riga", ENABLE_HISTORY_RECENT=0)["memories"]
+    assert hits and all(hit["snippet"].endswith("(2026-03-06)") for hit in hits)
+    zoned = build_messages(
+        message("Riga", time_zone="Pacific/Auckland"), 1200, db=stage.db,
+        settings=Settings(enable_history_recent=False), scope=stage.scope(),
+    )  # fmt: skip
+    lines = [line for line in contents(zoned)[-1].splitlines() if "fly" in line]
+    assert lines and all(line.startswith("[2026-03-06 01:00]") and line.endswith("(2026-03-07)") for line in lines)

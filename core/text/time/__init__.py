@@ -11,13 +11,14 @@
 """
 
 from .calendar import CALENDARS, name_words, talk_words, time_words
-from .reader import find_about_days, mask_time, read_moment, read_spans
+from .reader import find_about_days, find_relative_day, mask_time, read_moment, read_spans
 from .spans import Span
 
 __all__ = [
     "CALENDARS",
     "Span",
     "find_about_days",
+    "find_relative_day",
     "mask_time",
     "name_words",
     "read_moment",

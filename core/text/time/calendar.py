@@ -29,6 +29,8 @@ in `*` may have any ending. Lines with `=` give each phrase its value.
 | at, oclock, half_past, half_to, half_behind | what stands beside a number that is an hour |
 | year_sign, month_sign, day_sign, hour_sign | what stands behind such a number: `年` |
 | plan, done | words of what is to come, of what is over |
+| not | words that deny: `we have not talked since Monday` asks for nothing said since Monday |
+| not_day | words with which a day behind them is no single one: `every Friday`, `jeden Morgen` |
 | ambiguous | words of the lists above that are also other words: they need a word beside them that says so |
 | strict | 1 where the last Tuesday is the one of last week |
 | endings | how many letters more a word of a list may have |
@@ -83,7 +85,7 @@ KINDS = {
     "coming": "@", "parts": "P", "recent": "R", "other_day": "O", "now": "G", "feasts": "F", "first": "K",
     "latest": "T", "said": "V", "not_order": "X", "joins": "x", "into": "I", "at": "A", "oclock": "C",
     "half_past": "p", "half_to": "s", "half_behind": "f", "year_sign": "Q", "month_sign": "J", "day_sign": "u",
-    "hour_sign": "C", "plan": "+", "done": "-",
+    "hour_sign": "C", "plan": "+", "done": "-", "not": "~", "not_day": "=",
 }  # fmt: skip
 """The letter of each list, as the patterns of `grammar` name it."""
 _VALUES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from ...base.patterns import lazy_pattern
@@ -50,6 +51,8 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
     parts, moment, folds = _read(text, now, zone, languages, is_question=True)
     is_sure = moment is not None and (moment.is_plan or _holds(parts, "-"))
     for part, named in _iter_named(parts, moment):
+        if moment is not None and named.end in (None, moment.now) and _is_denied(parts, part):
+            continue
         words = (folds.place(part.begin, part.end),)
         start, end = in_utc(named.start, zone), in_utc(named.end, zone)
         role: Role = "about" if start is not None and start > now else "said"
@@ -78,6 +81,36 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
             count = 1 if named.precision in ("minute", "part of day") else (last - first).days + 1
             days |= {first + step * DAY: None for step in range(count)}
     return tuple(days)
+
+
+def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> date | None:
+    """Return the one day that a stored text names beside its own, such as `tomorrow`; None where that is not sure."""
+    parts, moment, folds = _read(text, said_at, zone, languages, is_question=False)
+    named = _iter_named(parts, moment)
+    if moment is None or len(named) != 1 or "Z" not in named[0][0].kinds:
+        return None
+    part, span = named[0]
+    n, begin = parts.index(part), folds.place(part.begin, part.end)[0]
+    before = parts[n - 1].kinds if n else {BREAK: 0}
+    day = _find_only_day(span)
+    is_morning = {"D", "P"} <= part.kinds.keys() and BREAK not in before  # `morgen`, and not `der Morgen`
+    if day is None or day == moment.today or "N" in before or (is_morning and ("x" in before or text[begin].isupper())):
+        return None
+    if part.kinds["Z"].period:  # a weekday is the next one or the last
+        is_weekday = part.kinds["Z"].period == "week" and _holds(parts, "+") != _holds(parts, "-")
+        return day if is_weekday else None
+    if {"D", "H"} & part.kinds.keys():
+        return day
+    later = replace(moment, now=moment.now + 7 * DAY)  # what is no date is a week later a week on
+    again = read_parts(later, cut(_JOINED.sub(" ", folds.text[part.begin : part.end]), moment.lexicon))
+    return day if [_find_only_day(each) for _, each in _iter_named(again, later)] == [day + 7 * DAY] else None
+
+
+def _find_only_day(span: Found) -> date | None:
+    """Return the day of a span that is one, or a part of one."""
+    if span.start is None or span.end is None or span.end - span.start > DAY or span.precision not in _ABOUT:
+        return None
+    return (span.start + (span.end - span.start) / 2 if span.precision == "minute" else span.start).date()
 
 
 def read_moment(text: str, now: datetime, zone: tzinfo, languages: Sequence[str]) -> Span | None:
@@ -155,6 +188,13 @@ _NAMING = frozenset("Z%")
 
 def _holds(parts: Sequence[Part], kind: str) -> bool:
     return any(kind in part.kinds for part in parts)
+
+
+def _is_denied(parts: Sequence[Part], part: Part) -> bool:
+    """Return whether a word that denies stands in the sentence of a part."""
+    at, breaks = parts.index(part), [n for n, each in enumerate(parts) if BREAK in each.kinds]
+    begin = max((n for n in breaks if n < at), default=0)
+    return _holds(parts[begin : min((n for n in breaks if n > at), default=len(parts))], "~")
 
 
 def _iter_named(parts: Sequence[Part], moment: Moment | None) -> list[tuple[Part, Found]]:

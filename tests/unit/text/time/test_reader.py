@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.config.flag_types import LANGUAGE_CODES
-from core.text.time import find_about_days, read_spans
+from core.text.time import find_about_days, find_relative_day, read_spans
 from core.text.time.calendar import load
 
 NOW = datetime(2026, 3, 11, 12, tzinfo=UTC)  # a Wednesday
@@ -95,6 +95,14 @@ def test_t62_a_stored_text_is_about_days(expected: str, language: str, text: str
     assert [day.isoformat() for day in find_about_days(text, NOW, UTC, (language,))] == days
 
 
+@pytest.mark.parametrize(("expected", "language", "text"), _rows("beside"))
+def test_p73_a_stored_text_names_a_day_beside_its_own_where_that_is_sure(
+    expected: str, language: str, text: str
+) -> None:
+    day = find_relative_day(text, NOW, UTC, (language,))
+    assert (f"{day:%m-%d}" if day else "-") == expected
+
+
 BASICS = (
     "03-10..03-11", "03-02..03-09", "03-08..03-09", "03-09..now", "03-05..03-06", "03-08..now", "03-03..03-04",
     "03-01..04-01", "-..01-05", "03-03..03-06",
@@ -129,3 +137,4 @@ def test_t62_no_text_and_no_time_make_the_reader_fail(text: str, now: datetime) 
         assert span.start is None or span.end is None or span.start <= span.end
         assert all(0 <= begin < end <= len(text) for begin, end in span.words)
     find_about_days(text, at, UTC, ("en", "fr"))
+    find_relative_day(text, at, UTC, ("en", "fr"))
