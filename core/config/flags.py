@@ -136,6 +136,8 @@ class Settings(FlagValues):
         "start", "Which part of a long text is shown: its start, or the part around the match.", choices=SnippetWindow
     )
 
+    enable_upcoming: bool = flag(True, "Show up to three lines that were said before about one of the next seven days.")
+
     group("Tags and words", "What is taken from a message to search with.")
     languages: tuple[str, ...] = flag(
         ("en",),

@@ -17,6 +17,7 @@ CONTEXT_KEYS: tuple[tuple[str, str], ...] = (
     ("thoughts", "always"),
     ("memory_gap", "filled"),
     ("memories", "given"),
+    ("upcoming", "filled"),
     ("tags_placeholder", "given"),
     ("ai_diary", "filled"),
     ("short_term", "filled"),

@@ -45,7 +45,8 @@ def load_visible(call: PromptCall) -> VisibleContext:
     call.report.note(*seen.notes)
     named, tags = find_tags(call, tags_table.hold(db, call.scope.persona, seen.vocabulary_version, seen.vocabulary))
     index = None
-    if (words or tags) and call.settings.enable_memories and call.settings.memory_ranking == "relevance":
+    s = call.settings
+    if (words or tags or s.enable_upcoming) and s.enable_memories and s.memory_ranking == "relevance":
         index = read_index(seen.viewer, db)[0]
     keywords = choose_words(words, languages, index)
     return VisibleContext(seen.viewer, seen.recent, named, tags, keywords, index)

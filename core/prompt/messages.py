@@ -20,7 +20,16 @@ DIALECTS: Final = ("openai", "alternating", "anthropic")
 HISTORY: Final = ("history_current_chat", "history_recent")
 INJECTED: Final = "running_recap"
 """Stands among the static parts, unless `injection` says where."""
-VOLATILE: Final = ("thoughts", "memory_gap", "memories", "ai_diary", "short_term", "relationship", "message_recaps")
+VOLATILE: Final = (
+    "thoughts",
+    "memory_gap",
+    "memories",
+    "upcoming",
+    "ai_diary",
+    "short_term",
+    "relationship",
+    "message_recaps",
+)
 """All other keys of `context` are static, those of the host too."""
 LEFT_OUT: Final = ("tags_placeholder",)
 """Keys that hold nothing for the model to read."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from .. import personas
@@ -196,6 +197,8 @@ def _note_shown(call: PromptCall, gathered: Gathered, shown: Sequence[Any]) -> N
     said = content_digest(call.message.text)
     rows = {f"{CHAT.number}/{row}" for row in gathered.lines}
     rows |= {f"{BY_NAME[hit['source']].number}/{hit['id']}" for hit in shown if hit.get("source") in BY_NAME}
+    upcoming = (name.partition("/") for name in gathered.ids.get("upcoming", ()))
+    rows |= {f"{BY_NAME[source].number}/{row}" for source, _, row in upcoming if source in BY_NAME}
     for section, source in _ROWS_OF.items():
         rows |= {f"{source.number}/{row}" for row in gathered.ids.get(section, ())}
     shown_texts.note_turn(call.db, call.scope, (text for text in texts if text and text != said), rows)
@@ -249,6 +252,12 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     else:
         recalled = search.ask_search_hook(call, seeing, lists) if memories is None else Recalled(memories)
     sections["memory_gap"] = Built(recalled.gap)
+    if seeing.index is not None and call.settings.enable_upcoming and not call.is_down:
+        from . import upcoming  # noqa: PLC0415 - loads numpy, which only a search needs
+
+        drop = search.build_dropper(call, lists, sections)
+        build = partial(upcoming.build_upcoming, call, seeing, lists, recalled, drop)
+        sections[upcoming.KEY] = guard(upcoming.KEY, build, Built())
     hits = _add_days(call, _name_speakers(recalled.hits, recalled, lists))
     report.note(*(note for built in sections.values() for note in built.notes))
     nothing: tuple[dict[str, Any], dict[str, list[str]]] = (order_context({}), {})

@@ -60,7 +60,7 @@ def finish_search(
     sections: Mapping[str, Built],
 ) -> Recalled:
     """Return the hits, without what is visible in the lists and sections and without the message itself."""
-    db, report, drop = call.db, call.report, _dropper(call, lists, sections)
+    db, report, drop = call.db, call.report, build_dropper(call, lists, sections)
     assert db is not None
 
     def work() -> searching.Selection:
@@ -132,7 +132,7 @@ def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLis
     return Recalled([hit for why, hit in zip(reasons, hits, strict=True) if not why])
 
 
-def _dropper(call: PromptCall, lists: HistoryLists, sections: Mapping[str, Built]) -> searching.Drop:
+def build_dropper(call: PromptCall, lists: HistoryLists, sections: Mapping[str, Built]) -> searching.Drop:
     """Return what leaves out the rows that are visible elsewhere, and copies of the message being answered."""
     listed = [built for key in ("standing_wishes", "saved_memories") if (built := sections.get(key))]
     memories = {int(each) for built in listed for each in built.ids}

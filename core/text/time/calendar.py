@@ -30,7 +30,7 @@ in `*` may have any ending. Lines with `=` give each phrase its value.
 | year_sign, month_sign, day_sign, hour_sign | what stands behind such a number: `年` |
 | plan, done | words of what is to come, of what is over |
 | not | words that deny: `we have not talked since Monday` asks for nothing said since Monday |
-| not_day | words with which a day behind them is no single one: `every Friday`, `jeden Morgen` |
+| not_day | words with which a day behind them is no single one: `every Friday`; days that are none: `on Fridays` |
 | ambiguous | words of the lists above that are also other words: they need a word beside them that says so |
 | strict | 1 where the last Tuesday is the one of last week |
 | endings | how many letters more a word of a list may have |

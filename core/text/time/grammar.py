@@ -80,7 +80,7 @@ def _sure(m: Moment, parts: Sequence[Part]) -> list[Part]:
         is_ranged = n + 1 < len(parts) and "6" in parts[n + 1].kinds
         if "D" in kinds and "P" in kinds and n and not set("DWZNMEo").isdisjoint(parts[back].kinds):
             del kinds["D"]
-        if n and "=" in parts[n - 1].kinds:
+        if (n and "=" in parts[n - 1].kinds) or ("=" in kinds and not (n and "N" in parts[n - 1].kinds)):
             kinds = {kind: value for kind, value in kinds.items() if kind not in "DWw"}
         if is_led or is_ranged or len(parts) == 1:
             if "m" in kinds:

@@ -1,0 +1,101 @@
+"""The section `upcoming`: what was said before about the next days, the nearest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+
+from ..context.history import HistoryLists
+from ..context.lines import mark_opening, stamp
+from ..context.section_base import Built
+from ..database import sources
+from ..database.dialects import from_microseconds, microseconds
+from ..database.engine import Database
+from ..index.numbers import is_among, take
+from ..index.shapes import DAY, RowId
+from ..index.state import IndexState
+from ..search.query import asks
+from ..search.ranking.rows import FoundRow
+from ..search.table import read_source
+from ..shapes import PERSONA_SENDER, LeftOut
+from ..text.folding import one_line
+from ..text.hits import snippet
+from ..text.languages import likely_languages
+from .call import PromptCall, Recalled, VisibleContext, in_zone_of_asker
+
+KEY = "upcoming"
+DAYS = 7
+MOST_LINES = 3
+MOST_READ = 24
+"""Rows read to choose from, those about the nearest days."""
+OLDEST = timedelta(days=366)
+"""What was said before is seldom about this year."""
+
+
+def build_upcoming(
+    call: PromptCall,
+    seeing: VisibleContext,
+    lists: HistoryLists,
+    recalled: Recalled,
+    drop: Callable[[FoundRow, FoundRow], str],
+) -> Built:
+    """Return what people said about the next days before these came, of what no other section shows.
+
+    Args:
+        drop: why a row is left out, blank to keep it.
+    """
+    call, db = in_zone_of_asker(call), call.db
+    if db is None or seeing.index is None:
+        return Built()
+    about = sorted((day, -at_us, row) for day, at_us, row in _find_rows(call, seeing, seeing.index))[:MOST_READ]
+    days = {row: day for day, _, row in reversed(about)}
+    rows = _read_rows(call, seeing, db, list(days)) if days else {}
+    shown = {one.row.digest for one in recalled.chosen[: call.caps.memories]}
+    lines: dict[RowId, str] = {}
+    for key, day in sorted(days.items(), key=lambda one: one[1]):
+        row = rows.get(key)
+        if row is None or row.said_by_key == PERSONA_SENDER or row.digest in shown or drop(row, row):
+            continue
+        text = one_line(snippet(row.shown_text, call.settings.snippet_chars))
+        if text.strip() and not asks(text, likely_languages(text, call.settings.languages)):
+            shown.add(row.digest)
+            name = lists.names.participant(row.said_by_key, row.said_by) if row.said_by else ""
+            said = f"{name}: {text}" if name else mark_opening(text)
+            lines[key] = f"{day}: {stamp(from_microseconds(row.at_us), call.zone)} {said}"
+    ids = [f"{sources.BY_NUMBER[source].name}/{row}" for source, row in lines]
+    left_out = tuple(LeftOut(KEY, "limit", each) for each in ids[MOST_LINES:])
+    return Built(list(lines.values())[:MOST_LINES], left_out, tuple(ids[:MOST_LINES]))
+
+
+def _find_rows(call: PromptCall, seeing: VisibleContext, index: IndexState) -> Iterator[tuple[str, int, RowId]]:
+    """Yield the rows of the last year that are about one of the next days and were said before it: day, time, row."""
+    today = call.message.date.astimezone(call.zone).date()
+    terms = [(DAY, (today + timedelta(days=step)).isoformat()) for step in range(DAYS + 1)]
+    oldest = microseconds(call.message.date - OLDEST)
+    sees_local_only = seeing.viewer is not None and seeing.viewer.sees_local_only
+    for view, postings in index.read(terms):
+        for term in terms:
+            rows = postings.find(term)[0]
+            rows = take(rows, ~is_among(rows, view.gone))
+            columns = (column[rows].tolist() for column in (view.source, view.row_id, view.at_us, view.local_only))
+            for source, row_id, at_us, is_local in zip(*columns, strict=True):
+                said_at = from_microseconds(at_us)
+                if said_at is None or at_us < oldest or is_local > sees_local_only or source == sources.AI_DIARY.number:
+                    continue
+                if said_at.astimezone(call.zone).date().isoformat() < term[1]:
+                    yield term[1], at_us, (source, row_id)
+
+
+def _read_rows(call: PromptCall, seeing: VisibleContext, db: Database, found: Sequence[RowId]) -> dict[RowId, FoundRow]:
+    viewer, rows = seeing.viewer, dict[RowId, FoundRow]()
+    assert viewer is not None
+    values = {
+        "persona": call.scope.persona,
+        "audiences": viewer.audiences,
+        "here": call.scope.conversation or "",
+        "now": db.clock(),
+        "chars": call.settings.snippet_chars + 1,
+    }
+    for number in sorted({source for source, _ in found}):
+        rows |= read_source(db, number, [row for source, row in found if source == number], values, call.scope.persona)
+    return rows
