@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from .. import personas
@@ -251,19 +250,22 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
         recalled = search.finish_search(call, started, lists, sections)
     else:
         recalled = search.ask_search_hook(call, seeing, lists) if memories is None else Recalled(memories)
+    hits = _add_days(call, _name_speakers(recalled.hits, recalled, lists))
     sections["memory_gap"] = Built(recalled.gap)
     if seeing.index is not None and call.settings.enable_upcoming and not call.is_down:
-        from . import upcoming  # noqa: PLC0415 - loads numpy, which only a search needs
-
         drop = search.build_dropper(call, lists, sections)
-        build = partial(upcoming.build_upcoming, call, seeing, lists, recalled, drop)
-        sections[upcoming.KEY] = guard(upcoming.KEY, build, Built())
-    hits = _add_days(call, _name_speakers(recalled.hits, recalled, lists))
+        sections["upcoming"] = guard("upcoming", lambda: _build_upcoming(call, seeing, lists, recalled, drop), Built())
     report.note(*(note for built in sections.values() for note in built.notes))
     nothing: tuple[dict[str, Any], dict[str, list[str]]] = (order_context({}), {})
     context, ids = guard("history_engine", lambda: compose(call, lists, sections, hits), nothing)
     rows = [entry.row_id for entry in lists.visible if entry.row_id is not None]
     return Gathered(context, "", recalled, lists.names, ids, seeing.words, rows)
+
+
+def _build_upcoming(*arguments: Any) -> Built:
+    from . import upcoming  # noqa: PLC0415 - loads numpy, which only a search needs
+
+    return upcoming.build_upcoming(*arguments)
 
 
 def _plan_sections(call: PromptCall, asked: Asked) -> list[Branch]:

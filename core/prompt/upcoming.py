@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
+from typing import Any
 
 from ..context.history import HistoryLists
 from ..context.lines import mark_opening, stamp
@@ -37,7 +38,7 @@ def build_upcoming(
     seeing: VisibleContext,
     lists: HistoryLists,
     recalled: Recalled,
-    drop: Callable[[FoundRow, FoundRow], str],
+    drop: Callable[[Any, FoundRow], str],
 ) -> Built:
     """Return what people said about the next days before these came, of what no other section shows.
 
