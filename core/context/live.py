@@ -134,7 +134,3 @@ def add_lines(live: LiveHistory, conversation: str, lines: Iterable[Any], asker:
         if entry is not None and entry.text.strip():
             entries.append(entry)
     return replace(live, chats={**live.chats, conversation: entries})
-
-
-def _is_chat(value: Any) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, bytearray, memoryview, Mapping))

@@ -30,10 +30,7 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa
     entries = table.DIARY.rows_in(rows)
     if not asked.settings.ai_diary_full:
         return Built()
-    lines, left_out = diary_lines(entries, asked.settings.diary_chars, times.zone(asked.settings.timezone) or UTC)
-    hidden = {item.id for item in left_out}
-    ids = [str(entry.id) for entry in by_age(entries) if str(entry.id) not in hidden]
-    return Built(lines, tuple(left_out), tuple(ids))
+    return diary_lines(entries, asked.settings.diary_chars, times.zone(asked.settings.timezone) or UTC)
 
 
 _OLDEST = datetime(1, 1, 1, tzinfo=UTC)
@@ -65,9 +62,9 @@ def diary_line(entry: DiaryEntry, zone: tzinfo) -> str:
     return " ".join(filter(None, (stamp(entry.timestamp, zone), line))) if line else ""
 
 
-def diary_lines(entries: Iterable[DiaryEntry], chars: int, zone: tzinfo) -> tuple[list[str], list[LeftOut]]:
-    """Return the newest whole entries that fit as lines, oldest first, and what was left out."""
-    lines: list[str] = []
+def diary_lines(entries: Iterable[DiaryEntry], chars: int, zone: tzinfo) -> Built:
+    """Return the newest whole entries that fit as lines, oldest first."""
+    lines: dict[str, str] = {}
     left_out: list[LeftOut] = []
     room, is_full = chars, False
     for entry in reversed(by_age(entries)):
@@ -77,5 +74,5 @@ def diary_lines(entries: Iterable[DiaryEntry], chars: int, zone: tzinfo) -> tupl
             left_out.append(LeftOut("ai_diary", "limit" if line else "blank", str(entry.id)))
             continue
         room -= len(line)
-        lines.append(line)
-    return lines[::-1], left_out
+        lines[str(entry.id)] = line
+    return Built([*lines.values()][::-1], tuple(left_out), tuple(lines)[::-1])

@@ -31,17 +31,12 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
         return Built([])
     shown = section_diary.build(asked, rows, lists).value or ()
     limit = LITE_THOUGHTS if s.prompt_lite_mode else THOUGHTS
-    lines, left_out = thought_lines(table.DIARY.rows_in(rows), limit, times.zone(s.timezone) or UTC, shown=shown)
-    hidden = {item.id for item in left_out}
-    entries = by_age(entry for entry in table.DIARY.rows_in(rows) if shown_text(entry.personal_thought))
-    return Built(lines, tuple(left_out), tuple(str(entry.id) for entry in entries if str(entry.id) not in hidden))
+    return thought_lines(table.DIARY.rows_in(rows), limit, times.zone(s.timezone) or UTC, shown=shown)
 
 
-def thought_lines(
-    entries: Iterable[DiaryEntry], limit: int, zone: tzinfo, *, shown: Iterable[str] = ()
-) -> tuple[list[str], list[LeftOut]]:
-    """Return the last thoughts as lines, oldest first, and what was left out."""
-    lines: list[str] = []
+def thought_lines(entries: Iterable[DiaryEntry], limit: int, zone: tzinfo, *, shown: Iterable[str] = ()) -> Built:
+    """Return the last thoughts as lines, oldest first."""
+    lines: dict[str, str] = {}
     left_out: list[LeftOut] = []
     diary = [collapsed(line) for line in shown]
     for entry in reversed(by_age(entry for entry in entries if shown_text(entry.personal_thought))):
@@ -50,12 +45,12 @@ def thought_lines(
         words, reason = collapsed(entry.personal_thought), ""
         if any(holds_words(each, words) for each in diary):
             reason = "visible"
-        elif collapsed(line) in map(collapsed, lines):
+        elif collapsed(line) in map(collapsed, lines.values()):
             reason = "duplicate"
         elif len(lines) >= limit:
             reason = "limit"
         if reason:
             left_out.append(LeftOut("thoughts", reason, str(entry.id)))
         else:
-            lines.append(line)
-    return lines[::-1], left_out
+            lines[str(entry.id)] = line
+    return Built([*lines.values()][::-1], tuple(left_out), tuple(lines)[::-1])

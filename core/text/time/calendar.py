@@ -39,7 +39,7 @@ in `*` may have any ending. Lines with `=` give each phrase its value.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -189,33 +189,25 @@ def load(language: str) -> Lexicon | None:
 @lru_cache(maxsize=64)
 def time_words(language: str) -> frozenset[str]:
     """Return the single words that tell a time, none that is another word too."""
-    lexicon = load(language) or Lexicon()
-    return frozenset(
-        phrase[0]
-        for phrases in lexicon.phrases.values()
-        for phrase, kinds in phrases.items()
-        if len(phrase) == 1 and (_TELLING & kinds.keys() or kinds.get("L"))
-    )
+    return _find_words(language, lambda kinds: bool(_TELLING & kinds.keys() or kinds.get("L")))
 
 
 @lru_cache(maxsize=64)
 def name_words(language: str) -> frozenset[str]:
     """Return the single words that name a time or a length of it, `day` aside: `How was my day?` names none."""
-    phrases = (load(language) or Lexicon()).phrases.values()
-    return frozenset(
-        phrase[0]
-        for each in phrases
-        for phrase, kinds in each.items()
-        if len(phrase) == 1 and (_NAMING & kinds.keys() or kinds.get("U", "day") != "day")
-    )
+    return _find_words(language, lambda kinds: bool(_NAMING & kinds.keys()) or kinds.get("U", "day") != "day")
 
 
 @lru_cache(maxsize=64)
 def talk_words(language: str) -> frozenset[str]:
     """Return the single words by which people speak of their talk."""
+    return _find_words(language, lambda kinds: "V" in kinds)
+
+
+def _find_words(language: str, fits: Callable[[Mapping[str, Any]], bool]) -> frozenset[str]:
     phrases = (load(language) or Lexicon()).phrases.values()
     return frozenset(
-        phrase[0] for each in phrases for phrase, kinds in each.items() if len(phrase) == 1 and "V" in kinds
+        phrase[0] for each in phrases for phrase, kinds in each.items() if len(phrase) == 1 and fits(kinds)
     )
 
 

@@ -196,7 +196,7 @@ _CLOCKS: Table = (
     ("A x* N x* 9", lambda _, v: take_clock(v[2], v[1] * 60)),
     ("A x* N x* P x* 9", lambda _, v: take_clock(v[3], v[1] * 60, v[2])),
     ("H x* A? x* [Nc]", take_hour),
-    ("A? x* c", lambda _, v: every_day(lambda day: spans.of_clock(day, v[1]), "minute")),
+    ("A? x* c", lambda _, v: every_day(lambda day: spans.of_clock(day, v[1]))),
 )
 _BESIDE: Table = (
     ("U x* 2 x* Z", lambda m, v: move_beside(m, v[2], 1, 1, v[0])),

@@ -80,12 +80,11 @@ class Time:
 
         return self.cut(narrow, self.precision)
 
-    def newest(self, now: datetime, *, is_ended: bool = False) -> Range | None:
-        """Return the newest one that has begun; of a weekday, or where asked, the newest that has ended."""
+    def newest(self, now: datetime) -> Range | None:
+        """Return the newest one that has begun; of a weekday the newest that has ended."""
         today = at_midnight(now.date())
         is_weekday = self.period == "week" and self.precision in ("day", "part of day", "hour", "minute")
-        ended = is_ended or is_weekday
-        fits = [each for each in self.occur(now.date()) if (each[1] <= today if ended else each[0] <= now)]
+        fits = [each for each in self.occur(now.date()) if (each[1] <= today if is_weekday else each[0] <= now)]
         return fits[-1] if fits else None
 
     def coming(self, now: datetime) -> Range | None:
@@ -113,14 +112,14 @@ def of_month(year: int, month: int, count: int = 1) -> Range:
     return tuple(datetime(at // 12, at % 12 + 1, 1) for at in (first, after))  # type: ignore[return-value]  # noqa: DTZ001
 
 
-def of_unit(unit: str, today: date, steps: int, week_start: int = 0) -> Range:
+def of_unit(unit: str, today: date, steps: int) -> Range:
     """Return the day, week, weekend, month or year that lies `steps` after that of today."""
     if unit == "year":
         return of_month(today.year + steps, 1, 12)
     if unit == "month":
         return of_month(today.year, today.month + steps)
     if unit == "week":
-        return of_days(today + ((steps * 7) - (today.weekday() - week_start) % 7) * DAY, 7)
+        return of_days(today + (steps * 7 - today.weekday()) * DAY, 7)
     if unit == "weekend":
         return of_days(today + (steps * 7 + 5 - today.weekday()) * DAY, 2)
     return of_days(today + steps * DAY)
@@ -205,16 +204,14 @@ def every_week(weekday: int, days: int = 1) -> Time:
     return Time("day" if days == 1 else "week", occur, "week")
 
 
-def every_day(cut: Callable[[Range], Range], precision: Precision) -> Time:
-    return Time(precision, lambda around: [cut(of_days(around + step * DAY)) for step in range(-2, 3)], "day")
+def every_day(cut: Callable[[Range], Range]) -> Time:
+    return Time("minute", lambda around: [cut(of_days(around + step * DAY)) for step in range(-2, 3)], "day")
 
 
 def every_feast(feast: str) -> Time:
     def build(year: int) -> Range | None:
         if feast == "easter":
             return of_days(easter(year), 2)
-        if feast == "pentecost":
-            return of_days(easter(year) + 49 * DAY, 2)
         month, day, count = _FEASTS[feast]
         return of_days(date(year, month, day), count)
 
