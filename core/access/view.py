@@ -59,6 +59,15 @@ class Viewer:
         """Return whether rows marked local_only may enter."""
         return self.destination == "local"
 
+    @property
+    def bound(self) -> dict[str, Any]:
+        """Return the values that statements bind for who is asking."""
+        return {
+            "persona": self.scope.persona,
+            "audiences": self.audiences,
+            "local_only": int(self.sees_local_only),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Request:

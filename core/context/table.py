@@ -64,13 +64,7 @@ def read(
     history = wanted
     if not viewer.audiences:  # what stands in none may still be there
         history, sections = HistoryWanted(), [part for part in sections if part.of_persona]
-    shared: dict[str, Any] = {
-        "persona": viewer.scope.persona,
-        "audiences": viewer.audiences,
-        "local_only": int(viewer.sees_local_only),
-        "now": db.clock(),
-        "here": viewer.scope.conversation or "",
-    }
+    shared = viewer.bound | {"now": db.clock(), "here": viewer.scope.conversation or ""}
     recent = guard(chat_history_cache.name, lambda: _read_recent(db, history, shared), [])
     if history.conversation is not None and history.current > 0:
         values = {"conversation": history.conversation, "rows": history.current}

@@ -125,12 +125,7 @@ def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
 def _select_kept(kind: str, archived: bool, is_person_known: bool, family: str) -> Any:
     on_list = (_C.kind == kind,) if archived else match_in_force(kind)
     whose = (table_instructions.match_person(is_person_known),) if kind == INSTRUCTION else ()
-    statement = select(*KEPT_ITEM).where(
-        *match_seen(family),
-        *on_list,
-        *whose,
-    )
-    return statement.order_by(_C.timestamp, _C.id)
+    return select(*KEPT_ITEM).where(*match_seen(family), *on_list, *whose).order_by(_C.timestamp, _C.id)
 
 
 def read_items(db: Database, viewer: Viewer, *, kind: str = KIND, archived: bool = False) -> list[KeptItem]:
@@ -138,21 +133,13 @@ def read_items(db: Database, viewer: Viewer, *, kind: str = KIND, archived: bool
 
     With `archived` those off the list too.
     """
-    values = _build_values(viewer)
+    values = viewer.bound
     is_person_known = False
     if kind == INSTRUCTION:
         is_person_known, person = table_instructions.describe_person(viewer)
         values |= person
     statement = _select_kept(kind, archived, is_person_known, db.family)
     return [table_instructions.read_item(row) for row in db.read(statement, values, source="memories")]
-
-
-def _build_values(viewer: Viewer) -> dict[str, Any]:
-    return {
-        "persona": viewer.scope.persona,
-        "audiences": viewer.audiences,
-        "local_only": int(viewer.sees_local_only),
-    }
 
 
 # For a prompt
@@ -181,7 +168,7 @@ def order_saved(rows: Iterable[SavedText]) -> list[SavedText]:
 
 
 @lru_cache(maxsize=4)
-def _select_shown(family: str) -> Any:
+def _part(family: str) -> Part:
     p = participants.c
     name = select(p.display_name).where(
         p.persona_id == _C.persona_id, p.participant_key == func.coalesce(_C.participant_key, literal("", Key(255)))
@@ -194,22 +181,13 @@ def _select_shown(family: str) -> Any:
         participant=_C.participant_key,
         at=_C.timestamp,
     )
-    newest = select(*columns).where(
-        *match_seen(family),
-        *match_in_force(KIND),
-    )
-    return newest.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ)
-
-
-@lru_cache(maxsize=4)
-def _part(family: str) -> Part:
-    return Part(_select_shown(family), family)
+    newest = select(*columns).where(*match_seen(family), *match_in_force(KIND))
+    return Part(newest.order_by(_C.timestamp.desc(), _C.id.desc()).limit(MOST_READ), family)
 
 
 def read_shown(db: Database, viewer: Viewer) -> list[SavedText]:
     """Return the newest saved memories as a prompt shows them, oldest first."""
-    rows = db.read(_select_shown(db.family), _build_values(viewer), source="memories")
-    return order_saved(SHOWN.read(row) for row in rows)
+    return order_saved(map(SHOWN.read, db.read(_part(db.family), viewer.bound, source="memories")))
 
 
 def section_part() -> Branch:

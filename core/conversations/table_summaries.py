@@ -148,13 +148,8 @@ _LISTED = (
 
 def read_summaries(db: Database, viewer: Viewer, *, most: int) -> list[StoredSummary]:
     """Return the newest `most` summaries of each audience seen, oldest first."""
-    values = {
-        "persona": viewer.scope.persona,
-        "audiences": viewer.audiences,
-        "local_only": int(viewer.sees_local_only),
-    }
     newest: dict[int, list[StoredSummary]] = {}
-    for row in db.read(_LISTED, values, source="conversation_summaries"):
+    for row in db.read(_LISTED, viewer.bound, source="conversation_summaries"):
         newest.setdefault(row.audience_id, []).append(StoredSummary(*row))
     summaries = [one for of_audience in newest.values() for one in of_audience[:most]]
     return sorted(summaries, key=lambda one: (one.at is not None, one.at, one.id))

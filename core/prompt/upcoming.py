@@ -90,13 +90,13 @@ def _find_rows(call: PromptCall, seeing: VisibleContext, index: IndexState) -> I
 def _read_rows(call: PromptCall, seeing: VisibleContext, db: Database, found: Sequence[RowId]) -> dict[RowId, FoundRow]:
     viewer, rows = seeing.viewer, dict[RowId, FoundRow]()
     assert viewer is not None
-    values = {
-        "persona": call.scope.persona,
-        "audiences": viewer.audiences,
+    values = viewer.bound | {
         "here": call.scope.conversation or "",
         "now": db.clock(),
         "chars": call.settings.snippet_chars + 1,
     }
     for number in sorted({source for source, _ in found}):
-        rows |= read_source(db, number, [row for source, row in found if source == number], values, call.scope.persona)
+        rows |= read_source(
+            db, number, [row for source, row in found if source == number], viewer.bound | values, call.scope.persona
+        )
     return rows

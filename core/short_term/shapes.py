@@ -98,7 +98,7 @@ class Entry:
     summary_at: datetime | None = None
     channel_name: str = ""
     turns: int = 0
-    """Turns since the summary was written, or since the entry was made. This and what follows is blank in a prompt."""
+    """Turns since the summary was written, or since the entry was made."""
     lineage: str = ""
     server: str = ""
     server_name: str = ""

@@ -11,7 +11,7 @@ from sqlalchemy import Integer, and_, bindparam, literal_column, or_, select
 
 from ..access.view import Viewer
 from ..context.section_base import StoredRows
-from ..database.compiled import FIRST, KEY, TIME, Branch, Kind, Part, Shape, hide_from_index
+from ..database.compiled import FIRST, KEY, NUMBER, TIME, Branch, Kind, Part, Shape, hide_from_index
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.schema import conversations, participants, short_term_memories
@@ -111,7 +111,7 @@ def _match_visible(*, parents: bool) -> list[Any]:
 
 
 def _build_values(viewer: Viewer, lookup: Lookup, since: Since) -> dict[str, Any]:
-    return {
+    return viewer.bound | {
         "entry_since": since.entry,
         "summary_since": since.summary,
         "since": min(since),
@@ -119,60 +119,30 @@ def _build_values(viewer: Viewer, lookup: Lookup, since: Since) -> dict[str, Any
         "server": lookup.server,
         "channel": lookup.channel,
         "most": lookup.most,
-        "persona": viewer.scope.persona,
-        "audiences": viewer.audiences or (0,),
-        "local_only": int(viewer.sees_local_only),
     }
-
-
-_COLUMNS = (
-    _C.id, _C.participant_key, _C.channel_id, _C.lineage_id, _C.server_id, _C.server_name, _C.channel_name,
-    _C.messages, _C.summary, _C.summary_updated_at, _C.last_updated, _C.turns_since_summary,
-)  # fmt: skip
-
-
-@lru_cache(maxsize=10)
-def _build_read(which: Which, family: str, trusted: bool) -> Any:
-    return _select_entries(_COLUMNS, which, family, trusted=trusted)
 
 
 def read_entries(db: Database, viewer: Viewer, lookups: Sequence[Lookup], since: Since) -> list[Entry]:
     """Return the entries looked up, each once, in no order."""
     entries: dict[int, Entry] = {}
     for lookup in lookups:
-        statement = _build_read(lookup.which, db.family, lookup.trusted)
-        for row in db.read(statement, _build_values(viewer, lookup, since), source=SOURCE):
-            entries[row.id] = Entry(
-                id=row.id,
-                user=row.participant_key,
-                channel=row.channel_id,
-                updated=row.last_updated,
-                items=read_items(row.messages),
-                summary=row.summary or "" if row.summary_updated_at is not None else "",
-                summary_at=row.summary_updated_at,
-                channel_name=row.channel_name or "",
-                turns=int(row.turns_since_summary or 0),
-                lineage=row.lineage_id or "",
-                server=row.server_id or "",
-                server_name=row.server_name or "",
-            )
+        statement = _build_part(0, lookup.which, db.family, trusted=lookup.trusted)
+        rows = db.read(statement, _build_values(viewer, lookup, since), source=SOURCE)
+        entries |= {entry.id: entry for entry in map(_SHAPES[0].read, rows)}
     return list(entries.values())
-
-
-# Reading with a prompt
 
 
 _NAME = Kind(True, read_name)
 _ENTRY = Shape(
-    FIRST + 30, Entry, user=KEY, channel=KEY, updated=TIME, items=Kind(False, read_items), summary=_NAME,
-    summary_at=TIME, channel_name=_NAME,
+    FIRST + 30, Entry, user=KEY, channel=KEY, updated=TIME, items=Kind(True, read_items), summary=_NAME,
+    summary_at=TIME, channel_name=_NAME, turns=NUMBER, lineage=KEY, server=KEY, server_name=_NAME,
 )  # fmt: skip
 _SHAPES = tuple(_ENTRY.numbered(FIRST + 30 + place) for place in range(3))
 """One for each lookup of a prompt, in its order."""
 
 
 @lru_cache(maxsize=64)
-def _build_part(place: int, which: Which, family: str) -> Part:
+def _build_part(place: int, which: Which, family: str, *, trusted: bool = False) -> Part:
     columns = _SHAPES[place].columns(
         id=_C.id,
         summary=_C.summary,
@@ -182,8 +152,12 @@ def _build_part(place: int, which: Which, family: str) -> Part:
         channel=_C.channel_id,
         user=_C.participant_key,
         updated=_C.last_updated,
+        turns=_C.turns_since_summary,
+        lineage=_C.lineage_id,
+        server=_C.server_id,
+        server_name=_C.server_name,
     )
-    return Part(_select_entries(columns, which, family), family)
+    return Part(_select_entries(columns, which, family, trusted=trusted), family)
 
 
 def build_branches(viewer: Viewer, lookups: Sequence[Lookup], since: Since) -> list[Branch]:
