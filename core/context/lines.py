@@ -163,28 +163,10 @@ class ChatLine(str):
         return str(self), self.turn
 
 
-_LINE = re.compile(
-    r'(?:\[[^\]]*\] ){0,3}(?P<name>[^:"\[\]]{1,64}?)(?P<reply> \[replied to .*?\])?: "(?P<text>.*)', re.DOTALL
-)
-
-
 def turn_of(entry: HistoryEntry, name: str = "", place: str = "") -> Turn:
     """Return what a message says, as it was said."""
     reply = "" if entry.reply is None else reply_note(entry.reply.name, entry.reply.text)
     return Turn(entry.text, name or sender(entry), is_persona(entry), reply, entry.time, place)
-
-
-def read_turn(line: str, persona: str = NAMELESS_PERSONA) -> Turn:
-    """Return what a line says: what it knows itself, else what can be read from it; `persona` is the persona's name."""
-    if isinstance(line, ChatLine):
-        return line.turn
-    match = _LINE.match(line)
-    if match is None:
-        return Turn(line, UNKNOWN, False)
-    name = match["name"].strip()
-    return Turn(
-        match["text"].removesuffix('"'), name, name in (persona, NAMELESS_PERSONA), (match["reply"] or "").strip()
-    )
 
 
 # What people are called

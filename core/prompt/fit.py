@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from ..context.lines import ChatLine
 from ..shapes import LeftOut
 from ..text.hits import find_match, snippet_around
 from ..text.sizes import without_base64, write_json
@@ -300,10 +299,6 @@ def _list_texts(value: Any) -> list[str]:
 
 def _cut_texts(value: Any, chars: int, words: Sequence[str]) -> Any:
     """Return a value with each text in it cut to a length."""
-    if isinstance(value, ChatLine):
-        around = max(len(value) - len(value.turn.text), 0)
-        turn = replace(value.turn, text=cut_text(value.turn.text, max(chars - around, 1)))
-        return ChatLine(cut_text(value, chars), turn) if len(value) > chars else value
     if isinstance(value, str):
         return cut_text(value, chars, words)
     if isinstance(value, dict):

@@ -105,7 +105,7 @@ class MessageLines:
         replied = describe_reply(message.raw)
         self.reply = reply_note(replied.get("from", ""), replied.get("text", "")) if replied else ""
         self.text = message.text_with_attachments()
-        turns = read_turns(gathered.context, persona, self.asker) if as_turns else []
+        turns = read_turns(gathered.context, self.asker) if as_turns else []
         result = call.report.found
         is_list = result is not None and result.read.round.question.wants_list
         self.matching = sum(not one.scored.context for one in gathered.recalled.chosen) if is_list else 0

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, tzinfo
 from typing import Any, Final, NamedTuple
 
 from ..context.injection import check_depth, check_position, check_role
-from ..context.lines import Turn, mark_lines, read_turn, stamp
+from ..context.lines import ChatLine, Turn, mark_lines, stamp
 from ..shapes import Citation
 from ..text.folding import clean
 from ..text.sizes import to_json
@@ -103,16 +103,10 @@ def _alternate(parts: list[Part]) -> list[Part]:
     return turns
 
 
-def read_turns(context: Mapping[str, Any], persona: str, asker: str = "") -> list[Part]:
+def read_turns(context: Mapping[str, Any], asker: str) -> list[Part]:
     """Return the lines of this conversation as messages; a name stands in front where others than the asker speak."""
-    lines = context.get(HISTORY[0])
-    turns = [
-        read_turn(line, persona)
-        for line in (lines if isinstance(lines, (list, tuple)) else ())
-        if isinstance(line, str)
-    ]
-    names = {turn.name for turn in turns if not turn.is_persona}
-    several = len(names | ({asker} if asker else set())) > 1
+    turns = [line.turn for line in context.get(HISTORY[0], ()) if isinstance(line, ChatLine)]
+    several = len({turn.name for turn in turns if not turn.is_persona} | {asker}) > 1
     return [_said(turn, with_name=several) for turn in turns]
 
 

@@ -7,9 +7,8 @@ from typing import Any, Literal, NamedTuple
 
 from ..access.rules import plain_key
 from ..context.context import order_context
-from ..context.history import CURRENT
 from ..context.incoming import input_facts
-from ..context.lines import NAMELESS_PERSONA, ChatLine, mark_lines
+from ..context.lines import NAMELESS_PERSONA, mark_lines
 from ..templates.render import Renderer
 from ..text.folding import clean
 from ..text.hits import known_name
@@ -92,7 +91,6 @@ def assemble(call: PromptCall, gathered: Gathered, actions: Actions) -> dict[str
     if actions.form_without != actions.form:
         counted = {**parts, "instructions": _write_instructions(call, gathered, renderer, actions.form_without)}
     prompt: dict[str, Any] = renderer.json("prompt.json.j2", **parts, size=size(counted), actions=actions.shaped)
-    _restore_lines(gathered.context, prompt["context"])
     return prompt
 
 
@@ -103,16 +101,6 @@ def _mark(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _mark(each) for name, each in value.items()}
     return [_mark(each) for each in value] if isinstance(value, list) else value
-
-
-def _restore_lines(given: Mapping[str, Any], prompt: dict[str, Any]) -> None:
-    """Put the lines of this conversation back as they were: each knows what was said, which plain text does not."""
-    lines, plain = given.get(CURRENT), prompt.get(CURRENT)
-    if isinstance(lines, list) and isinstance(plain, list) and len(lines) == len(plain):
-        prompt[CURRENT] = [
-            ChatLine(text, line.turn) if isinstance(line, ChatLine) else text
-            for line, text in zip(lines, plain, strict=True)
-        ]
 
 
 def _render_input(call: PromptCall, gathered: Gathered, renderer: Renderer) -> dict[str, Any]:

@@ -351,7 +351,7 @@ def test_p73_a_relative_day_is_followed_by_the_date_it_means(stage: Stage) -> No
     shown = [text + (f" ({day})" if day else "") for text, day in DAY_LINES]
     for asked in ("Riga", "リガ"):
         hits = stage.context(asked, ENABLE_HISTORY_RECENT=0)["memories"]
-        lines = contents(ask(stage, asked, ENABLE_HISTORY_RECENT=0))[-1].splitlines()
+        lines = contents(ask(stage, asked, ENABLE_HISTORY_RECENT=0, ENABLE_UPCOMING=0))[-1].splitlines()
         mine = [text for text in [*shown, "Tomorrow Riga is closed"] if asked in text]
         assert {hit["snippet"] for hit in hits} == set(mine)
         assert {line.partition("Ann: ")[2] for line in lines if "Ann: " in line} == set(mine)
