@@ -194,7 +194,6 @@ LINE_COLUMNS = (
 
 
 def build_line(row: Any) -> Line:
-    """Return a row of `LINE_COLUMNS`."""
     return Line(
         row.message_text,
         row.sender_name or "",

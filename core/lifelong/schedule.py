@@ -15,7 +15,6 @@ LOOK_BACK = timedelta(days=1)
 
 
 def queue_due(db: Database, persona: str, settings: Settings) -> None:
-    """Queue the consolidations of a persona that are due."""
     scopes = [(Scope(persona, key), "messages") for key in _full(db, persona, settings.consolidate_every_n_messages)]
     if table_runs.begin_interval(db, persona, settings.memory_consolidation_interval_sec):
         scopes.insert(0, (Scope(persona), "interval"))

@@ -26,11 +26,7 @@ PART = 200
 _AT_ONCE = 500
 _C = table.c
 
-COLUMNS = (
-    _C.id, _C.content, _C.kind, _C.tier, _C.importance, _C.tags, _C.emotion, _C.intensity, _C.emotion_state,
-    _C.persona_id, _C.conversation_key, _C.participant_key, _C.timestamp, _C.expires_at, _C.pinned, _C.provenance,
-    _C.source_message_ids, _C.author, _C.source, _C.scope, _C.response_text, _C.local_only, _C.metadata,
-)  # fmt: skip
+COLUMNS = (*item_rows.COLUMNS, _C.response_text, _C.intensity, _C.emotion_state)
 
 
 class Place(NamedTuple):

@@ -308,7 +308,6 @@ _PLACE = select(_K.id, _K.audience_id, _K.stories_off, _K.local_only).where(
 
 
 def find_place(read: Reader, persona: str, conversation: str) -> StoryPlace | None:
-    """Return a stored conversation, None where there is none."""
     for r in read(_PLACE, {"persona": persona, "conversation": conversation}):
         return StoryPlace(r.id, r.audience_id, bool(r.stories_off), bool(r.local_only))
     return None

@@ -49,7 +49,6 @@ _HOLD = _FIND.with_for_update()
 
 
 def find_recap(read: Reader, persona: str, row_id: int) -> Recap | None:
-    """Return the recap of a message, None where there is none."""
     return _recap(read(_FIND, {"persona": persona, "row": row_id}))
 
 
@@ -325,7 +324,6 @@ def queue_operations(
 
 
 def queue_recap(connection: Connection, db: Database, persona: str, conversation: str, row_id: int) -> None:
-    """Queue the recap of one message."""
     jobs_table.enqueue(connection, db, persona, RECAP, conversation=conversation, payload={"message_id": row_id})
 
 

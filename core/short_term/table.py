@@ -83,7 +83,6 @@ def read_items(stored: Any) -> tuple[Item, ...]:
 
 
 def read_name(value: Any) -> str:
-    """Return a text, blank for none."""
     return value if isinstance(value, str) else ""
 
 
@@ -267,7 +266,6 @@ def delete_entries(
 
 
 def delete_expired(connection: Connection, persona: str, since: Since) -> int:
-    """Delete the entries of a persona that have expired, and return how many there were."""
     has_no_summary = or_(_S.summary_updated_at.is_(None), _S.summary_updated_at <= bindparam("summary", type_=Time()))
     expired = _S.last_updated <= bindparam("entry", type_=Time())
     statement = delete(short_term_memories).where(_S.persona_id == _PERSONA, expired, has_no_summary)
@@ -275,7 +273,6 @@ def delete_expired(connection: Connection, persona: str, since: Since) -> int:
 
 
 def count_entries(db: Database, persona: str) -> int:
-    """Return how many entries of a persona are stored."""
     statement = select(func.count()).select_from(short_term_memories).where(_S.persona_id == _PERSONA)
     return int(db.read(statement, {"persona": persona}, source=SOURCE)[0][0])
 

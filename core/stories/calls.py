@@ -30,7 +30,6 @@ class StoryCall(Call):
 
     @property
     def conversation(self) -> str:
-        """Return the key of the conversation."""
         return self.scope.conversation or ""
 
     @property
@@ -49,7 +48,6 @@ def choose_counter(counter: Counter | None, settings: Settings) -> Counter:
 
 
 def open_conversation(call: Call, conversation: object) -> StoryCall:
-    """Return a call about a conversation."""
     if conversation is None:
         conversation = call.scope.conversation
     if conversation is None:

@@ -69,7 +69,6 @@ _WANTED = {
 
 
 def check_key(key: object, known: tuple[str, ...] = tuple(KINDS)) -> str:
-    """Return the key, when it is one of those known."""
     if isinstance(key, str) and key in known:
         return key
     raise ValueError(

@@ -232,6 +232,5 @@ def _read_scenes(reader: Reader, here: Mapping[str, Any], ids: Sequence[int]) ->
 
 
 def read_metadata(reader: Reader, persona: str, conversation: str) -> dict[str, Any] | None:
-    """Return the metadata of a conversation, None without any."""
     stored = reader(_METADATA, {"persona": persona, "conversation": conversation})
     return next((rows.read_object(row.metadata) for row in stored), None)

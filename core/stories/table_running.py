@@ -76,7 +76,6 @@ def find_version(read: Reader, persona: str, conversation: str, number: int) -> 
 
 
 def find_current(read: Reader, persona: str, conversation: str) -> Version | None:
-    """Return the current version, None without one."""
     return next((_version(r) for r in read(_CURRENT, {"persona": persona, "conversation": conversation})), None)
 
 
@@ -151,7 +150,6 @@ def insert_version(connection: Connection, db: Database, scope: Scope, new: Vers
 
 
 def build_row(persona: str, conversation: str, version: Version) -> dict[str, Any]:
-    """Return the row of a version."""
     key = {"persona_id": persona, "conversation_key": conversation, "version": version.number}
     scenes = None if version.scenes is None else {"scenes": [list(each) for each in version.scenes]}
     return {**key, **{name: getattr(version, name) for name in _FIELDS}, "data": scenes}

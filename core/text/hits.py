@@ -163,7 +163,6 @@ def compared_text(entry: HistoryEntry) -> str:
 
 
 def entry_digest(entry: HistoryEntry) -> bytes:
-    """Return the `content_digest` of the text of an entry."""
     return hashlib.sha256(compared_text(entry).encode("utf-8")).digest()
 
 

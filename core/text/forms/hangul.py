@@ -12,7 +12,6 @@ _FIRST, _LAST, _PER_VOWEL = 0xAC00, 0xD7A3, 28
 
 
 def to_letters(text: str) -> str:
-    """Return a text with each syllable as its letters."""
     return unicodedata.normalize("NFD", text.translate(_ALONE))
 
 

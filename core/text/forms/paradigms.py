@@ -117,7 +117,6 @@ def _list_changes(text: str, language: str) -> Iterator[Change]:
 
 @lru_cache(maxsize=64)
 def read_paradigms(language: str) -> tuple[Paradigm, ...]:
-    """Return the paradigms of a language."""
     rules = read_rules(language)
     made = []
     for name in (rule.removesuffix(" endings") for rule in rules if rule.endswith(" endings")):

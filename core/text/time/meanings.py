@@ -110,25 +110,6 @@ def date_of(year: int, month: int, day: int) -> Time | None:
     return None if span is None else fixed(span, "day")
 
 
-def count_back(m: Moment, count: float, unit: str) -> Found | None:
-    """Return the last N days, until now."""
-    if unit in ("minute", "hour"):
-        return Found(m.now - count * (HOUR if unit == "hour" else HOUR / 60), m.now, "hour")
-    if count > MOST_COUNT:
-        return None
-    if unit == "weekend":
-        return Found(spans.of_unit("weekend", m.today, -int(count))[0], m.now, "day")
-    return Found(at_midnight(spans.shift(m.today, unit, -count)), m.now, "day")
-
-
-def count_ahead(m: Moment, count: float, unit: str) -> Found | None:
-    if unit in ("minute", "hour"):
-        return Found(m.now, m.now + count * (HOUR if unit == "hour" else HOUR / 60), "hour")
-    if count > MOST_COUNT:
-        return None
-    return Found(at_midnight(m.today), at_midnight(spans.shift(m.today, unit, count) + DAY), "day")
-
-
 def count_away(m: Moment, side: int, count: float, unit: str) -> Time | None:
     """Return what lies N days, weeks ... before or after now."""
     if count > MOST_COUNT * (60 if unit in ("hour", "minute") else 1):
@@ -215,11 +196,18 @@ def read_moment(m: Moment, said: str) -> Time:
 
 
 def count_window(m: Moment, side: int, amount: tuple[float, str]) -> Found | None:
-    """Return the last or next N days, weeks, months."""
+    """Return the last N days, weeks, months until now, or the next ones."""
     count, unit = amount
+    if unit in ("minute", "hour"):
+        length = count * (HOUR if unit == "hour" else HOUR / 60)
+        return Found(m.now, m.now + length, "hour") if side > 0 else Found(m.now - length, m.now, "hour")
+    if count > MOST_COUNT:
+        return None
     if side > 0:
-        return count_ahead(m, count, unit)
-    return count_back(m, count, unit)
+        return Found(at_midnight(m.today), at_midnight(spans.shift(m.today, unit, count) + DAY), "day")
+    if unit == "weekend":
+        return Found(spans.of_unit("weekend", m.today, -int(count))[0], m.now, "day")
+    return Found(at_midnight(spans.shift(m.today, unit, -count)), m.now, "day")
 
 
 def move_day(m: Moment, day: int, amount: tuple[float, str], side: int) -> Time | None:

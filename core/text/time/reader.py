@@ -107,7 +107,6 @@ def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Seq
 
 
 def _find_only_day(span: Found) -> date | None:
-    """Return the day of a span that is one, or a part of one."""
     if span.start is None or span.end is None or span.end - span.start > DAY or span.precision not in _ABOUT:
         return None
     return (span.start + (span.end - span.start) / 2 if span.precision == "minute" else span.start).date()

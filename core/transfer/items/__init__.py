@@ -12,12 +12,12 @@ from ...base.yaml_text import write_value
 from ...calls.call import GivenSettings, load_access, open_call
 from ...conversations import memory_files
 from ...database.engine import Database
-from ...database.rows import read_json, read_list
+from ...database.rows import read_json
 from ...memories import table_transfer
 from ...memories.rules import DEFAULT_KIND, INSTRUCTION
+from ...memories.table_reading import item_of
 from ...memories.table_transfer import Place
 from ...scope import Scope
-from ...text.hits import stored_tags
 from ...text.strict_json import make_strict
 from ...text.times import iso_text, parse_time
 from ..files import check_bytes
@@ -90,26 +90,9 @@ class ItemExport:
 
 def _build_item(row: Any) -> dict[str, Any]:
     """Return a row of `memories.table_transfer.COLUMNS` as an item; times are ISO 8601, UTC, blank for none."""
-    return {
+    item: dict[str, Any] = make_strict(item_of(row))[0]
+    return {name: value for name, value in item.items() if name not in ("archived_at", "superseded_by")} | {
         "id": str(row.id),
-        "text": row.content,
-        "kind": row.kind,
-        "tier": row.tier,
-        "importance": float(row.importance),
-        "tags": make_strict(stored_tags(row.tags))[0],
-        "emotion": row.emotion or "",
-        "persona": row.persona_id,
-        "conversation": row.conversation_key,
-        "participant": row.participant_key,
-        "timestamp": iso_text(row.timestamp),
-        "expires_at": iso_text(row.expires_at),
-        "pinned": bool(row.pinned),
-        "provenance": row.provenance,
-        "source_message_ids": make_strict(read_list(row.source_message_ids))[0],
-        "author": row.author or "",
-        "source": row.source or "",
-        "label": row.scope or "",
-        "local_only": bool(row.local_only),
         "metadata": make_strict(read_json(row.metadata) or {})[0],  # as it was stored: an import gives it back
         "response_text": row.response_text,
         "intensity": row.intensity,
