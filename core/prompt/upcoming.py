@@ -9,16 +9,16 @@ from typing import Any
 from ..context.history import HistoryLists
 from ..context.lines import mark_opening, stamp
 from ..context.section_base import Built
-from ..database import sources
 from ..database.dialects import from_microseconds, microseconds
 from ..database.engine import Database
+from ..database.sources import BY_NUMBER, CHAT, MEMORIES
 from ..index.numbers import is_among, take
 from ..index.shapes import DAY, RowId
 from ..index.state import IndexState
 from ..search.query import asks
 from ..search.ranking.rows import FoundRow
 from ..search.table import read_source
-from ..shapes import PERSONA_SENDER, LeftOut
+from ..shapes import LeftOut
 from ..text.folding import one_line
 from ..text.hits import snippet
 from ..text.languages import likely_languages
@@ -51,11 +51,11 @@ def build_upcoming(
     about = sorted((day, -at_us, row) for day, at_us, row in _find_rows(call, seeing, seeing.index))[:MOST_READ]
     days = {row: day for day, _, row in reversed(about)}
     rows = _read_rows(call, seeing, db, list(days)) if days else {}
-    shown = {one.row.digest for one in recalled.chosen[: call.caps.memories]}
+    shown = {one.row.digest for one in recalled.chosen[: call.caps.memories]} - {None}
     lines: dict[RowId, str] = {}
     for key, day in sorted(days.items(), key=lambda one: one[1]):
         row = rows.get(key)
-        if row is None or row.said_by_key == PERSONA_SENDER or row.digest in shown or drop(row, row):
+        if row is None or row.digest in shown or drop(row, row):
             continue
         text = one_line(snippet(row.shown_text, call.settings.snippet_chars))
         if text.strip() and not asks(text, likely_languages(text, call.settings.languages)):
@@ -63,7 +63,7 @@ def build_upcoming(
             name = lists.names.participant(row.said_by_key, row.said_by) if row.said_by else ""
             said = f"{name}: {text}" if name else mark_opening(text)
             lines[key] = f"{day}: {stamp(from_microseconds(row.at_us), call.zone)} {said}"
-    ids = [f"{sources.BY_NUMBER[source].name}/{row}" for source, row in lines]
+    ids = [f"{BY_NUMBER[source].name}/{row}" for source, row in lines]
     left_out = tuple(LeftOut(KEY, "limit", each) for each in ids[MOST_LINES:])
     return Built(list(lines.values())[:MOST_LINES], left_out, tuple(ids[:MOST_LINES]))
 
@@ -78,10 +78,11 @@ def _find_rows(call: PromptCall, seeing: VisibleContext, index: IndexState) -> I
         for term in terms:
             rows = postings.find(term)[0]
             rows = take(rows, ~is_among(rows, view.gone))
-            columns = (column[rows].tolist() for column in (view.source, view.row_id, view.at_us, view.local_only))
-            for source, row_id, at_us, is_local in zip(*columns, strict=True):
+            facts = (view.source, view.row_id, view.at_us, view.local_only, view.speaker)
+            for source, row_id, at_us, is_local, who in zip(*(fact[rows].tolist() for fact in facts), strict=True):
                 said_at = from_microseconds(at_us)
-                if said_at is None or at_us < oldest or is_local > sees_local_only or source == sources.AI_DIARY.number:
+                roles = {MEMORIES.number: "user", CHAT.number: view.speakers[who].role}
+                if said_at is None or at_us < oldest or is_local > sees_local_only or roles.get(source) != "user":
                     continue
                 if said_at.astimezone(call.zone).date().isoformat() < term[1]:
                     yield term[1], at_us, (source, row_id)
@@ -96,7 +97,6 @@ def _read_rows(call: PromptCall, seeing: VisibleContext, db: Database, found: Se
         "chars": call.settings.snippet_chars + 1,
     }
     for number in sorted({source for source, _ in found}):
-        rows |= read_source(
-            db, number, [row for source, row in found if source == number], viewer.bound | values, call.scope.persona
-        )
+        ids = [row for source, row in found if source == number]
+        rows |= read_source(db, number, ids, values, call.scope.persona)
     return rows

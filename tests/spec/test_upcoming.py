@@ -30,6 +30,7 @@ def test_t62_what_was_said_weeks_ago_about_the_next_days_comes_up(stage: Stage, 
     ):  # fmt: skip
         stage.say(text, ELSEWHERE, minutes=weeks * WEEK)
     stage.say("Come on 12 March!", ELSEWHERE, who="self", minutes=WEEK)
+    stage.say("Riga on 13 March, hm", ELSEWHERE, who="self", minutes=WEEK, role="thought")
     if is_packed:
         pack(stage.db, stage.scope(HERE))
     first, second = coming(stage, ENABLE_HISTORY_RECENT=0)
