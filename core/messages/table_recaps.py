@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -28,37 +28,32 @@ _ONE = (_R.persona_id == bindparam("persona"), _R.message_row == bindparam("row"
 
 @dataclass(frozen=True, slots=True)
 class Recap:
-    """A stored recap."""
+    """The recap of a message or of one of its alternatives."""
 
-    row_id: int
     memory: str | None = None
     include: str | None = None
     edited: bool = False
     stale: bool = False
     """The message was changed after the recap was made."""
-    provenance: str = ""
-    updated_at: datetime | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
     """The keys of `stories.rules_recaps.IN_DATA` that are set."""
+    provenance: str = ""
+    updated_at: datetime | None = None
 
 
-_FIND = select(_R.message_row, _R.memory, _R.include, _R.edited, _R.stale, _R.provenance, _R.updated_at, _R.data).where(
-    *_ONE, _R.alternative == OWN
-)
+RECAP_COLUMNS = (_R.memory, _R.include, _R.edited, _R.stale, _R.data, _R.provenance, _R.updated_at)
+_FIND = select(*RECAP_COLUMNS).where(*_ONE, _R.alternative == OWN)
 _HOLD = _FIND.with_for_update()
 
 
 def find_recap(read: Reader, persona: str, row_id: int) -> Recap | None:
-    return _recap(read(_FIND, {"persona": persona, "row": row_id}))
+    return next(map(build_recap, read(_FIND, {"persona": persona, "row": row_id})), None)
 
 
-def _recap(rows: Any) -> Recap | None:
-    for r in rows:
-        return Recap(
-            r.message_row, r.memory, r.include, bool(r.edited), bool(r.stale), r.provenance or "", r.updated_at,
-            read_object(r.data) or {},
-        )  # fmt: skip
-    return None
+def build_recap(row: Any) -> Recap:
+    """Return the recap of a row that ends with the columns `RECAP_COLUMNS`."""
+    memory, include, edited, stale, data, provenance, updated_at = row[-len(RECAP_COLUMNS) :]
+    return Recap(memory, include, bool(edited), bool(stale), read_object(data) or {}, provenance or "", updated_at)
 
 
 # The walk to the limit, and what is included
@@ -184,8 +179,7 @@ def update_recap(
     key = {"persona_id": persona, "message_row": row_id, "alternative": OWN}
     # Held before it is read: two who set different keys of one message must not lose one of them.
     connection.execute(insert_ignore(message_recaps, family), {**key, "conversation_key": conversation})
-    recap = _recap(connection.execute(_HOLD, {"persona": persona, "row": row_id}).all())
-    assert recap is not None
+    recap = build_recap(connection.execute(_HOLD, {"persona": persona, "row": row_id}).one())
     merged = {name: value for name, value in {**recap.data, **(data or {})}.items() if value is not None}
     same = merged == recap.data and all(
         name in ("token_count", "provenance") or getattr(recap, name) == value for name, value in columns.items()
@@ -263,6 +257,8 @@ class Alternative:
     text: str
     is_current: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    recap: Recap | None = None
+    """Where it was read with the alternative."""
 
 
 _ALL = select(_A.alternative, _A.text, _A.is_current, _A.metadata).where(*_OF_MESSAGE).order_by(_A.alternative)
@@ -274,8 +270,8 @@ def read_alternatives(reader: Reader, persona: str, row_id: int) -> list[Alterna
     return [Alternative(r.alternative, r.text, bool(r.is_current), read_object(r.metadata) or {}) for r in stored]
 
 
-def insert_alternatives(connection: Connection, persona: str, row_id: int, alternatives: Sequence[Alternative]) -> None:
-    """Store alternatives of a message; those numbers must be free."""
+def insert_alternatives(connection: Connection, persona: str, new: Iterable[tuple[int, Alternative]]) -> None:
+    """Store alternatives, each with the row of its message; those numbers must be free."""
     ready = [
         {
             "persona_id": persona,
@@ -285,7 +281,7 @@ def insert_alternatives(connection: Connection, persona: str, row_id: int, alter
             "is_current": int(each.is_current),
             "metadata": dict(each.metadata) or None,
         }
-        for each in alternatives
+        for row_id, each in new
     ]
     insert_rows(connection, message_alternatives, ready)
 

@@ -86,7 +86,8 @@ def add_alternative(
         stored = table_recaps.read_alternatives(connection.execute, call.persona, row_id)
         new = [] if stored else [Alternative(0, row.text, is_current=True)]
         number = stored[-1].number + 1 if stored else 1
-        table_recaps.insert_alternatives(connection, call.persona, row_id, [*new, Alternative(number, content)])
+        added = [(row_id, each) for each in (*new, Alternative(number, content))]
+        table_recaps.insert_alternatives(connection, call.persona, added)
         return number
 
     return call.db.transaction(work, source="message_alternatives")

@@ -49,7 +49,7 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
     if task is None or row_id is None:
         return None
     persona, conversation = task.persona, task.conversation
-    stored = table_recaps.find_recap(task.read, persona, row_id) or Recap(row_id)
+    stored = table_recaps.find_recap(task.read, persona, row_id) or Recap()
     line = next((line for line in task.read_lines([row_id]) if line.conversation == conversation), None)
     if line is None or _is_done(operation, stored):
         return None
@@ -69,7 +69,7 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
         if row.text != line.text:
             table_recaps.queue_recap(connection, task.db, persona, conversation, row_id)
             return
-        now = table_recaps.find_recap(connection.execute, persona, row_id) or Recap(row_id)
+        now = table_recaps.find_recap(connection.execute, persona, row_id) or Recap()
         if now.memory != stored.memory and not now.stale:
             return  # somebody wrote it by hand meanwhile
         table_recaps.update_recap(

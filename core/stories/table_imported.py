@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +21,9 @@ from ..database.schema import (
     scene_recaps,
     scenes,
 )
+from ..messages import table_recaps
 from ..messages.table_lines import OWN
+from ..messages.table_recaps import Alternative, Recap
 from ..text.sizes import estimate_tokens
 from . import table_running
 from .rules_running import Version
@@ -31,29 +33,6 @@ PROVENANCE = "import"
 _A, _R, _S, _V, _K, _C = (
     table.c for table in (message_alternatives, message_recaps, scenes, scene_recaps, conversations, chat_history_cache)
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Recap:
-    """The recap of a message or of one of its alternatives."""
-
-    memory: str | None = None
-    include: str | None = None
-    edited: bool = False
-    stale: bool = False
-    data: Mapping[str, Any] = field(default_factory=dict)
-    """Keys of `stories.rules_recaps.IN_DATA`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Alternative:
-    """One version of a message."""
-
-    number: int
-    text: str
-    is_current: bool = False
-    metadata: Mapping[str, Any] | None = None
-    recap: Recap | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +75,10 @@ def insert_beside(connection: Connection, db: Database, persona: str, new: Seque
         if what.recap is not None:
             recaps.append({**key, "alternative": OWN, **own, **_recap_row(what.recap)})
         for each in what.alternatives:
-            number = {**key, "alternative": each.number}
-            flag, metadata = int(each.is_current), dict(each.metadata) if each.metadata else None
-            texts.append({**number, "text": each.text, "is_current": flag, "metadata": metadata})
+            texts.append((row_id, each))
             if each.recap is not None and not each.is_current:
-                recaps.append({**number, **own, **_recap_row(each.recap), "include": None})
+                number = {"alternative": each.number}
+                recaps.append({**key, **number, **own, **_recap_row(each.recap), "include": None})
         if what.scene is not None:
             scene_id = next(ids)
             ends.append(
@@ -115,8 +93,8 @@ def insert_beside(connection: Connection, db: Database, persona: str, new: Seque
                 }
             )
             versions += _scene_recap_rows(persona, scene_id, what.scene, now)
-    for table, ready in ((message_alternatives, texts), (message_recaps, recaps), (scenes, ends),
-                         (scene_recaps, versions)):  # fmt: skip
+    table_recaps.insert_alternatives(connection, persona, texts)
+    for table, ready in ((message_recaps, recaps), (scenes, ends), (scene_recaps, versions)):
         rows.insert_rows(connection, table, ready)
 
 
@@ -184,7 +162,7 @@ _TEXTS = (
     .where(_A.persona_id == _PERSONA, _A.message_row.in_(IDS))
     .order_by(_A.message_row, _A.alternative)
 )
-_RECAPS = select(_R.message_row, _R.alternative, _R.memory, _R.include, _R.edited, _R.stale, _R.data).where(
+_RECAPS = select(_R.message_row, _R.alternative, *table_recaps.RECAP_COLUMNS).where(
     _R.persona_id == _PERSONA, _R.message_row.in_(IDS)
 )
 _SCENES = select(_S.id, _S.break_row, _S.name, _S.visible, _S.current_recap_index).where(
@@ -201,15 +179,11 @@ _METADATA = select(_K.metadata).where(_K.persona_id == _PERSONA, _K.conversation
 def read_beside(reader: Reader, persona: str, row_ids: Iterable[int]) -> dict[int, Beside]:
     """Return what is stored beside messages, by row id, without messages that have nothing."""
     ids, here = list(row_ids), {"persona": persona}
-    recaps = {
-        (r.message_row, r.alternative): Recap(
-            r.memory, r.include, bool(r.edited), bool(r.stale), rows.read_object(r.data) or {}
-        )
-        for r in read_parts(reader, _RECAPS, here, ids)
-    }
+    stored = read_parts(reader, _RECAPS, here, ids)
+    recaps = {(r.message_row, r.alternative): table_recaps.build_recap(r) for r in stored}
     texts: dict[int, list[Alternative]] = {}
     for r in read_parts(reader, _TEXTS, here, ids):
-        recap, metadata = recaps.get((r.message_row, r.alternative)), rows.read_object(r.metadata)
+        recap, metadata = recaps.get((r.message_row, r.alternative)), rows.read_object(r.metadata) or {}
         alternative = Alternative(r.alternative, r.text, bool(r.is_current), metadata, recap)
         texts.setdefault(r.message_row, []).append(alternative)
     ends = _read_scenes(reader, here, ids)

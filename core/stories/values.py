@@ -180,7 +180,7 @@ def _read_all(call: StoryCall, row_id: int, key: str | None) -> dict[str, Any]:
     """Return what is set; with a key, only the table of that key is read."""
     read, values = call.db.read, dict[str, Any]()
     if key not in rules_recaps.SCENE and key != "exclude":
-        recap = table_recaps.find_recap(read, call.persona, row_id) or Recap(row_id)
+        recap = table_recaps.find_recap(read, call.persona, row_id) or Recap()
         values = {"memory": recap.memory, "include": recap.include, **recap.data}
         values |= {"edited": recap.edited or None, "stale": recap.stale or None}
         values["provenance"] = recap.provenance if recap.memory is not None else None

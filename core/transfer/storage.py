@@ -379,11 +379,11 @@ def _add_versions(call: Call, row_id: int, line: Line) -> None:
     for version in line.beside.alternatives:
         if version.text not in numbers:
             numbers[version.text] = free
-            added.append(table_recaps.Alternative(free, version.text, metadata=version.metadata or {}))
+            added.append((row_id, table_recaps.Alternative(free, version.text, metadata=version.metadata)))
             free += 1
 
     def work(connection: Any) -> None:
-        table_recaps.insert_alternatives(connection, call.persona, row_id, added)
+        table_recaps.insert_alternatives(connection, call.persona, added)
         if line.text in numbers:
             table_recaps.set_current_alternative(connection, call.persona, row_id, numbers[line.text])
 

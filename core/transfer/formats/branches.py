@@ -10,7 +10,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
-from ...stories.table_imported import NOTHING, Alternative, Beside
+from ...messages.table_recaps import Alternative
+from ...stories.table_imported import NOTHING, Beside
 from ...text.folding import clean
 from ..fields import (
     MESSAGE_ID_BYTES,

@@ -15,9 +15,10 @@ from datetime import datetime
 from typing import Any
 
 from ....errors import MessageError
+from ....messages.table_recaps import Alternative, Recap
 from ....shapes import Role
 from ....stories import rules_recaps
-from ....stories.table_imported import NOTHING, Alternative, Beside, Recap, Scene
+from ....stories.table_imported import NOTHING, Beside, Scene
 from ....text.folding import clean
 from ...fields import SPEAKER_BYTES, fits_column, list_at, said_without_thoughts
 from .json_text import DIGEST, keep, kept
