@@ -166,19 +166,17 @@ def section_part(conversation: str) -> Branch:
 
 def update_recap(
     connection: Connection,
-    family: str,
+    db: Database,
     persona: str,
     conversation: str,
     row_id: int,
     columns: Mapping[str, Any],
-    data: Mapping[str, Any] | None = None,
-    *,
-    now: datetime,
+    data: Mapping[str, Any] | None,
 ) -> bool:
     """Set columns and values of `data` of a message's own recap, None takes one away; return whether it changed."""
     key = {"persona_id": persona, "message_row": row_id, "alternative": OWN}
     # Held before it is read: two who set different keys of one message must not lose one of them.
-    connection.execute(insert_ignore(message_recaps, family), {**key, "conversation_key": conversation})
+    connection.execute(insert_ignore(message_recaps, db.family), {**key, "conversation_key": conversation})
     recap = build_recap(connection.execute(_HOLD, {"persona": persona, "row": row_id}).one())
     merged = {name: value for name, value in {**recap.data, **(data or {})}.items() if value is not None}
     same = merged == recap.data and all(
@@ -186,7 +184,7 @@ def update_recap(
     )
     if same and recap.updated_at is not None:
         return False
-    values = {**columns, "data": merged or None, "updated_at": now}
+    values = {**columns, "data": merged or None, "updated_at": db.clock()}
     own = (_R.persona_id == persona, _R.message_row == row_id, _R.alternative == OWN)
     connection.execute(update(message_recaps).where(*own).values(values))
     return True

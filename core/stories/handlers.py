@@ -72,9 +72,7 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
         now = table_recaps.find_recap(connection.execute, persona, row_id) or Recap()
         if now.memory != stored.memory and not now.stale:
             return  # somebody wrote it by hand meanwhile
-        table_recaps.update_recap(
-            connection, task.db.family, persona, conversation, row_id, columns, CLEARED, now=task.db.clock()
-        )
+        table_recaps.update_recap(connection, task.db, persona, conversation, row_id, columns, CLEARED)
         refresh_within(connection, persona, conversation, task.settings)
 
     return effect
@@ -122,10 +120,7 @@ def _note_refusal(task: Task, row_id: int, reason: str) -> None:
         row = table_lines.hold_line(connection, task.persona, row_id)
         if row is None or not table_lines.is_open(connection, task.persona, row, task.settings.privacy_default):
             return
-        table_recaps.update_recap(
-            connection, task.db.family, task.persona, task.conversation, row_id, {}, {"error": reason},
-            now=task.db.clock(),
-        )  # fmt: skip
+        table_recaps.update_recap(connection, task.db, task.persona, task.conversation, row_id, {}, {"error": reason})
 
     task.db.idempotent_transaction(work, source="message_recaps")
 
@@ -192,10 +187,8 @@ def _detect_pauses(task: Task, story: Layout, limits: BreakLimits) -> _Detection
 
 def _mark_checked(connection: Connection, task: Task, row_id: int) -> None:
     if table_lines.hold_line(connection, task.persona, row_id) is not None:  # not deleted meanwhile
-        table_recaps.update_recap(
-            connection, task.db.family, task.persona, task.conversation, row_id, {}, {table_recaps.CHECKED: True},
-            now=task.db.clock(),
-        )  # fmt: skip
+        mark = {table_recaps.CHECKED: True}
+        table_recaps.update_recap(connection, task.db, task.persona, task.conversation, row_id, {}, mark)
 
 
 def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:

@@ -73,7 +73,7 @@ def set_data(
         if key == "include":
             table_recaps.set_include(connection, call.persona, [row_id], new)
             return True
-        return _update_recap(connection, call, row_id, columns, data)
+        return table_recaps.update_recap(connection, call.db, call.persona, call.conversation, row_id, columns, data)
 
     result = _change_message(call, work, keeps_text=new is not None and key not in _SWITCHES)
     if result.stored and key == "exclude":  # who leaves a message out wants it gone from the next prompt
@@ -118,13 +118,6 @@ def _change_message(call: StoryCall, work: Callable[[Connection, int], bool], *,
     return call.db.idempotent_transaction(change, source="message_recaps")
 
 
-def _update_recap(
-    connection: Connection, call: StoryCall, row_id: int, columns: dict[str, Any], data: dict[str, Any] | None
-) -> bool:
-    persona, conversation, now = call.persona, call.conversation, call.db.clock()
-    return table_recaps.update_recap(connection, call.db.family, persona, conversation, row_id, columns, data, now=now)
-
-
 def edit_memory(
     message: object,
     memory: str,
@@ -147,7 +140,7 @@ def edit_memory(
         recap = table_recaps.find_recap(connection.execute, call.persona, row_id)
         if recap is not None and recap.memory == text and not recap.stale:
             return False
-        return _update_recap(connection, call, row_id, columns, CLEARED)
+        return table_recaps.update_recap(connection, call.db, call.persona, call.conversation, row_id, columns, CLEARED)
 
     return _change_message(call, work, keeps_text=text is not None)
 
