@@ -41,17 +41,18 @@ def level_of(rank: int | None, default: str) -> str:
     return LEVELS[int(rank) - 1] if rank else default
 
 
-_MINE, _LINKED = participants.alias("mine"), participants.alias("linked")
-_IDENTITIES = _MINE.join(
-    _LINKED, (_LINKED.c.persona_id == _MINE.c.persona_id) & (_LINKED.c.person_key == _MINE.c.person_key)
-).join(privacy_levels, privacy_levels.c.participant_key == _LINKED.c.participant_key)
-"""A participant, the identities that any persona knows them by, and what may be kept of each."""
+MINE, LINKED = participants.alias("mine"), participants.alias("linked")
+IDENTITIES = MINE.join(LINKED, (LINKED.c.persona_id == MINE.c.persona_id) & (LINKED.c.person_key == MINE.c.person_key))
+"""A participant, and the identities that a persona knows them by."""
+IS_LEVEL = privacy_levels.c.participant_key == LINKED.c.participant_key
+_LEVELS = IDENTITIES.join(privacy_levels, IS_LEVEL)
+"""With what may be kept of each."""
 
 _RANKS = (
-    select(_MINE.c.participant_key, func.max(rank_of(privacy_levels.c)).label("strictest"))
-    .select_from(_IDENTITIES)
-    .where(_MINE.c.participant_key.in_(IDS))
-    .group_by(_MINE.c.participant_key)
+    select(MINE.c.participant_key, func.max(rank_of(privacy_levels.c)).label("strictest"))
+    .select_from(_LEVELS)
+    .where(MINE.c.participant_key.in_(IDS))
+    .group_by(MINE.c.participant_key)
 )
 _NAMES = select(_P.participant_key, _P.display_name).where(
     _P.persona_id == bindparam("persona"), _P.participant_key.in_(IDS)
@@ -60,8 +61,8 @@ _NAMES = select(_P.participant_key, _P.display_name).where(
 
 def strictest_rank(key: Any) -> Any:
     """Return, as a subquery, the rank of the strictest level of a participant's identities; NULL for none stored."""
-    ranks = select(func.max(rank_of(privacy_levels.c))).select_from(_IDENTITIES)
-    return ranks.where(_MINE.c.participant_key == key).scalar_subquery()
+    ranks = select(func.max(rank_of(privacy_levels.c))).select_from(_LEVELS)
+    return ranks.where(MINE.c.participant_key == key).scalar_subquery()
 
 
 def known(connection: Connection, persona: str, keys: Iterable[str], default: str) -> dict[str, Known]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, bindparam, exists, func, select, update
 
 from ..access import table_participants, tombstones
+from ..access.table_participants import LINKED, MINE
 from ..calls.call import Call
 from ..database.compiled import FIRST, KEY, NUMBER, TIME, Branch, Part, Shape
 from ..database.dialects import Key, Time, upsert
@@ -45,14 +46,11 @@ class Row(NamedTuple):
 # Finding
 
 COLUMNS = tuple(_U[name] for name in Row._fields)
-_MINE, _LINKED = participants.alias("mine"), participants.alias("linked")
 IDENTITIES = (
-    select(_LINKED.c.participant_key, _LINKED.c.person_key)
-    .select_from(
-        _MINE.join(_LINKED, (_LINKED.c.persona_id == _MINE.c.persona_id) & (_LINKED.c.person_key == _MINE.c.person_key))
-    )
-    .where(_MINE.c.persona_id == PERSONA, _MINE.c.participant_key == USER)
-    .order_by(_LINKED.c.participant_key)
+    select(LINKED.c.participant_key, LINKED.c.person_key)
+    .select_from(table_participants.IDENTITIES)
+    .where(MINE.c.persona_id == PERSONA, MINE.c.participant_key == USER)
+    .order_by(LINKED.c.participant_key)
 )
 ROWS = (
     select(*COLUMNS)

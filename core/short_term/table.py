@@ -7,15 +7,16 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, String, and_, bindparam, cast, delete, func, or_, select, update
+from sqlalchemy import Connection, String, bindparam, cast, delete, func, or_, select, update
 
 from ..access import table_conversations, table_participants, tombstones
 from ..access.rules import parent_key
+from ..access.table_participants import MINE
 from ..database.bulk import chunks
 from ..database.dialects import Key, Time, has_keyword, like_pattern
 from ..database.engine import Database
 from ..database.ids import retry_duplicates
-from ..database.schema import participants, privacy_levels, short_term_memories
+from ..database.schema import privacy_levels, short_term_memories
 from ..database.stored_values import read_list, read_time
 from ..scope import Scope
 from ..shapes import WriteResult
@@ -132,13 +133,10 @@ def _write_entry(
     return WriteResult(True, own.id), is_summary_due(len(items), turns)
 
 
-_MINE, _LINKED = participants.alias("mine"), participants.alias("linked")
-_SAME = and_(_LINKED.c.persona_id == _MINE.c.persona_id, _LINKED.c.person_key == _MINE.c.person_key)
-_OWN_LEVEL = privacy_levels.c.participant_key == _LINKED.c.participant_key
 _HOLD_PEOPLE = (
-    select(_MINE.c.participant_key, _MINE.c.persona_id, table_participants.rank_of(privacy_levels.c).label("rank"))
-    .select_from(_MINE.join(_LINKED, _SAME).outerjoin(privacy_levels, _OWN_LEVEL))
-    .where(_MINE.c.participant_key.in_(bindparam("people", expanding=True)))
+    select(MINE.c.participant_key, MINE.c.persona_id, table_participants.rank_of(privacy_levels.c).label("rank"))
+    .select_from(table_participants.IDENTITIES.outerjoin(privacy_levels, table_participants.IS_LEVEL))
+    .where(MINE.c.participant_key.in_(bindparam("people", expanding=True)))
     .with_for_update()
 )
 _HOLD_ENTRY = (

@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 from sqlalchemy import Integer, and_, bindparam, literal_column, or_, select
 
+from ..access.table_participants import IDENTITIES, LINKED, MINE
 from ..access.view import Viewer
 from ..context.section_base import StoredRows
 from ..database.compiled import FIRST, KEY, NUMBER, TIME, Branch, Kind, Part, Shape, hide_from_index
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
-from ..database.schema import conversations, participants, short_term_memories
+from ..database.schema import conversations, short_term_memories
 from .rules import Since
 from .shapes import Entry
 from .table import SOURCE, read_items, read_name
@@ -44,7 +45,6 @@ class Lookup:
 _E = short_term_memories.alias("e")
 _C = _E.c
 _PERSONA = bindparam("persona", type_=Key(64))
-_MINE, _LINKED = participants.alias("mine"), participants.alias("linked")
 _SEEN = bindparam("audiences", expanding=True, type_=ID)
 
 
@@ -71,9 +71,8 @@ def _match_lookup(which: Which) -> list[Any]:
         ]
     if which == "server":
         return [_C.channel_id != channel, _C.server_id == owner, ~_select_newer().exists()]
-    same = and_(_LINKED.c.persona_id == _MINE.c.persona_id, _LINKED.c.person_key == _MINE.c.person_key)
-    identities = select(_LINKED.c.participant_key).select_from(_MINE.join(_LINKED, same))
-    identities = identities.where(_MINE.c.persona_id == _PERSONA, _MINE.c.participant_key == owner)
+    identities = select(LINKED.c.participant_key).select_from(IDENTITIES)
+    identities = identities.where(MINE.c.persona_id == _PERSONA, MINE.c.participant_key == owner)
     return [_C.channel_id != channel, _C.participant_key.in_(identities)]
 
 
