@@ -11,7 +11,7 @@ import pytest
 
 from core.cli import app
 from core.cli import serve as serving
-from core.web import background
+from core.jobs import Worker
 
 TOKEN = "a-token-of-the-tests-0001"
 Serve = Callable[..., int]
@@ -108,6 +108,6 @@ def test_r11_the_server_does_the_work_in_the_background_unless_told_not_to(
     serve: Serve, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[bool] = []
-    monkeypatch.setattr(background.Worker, "run", lambda self: begun.append(True))
+    monkeypatch.setattr(Worker, "run", lambda self: begun.append(True))
     assert serve("--port", str(port), "--no-worker") == 0 and not begun
     assert serve("--port", str(port)) == 0 and begun == [True]

@@ -17,7 +17,7 @@ import pytest
 from core.errors import TransferError
 from core.transfer import files, json_values
 from core.transfer.files import Export
-from core.transfer.formats import READERS, ChatFiles
+from core.transfer.formats import PROGRAMS, ChatFiles
 from core.transfer.json_values import BadJson, Part, read_parts
 from core.transfer.shapes import Line, Reading
 from core.transfer.survey import count_export
@@ -48,7 +48,7 @@ def _with(value: Any, path: tuple[Any, ...], odd: Any) -> Any:
 def _read_all(path: Path, program: str) -> int:
     """Return how many lines a reader finds; it must end without an error."""
     export = Export(path)
-    return sum(isinstance(read, Line) for read in READERS[program](export.members, Reading()))
+    return sum(isinstance(read, Line) for read in PROGRAMS[program][1](export.members, Reading()))
 
 
 @pytest.mark.parametrize("sample", [path for path in FILES if path.suffix == ".json"], ids=lambda path: path.stem)
