@@ -27,6 +27,9 @@ _DATED = lazy_pattern(
     r"|\d ?[年月日号號년월일시时時点點]"
 )
 """Digits that may be a date or a time without a word beside them."""
+_SENTENCE = lazy_pattern(r"[^.!?\n。！？]*[.!?\n。！？]+|[^.!?\n。！？]+")
+_MOST_AROUND = 3
+"""In so few sentences all are read."""
 _WORD = lazy_pattern(rf"(?:[^\W\d_{calendar.SIGNS}]|[{calendar.MARKS}])+")
 _JOINED = lazy_pattern(r"(?<=[^\W_])[-'\u2019\u02bc](?=[^\W\d_])(?!w\d)")
 """What joins two words: `terça-feira`, `l'année`."""
@@ -165,7 +168,7 @@ def _read(
         local = now.astimezone(zone).replace(tzinfo=None)
     except (OverflowError, ValueError):
         local = now.astimezone(UTC).replace(tzinfo=None)
-    said = _JOINED.sub(" ", folds.text)
+    said = _JOINED.sub(" ", folds.text if is_question else _leave_telling(folds.text, languages))
     best: tuple[int, list[Part], Moment | None] = (0, [], None)
     for language in may_tell_time(folds.text, languages):
         lexicon = calendar.load(language)
@@ -180,6 +183,16 @@ def _read(
         if length > best[0]:
             best = length, parts, moment
     return best[1], best[2], folds
+
+
+def _leave_telling(text: str, languages: Sequence[str]) -> str:
+    """Return a text with spaces for the sentences that tell no time and stand beside none that does."""
+    sentences = _SENTENCE.findall(text)
+    tells = [bool(may_tell_time(each, languages)) for each in sentences] if len(sentences) > _MOST_AROUND else [True]
+    if all(tells):
+        return text
+    near = [any(tells[max(n - 1, 0) : n + 2]) for n in range(len(tells))]
+    return "".join(each if is_near else " " * len(each) for each, is_near in zip(sentences, near, strict=True))
 
 
 _NAMING = frozenset("Z%")
