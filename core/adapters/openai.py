@@ -7,7 +7,7 @@ is whole. Where the memory fails, the call goes on without it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -26,6 +26,7 @@ from ..scope import Scope
 from ..text.replies import strip_thoughts
 from ..transcripts import find_replaced, save_transcript
 from ..web.proxy import messages as chat
+from ..web.proxy.answer import read_choice
 from . import missing
 
 try:
@@ -70,7 +71,8 @@ def remember(
         raise MessageError("The scope names no conversation. Pass one, or a user.", fields=("scope",))
     own: Any = client.copy()
     create = _create_async if isinstance(client, AsyncOpenAI) else _create
-    for resource, key in ((own.chat.completions, "messages"), (own.responses, "input")):
+    resources: tuple[tuple[Any, chat.MessagesKey], ...] = ((own.chat.completions, "messages"), (own.responses, "input"))
+    for resource, key in resources:
         resource.create = create(resource.create, partial(_Turn, memory.db, settings, where, key))
     remembering: Client = own
     return remembering
@@ -83,8 +85,9 @@ class _Turn:
     db: Database
     settings: GivenSettings
     scope: Scope
-    key: str
-    """Argument that holds the messages: `messages`, or `input` of the Responses API."""
+    key: chat.MessagesKey
+    after: str = ""
+    """What the lines follow, where the model server holds those before."""
     lines: list[dict[str, Any]] = field(default_factory=list)
     """What people and persona said; empty for what is no turn."""
     parts: list[str] = field(default_factory=list)
@@ -93,20 +96,21 @@ class _Turn:
     def open(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the arguments with what is remembered; whatever fails, the call goes on without it."""
         said = given.get(self.key)
-        is_text = isinstance(said, str)
-        items = [{"role": "user", "content": said}] if is_text else list(said or ())
-        given = given if is_text else {**given, self.key: items}  # they may come from a generator
+        if isinstance(said, Iterable) and not isinstance(said, str):
+            said = list(said)  # it may come from a generator
+            given = {**given, self.key: said}
         try:
-            plain = [each.model_dump() if hasattr(each, "model_dump") else each for each in items]
-            last = chat.find_last_user(plain, self.scope.persona)
-            block = "" if last is None else self._build_block(plain, last)
+            plain = [_make_plain(each) for each in said] if isinstance(said, list) else said
+            messages = chat.read_messages({**given, self.key: plain}, self.key)
+            self.after = chat.read_previous(given) if self.key == "input" else ""
+            last = chat.find_last_user(messages, self.scope.persona)
+            block = "" if last is None else self._build_block(messages, last)
         except Exception as error:  # noqa: BLE001 - as said above
             logs.warning("recall_failed", error=type(error).__name__)
             return given
         if last is None or not block:
             return given
-        more = chat.put_before(plain, last, f"{block}\n\n")[last]
-        return {**given, self.key: more["content"] if is_text else [*items[:last], more, *items[last + 1 :]]}
+        return chat.write_messages(given, chat.put_before(messages, last, f"{block}\n\n"), self.key)
 
     def _build_block(self, messages: Sequence[Any], last: int) -> str:
         text = chat.read_question(messages[last].get("content"))
@@ -118,7 +122,7 @@ class _Turn:
             settings = settings.replace(memory_mode="plus")
         asking: dict[str, Any] = {"db": self.db, "settings": settings, "scope": self.scope}
         message = {"text": text, "interface_path": self.scope.conversation}
-        rows = find_replaced(self.lines, **asking)
+        rows = frozenset() if self.after else find_replaced(self.lines, **asking)
         request = PromptRequest(message, max_chars=settings.proxy_context_chars, replaced_rows=rows, **asking)
         held = [chat.read_text(each.get("content")) for each in messages if isinstance(each, dict)]
         return pipeline.build_records(request, held).text
@@ -126,32 +130,32 @@ class _Turn:
     def save(self, answer: str | None) -> None:
         """Store the turn, of None the lines before the answer. It was given: a failure is only logged."""
         try:
-            if self.lines:
-                save_transcript(self.lines, answer, db=self.db, settings=self.settings, scope=self.scope)
+            if self.lines or self.after:
+                asking: dict[str, Any] = {"db": self.db, "settings": self.settings, "scope": self.scope}
+                save_transcript(self.lines, answer, after=self.after, **asking)
         except Exception as error:  # noqa: BLE001 - as said above
             logs.warning("turn_not_kept", error=type(error).__name__)
 
     def save_answer(self, answer: Any) -> None:
         """Store the turn with a whole answer, or with none where it is no answer that we know."""
-        text = None
-        if self.key == "input":
-            text = getattr(answer, "output_text", None) if getattr(answer, "status", "") == "completed" else None
-        else:
-            with suppress(AttributeError, IndexError, TypeError):
-                text = strip_thoughts(chat.read_words(answer.choices[0].message.model_dump()))
-        self.save(text)
+        choice = None
+        with suppress(AttributeError, KeyError, TypeError):
+            choice = read_choice(answer.model_dump())
+        self.save(None if choice is None else strip_thoughts(chat.read_words(choice.get("message"))))
 
     def read_event(self, event: Any) -> None:
         """Add what an event of a stream says, and store the turn when the answer is whole."""
-        if self.key == "input":
-            self.parts += [event.delta] if event.type == "response.output_text.delta" else []
-            is_whole = event.type == "response.completed"
-        else:
-            choice = next((each for each in event.choices if not each.index), None)
-            self.parts += [chat.read_words(choice.delta.model_dump())] if choice is not None else []
-            is_whole = bool(choice is not None and choice.finish_reason)
-        if is_whole:
+        choice: Mapping[str, Any] = {}
+        with suppress(AttributeError, KeyError, TypeError):
+            choice = read_choice(event.model_dump()) or {}
+        self.parts.append(chat.read_words(choice.get("delta")))
+        if choice.get("finish_reason"):
             self.save(strip_thoughts("".join(self.parts)))
+
+
+def _make_plain(message: Any) -> Any:
+    """Return a message as the client sends it."""
+    return message.model_dump(mode="json", exclude_unset=True) if hasattr(message, "model_dump") else message
 
 
 def _create(create: Callable[..., Any], begin: Callable[[], _Turn]) -> Callable[..., Any]:

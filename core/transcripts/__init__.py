@@ -51,6 +51,7 @@ def save_transcript(
     *,
     name: str | None = None,
     persona_name: str | None = None,
+    after: str = "",
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -63,6 +64,8 @@ def save_transcript(
             of a message says who else spoke than the scope says.
         answer: what the persona answered to the last line; None or blank for nothing.
         name, persona_name: of who speaks and of the persona, as history lines show them.
+        after: id of what the list follows, where it holds new lines alone (`previous_response_id` of the Responses
+            API). The same list after the same id is stored once; the list may be empty if there is an answer.
         scope: with the conversation the list is of.
 
     Raises:
@@ -84,7 +87,7 @@ def save_transcript(
         raise MessageError("The scope names no conversation. A list of messages is of one.", fields=("conversation",))
     lines = _read_lines(messages)
     text = "" if answer is None else rows.text(answer, "answer")
-    return _Transcript(call, lines, name, persona_name).save(clean(text))
+    return _Transcript(call, lines, name, persona_name, after).save(clean(text))
 
 
 def find_replaced(
@@ -150,11 +153,17 @@ class _Transcript:
     """One list beside what is stored of its conversation; made and used up by one call."""
 
     def __init__(
-        self, call: Call, lines: list[_Said], name: str | None = None, persona_name: str | None = None
+        self,
+        call: Call,
+        lines: list[_Said],
+        name: str | None = None,
+        persona_name: str | None = None,
+        after: str = "",
     ) -> None:
         self._asking: dict[str, Any] = {"db": call.db, "settings": call.settings, "scope": call.scope}
         self._call = call
         self._lines = lines
+        self._after = after
         self._names = {"user": name, "persona": persona_name or name_persona(call.persona)}
         self._now = call.db.clock()
         self._latest: datetime | None = None
@@ -162,6 +171,8 @@ class _Transcript:
         self._saved = self._edited = self._alternatives = 0
         self._stored = self._read_stored()
         spoken = [Spoken("persona" if line.role == "persona" else "user", line.text) for line in self._stored]
+        if after and self._stored:
+            spoken, self._latest = [], self._stored[-1].at
         self._matches = rules.match_lines([line.spoken for line in lines], spoken)
         pairs = [(at, index) for at, index in enumerate(self._matches) if index is not None]
         self._changed = {at for at, index in pairs if lines[at].spoken != spoken[index]}
@@ -192,7 +203,7 @@ class _Transcript:
         )
 
     def save(self, answer: str) -> TranscriptSaved:
-        before, index = "", None
+        before, index = self._after, None
         for at, line in enumerate(self._lines):
             index = self._matches[at]
             if index is None:
@@ -213,7 +224,7 @@ class _Transcript:
             ):
                 done = chat_history_cache.edit_chat_message(stored.row_id, line.spoken.text, **self._asking)
                 self._edited += done.stored
-        if answer.strip() and self._lines:
+        if answer.strip() and (self._lines or self._after):
             following = self._stored[index + 1] if index is not None and index + 1 < len(self._stored) else None
             self._answer(answer, before, following)
         return TranscriptSaved(self._saved, self._edited, self._alternatives)

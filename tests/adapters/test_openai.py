@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import openai
 import pytest
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse
 
 from core.adapters.openai import remember
 from core.chat_history_cache import load_chat_history
@@ -18,7 +17,7 @@ from core.db import insert_memory, open_database
 from core.errors import MessageError, StoreReadError
 from core.memory import Memory
 from core.scope import Scope
-from tests.spec.proxy_world import ModelServer, Recorded, serving
+from tests.spec.proxy_world import ModelServer, respond, serving
 
 CAT = "My cat is called Tofu."
 QUESTION = "Who is my cat?"
@@ -64,27 +63,6 @@ MESSAGES: list[Any] = [{"role": "system", "content": "Be brief."}, {"role": "use
 SAID: dict[str, Any] = {"model": "tiny", "messages": MESSAGES}
 
 
-def respond(recorded: Recorded) -> Response:
-    """Answer as the Responses API does."""
-    part = {"type": "output_text", "text": "Tofu is your cat.", "annotations": []}
-    item = {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [part]}
-    whole = {
-        "id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "tiny", "output": [item],
-        "parallel_tool_calls": False, "tool_choice": "auto", "tools": [],
-    }  # fmt: skip
-    if not recorded.body.get("stream"):
-        return JSONResponse(whole)
-    at = {"item_id": "m", "output_index": 0, "content_index": 0, "logprobs": []}
-    events: list[Any] = [
-        {"type": "response.output_text.delta", "delta": piece, **at} for piece in ("Tofu is ", "your cat.")
-    ]
-    events.append({"type": "response.completed", "response": whole})
-    numbered = ({**event, "sequence_number": n} for n, event in enumerate(events))
-    return StreamingResponse(
-        (f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in numbered), media_type="text/event-stream"
-    )
-
-
 def ask(client: Any, dialect: str, stream: bool) -> str:
     if dialect == "chat":
         answer = client.chat.completions.create(**SAID, stream=stream)
@@ -121,7 +99,7 @@ def test_r28_a_client_gets_memory_and_its_turns_are_stored(
     dialect: str,
     stream: bool,
 ) -> None:
-    model.reply = respond if dialect == "responses" else None
+    model.reply = (lambda recorded: respond(recorded, "Tofu is your cat.")) if dialect == "responses" else None
     if kind == "sync":
         said = ask(remember(client, user="ann", persona="iris", db=db), dialect, stream)
     else:
@@ -199,3 +177,26 @@ def test_r28_objects_of_the_client_and_tool_calls_are_read(model: ModelServer, c
     scope = Scope("iris", "web/room", "web/ann")
     said = [each["text"] for each in load_chat_history("web/room", db=db, scope=scope)]
     assert said == [QUESTION, "Tofu is your cat.", "When is the rehearsal?", "On Friday."]
+
+
+def test_r40_a_chain_of_responses_keeps_every_line_and_objects_of_the_client_pass(
+    model: ModelServer, client: Any, db: Database
+) -> None:
+    """The model server holds the lines before, so the same words after another response are a new line."""
+    call = {"type": "function_call", "id": "f", "call_id": "c", "name": "look", "arguments": "{}"}
+    own = remember(client, user="ann", persona="iris", db=db)
+    model.reply = lambda recorded: respond(recorded, "Let me look.", call)
+    first = own.responses.create(model="tiny", input=iter([{"role": "user", "content": QUESTION}]), instructions="Hi.")
+    result = {"type": "function_call_output", "call_id": "c", "output": "4"}
+    model.reply = lambda recorded: respond(recorded, "Tofu.", id="r2")
+    own.responses.create(model="tiny", input=[{"role": "user", "content": QUESTION}, *first.output, result])
+    sent = model.last.body["input"]
+    assert CAT in sent[0]["content"] and sent[-1] == result
+    assert [each["type"] for each in sent[1:3]] == ["reasoning", "function_call"] and "phase" not in sent[3]
+    own.responses.create(model="tiny", input=[result], previous_response_id="r2")
+    for number in (3, 4, 4):
+        own.responses.create(model="tiny", input="yes", previous_response_id=f"r{number}")
+    own.responses.create(model="tiny", prompt={"id": "p"})
+    assert "input" not in model.last.body
+    said = [QUESTION, "Let me look.", "Tofu.", "Tofu.", "yes", "Tofu.", "yes", "Tofu."]
+    assert [text for _, text in lines(db)] == said

@@ -141,6 +141,30 @@ def whole(text: str | None, **more: Any) -> dict[str, Any]:
             "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}  # fmt: skip
 
 
+def respond(recorded: Recorded, text: str, *calls: dict[str, Any], **more: Any) -> Response:
+    """Answer as the Responses API does."""
+    part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+    item = {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [part]}
+    output = [{"type": "reasoning", "id": "t", "summary": [{"type": "summary_text", "text": "Hm."}]}, *calls]
+    whole = {
+        "id": "r1", "object": "response", "created_at": 1, "status": "completed", "model": "tiny", "error": None,
+        "output": [*output, item] if text else output,
+        "parallel_tool_calls": False, "tool_choice": "auto", "tools": [], **more,
+    }  # fmt: skip
+    if not recorded.body.get("stream"):
+        return JSONResponse(whole)
+    at = {"item_id": "m", "output_index": 0, "content_index": 0, "logprobs": []}
+    events: list[Any] = [{"type": "response.created", "response": {**whole, "status": "in_progress", "output": []}}]
+    pieces = [f"{word} " for word in text.split(" ")[:-1]] + text.split(" ")[-1:]
+    events += [{"type": "response.output_text.delta", "delta": piece, **at} for piece in pieces]
+    events.append({"type": f"response.{whole['status']}", "response": whole})
+    written = (
+        f"event: {event['type']}\ndata: {json.dumps({**event, 'sequence_number': number})}\n\n"
+        for number, event in enumerate(events)
+    )
+    return StreamingResponse(written, media_type="text/event-stream")
+
+
 class ProxyWorld:
     def __init__(self, db: Database, persona: str, url: str, model: ModelServer) -> None:
         self.db, self.persona, self.url, self.model = db, persona, url, model

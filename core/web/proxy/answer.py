@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from ...text.replies import strip_thoughts
@@ -11,6 +12,10 @@ from .messages import read_words
 
 MAX_BYTES = 16_000_000
 """A longer answer is passed on and not stored."""
+_TEXT_EVENTS = ("response.output_text.delta", "response.refusal.delta")
+_FAILURES = ("error", "response.failed")
+_ENDS = ("response.completed", "response.incomplete")
+"""Types of events of the Responses API."""
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -88,14 +93,33 @@ class AnswerReader:
             if each is not None:
                 self._parts.append(read_words(each.get("delta")))
                 self._is_finished = self._is_finished or bool(each.get("finish_reason"))
+                self._is_done = self._is_done or each.get("finish_reason") in _ENDS
 
     def _read_choice(self, data: bytes) -> dict[str, Any] | None:
         """Return the first choice, and note whether it failed."""
         try:
             value = json.loads(data)
             self._has_failed = self._has_failed or bool(value.get("error"))
-            choice = next(each for each in value["choices"] if isinstance(each, dict) and not each.get("index"))
-        except (ValueError, KeyError, TypeError, AttributeError, StopIteration, RecursionError):
+            choice = read_choice(value)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return None
+        if choice is None:
             return None
         self._has_failed = self._has_failed or choice.get("finish_reason") == "error" or bool(choice.get("error"))
         return choice
+
+
+def read_choice(value: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the first choice of an answer or event, what one of the Responses API says as a choice; None for none."""
+    kind = value.get("type")
+    if kind in _TEXT_EVENTS:
+        return {"delta": value["delta"]}
+    if kind in _FAILURES:
+        return {"error": kind}
+    if kind in _ENDS:
+        return {"finish_reason": kind}
+    if value.get("object") != "response":
+        return next((each for each in value["choices"] if isinstance(each, dict) and not each.get("index")), None)
+    said = [each for each in value["output"] if isinstance(each, dict) and each.get("type") == "message"]
+    is_whole = f"response.{value.get('status')}" in _ENDS
+    return {"message": {"content": said}, "finish_reason": "stop"} if is_whole else None

@@ -53,6 +53,8 @@ class Turn:
     name: str | None
     model: str = ""
     """Asked by workers that have no LLM_MODEL."""
+    after: str = ""
+    """What the lines follow, where the model server holds those before."""
 
 
 class TurnMemory:
@@ -108,7 +110,8 @@ class TurnMemory:
     async def _save(self, turn: Turn, answer: str | None, settings: Settings, after: asyncio.Task[None] | None) -> None:
         def attempt() -> None:
             db = self._context.database()
-            save_transcript(turn.lines, answer, name=turn.name, db=db, settings=settings, scope=turn.scope)
+            asking: dict[str, Any] = {"db": db, "settings": settings, "scope": turn.scope}
+            save_transcript(turn.lines, answer, name=turn.name, after=turn.after, **asking)
             if answer is not None:
                 with suppress(StoreError):
                     llm.note_request(db, turn.model)
@@ -182,7 +185,7 @@ def build_block(context: WebContext, settings: Settings, turn: Turn, text: str, 
         message["from_user"] = {"full_name": turn.name}
     if MODES[settings.memory_mode].how == "tool":  # the model is offered no tool here: the words themselves save
         settings = settings.replace(memory_mode="plus")
-    replaced = find_replaced(turn.lines, db=db, settings=settings, scope=scope)
+    replaced = frozenset() if turn.after else find_replaced(turn.lines, db=db, settings=settings, scope=scope)
     request = PromptRequest(
         message, max_chars=limit_chars, db=db, settings=settings, scope=scope, replaced_rows=replaced
     )

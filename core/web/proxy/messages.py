@@ -1,13 +1,20 @@
-"""Read the messages of a request, and put texts into them. Pure."""
+"""Read the messages of a request, and put texts into them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
+from uuid import uuid4
 
 from ...text.replies import strip_thoughts
 
+MessagesKey = Literal["messages", "input"]
+"""Field of a request that holds the messages: of a chat, or of the Responses API."""
+_INSTRUCTIONS = "%instructions"
+"""Type of the message that stands for the instructions of the Responses API."""
+_RESULTS = ("_output", "_response")
+"""How types of items end that answer a call of the model."""
 _BEHIND = ("system", "developer", "tool", "function", None)
 """Roles of messages that may follow the person's last one within its turn; calls and results of the Responses API have
 none."""
@@ -37,6 +44,44 @@ _TEXT_PARTS = ("text", "input_text", "output_text")
 _APART = re.compile("reason|think|thought", re.IGNORECASE)
 """Types of parts that hold thoughts."""
 _PERSONA = re.compile(r"^[ \t]*X-Persona-Id:[ \t]*(\S[^\r\n]*?)[ \t]*(?:\r?\n|\Z)", re.IGNORECASE | re.MULTILINE)
+
+
+def read_messages(body: Mapping[str, Any], key: MessagesKey) -> Any:
+    """Return the messages of a request; of the Responses API its instructions first, as a system message."""
+    said = body.get(key)
+    if key == "messages":
+        return said
+    said = [{"role": "user", "content": said}] if isinstance(said, str) else said
+    instructions = body.get("instructions")
+    if isinstance(said, list) and isinstance(instructions, str):
+        return [{"type": _INSTRUCTIONS, "role": "system", "content": instructions}, *said]
+    return said
+
+
+def write_messages(body: Mapping[str, Any], said: Sequence[Any], key: MessagesKey) -> dict[str, Any]:
+    """Return a request with messages in place of its own. An input that was a text stays one where it can."""
+    if key == "messages":
+        return {**body, key: said}
+    instructions = [each for each in said if isinstance(each, dict) and each.get("type") == _INSTRUCTIONS]
+    items = [each for each in said if each not in instructions]
+    is_text = isinstance(body.get(key), str) and len(items) == 1
+    made = {**body, key: items[0]["content"] if is_text else items}
+    if instructions:
+        made["instructions"] = instructions[0]["content"]
+    elif isinstance(body.get("instructions"), str):
+        del made["instructions"]
+    return made
+
+
+def read_previous(body: Mapping[str, Any]) -> str:
+    """Return an id of what the model server holds before the messages of a request; blank where these are all.
+
+    A repeated request continues the same response, and has the same id. Of a conversation each request is a new one.
+    """
+    previous, conversation = body.get("previous_response_id"), body.get("conversation")
+    if previous and isinstance(previous, str):
+        return previous
+    return uuid4().hex if conversation and isinstance(conversation, (str, dict)) else ""
 
 
 def split_persona_line(messages: Any) -> tuple[str, Any]:
@@ -75,7 +120,7 @@ def find_last_user(messages: Any, persona: str = "") -> int | None:
     """
     if not isinstance(messages, list):
         return None
-    note = None
+    note, is_called = None, False
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index] if isinstance(messages[index], dict) else {}
         role = message.get("role")
@@ -84,8 +129,9 @@ def find_last_user(messages: Any, persona: str = "") -> int | None:
             continue
         if role == "user":
             return index
+        is_called = is_called or (role is None and str(message.get("type")).endswith(_RESULTS))
         is_other = persona and not is_own_name(message.get("name"), persona)
-        if role not in _BEHIND and not (role == "assistant" and (_calls_tool(message) or is_other)):
+        if role not in _BEHIND and not (role == "assistant" and (is_called or _calls_tool(message) or is_other)):
             break
     return note
 

@@ -25,13 +25,15 @@ from ..access import WebContext
 from . import messages, tasks
 from .identity import read_identity, split_model
 from .memory import OpenTurn, Turn, TurnMemory, build_opening
+from .messages import MessagesKey
 from .upstream import DECODABLE, Upstream, choose_answer_headers
 
 MEMORY_HEADER = "x-memory"
 """On every answer to a chat: `used`, `empty` (nothing belongs to the message), `skipped` and why, `failed`."""
-CHAT = "/chat/completions"
-OTHER_CHATS = ("/responses", "/completions")
-"""Routes of chats in a dialect that is passed on without memory."""
+CHATS: Mapping[str, MessagesKey] = {"/chat/completions": "messages", "/responses": "input"}
+"""Routes of chats, and the field that holds their messages."""
+NO_MEMORY = "/completions"
+"""Route of a dialect that is passed on without memory."""
 END_SECONDS = 1.0
 """Longest wait at the end for requests that were cut off."""
 FORM_REFUSED = (400, 422)
@@ -81,18 +83,18 @@ class Proxy:
             raise errors.Refused(400, "The path holds `..`. Send the path itself.", word="bad_value")
         path = path.partition("/v1")[2]
         content, settings = await request.body(), self._context.values()
-        is_chat = path == CHAT and request.method == "POST"
-        skipped = "skipped; dialect" if path in OTHER_CHATS and request.method == "POST" else ""
+        key = CHATS.get(path) if request.method == "POST" else None
+        skipped = "skipped; dialect" if path == NO_MEMORY and request.method == "POST" else ""
         task = asyncio.current_task()
         assert task is not None
         self._requests.add(task)
         try:
-            outgoing = await self._prepare(request, content, settings) if is_chat else Outgoing(content, skipped)
+            outgoing = await self._prepare(request, content, settings, key) if key else Outgoing(content, skipped)
             await self._pass_on(request, path, outgoing, settings, send)
         finally:
             self._requests.discard(task)
 
-    async def _prepare(self, request: Request, content: bytes, settings: Settings) -> Outgoing:
+    async def _prepare(self, request: Request, content: bytes, settings: Settings, key: MessagesKey) -> Outgoing:
         """Return the request with what belongs to it added; whatever fails here, it goes on without memory."""
         try:
             body = json.loads(content)
@@ -101,16 +103,18 @@ class Proxy:
         if not isinstance(body, dict):
             return Outgoing(content, "skipped; no JSON")
         try:
-            return await self._add_memory(request, content, body, settings)
+            return await self._add_memory(request, content, body, settings, key)
         except errors.Refused:
             raise
         except Exception as error:  # noqa: BLE001 - as said above
             logs.warning("proxy_without_memory", error=type(error).__name__)
             return Outgoing(content, "failed")
 
-    async def _add_memory(self, request: Request, content: bytes, body: dict[str, Any], settings: Settings) -> Outgoing:
+    async def _add_memory(
+        self, request: Request, content: bytes, body: dict[str, Any], settings: Settings, key: MessagesKey
+    ) -> Outgoing:
         token = access.get_token(request)
-        persona_line, said = messages.split_persona_line(body.get("messages"))
+        persona_line, said = messages.split_persona_line(messages.read_messages(body, key))
         scope, name = read_identity(
             request.headers, body, token, persona_line, shared_memory=settings.proxy_shared_memory
         )
@@ -120,17 +124,19 @@ class Proxy:
         if in_model:
             body["model"] = model or settings.llm_model
         if persona_line:
-            body["messages"] = said
+            body = messages.write_messages(body, said, key)
         if in_model or persona_line:
             content = _write_json(body)
-        reason = tasks.name_task(request.headers, body, scope.persona)
-        if reason:
+        reason = tasks.name_task(request.headers, {**body, "messages": said}, scope.persona)
+        after = messages.read_previous(body) if key == "input" else ""
+        if reason and not (after and reason == "no_user_line"):  # the results of calls alone end a turn that is stored
             self._passed[reason] += 1
             logs.event(logging.INFO, "proxy_no_turn", reason=reason, count=self._passed[reason])
             return Outgoing(content, f"skipped; {reason}")
+        turn = Turn(messages.read_lines(said, scope.persona), scope, name, model or settings.llm_model, after)
         last = messages.find_last_user(said, scope.persona)
-        assert last is not None
-        turn = Turn(messages.read_lines(said, scope.persona), scope, name, model or settings.llm_model)
+        if last is None:
+            return Outgoing(content, "empty", turn)
         try:
             texts = [messages.read_text(each.get("content")) for each in said if isinstance(each, dict)]
             question = messages.read_question(said[last].get("content"))
@@ -140,12 +146,12 @@ class Proxy:
             logs.warning("proxy_without_memory", error=type(error).__name__)
             block, outcome = "", "failed; timeout" if isinstance(error, TimeoutError) else "failed"
         more = messages.put_before(said, last, f"{block}\n\n") if block else said
-        if not messages.has_system_message(said):
+        if not after and not messages.has_system_message(said):  # a server that holds the lines before holds this too
             opening = await run_in_threadpool(build_opening, turn, settings)
             more = [{"role": "system", "content": opening}, *more] if opening else more
         if more is said:
             return Outgoing(content, outcome, turn)
-        return Outgoing(_write_json({**body, "messages": more}), outcome, turn, content)
+        return Outgoing(_write_json(messages.write_messages(body, more, key)), outcome, turn, content)
 
     async def _pass_on(self, request: Request, path: str, outgoing: Outgoing, settings: Settings, send: Send) -> None:
         """Send a request on and pass its answer back; a turn that was not refused is stored, whoever closes."""

@@ -62,7 +62,7 @@ def name_task(headers: Mapping[str, str], body: Mapping[str, Any], persona: str 
     """Return why a request is no turn, blank for a turn: `asked`, `short`, `no_user_line`, `no_text`, `task`."""
     if headers.get("x-store", "").strip().lower() in ("no", "false", "0"):
         return "asked"
-    for name in ("max_tokens", "max_completion_tokens"):
+    for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"):
         limit = body.get(name)
         if isinstance(limit, int) and not isinstance(limit, bool) and 0 < limit <= SHORT_TOKENS:
             return "short"
