@@ -20,7 +20,8 @@ from . import inspection
 
 DUMP_TOOLS = ("mariadb-dump", "mysqldump")
 CLIENTS = ("mariadb", "mysql")
-DUMP_OPTIONS = ("--single-transaction", "--no-tablespaces", "--hex-blob")
+DUMP_OPTIONS = ("--single-transaction", "--no-tablespaces", "--hex-blob", "--skip-add-locks")
+"""Reading a dump that locks tables needs a right of its own."""
 OWN_OPTIONS = (("loose-set-gtid-purged", "OFF"), ("loose-column-statistics", "0"))
 """What mysqldump needs rights on the whole server for, or tables of MySQL alone; a tool ignores `loose-` it lacks."""
 
@@ -121,7 +122,9 @@ def _address(target: Target) -> list[str]:
 def _login_file(target: Target) -> Iterator[str]:
     """Yield an option file with address, password and encryption: on a command line every process could read them."""
     options = [option.removeprefix("--").partition("=")[::2] for option in _address(target)]
-    options += [("password", target.url.password or ""), *_encryption(target), *OWN_OPTIONS]
+    if target.url.password:  # without a value a client asks for one
+        options.append(("password", target.url.password))
+    options += [*_encryption(target), *OWN_OPTIONS]
     with tempfile.NamedTemporaryFile("w", suffix=".cnf", encoding="utf-8") as file:
         lines = [f'{name}="{_escape(str(value))}"' if value else name for name, value in options]
         file.write("\n".join(["[client]", *lines, ""]))
@@ -133,7 +136,9 @@ def _encryption(target: Target) -> list[tuple[str, str]]:
     """Return the options for `tls` and `tls_ca` of the URL."""
     mode, query = target.tls_mode, target.url.query
     options = [("loose-ssl-mode", {"off": "DISABLED", "on": "REQUIRED"}.get(mode, "VERIFY_IDENTITY"))]
-    options += [("loose-skip-ssl", "")] if mode == "off" else [("loose-ssl", "1")]
+    # Without TLS a login of MySQL encrypts the password by a key of the server, as PyMySQL does.
+    off = [("loose-skip-ssl", ""), ("loose-get-server-public-key", "1")]
+    options += off if mode == "off" else [("loose-ssl", "1")]
     options += [("loose-ssl-verify-server-cert", "1" if mode == "verify" else "0")]
     return options + ([("ssl-ca", str(query["tls_ca"]))] if "tls_ca" in query else [])
 

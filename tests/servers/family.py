@@ -38,6 +38,9 @@ class Daemon(Server):
     PROGRAM: ClassVar[str]
     PACKAGE: ClassVar[str]
     SUITE: ClassVar[str | None] = None
+    CLIENTS: ClassVar[tuple[str, str]]
+    """The program that writes a dump, and the one that reads it."""
+    CLIENT_PACKAGES: ClassVar[str]
     REDO_LOG: ClassVar[str]
     """Name of the variable that sizes the redo log."""
 
@@ -90,9 +93,26 @@ class Daemon(Server):
         with locked(HOME / f"{cls.NAME}.lock"):
             if cls.installed() is None:
                 obtain(cls.NAME, cls.PACKAGE, cls.SUITE, refresh=refresh)
+            if len(cls.installed_clients()) < len(cls.CLIENTS):
+                obtain(f"{cls.NAME}-client", cls.CLIENT_PACKAGES, cls.SUITE, refresh=refresh)
         cls.template()
         where = "installed on this machine" if cls.installed() else f"unpacked from the Debian package {cls.PACKAGE}"
         return f"{cls.NAME} {cls.program_version()}, {where}"
+
+    @classmethod
+    def installed_clients(cls) -> dict[str, list[str]]:
+        """Return the words that run each client of this family member that is on PATH."""
+        paths = {name: path for name in cls.CLIENTS if (path := shutil.which(name))}
+        own = {name: ("MariaDB" in _version_line((path,))) == (cls.NAME == "mariadb") for name, path in paths.items()}
+        return {name: [path] for name, path in paths.items() if own[name]}
+
+    @classmethod
+    def clients(cls) -> dict[str, list[str]]:
+        """Return the words that run each client; empty where they are neither installed nor downloaded."""
+        home, found = HOME / f"{cls.NAME}-client", cls.installed_clients()
+        if len(found) < len(cls.CLIENTS) and (home / "packages.json").exists():
+            found = {name: Tree(home / "root").command(f"usr/bin/{name}") for name in cls.CLIENTS}
+        return found if len(found) == len(cls.CLIENTS) else {}
 
     @classmethod
     def template(cls) -> Path:

@@ -19,6 +19,8 @@ class MariaDB(Daemon):
     NAME: ClassVar[str] = "mariadb"
     PROGRAM: ClassVar[str] = "mariadbd"
     PACKAGE: ClassVar[str] = "mariadb-server-core"
+    CLIENTS: ClassVar[tuple[str, str]] = ("mariadb-dump", "mariadb")
+    CLIENT_PACKAGES: ClassVar[str] = "mariadb-client mariadb-client-core"
     SUITE: ClassVar[str | None] = os.environ.get("MARIADB_SUITE") or None
     REDO_LOG: ClassVar[str] = "innodb_log_file_size"
 

@@ -15,6 +15,8 @@ class MySQL(Daemon):
     NAME: ClassVar[str] = "mysql"
     PROGRAM: ClassVar[str] = "mysqld"
     PACKAGE: ClassVar[str] = "mysql-server-core"
+    CLIENTS: ClassVar[tuple[str, str]] = ("mysqldump", "mysql")
+    CLIENT_PACKAGES: ClassVar[str] = "mysql-client-core"
     SUITE: ClassVar[str | None] = "unstable"
     REDO_LOG: ClassVar[str] = "innodb_redo_log_capacity"
     EXTRA: ClassVar[Options] = {

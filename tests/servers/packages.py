@@ -161,11 +161,12 @@ class Apt:
         return result.stdout
 
     def closure(self, package: str) -> list[str]:
-        """Return `package=version` for a package and the shared libraries it needs."""
-        lines = self.run("--print-uris", "--no-install-recommends", "-y", "install", package).splitlines()
+        """Return `package=version` for packages, divided by blanks, and the shared libraries they need."""
+        names = package.split()
+        lines = self.run("--print-uris", "--no-install-recommends", "-y", "install", *names).splitlines()
         files = [line.split()[1] for line in lines if line.startswith("'")]
         parts = [file.split("_") for file in files]
-        needed = [(p[0], p[1].replace("%3a", ":")) for p in parts if re.match(r"lib|zlib1g", p[0]) or p[0] == package]
+        needed = [(p[0], p[1].replace("%3a", ":")) for p in parts if re.match(r"lib|zlib1g", p[0]) or p[0] in names]
         return [f"{name}={version}" for name, version in needed if not NOT_NEEDED.match(name)]
 
 
@@ -184,7 +185,7 @@ def _update(home: Path, package: str, candidates: Sequence[Sequence[Source]]) ->
 
 
 def obtain(name: str, package: str, suite: str | None = None, *, refresh: bool = False) -> Tree:
-    """Download and unpack a package with its libraries unless that was done before, and return the tree."""
+    """Download and unpack packages with their libraries unless that was done before, and return the tree."""
     home = HOME / name
     record = home / "packages.json"
     if record.exists() and not refresh:
@@ -195,7 +196,7 @@ def obtain(name: str, package: str, suite: str | None = None, *, refresh: bool =
     print(f"{name}: reading the package lists{f' of {suite}' if suite else ''} ...", flush=True)
     candidates = [[source] for source in sources_for(suite)] if suite else [own_sources()]
     apt, packages = _update(home / "apt", package, candidates)
-    print(f"{name}: downloading {package} and {len(packages) - 1} libraries ...", flush=True)
+    print(f"{name}: downloading {package} and libraries, {len(packages)} packages ...", flush=True)
     archives = home / "archives"
     archives.mkdir()
     apt.run("download", *packages, cwd=archives)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, literal, update
+from sqlalchemy import insert, literal, select, update
+from sqlalchemy import text as sql
 
 from core.chat_history_cache import save_message
 from core.database.engine import Database
 from core.database.schema import TABLES, access_tokens, chat_history_cache, memories, schema_version, tag_links
 from core.db import copy_database, insert_memory, open_database
 from core.errors import StoreError
+from core.privacy import set_privacy
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.tokens import add_token
 from core.upkeep import copy as copying
+from tests.servers import SERVERS
+from tests.servers.family import Daemon
 from tests.store import scenario
 from tests.store.world import open_db, verify_index
 from tests.unit.cli import conftest as cli_world
@@ -27,6 +34,7 @@ from tests.unit.cli.conftest import Command
 pytestmark = pytest.mark.dialects
 run = cli_world.run
 
+ROOT = Path(__file__).resolve().parents[2]
 ANN, EVE = Scope("default", "web/ann", "web/ann", privacy="direct"), Scope("default", "web/eve", "web/eve")
 HOSTILE = (
     "🐈‍⬛ and 猫",
@@ -173,6 +181,90 @@ def test_d36_the_command_copies_backs_up_and_restores(
     assert run("db", "restore", "kept", target).code == 0 and read_all(target) == read_all(fresh_url)
     assert "run `prompt-engine db copy" in run("db", "restore", "kept", "mysql://u:p@127.0.0.1:1/n").err
     assert "dump of a server goes to a server" in run("db", "restore", __file__, f"sqlite:///{tmp_path / 'x.db'}").err
+
+
+@pytest.fixture
+def clients(engine_name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """Put the clients of the server on PATH, and nothing else; return their names, none where they are not here."""
+    kind = SERVERS.get(engine_name)
+    found = kind.clients() if kind is not None and issubclass(kind, Daemon) else {}
+    folder = tmp_path / "clients"
+    folder.mkdir()
+    for name, words in found.items():
+        (folder / name).write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        (folder / name).chmod(0o700)
+    monkeypatch.setenv("PATH", str(folder))
+    return list(found)
+
+
+@pytest.fixture
+def own_url(fresh_url: str, engine_name: str) -> Iterator[str]:
+    """The database as an account reads it that has a password, and the rights of `docs/servers.md` alone."""
+    if engine_name == "sqlite":
+        yield fresh_url
+        return
+    rights = re.search(r"GRANT (.+) ON persona", (ROOT / "docs/servers.md").read_text(encoding="utf-8"))
+    with closing(Database(fresh_url)) as db:
+        socket = db.read("SELECT @@socket", (), source="test")[0][0]  # over TCP this server has no key for a login
+        for statement in (
+            "DROP USER IF EXISTS keeper",
+            """CREATE USER keeper IDENTIFIED BY 'ge"h #im'""",
+            f"GRANT {rights and rights[1]} ON `{db.target.url.database}`.* TO keeper",
+        ):
+            db.transaction(lambda c, statement=statement: c.execute(sql(statement)), source="test")
+        where = db.target.url.set(username="keeper", password='ge"h #im', query={"unix_socket": str(socket)})
+        yield where.render_as_string(hide_password=False)
+        db.transaction(lambda c: c.execute(sql("DROP USER keeper")), source="test")
+
+
+@pytest.mark.slow
+@pytest.mark.engines("sqlite", "mariadb", "mysql")
+def test_d36_a_backup_that_is_restored_has_every_row_and_privacy_setting(
+    run: Command, source_url: str, own_url: str, clients: list[str], engine_name: str, tmp_path: Path
+) -> None:
+    """The clients are those of the server. `python -m tests.servers install` obtains them where they are missing."""
+    copy_database(source_url, own_url, tokens=True)
+    with closing(open_database(own_url)) as db:
+        for place, level in (("web/ann", "direct"), ("web/staff", "restricted"), ("web/square", "public")):
+            scope = Scope("default", place, "web/ann", "guild", privacy=level)  # type: ignore[arg-type]
+            save_message({"text": f"the word is {level}", "interface_path": place}, db=db, scope=scope)
+        set_privacy("web/eve", "partial", db=db, scope=EVE)
+        before = read_everything(db)
+    assert all(before[name] for name in ("memories", "audiences", "privacy_levels", "access_tokens"))
+    ran = run("db", "backup", "kept", "--database", own_url)
+    if engine_name != "sqlite" and not clients:
+        print(f"{engine_name}: its clients are not on this machine; {ran.err}")
+        assert ran.code == 1 and "is installed here. Install one, or run where the server is" in ran.err
+        return
+    assert ran.code == 0, ran.err
+    delete_database(own_url)
+    target = own_url if engine_name != "sqlite" else f"sqlite:///{tmp_path / 'restored.db'}"
+    restored = run("db", "restore", "kept", target)
+    assert restored.code == 0, restored.err
+    with closing(open_database(target)) as db:
+        assert read_everything(db) == before and verify_index(db) == []
+    assert run("db", "check", "--database", target).code == 0
+    assert find(target, "marzipan") == [] and find(target, "marzipan", ANN) == ["The safe code is marzipan."]
+
+
+def read_everything(db: Database) -> dict[str, list[str]]:
+    """Return every row of every table, as text."""
+    with db.connection(source="test") as connection:
+        return {
+            name: sorted(repr(tuple(row)) for row in connection.execute(select(table)))
+            for name, table in TABLES.items()
+        }
+
+
+def delete_database(url: str) -> None:
+    """Drop what a server's database holds, as its account may; a file goes away."""
+    with closing(Database(url)) as db:
+        name = str(db.target.url.database)
+        if db.family == "sqlite":
+            Path(name).unlink()
+            return
+        for statement in (f"DROP DATABASE `{name}`", f"CREATE DATABASE `{name}` CHARACTER SET utf8mb4"):
+            db.transaction(lambda c, statement=statement: c.execute(sql(statement)), source="test")
 
 
 CLIENT = """#!/bin/sh
