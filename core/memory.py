@@ -60,7 +60,7 @@ class Memory:
         """Return what a user may see of what belongs to a text, newest first."""
         return synth_core_memory.search_memories(query=text, limit=limit, db=self.db, scope=self.scope(user))
 
-    def forget(self, *, user: str | int) -> Forgotten:
+    def forget(self, user: str | int) -> Forgotten:
         """Delete everything of a user, and return the rows of each table."""
         scope = self.scope(user)
         return forgetting.forget(participant=scope.participant, db=self.db, scope=scope)

@@ -63,6 +63,8 @@ def remember(
     Raises:
         MessageError: neither user nor scope with a conversation is given.
     """
+    if scope is None and not user:
+        raise MessageError("remember() was not told who speaks. Pass user=, or scope= for a room.", fields=("user",))
     memory = Memory(db, persona=persona)
     where = scope or memory.scope(user or "")
     if conversation is not None and scope is None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from ..access.rules import named_participant, said_privacy, split_key
@@ -174,8 +174,8 @@ def handle(db: Any = None) -> Any:
 
 
 def check_handle(db: Any) -> Any:
-    """Return the handle, refusing a URL or path in its place before anything is asked of it."""
-    if isinstance(db, (str, PurePath)):
+    """Return the handle, refusing a URL or anything else in its place before anything is asked of it."""
+    if db is not None and not hasattr(db, "clock"):
         raise TypeError(
             f"db is of type {type(db).__name__}. Pass what open_database(url) returned, or leave it out for the "
             "database of the process."

@@ -103,6 +103,8 @@ def _joined(base: Settings, levels: list[Level]) -> Settings:
 
 def resolve(settings: Settings | Mapping[str, object] | None = None) -> Settings:
     """Return the settings a door works with: those passed whole, else those of `load` under the mapping passed."""
+    if settings is not None and not isinstance(settings, (Settings, Mapping)):
+        raise TypeError(f"settings is of type {type(settings).__name__}. Pass a mapping of flag to value, or Settings.")
     return settings if isinstance(settings, Settings) else load(settings)
 
 

@@ -121,7 +121,7 @@ def test_f1_one_client_serves_users_who_see_nothing_of_each_other(
     other = remember(client, user="ann", persona="iris", conversation="7", db=db)
     other.chat.completions.create(**SAID)
     assert CAT in str(model.last.body) and len(lines(db)) == 2
-    with pytest.raises(MessageError, match="user is ''"):
+    with pytest.raises(MessageError, match=r"remember\(\) was not told who speaks. Pass user="):
         remember(client, db=db)
 
 

@@ -130,8 +130,11 @@ def test_f73_a_wrong_password_and_a_missing_database_on_a_server(db: Database) -
         assert "canary-pw" not in str(raised.value)
 
 
-def test_g25_a_connection_string_is_no_error_from_the_depths_of_any_door(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name_given", "given_value"), [("db", "sqlite:///never-opened.db"), ("db", 7), ("settings", 7)]
+)
+def test_g25_what_is_no_handle_and_no_settings_is_no_error_from_the_depths_of_any_door(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name_given: str, given_value: object
 ) -> None:
     """What a call does not need it need not look at; what it takes for a handle it names."""
     monkeypatch.chdir(tmp_path)
@@ -140,15 +143,16 @@ def test_g25_a_connection_string_is_no_error_from_the_depths_of_any_door(
     for name in set(public) - {"configure"}:  # which takes a connection string
         call = inspect.unwrap(public[name])
         parameters = inspect.signature(call).parameters
-        if "db" not in parameters:
+        if name_given not in parameters:
             continue
         needed = [each for each in parameters.values() if each.default is each.empty and "VAR" not in each.kind.name]
         given = {each.name: _anything(each) for each in needed}
         try:
-            call(**{**given, "db": "sqlite:///never-opened.db"})
+            call(**{**given, name_given: given_value})
         except (AttributeError, TypeError) as error:
             refused += 1
-            wrong += [f"{name}: {error}"] * (not str(error).startswith("db is of type str. Pass what"))
+            expected = f"{name_given} is of type {type(given_value).__name__}. Pass "
+            wrong += [f"{name}: {error}"] * (not str(error).startswith(expected))
         except (CoreError, ValueError):
             pass
     assert wrong == [] and refused > 100
