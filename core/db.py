@@ -60,7 +60,7 @@ def open_database(
     """Return a handle on a database that threads may share. An empty database gets its tables.
 
     Args:
-        url: `sqlite:///FILE`, or `mysql://USER:PASSWORD@HOST:PORT/NAME` for MySQL, MariaDB, OceanBase and TiDB; None
+        url: `sqlite:///FILE`, or `mysql://USER:PASSWORD@HOST:PORT/NAME` for MySQL, MariaDB and OceanBase; None
             takes DATABASE_URL, then config.yaml, then the embedded SQLite file in the working directory.
         settings: flag to value, or whole settings; DB_TIMEOUT_SECONDS bounds the wait of each call.
         options: `clock`, a callable that gives an aware time; `pool_size`, connections kept of each kind (8).

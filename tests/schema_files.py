@@ -22,7 +22,7 @@ from core.database.schema import TABLES
 from core.upkeep import ddl, migration
 
 HEADERS = {
-    "mysql": "MySQL 8.0+, MariaDB 10.11+, OceanBase, TiDB. Read it in with a client that uses utf8mb4.",
+    "mysql": "MySQL 8.0+, MariaDB 10.11+, OceanBase. Read it in with a client that uses utf8mb4.",
     "sqlite": "SQLite 3.38+.",
 }
 _KEY_LINE = re.compile(r"    (?:PRIMARY KEY|(?:UNIQUE )?KEY `?(\w+)`?) \(")

@@ -109,7 +109,7 @@ def parse_url(url: str) -> Target:
     if backend not in ("mysql", "mariadb", "sqlite"):
         raise _refuse(
             f"DATABASE_URL has the scheme {parsed.drivername[:12]!r}. Use sqlite:///FILE, or mysql:// for MySQL, "
-            "MariaDB, OceanBase and TiDB."
+            "MariaDB and OceanBase."
         )
     if backend == "sqlite":
         return _sqlite(parsed, _list_parameters(url, parsed))

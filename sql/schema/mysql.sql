@@ -1,4 +1,4 @@
--- The database as it is today: MySQL 8.0+, MariaDB 10.11+, OceanBase, TiDB. Read it in with a client that uses utf8mb4.
+-- The database as it is today: MySQL 8.0+, MariaDB 10.11+, OceanBase. Read it in with a client that uses utf8mb4.
 -- Written by `make docs`.
 
 CREATE TABLE IF NOT EXISTS audiences (

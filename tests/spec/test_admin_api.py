@@ -230,7 +230,7 @@ def _everything(life: Life) -> dict[str, Any]:
     return made_of
 
 
-def test_the_metrics_count_and_name_nobody(operator: Operator, life: Life) -> None:
+def test_r12_the_metrics_count_name_nobody_and_answer_where_scrapers_look(operator: Operator, life: Life) -> None:
     life.item("canary text", participant="tg/canary")
     life.item("of a strange kind", tier="session")
     operator.post("/memory/consolidate")
@@ -238,6 +238,9 @@ def test_the_metrics_count_and_name_nobody(operator: Operator, life: Life) -> No
     assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/plain; version=")
     scraped = operator.client.get("/metrics", params={"conf_uid": life.persona}, headers=BEARER)
     assert (scraped.status_code, scraped.text) == (200, answer.text)
+    accept = "application/openmetrics-text;version=1.0.0;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+    asked = operator.client.get("/metrics", headers={**BEARER, "Accept": accept, "User-Agent": "Prometheus/2.53"})
+    assert asked.status_code == 200 and asked.text.startswith("# HELP prompt_engine_")
     for headers in ({}, {"Authorization": "Bearer no"}):
         assert operator.client.get("/metrics", headers=headers).status_code == 401
     lines = answer.text.splitlines()
