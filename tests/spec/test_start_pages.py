@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -23,11 +24,13 @@ pytest.importorskip("uvicorn", reason="needs the extra `admin`")
 
 import core.cli
 from core.calls import defaults
-from core.db import configure
+from core.db import configure, open_database
 from core.hooks import clear_hooks
 from core.scope import Scope
 from core.synth_core_memory import search_memories
+from core.tokens import add_token
 from core.transfer.imports import import_file
+from core.web import create_app
 from tests.servers.base import free_port
 from tests.spec.proxy_world import ModelServer, serving, wait_until
 
@@ -107,6 +110,34 @@ def test_r35_the_bot_s_page_explains_by_the_command(own_folder: Path) -> None:
     ran = subprocess.run(command(line), check=False, timeout=120, **given)
     assert ran.returncode == 0, ran.stderr
     assert "history_recent" in ran.stdout
+
+
+def test_r35_the_typescript_of_the_readme_stores_a_turn_and_gets_a_prompt(own_folder: Path) -> None:
+    """Run by node where there is one; each request is one of the OpenAPI document in any case."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```ts\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)
+    db = open_database(f"sqlite:///{own_folder}/persona.db")
+    token = add_token("host", db=db, scope=Scope("iris"))["token"]
+    with serving(create_app(db=db, admin=False)) as url:
+        document = httpx2.get(f"{url}/openapi.json").json()
+        calls = re.findall(r'memory\("(\w+)", \{ (.*?) \}\);', code)
+        assert [route for route, _ in calls] == ["turns", "prompt"]
+        for route, body in calls:
+            (content,) = document["paths"][f"/v1/{route}"]["post"]["requestBody"]["content"].values()
+            schema = document["components"]["schemas"][content["schema"]["$ref"].rpartition("/")[2]]
+            keys = re.findall(r"(?:^|, )(\w+)", re.sub(r"\{.*?\}", "", body))
+            assert set(schema["required"]) <= set(keys) <= set(schema["properties"]), (route, keys)
+        if node := shutil.which("node"):
+            plain = re.sub(r": (?:string|object)\b", "", code).replace("http://127.0.0.1:8765", url)
+            (own_folder / "ask.mjs").write_text(plain, encoding="utf-8")
+            given = environment(TOKEN=token)
+            ran = subprocess.run(
+                [node, "ask.mjs"], cwd=own_folder, env=given, capture_output=True, text=True, timeout=120, check=False
+            )
+            assert ran.returncode == 0 and "Who is my cat?" in ran.stdout and "Tofu" in ran.stdout, ran.stderr
+        else:
+            print("node is not on this machine: the requests are compared with the OpenAPI document alone")
+    db.close()
 
 
 def count_lines(folder: Path) -> int:
