@@ -179,7 +179,7 @@ def test_r28_objects_of_the_client_and_tool_calls_are_read(model: ModelServer, c
     assert said == [QUESTION, "Tofu is your cat.", "When is the rehearsal?", "On Friday."]
 
 
-def test_r40_a_chain_of_responses_keeps_every_line_and_objects_of_the_client_pass(
+def test_r28_a_chain_of_responses_keeps_every_line_and_objects_of_the_client_pass(
     model: ModelServer, client: Any, db: Database
 ) -> None:
     """The model server holds the lines before, so the same words after another response are a new line."""

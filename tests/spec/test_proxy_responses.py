@@ -1,4 +1,4 @@
-"""R40: the proxy's `/v1/responses` has the memory of `/v1/chat/completions`, asked by the official client."""
+"""The proxy's `/v1/responses` has the memory of `/v1/chat/completions`, asked by the official client."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def said_by_assistant(text: str) -> dict[str, Any]:
         ([user(QUESTION), said_by_assistant("Let me look."), CALL, RESULT], {"store": False}),
     ],
 )
-def test_r40_memory_goes_before_the_persons_text_and_nothing_else_changes(
+def test_r19_memory_goes_before_the_persons_text_and_nothing_else_changes(
     proxy: ProxyWorld, said: Any, more: dict[str, Any], stream: bool
 ) -> None:
     teach(proxy)
@@ -78,7 +78,7 @@ def test_r40_memory_goes_before_the_persons_text_and_nothing_else_changes(
     assert ("ann", QUESTION) in lines and "Hm." not in str(lines)
 
 
-def test_r40_a_chain_of_responses_is_one_conversation_with_every_line(proxy: ProxyWorld) -> None:
+def test_r17_a_chain_of_responses_is_one_conversation_with_every_line(proxy: ProxyWorld) -> None:
     """A request holds the new line alone: the same words later are a new line, the same request again is none."""
     client, last = proxy.client(X_User_Id="ann"), ""
     for number, text in enumerate(("Is there tea?", "yes", "yes", "yes")):
@@ -95,7 +95,7 @@ def test_r40_a_chain_of_responses_is_one_conversation_with_every_line(proxy: Pro
         assert len(proxy.wait_for_lines(expected, "proxy/ann")) == expected
 
 
-def test_r40_the_answer_after_a_call_is_stored_where_the_server_holds_the_question(proxy: ProxyWorld) -> None:
+def test_r39_the_answer_after_a_call_is_stored_where_the_server_holds_the_question(proxy: ProxyWorld) -> None:
     client = proxy.client(X_User_Id="ann")
     proxy.model.reply = lambda recorded: respond(recorded, "", CALL)
     assert ask(client, "Is it raining?").parse().output[-1].name == "look"
@@ -107,7 +107,7 @@ def test_r40_the_answer_after_a_call_is_stored_where_the_server_holds_the_questi
 
 
 @pytest.mark.parametrize("way", ["X-Store", "max_output_tokens", "chars"])
-def test_r40_where_memory_is_off_a_response_passes_as_it_came(proxy: ProxyWorld, way: str) -> None:
+def test_r18_where_memory_is_off_a_response_passes_as_it_came(proxy: ProxyWorld, way: str) -> None:
     teach(proxy)
     head = {"Authorization": f"Bearer {proxy.host}", "X-User-Id": "ann", "Content-Type": "application/json"}
     content = json.dumps({"model": "tiny", "input": QUESTION, "x": 1.0}, indent=1).encode()
