@@ -104,6 +104,8 @@ def test_r39_the_answer_after_a_call_is_stored_where_the_server_holds_the_questi
     assert raw.headers["x-memory"] == "empty" and proxy.model.last.body["input"] == [RESULT]
     assert proxy.wait_for_lines(2, "proxy/ann") == [("ann", "Is it raining?"), ("self", "It rains.")]
     assert ask(client, [RESULT]).headers["x-memory"] == "skipped; no_user_line"
+    client.responses.create(prompt={"id": "p"}, previous_response_id="r2")  # the model goes on by itself
+    assert "input" not in proxy.model.last.body and len(proxy.wait_for_lines(3, "proxy/ann")) == 3
 
 
 @pytest.mark.parametrize("way", ["X-Store", "max_output_tokens", "chars"])

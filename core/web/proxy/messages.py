@@ -51,7 +51,7 @@ def read_messages(body: Mapping[str, Any], key: MessagesKey) -> Any:
     said = body.get(key)
     if key == "messages":
         return said
-    said = [{"role": "user", "content": said}] if isinstance(said, str) else said
+    said = [{"role": "user", "content": said}] if isinstance(said, str) else [] if said is None else said
     instructions = body.get("instructions")
     if isinstance(said, list) and isinstance(instructions, str):
         return [{"type": _INSTRUCTIONS, "role": "system", "content": instructions}, *said]
@@ -65,7 +65,7 @@ def write_messages(body: Mapping[str, Any], said: Sequence[Any], key: MessagesKe
     instructions = [each for each in said if isinstance(each, dict) and each.get("type") == _INSTRUCTIONS]
     items = [each for each in said if each not in instructions]
     is_text = isinstance(body.get(key), str) and len(items) == 1
-    made = {**body, key: items[0]["content"] if is_text else items}
+    made = {**body, key: items[0]["content"] if is_text else items} if items or key in body else {**body}
     if instructions:
         made["instructions"] = instructions[0]["content"]
     elif isinstance(body.get("instructions"), str):
