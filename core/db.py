@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .upkeep.copy import Copied
 
 __all__ = [
+    "Copied",
     "Database",
     "Finding",
     "Migrated",
@@ -46,12 +47,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import `forget` when it is first used: it loads the modules of every table, which no prompt needs."""
-    if name != "forget":
+    """Import these when they are first used: they load the modules of every table, which no prompt needs."""
+    if name not in ("Copied", "forget"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .forgetting import forget  # noqa: PLC0415
+    from . import forgetting  # noqa: PLC0415
+    from .upkeep import copy  # noqa: PLC0415
 
-    return forget
+    return copy.Copied if name == "Copied" else forgetting.forget
 
 
 def open_database(

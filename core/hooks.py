@@ -25,8 +25,6 @@ from typing import Any
 
 from .base.hints import hint_name
 
-__all__ = ["HOOK_NAMES", "call", "clear_hooks", "get_hook", "set_hook"]
-
 HOOK_NAMES = ("context", "actions", "engine_limit", "search", "extract_tags", "expand_tags", "history", "save")
 """The names that `set_hook` accepts."""
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "Messages",
     "build_json_prompt",
     "build_messages",
     "expand_tags",

@@ -42,13 +42,14 @@ DOORS: dict[str, tuple[str, ...] | None] = {
     "prompt_engine.jobs": tuple(JOBS.split()),
     "prompt_engine.db": None,
     "prompt_engine.web": None,
+    "prompt_engine.llm": ("ChatClient", "ask"),
     "prompt_engine.forgetting": ("Forgotten",),
     "prompt_engine.tokens": None,
     "prompt_engine.transcripts": None,
-    "prompt_engine.config": ("check", "load", "set_in_file", "show"),
+    "prompt_engine.config": ("Problem", "Row", "check", "load", "set_in_file", "show"),
     "prompt_engine.transfer": None,
-    "prompt_engine.transfer.imports": ("import_file",),
-    "prompt_engine.transfer.exports": ("export_chat",),
+    "prompt_engine.transfer.imports": ("ImportResult", "import_file"),
+    "prompt_engine.transfer.exports": ("ExportResult", "export_chat"),
 }
 """Module to the names listed; None lists its `__all__`."""
 
@@ -70,13 +71,17 @@ def text() -> str:
     """Return what the page should hold."""
     names = ", ".join(f"`{name}`" for name in prompt_engine.__all__ if name != "aio")
     parts = [HEAD.replace("NAMES", names)]
-    for door, names in DOORS.items():
+    for door in DOORS:
         module = importlib.import_module(door)
-        listed = names if names is not None else tuple(module.__all__)
         about = _first_line(module)
         parts.append(f"\n## `{door}`\n\n{about[:1].upper()}{about[1:]}\n")
-        parts += [_entry(name, getattr(module, name)) for name in sorted(listed, key=str.lower)]
+        parts += [_entry(name, getattr(module, name)) for name in sorted(list_names(door), key=str.lower)]
     return "".join(parts)
+
+
+def list_names(door: str) -> tuple[str, ...]:
+    """Return the public names of a door."""
+    return DOORS[door] or tuple(importlib.import_module(door).__all__)
 
 
 def _entry(name: str, value: Any) -> str:
@@ -106,10 +111,8 @@ class _Bare(str):
         return str(self)
 
 
-def _signature(name: str, value: Any) -> str:
-    """Return a call with its arguments, folded where it is long."""
-    if inspect.isclass(value):
-        return f"class {name}"
+def write_call(name: str, value: Any) -> str:
+    """Return a call with its arguments and result on one line."""
     signature = inspect.signature(value)
     empty = signature.empty
     parameters = [
@@ -117,8 +120,14 @@ def _signature(name: str, value: Any) -> str:
         for each in signature.parameters.values()
     ]
     back = empty if signature.return_annotation is empty else _Bare(_named(signature.return_annotation))
-    line = f"{name}{signature.replace(parameters=parameters, return_annotation=back)}"
-    line = re.sub(r"(?<!,) ", "\xa0", line)  # folded behind commas alone
+    return f"{name}{signature.replace(parameters=parameters, return_annotation=back)}"
+
+
+def _signature(name: str, value: Any) -> str:
+    """Return a call with its arguments, folded where it is long."""
+    if inspect.isclass(value):
+        return f"class {name}"
+    line = re.sub(r"(?<!,) ", "\xa0", write_call(name, value))  # folded behind commas alone
     folded = textwrap.fill(line, WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
     return folded.replace("\xa0", " ")
 

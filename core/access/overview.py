@@ -1,18 +1,13 @@
 """The public face of the noun: its conversations, people and personas, listed, counted and named."""
 
-from .table_overview import (
-    ConversationCount,
-    choose_persona,
-    count_places,
-    find_conversation,
-    list_conversations,
-    list_keys,
-    list_people,
-    list_personas,
-    read_identities,
-    read_names,
-    read_titles,
-)
-
-__all__ = ["ConversationCount", "choose_persona", "count_places", "find_conversation", "list_conversations",
-           "list_keys", "list_people", "list_personas", "read_identities", "read_names", "read_titles"]  # fmt: skip
+from .table_overview import ConversationCount as ConversationCount
+from .table_overview import choose_persona as choose_persona
+from .table_overview import count_places as count_places
+from .table_overview import find_conversation as find_conversation
+from .table_overview import list_conversations as list_conversations
+from .table_overview import list_keys as list_keys
+from .table_overview import list_people as list_people
+from .table_overview import list_personas as list_personas
+from .table_overview import read_identities as read_identities
+from .table_overview import read_names as read_names
+from .table_overview import read_titles as read_titles

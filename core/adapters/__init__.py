@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from ..scope import Scope
 
-__all__ = ["missing", "without_conversation"]
-
 
 def missing(framework: str, extra: str) -> ImportError:
     """Return the error for a framework that is not installed.

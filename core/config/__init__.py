@@ -15,7 +15,8 @@ from ..errors import ConfigError
 from .editing import set_in_file
 from .file import read_entries, read_file
 from .flag_base import ValueSource
-from .flags import FLAGS, Settings
+from .flags import FLAGS as FLAGS
+from .flags import Settings
 from .levels import (
     CONFIG_FILE,
     Level,
@@ -27,9 +28,7 @@ from .levels import (
     warn_of_problems,
 )
 
-__all__ = [
-    "FLAGS", "Problem", "Row", "Settings", "check", "load", "resolve", "set_in_file", "show",
-]  # fmt: skip
+__all__ = ["Problem", "Row", "Settings", "check", "load", "set_in_file", "show"]
 
 _MAX_KEPT = 64
 _Variables = tuple[tuple[str, str], ...]

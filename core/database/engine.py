@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NoReturn, TypeVar, cast
 
-from sqlalchemy import Connection, Engine, exc
+from sqlalchemy import Connection as Connection
+from sqlalchemy import Engine, exc
 from sqlalchemy.sql.util import find_tables
 
 from ..base.logs import event
@@ -24,8 +25,6 @@ from ..shapes import now_utc
 from . import connections, failures
 from .compiled import Part
 from .ids import Ids
-
-__all__ = ["Connection", "Database", "RollbackError"]
 
 T = TypeVar("T")
 

@@ -13,10 +13,11 @@ from ..errors import MessageError
 from ..text.folding import clean
 from ..text.strict_json import make_strict
 from .bulk import write_many
-from .stored_values import read_json, read_list, read_object, read_texts, read_time
-
-__all__ = ["confirm_row", "insert_rows", "json_value", "name", "number", "read_json", "read_list", "read_object",
-           "read_texts", "read_time", "short_interface", "text", "yes_no"]  # fmt: skip
+from .stored_values import read_json as read_json
+from .stored_values import read_list as read_list
+from .stored_values import read_object as read_object
+from .stored_values import read_texts as read_texts
+from .stored_values import read_time as read_time
 
 T = TypeVar("T")
 

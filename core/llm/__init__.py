@@ -20,12 +20,13 @@ from ..database.engine import Database
 from ..errors import ModelError
 from ..text.folding import clean
 from . import table_usage as usage
-from .client import ChatClient, call_timed, close, name_reason
+from .client import ChatClient, call_timed, name_reason
+from .client import close as close
 from .table_usage import MeteredModel
 from .table_usage import note_request as note_request
 from .table_usage import read_usage as read_usage
 
-__all__ = ["ChatClient", "Completes", "Model", "ask", "close", "resolve"]
+__all__ = ["ChatClient", "Completes", "MeteredModel", "Model", "ask"]
 
 
 class Completes(Protocol):

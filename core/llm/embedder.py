@@ -23,9 +23,6 @@ from ..config import Settings
 from ..errors import ConfigError, CoreError, ModelError
 from .client import ask_server, call_timed, read_endpoint
 
-__all__ = ["Embedder", "EmbedderError", "ask", "check", "is_local", "resolve"]
-
-
 ROUTE = "/embeddings"
 _REASONS = {
     "timeout": "The embedder gave no answer in time. Make it faster, or raise LLM_TIMEOUT_SECONDS (for rows).",

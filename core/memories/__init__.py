@@ -1,5 +1,6 @@
 """Memory items of every kind: stored, merged, found, shown."""
 
-from .table_reading import count_archived, count_by, count_kinds, read_item_texts
-
-__all__ = ["count_archived", "count_by", "count_kinds", "read_item_texts"]
+from .table_reading import count_archived as count_archived
+from .table_reading import count_by as count_by
+from .table_reading import count_kinds as count_kinds
+from .table_reading import read_item_texts as read_item_texts

@@ -1,6 +1,7 @@
 """The log of what was said, and what lies on a message: alternatives, recaps, scenes."""
 
-from .table_batches import insert_messages
-from .table_lines import Line, read_lines, read_log, read_newest
-
-__all__ = ["Line", "insert_messages", "read_lines", "read_log", "read_newest"]
+from .table_batches import insert_messages as insert_messages
+from .table_lines import Line as Line
+from .table_lines import read_lines as read_lines
+from .table_lines import read_log as read_log
+from .table_lines import read_newest as read_newest

@@ -16,25 +16,16 @@ doors and by the prompt.
 
 from __future__ import annotations
 
-from .choose import Chosen, Drop, Selection, choose_hits
-from .query import Query, prepare
-from .read import Read
-from .report import build_report
-from .resolve import Search, load_viewer, resolve
-from .rounds import run, start
-
-__all__ = [
-    "Chosen",
-    "Drop",
-    "Query",
-    "Read",
-    "Search",
-    "Selection",
-    "build_report",
-    "choose_hits",
-    "load_viewer",
-    "prepare",
-    "resolve",
-    "run",
-    "start",
-]
+from .choose import Chosen as Chosen
+from .choose import Drop as Drop
+from .choose import Selection as Selection
+from .choose import choose_hits as choose_hits
+from .query import Query as Query
+from .query import prepare as prepare
+from .read import Read as Read
+from .report import build_report as build_report
+from .resolve import Search as Search
+from .resolve import load_viewer as load_viewer
+from .resolve import resolve as resolve
+from .rounds import run as run
+from .rounds import start as start

@@ -26,7 +26,7 @@ True
 from __future__ import annotations
 
 from ..context.injection import Injection, from_number, to_number, to_numbers
-from .alternatives import add_alternative, choose_alternative, list_alternatives
+from .alternatives import AlternativeShown, add_alternative, choose_alternative, list_alternatives
 from .refresh import (
     auto_hide_plan,
     check_message_exclusion,
@@ -63,7 +63,7 @@ from .scenes import (
 )
 from .values import clear_all, edit_memory, get_data, get_memory, queue_recaps, set_data
 
-__all__ = ["HidePlan", "Injection", "Refreshed", "RunningRecapStorage",
+__all__ = ["AlternativeShown", "HidePlan", "Injection", "Refreshed", "RunningRecapStorage",
            "RunningRecapVersion", "SceneInfo", "SceneRecap", "add_alternative",
            "add_running_recap_version", "add_scene_break", "auto_hide_plan",
            "check_message_exclusion", "choose_alternative", "choose_scene_recap", "clear_all", "concatenate_recap",

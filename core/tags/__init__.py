@@ -1,5 +1,3 @@
 """The tag vocabulary of a persona: normal forms, aliases, links."""
 
-from .table import load
-
-__all__ = ["load"]
+from .table import load as load

@@ -22,7 +22,9 @@ from .table import read_token as read_token
 from .table import renew_token as renew_token
 from .table import update_revoked as update_revoked
 
-__all__ = ["add_token", "find_token", "list_tokens", "narrow_scope", "revoke_token"]
+__all__ = [
+    "AccessToken", "ListedToken", "NewToken", "add_token", "find_token", "list_tokens", "narrow_scope", "revoke_token",
+]  # fmt: skip
 
 KINDS = ("scope", "host", "admin")
 LABEL_CHARS = 100
@@ -125,7 +127,7 @@ def narrow_scope(
         ScopeError: it says what the token does not stand for. The error is the same whether there is such a thing.
 
     >>> from prompt_engine.tokens import narrow_scope
-    >>> from prompt_engine.tokens.shapes import AccessToken
+    >>> from prompt_engine.tokens import AccessToken
     >>> narrow_scope(AccessToken(1, "scope", "iris", "web/ann"), conversation="web/ann/2").privacy
     'direct'
     """

@@ -10,9 +10,13 @@ from __future__ import annotations
 from ..calls.call import GivenSettings, open_call, with_viewer
 from ..database.engine import Database
 from ..scope import Scope
-from .table import Change, Kind, NewValue, Path, RefusedError, StoredValue, Values
-
-__all__ = ["Change", "NewValue", "Path", "RefusedError", "StoredValue", "Values", "open_values"]
+from .table import Change as Change
+from .table import Kind
+from .table import NewValue as NewValue
+from .table import Path as Path
+from .table import RefusedError as RefusedError
+from .table import StoredValue as StoredValue
+from .table import Values as Values
 
 
 def open_values(

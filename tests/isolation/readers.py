@@ -296,6 +296,7 @@ BARE = {
     "core.conversations": "parse_tool_call",
     "core.db": "check_server configure copy_database default_database migrate open_database reindex pack_index "
     "Database",
+    "core.llm": "ask",
     "core.jobs": "operation_scope register_handler",
     "core.prompt_engine": "extract_tags fit_prompt reduce_prompt_for_llm_limit "
     "parse_answer set_hook to_json to_messages expand_tags",
@@ -314,7 +315,7 @@ BARE = {
 
 def public_names() -> Iterator[str]:
     """Yield every function of every door, by module and name; shapes of results are left out."""
-    for door, names in [*DOORS.items(), ("prompt_engine.values", None)]:  # the adapters read through it
+    for door, names in [*DOORS.items(), ("prompt_engine.values", ("open_values",))]:  # the adapters read through it
         module = importlib.import_module(door)
         for name in names if names is not None else module.__all__:
             value = getattr(module, name)

@@ -16,7 +16,7 @@ from core.scope import Scope, current_scope, use_scope
 
 MODULES = (
     "prompt_engine synth_tagging synth_core_memory chat_history_cache conversations ai_diary privacy "
-    "short_term lifelong stories relationships semantic jobs personas tokens transcripts transfer.items db"
+    "short_term lifelong stories relationships semantic jobs personas tokens transcripts transfer db"
 )
 
 

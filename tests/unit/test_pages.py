@@ -81,7 +81,7 @@ def test_the_ten_lines_run_and_print_what_they_say(own_defaults: None, capsys: p
     ("page", "count"),
     [
         ("privacy", 2), ("embeddings", 2), ("check", 1), ("lifelong", 6), ("conversations", 1), ("forgetting", 1),
-        ("relationships", 4), ("short-term", 4), ("hosting", 7), ("jobs", 4), ("models", 5),
+        ("relationships", 4), ("short-term", 4), ("hosting", 7), ("jobs", 4), ("models", 4),
     ],
 )  # fmt: skip
 def test_the_examples_of_a_page_run_in_their_order(

@@ -10,19 +10,13 @@
 | `reader` | `read_spans` and `find_about_days`, which choose the language and put it together |
 """
 
-from .calendar import CALENDARS, name_words, talk_words, time_words
-from .reader import find_about_days, find_relative_day, mask_time, read_moment, read_spans
-from .spans import Span
-
-__all__ = [
-    "CALENDARS",
-    "Span",
-    "find_about_days",
-    "find_relative_day",
-    "mask_time",
-    "name_words",
-    "read_moment",
-    "read_spans",
-    "talk_words",
-    "time_words",
-]
+from .calendar import CALENDARS as CALENDARS
+from .calendar import name_words as name_words
+from .calendar import talk_words as talk_words
+from .calendar import time_words as time_words
+from .reader import find_about_days as find_about_days
+from .reader import find_relative_day as find_relative_day
+from .reader import mask_time as mask_time
+from .reader import read_moment as read_moment
+from .reader import read_spans as read_spans
+from .spans import Span as Span

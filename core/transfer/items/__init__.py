@@ -23,9 +23,9 @@ from ...text.times import iso_text, parse_time
 from ..files import check_bytes
 from ..shapes import Progress
 from .formats import MAX_BYTES, MAX_ITEMS, Source, Syntax, read_items
-from .storage import ItemImport, ItemProblem, ItemWriter, read_kind
-
-__all__ = ["ItemExport", "ItemImport", "ItemProblem", "export_items", "import_items"]
+from .storage import ItemImport as ItemImport
+from .storage import ItemProblem as ItemProblem
+from .storage import ItemWriter, read_kind
 
 DEFAULT_LIMIT = 1000
 NOTHING = "nothing was imported: the file holds no items"

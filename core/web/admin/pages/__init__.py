@@ -28,9 +28,8 @@ from ...access import WebContext
 from ...bodies import OPERATOR, REFUSALS
 from ...errors import Refused
 from . import memory, people, programs, upkeep, why
-from .page import BASE, STATIC, Page, Screen, add_screen
-
-__all__ = ["STATIC", "StaticPage", "router"]
+from .page import BASE, Page, Screen, add_screen
+from .page import STATIC as STATIC
 
 
 class StaticPage(StaticFiles):
