@@ -105,6 +105,8 @@ class Database:
         self.timeout_seconds = timeout_seconds
         self.clock = clock
         self.ids: Ids = Ids(clock)
+        self.version = ""
+        """The newest version of the tables that this program knows, from the opening on."""
         self.caches: dict[str, Any] = {}
         """Values other modules keep beside the handle, each under its module's name."""
         self.repeats: Counter[int | None] = Counter()
@@ -425,11 +427,27 @@ class Database:
             if self.family == "sqlite":
                 connections.run_driver(connection, "BEGIN IMMEDIATE", ())
             try:
+                if self.version:
+                    self._check_version(connection)
                 yield connection
             except BaseException:
                 with contextlib.suppress(exc.SQLAlchemyError):  # a rollback that fails must not hide why it is made
                     connection.rollback()
                 raise
+
+    def _check_version(self, connection: Connection) -> None:
+        """Write nothing more once a newer program has migrated the database: its tables hold what this one leaves out.
+
+        Names of the form of a version sort below a colon; `db copy` has a row there, too.
+        """
+        ask = "SELECT MAX(version_num) FROM schema_version WHERE version_num < ':'"
+        version = connections.run_driver(connection, ask, ())[0][0]
+        if version is not None and str(version) > self.version:
+            raise StoreWriteError(
+                f"The database is at version {version}, this program at {self.version}. Nothing was changed. A newer "
+                "program made it: update this program, and start it again.",
+                source="schema_version",
+            )
 
     def _ask(self, confirm: Callable[[Connection], T | None] | None) -> T | None:
         if confirm is None:

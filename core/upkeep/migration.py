@@ -38,6 +38,8 @@ COPYING = "copying"
 """A row of `schema_version` with this name: `db copy` writes to the database, or was cut off."""
 PATIENCE_SECONDS = 6 * 3600.0
 """Longest answer to one statement: an index on millions of rows takes minutes, far over DB_TIMEOUT_SECONDS."""
+LOCK = f"SELECT GET_LOCK(CONCAT('prompt-engine ', MD5(DATABASE())), {PATIENCE_SECONDS:.0f})"
+"""Of processes that migrate at once, all but one wait, and find that there is nothing left to do."""
 MIGRATE = "Run `prompt-engine db migrate`"
 OLD_BUILD = "Export it with that build, and import the file into a new database"
 SHOWN_DIFFERENCES = 5
@@ -124,10 +126,11 @@ def ensure_present(db: Database) -> None:
     """Make the database usable at its opening; one round trip when it is at the present."""
     versions = read_versions(db)
     mismatch = find_mismatch(versions)
-    if mismatch is not None and (db.family != "sqlite" or mismatch.remedy != MIGRATE):
+    if mismatch is not None and (db.family != "sqlite" or db.target.read_only or mismatch.remedy != MIGRATE):
         raise _refusal(mismatch)
     if _list_pending(versions):
         migrate(db)
+    db.version = list_revisions()[-1]
 
 
 def _refusal(finding: Finding) -> StoreError:
@@ -149,7 +152,7 @@ def migrate(db: Database) -> Migrated:
     """Bring the database to the present and return what was done."""
     from . import inspection  # noqa: PLC0415 - a database that is at the present does without
 
-    facts = inspection.read_facts(db)
+    db.version, facts = list_revisions()[-1], inspection.read_facts(db)
     versions = read_versions(db)
     foreign = list_foreign(inspection.list_names(facts), versions)
     if foreign:
@@ -214,7 +217,9 @@ def _create(db: Database) -> Migrated:
         connection.execute(insert_ignore(schema_version, db.family), row)
         connection.execute(delete(schema_version).where(schema_version.c.version_num == UNFINISHED))
 
+    db.version = ""  # there is no table yet that holds it
     db.transaction(work, source="the tables of the database")
+    db.version = names[-1]
     event(20, "database_created", version=names[-1], tables=len(TABLES))
     return Migrated(tuple(names), (f"Made {len(TABLES)} tables, version {names[-1]}.",))
 
@@ -236,6 +241,8 @@ def run_revisions(db: Database) -> None:
     def work(connection: Connection) -> None:
         for statement in ddl.create_all(schema_version, db.family):
             connection.exec_driver_sql(statement)
+        if db.family != "sqlite":  # which has locked the file; the lock of a process that was killed ends with it
+            connection.exec_driver_sql(LOCK)
         config.attributes.update(connection=connection, ddl=ddl)
         command.upgrade(config, "head")
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import gzip
 import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -19,7 +22,7 @@ import core.cli
 from core.database.dialects import StoredBytes
 from core.database.engine import Database
 from core.database.schema import TABLES, schema_version
-from core.db import check_server, open_database
+from core.db import check_server, insert_memory, open_database
 from core.errors import StoreError
 from core.scope import Scope
 from core.synth_core_memory import search_memories
@@ -28,6 +31,7 @@ from tests import release_file
 from tests.store.world import of_today, run_at_once
 
 pytestmark = pytest.mark.dialects
+ROOT = Path(__file__).resolve().parents[2]
 NOT_SEEKDB = pytest.mark.engines("sqlite", "mariadb", "mysql")
 """SQLAlchemy warns there about parts of SHOW CREATE TABLE that it does not know."""
 
@@ -91,8 +95,14 @@ def shape(db: Database) -> inspection.Facts:
 
 
 def run(db: Database, *statements: str) -> None:
-    for statement in statements:
-        db.transaction(lambda c, s=statement: c.exec_driver_sql(s), source="test")
+    """Run statements by a handle of their own: one that was opened refuses to write to tables that it does not know."""
+    with closing(Database(url_of(db))) as plain:
+        for statement in statements:
+            plain.transaction(lambda c, s=statement: c.exec_driver_sql(s), source="test")
+
+
+def url_of(db: Database) -> str:
+    return db.target.url.render_as_string(hide_password=False)
 
 
 def test_d29_an_empty_database_is_made_and_a_second_run_changes_nothing(db: Database) -> None:
@@ -303,6 +313,82 @@ def test_d29_an_older_version_is_brought_up_by_its_revisions(present: Database, 
         assert migration.migrate(present).applied == ("9999",)
     assert ("memories", "type", "mood") in shape(present)
     assert migration.list_pending(present) == [] and not migration.migrate(present).changed
+
+
+@NOT_SEEKDB
+def test_d31_a_program_that_runs_while_a_newer_one_migrates_writes_nothing_more(
+    present: Database, next_version: Any
+) -> None:
+    """It would store rows that lack what the new tables ask for, and nobody would know which."""
+    next_version()
+    with closing(Database(url_of(present))) as newer:
+        migration.migrate(newer)
+        before = stored(newer)
+        with pytest.raises(StoreError, match=r"version 9999, this program at 00\d\d.*[Uu]pdate this program"):
+            insert_memory("Ann plays the clarinet.", db=present)
+        assert stored(newer) == before
+        insert_memory("Ann plays the clarinet.", db=newer)
+        assert [hit["snippet"] for hit in search_memories(query="clarinet", db=newer)] == ["Ann plays the clarinet."]
+
+
+MIGRATE = """
+import sys
+from pathlib import Path
+from core.database.engine import Database
+from core.upkeep import migration
+migration.find_folder = lambda: Path(sys.argv[2])
+migration.migrate(Database(sys.argv[1]))
+"""
+
+
+def start_migration(db: Database) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-c", MIGRATE, url_of(db), str(migration.find_folder())]
+    return subprocess.Popen(command, cwd=ROOT)
+
+
+@NOT_SEEKDB
+def test_d29_a_migration_that_was_killed_is_completed_by_the_next(
+    present: Database, next_version: Any, tmp_path: Path
+) -> None:
+    """On a server each statement is stored at once, so the next run finds half of them done."""
+    insert_memory("Ann plays the clarinet.", db=present)
+    before, half = shape(present), tmp_path / "half"
+    next_version(f"import pathlib, time; pathlib.Path({str(half)!r}).touch(); time.sleep(600)")
+    with start_migration(present) as child:
+        while not half.exists():
+            assert child.poll() is None
+            time.sleep(0.02)
+        child.kill()
+    next_version()
+    if present.family == "sqlite":
+        assert shape(present) == before
+        migration.ensure_present(present)
+    else:
+        assert ("memories", "type", "mood") in shape(present)
+        with pytest.raises(StoreError, match="prompt-engine db migrate"):
+            migration.ensure_present(present)
+        assert migration.migrate(present).applied == ("9999",)
+    assert shape(present)["memories", "index", "persona_id, mood"] == "ix_memories_mood"
+    assert migration.list_pending(present) == []
+    assert [hit["snippet"] for hit in search_memories(query="clarinet", db=present)] == ["Ann plays the clarinet."]
+
+
+@NOT_SEEKDB
+def test_d29_processes_that_migrate_at_once_wait_for_each_other(present: Database, next_version: Any) -> None:
+    """Several containers start at once, each with `db migrate` first."""
+    next_version("import time; time.sleep(0.5)")
+    children = [start_migration(present) for _ in range(3)]
+    assert [child.wait(60) for child in children] == [0, 0, 0]
+    assert migration.list_pending(present) == []
+
+
+@pytest.mark.engines("sqlite")
+def test_d31_a_file_of_an_earlier_version_that_is_only_read_is_refused_by_name(
+    present: Database, next_version: Any
+) -> None:
+    next_version()
+    with pytest.raises(StoreError, match=r"version 00.*this program at 9999.*prompt-engine db migrate"):
+        open_database(f"{url_of(present)}?mode=ro")
 
 
 def test_d1_an_insert_without_persona_lands_in_default(made: Database) -> None:
