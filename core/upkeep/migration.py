@@ -38,7 +38,7 @@ COPYING = "copying"
 """A row of `schema_version` with this name: `db copy` writes to the database, or was cut off."""
 PATIENCE_SECONDS = 6 * 3600.0
 """Longest answer to one statement: an index on millions of rows takes minutes, far over DB_TIMEOUT_SECONDS."""
-LOCK = f"SELECT GET_LOCK(CONCAT('prompt-engine ', MD5(DATABASE())), {PATIENCE_SECONDS:.0f})"
+LOCK = f"SELECT GET_LOCK(CONCAT('prompt-engine ', CRC32(DATABASE())), {PATIENCE_SECONDS:.0f})"
 """Of processes that migrate at once, all but one wait, and find that there is nothing left to do."""
 MIGRATE = "Run `prompt-engine db migrate`"
 OLD_BUILD = "Export it with that build, and import the file into a new database"
