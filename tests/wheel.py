@@ -25,9 +25,11 @@ BROUGHT = ("core", "sql", "prompts")
 CHOICE = (
     "tests/golden",
     "tests/spec/test_prompt_call.py",
+    "tests/spec/test_public_names.py",
     "tests/spec/test_word_files.py",
     "tests/store/test_maintenance.py",
     "tests/store/test_migrations.py",
+    "tests/store/test_releases.py",
     "tests/unit/cli/test_calls.py",
     "tests/unit/config",
     "tests/unit/templates",

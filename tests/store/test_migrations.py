@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 import shutil
 import sqlite3
@@ -27,10 +26,8 @@ from core.database.engine import Database
 from core.database.schema import TABLES, schema_version
 from core.db import check_server, insert_memory, open_database
 from core.errors import StoreError
-from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.upkeep import ddl, inspection, migration
-from tests import release_file
 from tests.store.world import of_today, run_at_once
 
 pytestmark = pytest.mark.dialects
@@ -274,26 +271,6 @@ def test_d31_a_missing_column_is_no_present_version(present: Database) -> None:
             migration.migrate(present)
     finally:
         run(present, check_server(present)[0].remedy.rstrip(";"))
-
-
-RELEASES = sorted(release_file.FOLDER.glob(f"*{release_file.ENDING}"))
-
-
-@pytest.mark.engines("sqlite")
-@pytest.mark.parametrize("release", [None, *RELEASES], ids=lambda path: path.name if path else "today")
-def test_d31_a_database_of_each_release_opens_with_what_it_holds(release: Path | None, tmp_path: Path) -> None:
-    packed, file = release or tmp_path / "today.gz", tmp_path / "copy.sqlite3"
-    if release is None:
-        release_file.write_file(packed)
-    file.write_bytes(gzip.decompress(packed.read_bytes()))
-    file.chmod(0o600)
-    scope = Scope(conversation=release_file.CHAT, participant="discord/7")
-    with closing(open_database(f"sqlite:///{file}")) as db:
-        assert [one for one in check_server(db) if one.severity != "note"] == []
-        for words, snippet in (("Mio", release_file.MEMORY), ("harbour festival", release_file.MESSAGE)):
-            hits = search_memories(query=words, scope=scope, db=db)
-            assert snippet in [hit["snippet"] for hit in hits]
-        migration.migrate(db)
 
 
 def test_d29_processes_at_once_make_one_database(db: Database) -> None:
