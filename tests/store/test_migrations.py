@@ -379,8 +379,8 @@ def test_d29_a_migration_that_was_killed_is_completed_by_the_next(
 def test_d29_processes_that_migrate_at_once_wait_for_each_other(present: Database, next_version: Any) -> None:
     """Several containers start at once, each with `db migrate` first."""
     next_version("import time; time.sleep(0.5)")
-    children = [start_migration(present) for _ in range(3)]
-    assert [child.wait(60) for child in children] == [0, 0, 0]
+    children = [start_migration(present) for _ in range(2)]
+    assert [child.wait(60) for child in children] == [0, 0]
     assert migration.list_pending(present) == []
 
 
