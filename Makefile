@@ -25,7 +25,7 @@ help:
 	@echo "make test-faults   servers killed, networks cut, workers that die at every step (FAULT_ROUNDS, default 3)"
 	@echo "make test-clusters the primary of a Galera and a group replication cluster killed under load"
 	@echo "make docs          write what comes from the code: config.yaml, its JSON Schema, sql/schema, the pages of"
-	@echo "                   functions, settings and tables"
+	@echo "                   functions, settings and tables, the list of public names"
 	@echo "make docs-site     build the documentation site into site/"
 	@echo "make fuzz          hostile input for every parser (FUZZ_EXAMPLES, default 500)"
 	@echo "make secrets       passwords and tokens for compose.yaml, files in secrets/; those that are there stay"
@@ -154,6 +154,7 @@ docs: $(VENV)/.test
 	$(BIN)/python -m tests.language_table
 	$(BIN)/python -m tests.schema_files
 	$(BIN)/python -m tests.api_page
+	$(BIN)/python -m tests.public_names
 
 docs-site: $(VENV)/.test $(VENV)/.docs
 	$(BIN)/python -m tests.word_count
