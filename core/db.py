@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .base.hints import hint_name
@@ -48,12 +49,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import these when they are first used: they load the modules of every table, which no prompt needs."""
-    if name not in ("Copied", "forget"):
+    places = {"Copied": ".upkeep.copy", "forget": ".forgetting"}
+    if name not in places:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import forgetting  # noqa: PLC0415
-    from .upkeep import copy  # noqa: PLC0415
-
-    return copy.Copied if name == "Copied" else forgetting.forget
+    return getattr(import_module(places[name], __package__), name)
 
 
 def open_database(

@@ -1,7 +1,7 @@
 """Writes tests/golden/public_names.txt: each public name of a release, one a line: `python -m tests.public_names`.
 
-docs/public.md says what public means. `tests/spec/test_public_names.py` compares the file, so that a change of a public
-name is seen in a review.
+docs/public.md says what public means. `tests/spec/test_public_names.py` compares the file, so that a review sees each
+change. Settings and columns are in config.yaml and sql/schema, which other tests compare.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from typing import Any
 
 import prompt_engine
 import typer.main
-from prompt_engine import adapters, aio, config, open_database
+from prompt_engine import adapters, aio, open_database
 from prompt_engine.base import resources
 from prompt_engine.cli.app import app
-from prompt_engine.upkeep import ddl
 from prompt_engine.web import create_app
 from prompt_engine.web.mcp.tools import TOOLS
 
@@ -44,19 +43,6 @@ OTHERS: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 """Public modules that docs/api.md shows in part or not at all."""
-TABLES = ("memories", "ai_diary", "chat_history_cache", "user_relationships")
-"""What the original application has, too: other programs read these tables, and add rows to the first three."""
-DERIVED = (
-    "affinity_base",
-    "audience_id",
-    "base_days",
-    "content_hash",
-    "indexed",
-    "made_with",
-    "no_items",
-    "text_folded",
-)
-"""Columns that the package fills for itself."""
 HANDLES = {"prompt_engine.db.Database": ("close",), "prompt_engine.config.Settings": ()}
 """Public methods of the classes that have others for the package itself; the fields of Settings are the settings."""
 HEAD = "# What docs/public.md promises, one name a line. Written by: python -m tests.public_names\n"
@@ -66,8 +52,6 @@ def build_text() -> str:
     """Return what the file should hold."""
     sections = {
         "Python": list_python(),
-        "Settings": (f"{flag.name} = {flag.shown_default()}" for flag in config.FLAGS.values()),
-        "Columns": list_columns(),
         "Scripts": list_scripts(),
         "Routes": list_routes(),
         "MCP tools": list_tools(),
@@ -117,44 +101,25 @@ def describe(path: str, value: Any) -> Iterator[str]:
         yield f"{path} {{{', '.join(fields)}}}"
     else:
         yield write_call(path, value) if "__init__" in vars(value) else path
-    for name, member in vars(value).items():
-        function = getattr(member, "__func__", member)
-        if name[0] != "_" and name in HANDLES.get(path, vars(value)):
-            if inspect.isfunction(function):
-                yield write_call(f"{path}.{name}", function)
-            elif isinstance(member, property):
-                yield f"{path}.{name}"
+    for name in HANDLES.get(path, [name for name in vars(value) if name[0] != "_"]):
+        member = getattr(vars(value)[name], "__func__", vars(value)[name])
+        if inspect.isfunction(member) or isinstance(member, property):
+            yield f"{path}.{name}" if isinstance(member, property) else write_call(f"{path}.{name}", member)
 
 
-def list_adapter(name: str) -> Iterator[str]:
+def list_adapter(module: str) -> Iterator[str]:
     """Yield the names of an adapter; it is read and not imported, since its framework may be missing."""
-    file = Path(adapters.__file__).parent / f"{name.rpartition('.')[2]}.py"
-    body = ast.parse(file.read_text(encoding="utf-8")).body
-    given = {one.name: one for one in body if isinstance(one, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))}
-    (names,) = (one.value for one in body if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "__all__")
-    for public in ast.literal_eval(names):
-        path, node = f"{name}.{public}", given[public]
-        if not isinstance(node, ast.ClassDef):
-            back = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-            yield f"{path}({ast.unparse(node.args)}){back}"
-            continue
-        parts = [
-            *node.body,
-            *(part for base in node.bases for part in getattr(given.get(ast.unparse(base)), "body", ())),
-        ]
-        made = [ast.unparse(p.args) for p in parts if isinstance(p, ast.FunctionDef) and p.name == "__init__"]
-        yield f"{path}({made[0] if made else ', '.join(ast.unparse(p) for p in parts if isinstance(p, ast.AnnAssign))})"
+    tree = ast.parse((Path(adapters.__file__).parent / f"{module.rpartition('.')[2]}.py").read_text(encoding="utf-8"))
+    nodes: dict[str, Any] = {node.name: node for node in tree.body if hasattr(node, "name")}
+    made = [ast.unparse(node.args) for node in ast.walk(tree) if getattr(node, "name", "") == "__init__"]
+    (names,) = (one.value for one in tree.body if isinstance(one, ast.Assign) and "__all__" in ast.unparse(one))
+    for name in ast.literal_eval(names):
+        fields = ", ".join(ast.unparse(part) for part in nodes[name].body if isinstance(part, ast.AnnAssign))
+        given = ast.unparse(nodes[name].args) if hasattr(nodes[name], "args") else made[0] if made else fields
+        yield f"{module}.{name}({given})"
 
 
 # What is no Python
-
-
-def list_columns() -> Iterator[str]:
-    """Yield the columns of the tables that other programs read and write, as MariaDB and MySQL have them."""
-    for table in TABLES:
-        for column in ddl.list_tables()[table].columns:
-            if column.name not in DERIVED:
-                yield f"{table}.{ddl.define_column(column, 'mysql')}"
 
 
 def list_scripts() -> Iterator[str]:

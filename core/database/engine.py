@@ -436,13 +436,10 @@ class Database:
                 raise
 
     def _check_version(self, connection: Connection) -> None:
-        """Write nothing more once a newer program has migrated the database: its tables hold what this one leaves out.
-
-        Names of the form of a version sort below a colon; `db copy` has a row there, too.
-        """
-        ask = "SELECT MAX(version_num) FROM schema_version WHERE version_num < ':'"
-        version = connections.run_driver(connection, ask, ())[0][0]
-        if version is not None and str(version) > self.version:
+        """Refuse to write where a newer program has migrated the database: its tables hold what this one leaves out."""
+        sql = "SELECT MAX(version_num) FROM schema_version WHERE version_num < ':'"  # not the row of `db copy`
+        version = connections.run_driver(connection, sql, ())[0][0]
+        if str(version or "") > self.version:
             raise StoreWriteError(
                 f"The database is at version {version}, this program at {self.version}. Nothing was changed. A newer "
                 "program made it: update this program, and start it again.",

@@ -20,11 +20,9 @@ from .choose import Chosen as Chosen
 from .choose import Drop as Drop
 from .choose import Selection as Selection
 from .choose import choose_hits as choose_hits
-from .query import Query as Query
 from .query import prepare as prepare
 from .read import Read as Read
 from .report import build_report as build_report
-from .resolve import Search as Search
 from .resolve import load_viewer as load_viewer
 from .resolve import resolve as resolve
 from .rounds import run as run
