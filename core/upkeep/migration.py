@@ -38,8 +38,6 @@ COPYING = "copying"
 """A row of `schema_version` with this name: `db copy` writes to the database, or was cut off."""
 PATIENCE_SECONDS = 6 * 3600.0
 """Longest answer to one statement: an index on millions of rows takes minutes, far over DB_TIMEOUT_SECONDS."""
-LOCK = f"SELECT GET_LOCK(CONCAT('prompt-engine ', CRC32(DATABASE())), {PATIENCE_SECONDS:.0f})"
-"""Of processes that migrate at once, all but one wait, and find that there is nothing left to do."""
 MIGRATE = "Run `prompt-engine db migrate`"
 OLD_BUILD = "Export it with that build, and import the file into a new database"
 SHOWN_DIFFERENCES = 5
@@ -241,8 +239,6 @@ def run_revisions(db: Database) -> None:
     def work(connection: Connection) -> None:
         for statement in ddl.create_all(schema_version, db.family):
             connection.exec_driver_sql(statement)
-        if db.family != "sqlite":  # which has locked the file; the lock of a process that was killed ends with it
-            connection.exec_driver_sql(LOCK)
         config.attributes.update(connection=connection, ddl=ddl)
         command.upgrade(config, "head")
 
