@@ -34,6 +34,7 @@ from core import (
 from core.base import resources
 from core.chat_history_cache import save_chat_message
 from core.database.engine import Database
+from core.database.schema import TABLES
 from core.db import insert_memory, open_database, reindex
 from core.scope import Scope
 from core.semantic import embed_rows
@@ -122,7 +123,7 @@ def write_dump(target: Path, url: str) -> None:
     with closing(open_at(url)) as db:
         write_samples(db)
         lines = [resources.find("sql/schema/mysql.sql").read_text(encoding="utf-8")]
-        for table in ddl.list_tables().values():
+        for table in TABLES.values():
             if table.name != "schema_version":  # the script of the tables has its row
                 names = ", ".join(ddl.quote(name, "mysql") for name in table.columns.keys())  # noqa: SIM118
                 rows = db.read(f"SELECT {names} FROM {table.name}", ())

@@ -18,13 +18,13 @@ from sqlalchemy import select
 from core import forgetting, jobs, relationships, short_term, stories, synth_tagging, tokens, values
 from core.chat_history_cache import save_chat_message
 from core.database.engine import Database
+from core.database.schema import TABLES
 from core.db import check_server, migrate
 from core.prompt_engine import build_messages
 from core.scope import Scope
 from core.semantic import count_vectors
 from core.synth_core_memory import search_memories
 from core.tokens.shapes import write_token
-from core.upkeep import ddl
 from tests import release_file
 from tests.release_file import ANN, BOB, DIRECT, GROUP, JUNO, NOW, OTHER, RECAP, SECRET
 
@@ -121,7 +121,7 @@ def test_d31_what_a_release_stored_of_a_person_can_be_forgotten(release: Databas
     assert save_chat_message(GROUP.conversation, "The tram is new.", sender_id="ann", **by).stored
     assert search_memories(query="tram", **by)
     assert forgetting.forget(participant=ANN, **by).total > 10
-    tables = [table for table in ddl.list_tables().values() if "persona_id" in table.c]
+    tables = [table for table in TABLES.values() if "persona_id" in table.c]
     left = str([release.read(select(table).where(table.c.persona_id == "iris")) for table in tables]).lower()
     for word in (
         "mio",
