@@ -64,7 +64,7 @@ def test_r35_the_readme_is_short_and_shows_the_ways_in_before_its_code() -> None
     text = README.read_text(encoding="utf-8")
     assert len(text.split()) <= 700 and text.index("## Three ways in") < text.index("## Ten lines")
     first = text[: text.index("## Ten lines")]
-    assert all(word in first for word in ("From 1.0 on", "**Library**", "**Proxy**", "**Server**", "MCP", "HTTP"))
+    assert all(word in first for word in ("1.0 will mean", "**Library**", "**Proxy**", "**Server**", "MCP", "HTTP"))
 
 
 def test_the_ten_lines_run_and_print_what_they_say(own_defaults: None, capsys: pytest.CaptureFixture[str]) -> None:
