@@ -74,9 +74,9 @@ class Selection:
 
 def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
     """Return the hits among the rows that were read, each with its rank among them."""
-    search, is_complete = read.ranked.search, read.is_complete
+    search, is_complete = read.ranked.search, read.ranked.is_complete
     query = search.query
-    found = [(c, row) for c in read.candidates if (row := read.rows.get(c.key)) is not None]
+    found = [(c, read.rows[key]) for c in read.ranked.candidates if (key := c.key) in read.rows]
     if query.ranking == "recency":
         found, is_complete = _keep_pools(search, found, read.ranked.cut)
     scored = [_complete(search, c, row) for c, row in found]
@@ -93,9 +93,9 @@ def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
     kept, copies = _remove_copies(search, kept, is_ranked=asked is not None)
     left += [(c, "duplicate") for c in copies]
     ordered = _order(search, kept, asked)
-    rank = {c.candidate.key: n for n, c in enumerate(ordered, 1)}
-    left += [(c, "limit") for c in kept if c.candidate.key not in rank and not c.context]
-    chosen = [Chosen(_build_hit(search, c.row), c, c.row, rank[c.candidate.key]) for c in newest_first(ordered)]
+    rank = {c: n for n, c in enumerate(ordered, 1)}
+    left += [(c, "limit") for c in kept if c not in rank and not c.context]
+    chosen = [Chosen(_build_hit(search, c.row), c, c.row, rank[c]) for c in newest_first(ordered)]
     is_done = is_complete or len(chosen) >= query.limit
     repeated: Sequence[Repeated] = ()
     if not is_done and read.ranked.matches is not None:
@@ -182,23 +182,25 @@ def _remove_copies(
     """Return the rows without those that say the same as a newer one, which is worth what the best of them is; and
     those."""
     by_content: dict[bytes, ScoredRow] = {}
-    stays: dict[tuple[int, int], bytes | None] = {}
+    stays: dict[ScoredRow, bytes | None] = {}
     copies = []
     for c in newest_first(found):
         content = _find_content(search, c)
-        same = None if content is None else by_content.setdefault(content, c)
-        if content is None or same is None or same is c:
-            stays[c.candidate.key] = content
+        if content is None or content not in by_content:
+            stays[c] = content
+            if content is not None:
+                by_content[content] = c
             continue
         copies.append(c)
+        same = by_content[content]
         if c.score > same.score:
             same = replace(same, score=c.score)
             if is_ranked:
                 # An instruction has no neighbours; the message it was said in has, and they tell more of both.
-                same = replace(same, neighbour=c.stands, reasons=c.reasons, parts=c.parts)
+                same = replace(same, neighbour=c.neighbour or c.candidate, reasons=c.reasons, parts=c.parts)
             by_content[content] = same
-    kept = [c for c in found if c.candidate.key in stays]
-    return [by_content[content] if (content := stays[c.candidate.key]) is not None else c for c in kept], copies
+    kept = [c if (content := stays[c]) is None else by_content[content] for c in found if c in stays]
+    return kept, copies
 
 
 def _find_content(search: Search, c: ScoredRow) -> bytes | None:

@@ -42,12 +42,13 @@ class Matches:
             held: its words, tags and phrases, each with how often.
         """
         matched: dict[int, tuple[int, bool]] = {}
+        is_offered = True
         for one, times in held.items():
             for i in self.owners[one]:
-                term = self.terms[i]
+                term, is_offered = self.terms[i], False
                 if (term.kind == "tag" or term.applies(source)) and not (term.is_exact and one[0] == PHRASE):
                     add_match(matched, i, times, whole=term.index_terms[one])
-        return matched, not any(self.owners[one] for one in held)
+        return matched, is_offered
 
     def find_times(self, ids: Sequence[RowId]) -> dict[RowId, int]:
         """Return those of the rows that may be read, each with its time."""

@@ -70,11 +70,6 @@ class Meanings:
     worth: Mapping[RowId, float] = field(default_factory=dict)
     """Of the rows that were asked for by `with_rows`."""
 
-    @property
-    def share(self) -> float:
-        """Return how far meaning stands beside the words, 0 to 1; 0 where no row has a vector."""
-        return 1.0 if self.compared else 0.0
-
     def with_rows(self, ids: Sequence[RowId]) -> Meanings:
         """Return this with what the meaning of rows is worth."""
         worth = dict(self.worth)
@@ -89,15 +84,14 @@ class Meanings:
         """Return what the meaning of a row is worth; 0 where nothing is known of it."""
         return self.worth.get(row_id, 0.0)
 
-    def find_near(self, ids: Sequence[RowId]) -> Near:
-        """Return what the meaning of rows tells a ranking."""
-        return Near(self.worth, self.vectors(ids), self.as_one, self.share)
-
-    def vectors(self, ids: Sequence[RowId]) -> dict[RowId, Vector]:
-        """Return the vectors of rows, each of length 1, as far as they are known."""
-        return {
-            row_id: one.part.nearest_vector(n, self.asked) for one in self.compared for row_id, n in one.part.find(ids)
-        }
+    def find_near(self, ids: Sequence[RowId]) -> Near | None:
+        """Return what the meaning of rows tells a ranking; None where no row has a vector."""
+        found = [
+            (row_id, one.part.nearest_vector(n, self.asked))
+            for one in self.compared
+            for row_id, n in one.part.find(ids)
+        ]
+        return Near(self.worth, dict(found), self.as_one) if self.compared else None
 
     def as_one(self, groups: Sequence[Sequence[Vector]]) -> list[float]:
         """Return what the vectors of each group are worth as those of one text: the direction they have in common."""

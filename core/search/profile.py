@@ -16,7 +16,6 @@ import numpy as np
 
 from ..database import sources
 from ..database.engine import Database
-from ..errors import StoreReadError
 from ..index.numbers import ViewRows
 from ..index.shapes import WORD, IndexTerm, RowId
 from ..templates.words import load_phrases, phrases_for
@@ -27,7 +26,7 @@ from ..text.remember_phrases import ABOUT_PERSON, read_statements
 from . import match
 from .ranking.rows import FoundRow
 from .resolve import Search
-from .table import note_unread, read_source, read_values
+from .table import read_rows
 from .terms import QueryTerm
 
 if TYPE_CHECKING:
@@ -80,21 +79,10 @@ def read_person(search: Search, db: Database, keys: Collection[str], most: int =
         newest = mine[np.argsort(-view.at_us[mine], kind="stable")[:most]]
         places = zip(view.source[newest].tolist(), view.row_id[newest].tolist(), strict=True)
         audiences |= dict.fromkeys(places, view.audience)
-    rows = _read_rows(search, db, audiences)
-    judged = [_judge(search, row, audiences[row.source, row.id]) for row in rows]
+    rows, _ = read_rows(db, search, audiences)
+    judged = [_judge(search, row, audiences[row_id]) for row_id, row in rows.items()]
     stated = [each for each in judged if each is not None]
     return sorted(stated, key=lambda each: (-each.worth, -each.row.at_us, -each.row.id))
-
-
-def _read_rows(search: Search, db: Database, places: Collection[RowId]) -> list[FoundRow]:
-    values, rows = read_values(search, db), list[FoundRow]()
-    for number in sorted({source for source, _ in places}):
-        ids = [row_id for source, row_id in places if source == number]
-        try:
-            rows += read_source(db, number, ids, values, search.viewer.scope.persona).values()
-        except StoreReadError as error:
-            note_unread(number, error)
-    return rows
 
 
 def _judge(search: Search, row: FoundRow, audience: int) -> StatementRow | None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..base import logs
 from ..database.engine import Database
 from ..errors import ConfigError, CoreError, StoreReadError
+from . import table
 from .rank import Ranked, Round, Share, leave_best
 from .ranking.rows import Candidate
-from .table import Rows, note_unread, read_source, read_values
+from .table import Errors, Rows
 
 if TYPE_CHECKING:
     from .meaning import Meanings
@@ -22,14 +23,11 @@ class Read:
     """The candidates of a round, read."""
 
     ranked: Ranked
+    """With the candidates that were read, and whether these are all."""
     round: Round
     """Where the next one goes on."""
-    candidates: Sequence[Candidate] = ()
-    is_complete: bool = True
-    """As of `ranked`, for these candidates."""
     rows: Rows = field(default_factory=dict)
-    errors: Mapping[int, StoreReadError] = field(default_factory=dict)
-    """Sources that could not be read."""
+    errors: Errors = field(default_factory=dict)
     meaning: Meanings | None = None
     """How near rows are to the message; None without an embedder, or where it failed."""
     meaning_error: CoreError | None = None
@@ -44,26 +42,14 @@ class Read:
 def read_rows(ranked: Ranked, db: Database, current: Round) -> Read:
     """Return the candidates with the rows themselves, but where they came along."""
     if ranked.search.query.ranking == "recency":
-        rows, errors = ranked.rows, ranked.errors
-    else:
-        rows, errors = _read_missing(ranked, ranked.candidates, db)
-    return Read(ranked, current, ranked.candidates, ranked.is_complete, rows, errors)
+        return Read(ranked, current, ranked.rows, ranked.errors)
+    return Read(ranked, current, *_read_missing(ranked, ranked.candidates, db))
 
 
-def _read_missing(
-    ranked: Ranked, candidates: Sequence[Candidate], db: Database
-) -> tuple[Rows, Mapping[int, StoreReadError]]:
-    search, rows, errors = ranked.search, dict(ranked.rows), dict(ranked.errors)
-    ids: dict[int, dict[int, None]] = {}
-    for c in candidates:
-        if c.key not in rows:
-            ids.setdefault(c.source, {})[c.id] = None
-    for number in sorted(ids):
-        try:
-            rows |= read_source(db, number, list(ids[number]), read_values(search, db), search.viewer.scope.persona)
-        except StoreReadError as error:
-            errors[number] = note_unread(number, error)
-    return rows, errors
+def _read_missing(ranked: Ranked, candidates: Sequence[Candidate], db: Database) -> tuple[Rows, Errors]:
+    missing = [key for c in candidates if (key := c.key) not in ranked.rows]
+    rows, errors = table.read_rows(db, ranked.search, missing)
+    return {**ranked.rows, **rows}, {**ranked.errors, **errors}
 
 
 def read_by_meaning(ranked: Ranked, db: Database, current: Round, share: Share, before: Read | None) -> Read:
@@ -86,4 +72,5 @@ def read_by_meaning(ranked: Ranked, db: Database, current: Round, share: Share, 
     rows, errors = _read_missing(ranked, candidates, db)
     if known is not None:
         known = known.with_rows(list(rows))
-    return Read(ranked, current, candidates, ranked.is_complete and is_whole, rows, errors, known, failed)
+    ranked = replace(ranked, candidates=candidates, is_complete=ranked.is_complete and is_whole)
+    return Read(ranked, current, rows, errors, known, failed)

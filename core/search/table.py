@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -34,26 +34,29 @@ NO_NAMES = frozenset(
 _MEMORIES, _DIARY, _CHAT = sources.MEMORIES.number, sources.AI_DIARY.number, sources.CHAT.number
 
 Rows = Mapping[RowId, FoundRow]
+Errors = Mapping[int, StoreReadError]
+"""Why a source could not be read."""
 
 
 # Reading
 
 
-def read_source(
-    db: Database, number: int, ids: Sequence[int], values: Mapping[str, Any], persona: str
-) -> dict[RowId, FoundRow]:
-    """Return the rows of a source with these ids that may be read.
-
-    Args:
-        values: persona, audiences, `here`, `now`, and `chars`, the most characters of each text.
-    """
-    asked = {**values, "ids": ids}
-    found = db.read(_by_id(number, db.family), asked, source=sources.BY_NUMBER[number].table.name)
-    return {(number, row[0]): read_row(number, row, persona) for row in found}
+def read_rows(db: Database, search: Search, ids: Collection[RowId]) -> tuple[dict[RowId, FoundRow], Errors]:
+    """Return those of the rows that may be read, and which sources could not be."""
+    values, persona = read_values(search, db), search.viewer.scope.persona
+    rows, errors = dict[RowId, FoundRow](), dict[int, StoreReadError]()
+    for number in sorted({source for source, _ in ids}):
+        asked = {**values, "ids": [row_id for source, row_id in ids if source == number]}
+        try:
+            found = db.read(_by_id(number, db.family), asked, source=sources.BY_NUMBER[number].table.name)
+            rows |= {(number, row[0]): read_row(number, row, persona) for row in found}
+        except StoreReadError as error:
+            errors[number] = note_unread(number, error)
+    return rows, errors
 
 
 def read_values(search: Search, db: Database) -> dict[str, Any]:
-    """Return the values that `read_source` takes for a search."""
+    """Return the values of a search that its statements bind."""
     return {
         "persona": search.viewer.scope.persona,
         "audiences": search.viewer.audiences,

@@ -167,38 +167,29 @@ def build_candidates(
         kept: of these rows those that have a place among the first hits.
         offers: rows that hold nothing may be hits.
     """
-    frame = around.frame
-    which = (frame.starts.searchsorted(rows, "right") - 1).tolist()
-    own_rows: list[int] = frame.row[rows].tolist()
-    facts = [_read_facts(seen[n], row) for n, row in zip(which, own_rows, strict=True)]
-    source, context = frame.source[rows].tolist(), (~around.is_match[rows]).tolist()
+    frame, which = around.frame, around.frame.starts.searchsorted(rows, "right") - 1
+    row_id, session_rows = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
     held: list[tuple[Matched, bool]] = [({}, False)] * len(rows)
-    if read_held is not None:
-        numbers = {n: _list_held(seen[n], which, own_rows, n) for n in set(which)}
-        held = [read_held(of, numbers[n][row]) for of, n, row in zip(source, which, own_rows, strict=True)]
+    for n in np.unique(which).tolist():
+        here = (which == n).nonzero()[0]
+        view, own = seen[n].matches.view, frame.row[rows[here]]
+        session = view.session[own]
+        row_id[here] = view.row_id[own]
+        session_rows[here] = view.session_start[session + 1] - view.session_start[session]
+        if read_held is not None:
+            of_rows, sources = seen[n].matches.postings.list_held(own.tolist(), len(view)), view.source[own].tolist()
+            for at, row, source in zip(here.tolist(), own.tolist(), sources, strict=True):
+                held[at] = read_held(source, of_rows[row])
+    context, why = (~around.is_match[rows]).tolist(), kept or {}
     names = list(around.reasons)
     values = np.array([around.reasons[name][rows] for name in names], np.float64).T.tolist() or [()] * len(rows)
     columns = (
-        source, [row_id for row_id, _ in facts], frame.at_us[rows].tolist(),
-        frame.words[rows].astype(np.int64).tolist(),
-        np.round(around.score[rows].astype(np.float64), 6).tolist(), context,
-        frame.places[rows].tolist(), frame.session[rows].tolist(),
-        [size for _, size in facts], frame.long[rows].tolist(), around.tags[rows].tolist(),
+        frame.source[rows].tolist(), row_id.tolist(), frame.at_us[rows].tolist(),
+        frame.words[rows].astype(np.int64).tolist(), np.round(around.score[rows].astype(np.float64), 6).tolist(),
+        context, frame.places[rows].tolist(), frame.session[rows].tolist(), session_rows.tolist(),
+        frame.long[rows].tolist(), around.tags[rows].tolist(),
         [dict(zip(names, row, strict=True)) for row in values], [matched for matched, _ in held],
         [offers and is_offered and not near for (_, is_offered), near in zip(held, context, strict=True)],
-        [(kept or {}).get(row, "") for row in rows.tolist()],
+        [why.get(row, "") for row in rows.tolist()],
     )  # fmt: skip
     return [Candidate(*each) for each in zip(*columns, strict=True)]
-
-
-def _list_held(one: Seen, which: Sequence[int], rows: Sequence[int], n: int) -> dict[int, dict[IndexTerm, int]]:
-    """Return what those of the rows hold that are of the audience `n`."""
-    mine = [row for row, of in zip(rows, which, strict=True) if of == n]
-    return one.matches.postings.list_held(mine, len(one.matches.view))
-
-
-def _read_facts(one: Seen, row: int) -> tuple[int, int]:
-    """Return the id of a row, and how many rows its session has."""
-    view = one.matches.view
-    session = view.session[row]
-    return int(view.row_id[row]), int(view.session_start[session + 1] - view.session_start[session])

@@ -13,7 +13,18 @@ from .days import find_coming, find_days
 from .frame import Frame, Seen, choose_best
 from .own_words import HeldWords, saturate
 from .rows import RankingQuery
-from .weights import FULL_MATCH, LIKE, MOST_LENGTH, OF_WORDS, USUAL_LENGTH, WHOLE, rarity_weight, weight_of
+from .weights import (
+    BY_MEANING,
+    FULL_MATCH,
+    LIKE,
+    MOST_LENGTH,
+    OF_WORDS,
+    USUAL_LENGTH,
+    WEIGHTS,
+    WHOLE,
+    between,
+    rarity_weight,
+)
 
 _LENGTHS = np.array([math.log(max(1, words) / USUAL_LENGTH) for words in range(MOST_LENGTH + 1)], np.float32)
 
@@ -40,13 +51,13 @@ class SessionScores(NamedTuple):
         return np.where(self.numbers[at] == session, self.worth[at], np.float32(0))
 
 
-def weigh(reasons: Mapping[str, Floats], long: Floats, by_meaning: float = 0.0) -> dict[str, Floats]:
+def weigh(reasons: Mapping[str, Floats], long: Floats, *, by_meaning: bool = False) -> dict[str, Floats]:
     """Return what each reason adds to the scores of rows.
 
     Args:
         reasons: for each a value for every row.
         long: of each row how far the turns of its conversation are long ones.
-        by_meaning: how far meaning stands beside the words, 0 to 1.
+        by_meaning: the meaning of rows is known.
     """
     match = np.maximum(reasons.get("context", np.float32(0)), reasons.get("own", np.float32(0)))
     if "meaning" in reasons:
@@ -55,11 +66,12 @@ def weigh(reasons: Mapping[str, Floats], long: Floats, by_meaning: float = 0.0) 
     for name in ("day", "month", "statement"):
         if name in reasons:
             fitting = np.where(reasons[name] > 0, 1.0, fitting)
+    weights = WEIGHTS | BY_MEANING if by_meaning else WEIGHTS
     share = float(long[0]) if len(long) and (long == long[0]).all() else None
     parts = {}
     for name, value in reasons.items():
-        weight = weight_of(name, long, by_meaning) if share is None else weight_of(name, share, by_meaning)
-        if not isinstance(weight, float) or weight:
+        weight = between(weights[name], long) if share is None else between(weights[name], share)
+        if share is None or weight:
             parts[name] = weight * value if name in OF_WORDS else weight * value * fitting
     return parts
 

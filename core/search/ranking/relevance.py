@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
@@ -25,10 +26,10 @@ from .weights import (
     REPEAT_AGAIN,
     REPEAT_ROWS,
     SHORT_ROW,
+    WEIGHTS,
     WHOLE,
     between,
     saturation,
-    weight_of,
 )
 
 SPACED = 80
@@ -57,41 +58,34 @@ class Near:
     vectors: Mapping[RowId, Vector]
     """The vectors of rows, each of length 1, as far as they are known."""
     as_one: AsOne
-    share: float
-    """How far meaning stands beside the words, 0 to 1."""
 
 
 def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None = None) -> list[ScoredRow]:
     """Return the rows that may become hits, of those that were read, with their reasons and their scores."""
-    reasons = [dict(row.candidate.reasons) for row in rows]
+    candidates, reasons = [row.candidate for row in rows], [dict(row.candidate.reasons) for row in rows]
     for row, mine in zip(rows, reasons, strict=True):
         if row.candidate.words > WHOLE and mine:
             mine.update(read_passages(row, query))
-    for mine, beside in zip(reasons, look_beside([row.candidate for row in rows], reasons), strict=True):
+    for mine, beside in zip(reasons, look_beside(candidates, reasons), strict=True):
         mine["beside"] = beside
     if near is not None:
-        for mine, more in zip(reasons, compare_meanings([row.candidate for row in rows], near), strict=True):
+        for mine, more in zip(reasons, compare_meanings(candidates, near), strict=True):
             mine.update(more)
     kept = [n for n, row in enumerate(rows) if may_be_hit(row, reasons[n], query)]
-    share = 0.0 if near is None else near.share
-    scores = score_rows([rows[n].candidate.long for n in kept], [reasons[n] for n in kept], share)
-    closely = sorted(range(len(kept)), key=lambda n: -scores[n][0])[:READ_CLOSELY]
-    told = [read_closely(rows[kept[n]], query) for n in closely]
-    if any(told):
-        for n, more in zip(closely, told, strict=True):
-            reasons[kept[n]] |= more
-        again = [kept[n] for n in closely]
-        closer = score_rows([rows[n].candidate.long for n in again], [reasons[n] for n in again], share)
-        for n, scored in zip(closely, closer, strict=True):
-            scores[n] = scored
+    longs, known = [candidates[n].long for n in kept], [reasons[n] for n in kept]
+    scores = score_rows(longs, known, by_meaning=near is not None)
+    worth = [-score for score, _ in scores]
+    closely = sorted(range(len(kept)), key=worth.__getitem__)[:READ_CLOSELY]
+    told = {n: read_closely(rows[kept[n]], query) for n in closely}
+    if any(told.values()):
+        known = [mine | told.get(n, {}) for n, mine in enumerate(known)]
+        scores = score_rows(longs, known, by_meaning=near is not None)
     made = []
-    for n, (score, parts) in zip(kept, scores, strict=True):
-        why = "" if rows[n].kept == "correction" and not _takes_back(rows[n], query) else rows[n].kept
-        context = rows[n].context and not (rows[n].matched or why)
+    for n, mine, (score, parts) in zip(kept, known, scores, strict=True):
         row = rows[n]
-        made.append(
-            ScoredRow(row.candidate, row.row, row.matched, row.tier, context, score, reasons[n], parts, kept=why)
-        )
+        why = "" if row.kept == "correction" and not _takes_back(row, query) else row.kept
+        context = row.context and not (row.matched or why)
+        made.append(ScoredRow(row.candidate, row.row, row.matched, row.tier, context, score, mine, parts, kept=why))
     return made
 
 
@@ -139,12 +133,16 @@ def read_passages(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
 
 def look_beside(rows: Sequence[Candidate], reasons: Sequence[Mapping[str, float]]) -> list[float]:
     """Return the reason `beside`: what the better neighbour of each row is worth, as far as the row itself is short."""
-    by_place = {row.place: n for n, row in enumerate(rows) if row.session != UNKNOWN}
+    own = {
+        (row.session, row.place): mine["own"]
+        for row, mine in zip(rows, reasons, strict=True)
+        if row.session != UNKNOWN and "own" in mine
+    }
     beside = []
     for row in rows:
-        near = [n for n in (by_place.get(row.place - 1), by_place.get(row.place + 1)) if n is not None]
-        best = max((reasons[n].get("own", 0.0) for n in near if rows[n].session == row.session), default=0.0)
-        beside.append(best * math.exp(-max(1, row.words) / SHORT_ROW))
+        near = [own[at] for at in ((row.session, row.place - 1), (row.session, row.place + 1)) if at in own]
+        best = max(near) if near else 0.0
+        beside.append(best * math.exp(-max(1, row.words) / SHORT_ROW) if best > 0.0 else 0.0)
     return beside
 
 
@@ -185,7 +183,7 @@ def read_closely(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
     """Return the reasons of a row that take its text, where any count."""
     question, long, languages = query.question, row.candidate.long, query.languages
     text, reasons = row.row.folded[:CLOSE_CHARS], dict[str, float]()
-    if weight_of("first", long):
+    if between(WEIGHTS["first"], long):
         # What people tell of themselves is asked for.
         reasons["first"] = float(holds(asked_words(text), "self", languages))
     written = [word for i in row.matched if (word := query.terms[i].written)]
@@ -196,26 +194,29 @@ def read_closely(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
     if query.rarity is not None:  # of all that was said then, what tells most
         rarest = sorted(map(query.rarity, set(list_terms(text))), reverse=True)[:MOST_TELLING]
         reasons["told"] = sum(rarest) / MOST_TELLING
-    if question.wants_time and weight_of("time", long):
+    if question.wants_time and between(WEIGHTS["time"], long):
         reasons["time"] = float(time_expressions(text, languages) > 0)
-    if question.wants_number and weight_of("number", long):
+    if question.wants_number and between(WEIGHTS["number"], long):
         reasons["number"] = float(has_number(text, languages))
     return reasons
 
 
 def score_rows(
-    longs: Sequence[float], reasons: Sequence[Mapping[str, float]], by_meaning: float = 0.0
+    longs: Sequence[float], reasons: Sequence[Mapping[str, float]], *, by_meaning: bool = False
 ) -> list[tuple[float, dict[str, float]]]:
     """Return the score of each row with these reasons, and what it is made of.
 
     Args:
         longs: how far the turns of each row's conversation are long ones.
     """
-    names = list(dict.fromkeys(name for mine in reasons for name in mine))
-    if not names:
+    nothing: dict[str, float] = {}
+    for mine in reasons:
+        nothing |= mine
+    if not nothing:
         return [(0.0, {}) for _ in reasons]
-    values = np.array([[mine.get(name, 0.0) for name in names] for mine in reasons]).T
-    weighed = weigh(dict(zip(names, values, strict=True)), np.array(longs), by_meaning)
+    nothing = dict.fromkeys(nothing, 0.0)
+    values = np.array([[*{**nothing, **mine}.values()] for mine in reasons]).T
+    weighed = weigh(dict(zip(nothing, values, strict=True)), np.array(longs), by_meaning=by_meaning)
     scores = np.round(sum(weighed.values(), np.zeros(len(reasons))), 6).tolist()
     columns = zip(*(column.tolist() for column in weighed.values()), strict=True)
     made = zip(scores, columns, strict=True)
@@ -224,16 +225,17 @@ def score_rows(
 
 def space_rows(ordered: Sequence[ScoredRow]) -> list[ScoredRow]:
     """Return the rows in the order they are chosen: a little is off for a better row of the session."""
-    off: dict[object, float] = {}
+    off: defaultdict[object, float] = defaultdict(float)
     less: dict[object, float] = {}
     left = [(-row.score, n) for n, row in enumerate(ordered[:SPACED])]
     heapify(left)
     chosen: list[ScoredRow] = []
     while left:
         worth, n = left[0]
-        row, stands = ordered[n], ordered[n].stands
+        row = ordered[n]
+        stands = row.neighbour or row.candidate
         session = row if stands.session == UNKNOWN else stands.session
-        now = off.get(session, 0.0) - row.score
+        now = off[session] - row.score
         if now > worth:  # rows of its session were chosen since
             heapreplace(left, (now, n))
             continue
@@ -242,6 +244,6 @@ def space_rows(ordered: Sequence[ScoredRow]) -> list[ScoredRow]:
         step = less.get(session)
         if step is None:
             step = between(REPEAT, stands.long) * REPEAT_ROWS / max(REPEAT_ROWS, stands.session_rows)
-        off[session] = off.get(session, 0.0) + step
+        off[session] += step
         less[session] = step * REPEAT_AGAIN
     return [*chosen, *ordered[len(chosen) :]]

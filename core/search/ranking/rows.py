@@ -156,7 +156,7 @@ class ScoredRow:
     kept: Kept = ""
     """As of the candidate; its text may tell that it takes nothing back."""
     neighbour: Candidate | None = None
-    """Where it stands; that of a copy where this is worth more."""
+    """A copy that is worth more: its session and conversation count."""
 
     @property
     def source(self) -> int:
@@ -177,11 +177,6 @@ class ScoredRow:
     def own(self) -> float:
         """Return what its own words are worth."""
         return self.reasons.get("own", 0.0)
-
-    @property
-    def stands(self) -> Candidate:
-        """Return the candidate whose session and conversation count."""
-        return self.neighbour or self.candidate
 
 
 def add_match(matched: dict[int, tuple[int, bool]], term: int, times: int, *, whole: bool) -> None:

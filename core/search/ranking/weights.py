@@ -111,11 +111,3 @@ LIKE = 0.2
 def between(weight: Weight, long: Number) -> Number:
     """Return the weight for turns that are long to this share, one or many."""
     return weight.short + (weight.long - weight.short) * long
-
-
-def weight_of(name: str, long: Number, by_meaning: float = 0.0) -> Number:
-    """Return what a reason is worth among turns that are long to this share, one or many."""
-    weight = between(WEIGHTS[name], long)
-    if by_meaning and name in BY_MEANING:
-        weight = weight + by_meaning * (between(BY_MEANING[name], long) - weight)
-    return weight

@@ -10,7 +10,7 @@ import numpy as np
 from core.search.ranking import relevance
 from core.search.ranking.relevance import AsOne, Near
 from core.search.ranking.rows import Candidate
-from core.search.ranking.weights import BY_MEANING, WEIGHTS, weight_of
+from core.search.ranking.weights import BY_MEANING, WEIGHTS, between
 
 
 def row(place: int, *, session: int = 1) -> Candidate:
@@ -20,7 +20,7 @@ def row(place: int, *, session: int = 1) -> Candidate:
 def near(worth: Mapping[int, float], as_one: AsOne) -> Near:
     """Return what is known of rows by their places; the vector of each is that number: a group tells who is in it."""
     vectors = {(2, place): np.array(place, np.float32) for place in worth}
-    return Near({(2, place): value for place, value in worth.items()}, vectors, as_one, 1.0)
+    return Near({(2, place): value for place, value in worth.items()}, vectors, as_one)
 
 
 def groups_of(places: Sequence[int]) -> dict[int, list[int]]:
@@ -59,6 +59,4 @@ def test_t29_beside_a_known_meaning_words_around_a_row_count_less() -> None:
     """Both tell the same thing; without an embedder the words count as ever."""
     assert BY_MEANING.keys() <= WEIGHTS.keys()
     for long in (0.0, 1.0):
-        changed = {name for name in WEIGHTS if weight_of(name, long) != weight_of(name, long, 1.0)}
-        assert changed <= BY_MEANING.keys()
-        assert weight_of("session", long, 1.0) < weight_of("session", long, 0.5) < weight_of("session", long)
+        assert between(BY_MEANING["session"], long) < between(WEIGHTS["session"], long)
