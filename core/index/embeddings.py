@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache, partial
-from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, delete, func, select, update
+from sqlalchemy import Connection, Executable, Integer, bindparam, delete, func, select, update
 
 from ..database import sources
 from ..database.bulk import chunks
@@ -80,7 +79,7 @@ _STAMP = update(search_vector).where(*_OF_ROW).values(stamp=bindparam("stamp"))
 
 
 @lru_cache(maxsize=4)
-def _lower(number: int) -> Any:
+def _lower(number: int) -> Executable:
     row = sources.BY_NUMBER[number].table.c
     owner = select(row.persona_id).where(row.id == bindparam("row", type_=ID)).scalar_subquery()
     c = counters.c

@@ -5,11 +5,24 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, case, delete, exists, func, literal_column, null, select, update
+from sqlalchemy import (
+    Connection,
+    Executable,
+    Integer,
+    Row,
+    bindparam,
+    case,
+    delete,
+    exists,
+    func,
+    literal_column,
+    null,
+    select,
+    update,
+)
 
 from ..database import sources
 from ..database.bulk import write_many
@@ -133,13 +146,10 @@ def _walk(
 
 
 @lru_cache(maxsize=16)
-def _statement(number: int, newer: bool, local: bool) -> Any:
+def _statement(number: int, newer: bool, local: bool) -> Executable:
     source = sources.BY_NUMBER[number]
     row, v = source.table.c, search_vector.c
-    wanted = [source.findable] if local else [source.findable, sources.open_to(source)]
-    condition = wanted[0]
-    for each in wanted[1:]:
-        condition &= each
+    wanted = source.findable if local else source.findable & sources.open_to(source)
     there = exists(literal_column("1")).where(
         v.audience_id == row.audience_id,
         v.row_id == row.id,
@@ -153,7 +163,7 @@ def _statement(number: int, newer: bool, local: bool) -> Any:
         row.content_hash,
         func.substr(source.text, 1, 20_000).label("text"),
         (row.sender_name if source is sources.CHAT else null()).label("speaker"),
-        case((condition, 1), else_=0).label("wanted"),
+        case((wanted, 1), else_=0).label("wanted"),
         case((there, 1), else_=0).label("embedded"),
     ).where(
         row.persona_id == bindparam("persona", type_=Key(64)),
@@ -174,7 +184,7 @@ def write(
     vectors: Mapping[tuple[int, int], Sequence[bytes]],
 ) -> tuple[int, Batch]:
     """Write the vectors of a batch and how far the walk is, within the transaction of `connection`."""
-    made: list[tuple[Any, ...]] = []
+    made: list[tuple[object, ...]] = []
     written = 0
     places: list[tuple[int, int, int, int]] = []
     edited: dict[int, int] = {}
@@ -237,11 +247,14 @@ _COLUMNS = ("audience_id", "model", "at_us", "source", "row_id", "part", "vector
 
 
 @lru_cache(maxsize=2)
-def _insert(family: str) -> Any:
-    return insert_ignore(search_vector, family)
+def _insert(family: str) -> Executable:
+    insert: Executable = insert_ignore(search_vector, family)
+    return insert
 
 
-def _locked(connection: Connection, source: SourceTable, persona: str, rows: Mapping[int, Unembedded]) -> Any:
+def _locked(
+    connection: Connection, source: SourceTable, persona: str, rows: Mapping[int, Unembedded]
+) -> Sequence[Row[int, int, datetime, bytes]]:
     row = source.table.c
     chosen = (
         select(row.id, row.audience_id, row.timestamp, row.content_hash)

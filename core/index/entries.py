@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Integer, bindparam, case, func, null, select
+from sqlalchemy import ColumnElement, Connection, Executable, Integer, bindparam, case, func, null, select
 
 from ..database import dialects, sources
 from ..database.bulk import chunks
@@ -46,7 +46,7 @@ _MOST16 = 65535
 # What a row gives
 
 
-def list_texts(source: SourceTable) -> list[Any]:
+def list_texts(source: SourceTable) -> list[ColumnElement[str]]:
     """Return the columns of the texts of a source's rows; its folded text is made of all of them."""
     return [source.table.c[name] for name in DIARY_TEXTS] if source is AI_DIARY else [source.text]
 
@@ -82,12 +82,15 @@ def calendar_of(db: Database) -> Calendar:
     return known if isinstance(known, Calendar) else Calendar()
 
 
-def place_of(source: int, conversation: Any, name: Any = "", key: Any = "", role: Any = "") -> ThreadSpeaker:
+def place_of(
+    source: int, conversation: object, name: object = "", key: object = "", role: object = ""
+) -> ThreadSpeaker:
     """Return where a row was said and by whom."""
+    thread, name, key, role = (str(each or "") for each in (conversation, name, key, role))
     if source == sources.CHAT.number:
-        return ThreadSpeaker(str(conversation or ""), Said(str(name or ""), str(key or ""), str(role or "")))
+        return ThreadSpeaker(thread, Said(name, key, role))
     if source == sources.MEMORIES.number:
-        return ThreadSpeaker("\x00" + str(conversation or ""), Said("", str(key or ""), ""))
+        return ThreadSpeaker("\x00" + thread, Said("", key, ""))
     return ThreadSpeaker("\x00", Said("", "", ""))
 
 
@@ -121,7 +124,7 @@ def _bytes(text: str) -> int:
 # Stored rows
 
 
-def place_columns(source: SourceTable) -> tuple[Any, ...]:
+def place_columns(source: SourceTable) -> tuple[ColumnElement[str], ...]:
     """Return the columns that tell where a row was said and by whom: conversation, name, participant key, role."""
     row = source.table.c
     if source is sources.CHAT:
@@ -132,11 +135,11 @@ def place_columns(source: SourceTable) -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=8)
-def indexed_columns(source: SourceTable) -> tuple[Any, ...]:
+def indexed_columns(source: SourceTable) -> tuple[ColumnElement[Any], ...]:
     """Return the columns of a row that decide what the search tables hold of it."""
     row = source.table.c
     if "local_only" in row:
-        local: Any = row.local_only
+        local: ColumnElement[int] = row.local_only
     else:
         conversation = select(conversations.c.local_only).where(
             conversations.c.persona_id == row.persona_id, conversations.c.conversation_key == row.interface_path
@@ -202,7 +205,7 @@ def read_audience(connection: Connection, source: SourceTable, audience: int, ca
 
 
 @lru_cache(maxsize=8)
-def _next_rows(source: SourceTable) -> Any:
+def _next_rows(source: SourceTable) -> Executable:
     row = source.table.c
     of_audience = (row.audience_id == bindparam("audience", type_=ID), row.id > bindparam("above", type_=ID))
     statement = select(*indexed_columns(source)).where(*of_audience, source.findable)

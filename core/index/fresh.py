@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Integer, bindparam, delete, func, select, type_coerce
+from sqlalchemy import Connection, Executable, Integer, bindparam, delete, func, select, type_coerce
 from sqlalchemy.types import NullType
 
 from ..database import dialects, sources
@@ -34,8 +34,9 @@ def write_fresh(connection: Connection, family: str, entries: Iterable[Entry]) -
 
 
 @lru_cache(maxsize=2)
-def _upsert(family: str) -> Any:
-    return dialects.upsert(search_fresh, family, update=["digest", "content"])
+def _upsert(family: str) -> Executable:
+    upsert: Executable = dialects.upsert(search_fresh, family, update=["digest", "content"])
+    return upsert
 
 
 def _encode(entry: Entry) -> tuple[int, bytes]:
@@ -46,7 +47,7 @@ def _encode(entry: Entry) -> tuple[int, bytes]:
     return zlib.crc32(content), content
 
 
-def decode(audience: int, source: Any, row_id: Any, digest: Any, content: Any) -> Entry | None:
+def decode(audience: int, source: int, row_id: int, digest: object, content: object) -> Entry | None:
     """Return the entry of a row that is not packed, None when it cannot be read."""
     checked = read_checked(content, digest)
     if checked is None or not is_place(source, row_id):
@@ -56,7 +57,7 @@ def decode(audience: int, source: Any, row_id: Any, digest: Any, content: Any) -
     return Entry(source, row_id, audience, at_us, local_only, terms, words, tags, place, *days)
 
 
-def is_place(source: Any, row_id: Any) -> bool:
+def is_place(source: object, row_id: object) -> bool:
     """Return whether these name a row: another program may write anything into SQLite."""
     return type(source) is int and type(row_id) is int and source in sources.BY_NUMBER
 
@@ -101,7 +102,7 @@ def take_fresh(connection: Connection, audience: int, most: int) -> list[Entry]:
 
 
 _AS_STORED: list[Any] = [type_coerce(column, NullType()) for column in (_F.source, _F.row_id, _F.digest, _F.content)]
-_ALL: Any = select(*_AS_STORED).where(_F.audience_id == _AUDIENCE)
+_ALL = select(*_AS_STORED).where(_F.audience_id == _AUDIENCE)
 _HELD_ALL = _ALL.order_by(_F.source, _F.row_id).limit(bindparam("most", type_=Integer())).with_for_update()
 
 

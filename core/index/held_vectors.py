@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Integer, bindparam, or_, select
 
 from ..database.compiled import Part as Statement
@@ -18,6 +18,8 @@ from ..database.engine import Database
 from ..database.schema import search_vector
 from . import embeddings
 from .embeddings import KEPT
+from .numbers import Column, Flags, Floats, Ints
+from .shapes import RowId
 
 HELD = "vectors.held"
 """Name of what is held, in the caches of a handle."""
@@ -31,21 +33,21 @@ _FIRST = (-(2**63), -1, -1)
 
 _V = search_vector.c
 _ARRAYS = ("row_id", "source", "at_us", "stamp", "matrix", "lengths")
-Place = tuple[int, int]
-"""Source and id of a row."""
+_Vector = tuple[int, int, int, int, bytes]
+"""Source, id and time of a row, the version its vector came with, and the vector."""
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
     """Some vectors of an audience, by id and source of their rows; those of one row follow each other."""
 
-    row_id: Any
-    source: Any
-    at_us: Any
-    stamp: Any
-    matrix: Any
+    row_id: Column
+    source: Column
+    at_us: Column
+    stamp: Column
+    matrix: NDArray[np.int8]
     """One signed byte a number."""
-    lengths: Any = field(repr=False, default=None)
+    lengths: Floats
 
     def __len__(self) -> int:
         return len(self.row_id)
@@ -56,18 +58,18 @@ class Part:
         return int(sum(getattr(self, name).nbytes for name in _ARRAYS))
 
     @cached_property
-    def starts(self) -> Any:
+    def starts(self) -> Ints:
         """Return where the vectors of each row begin."""
         new = np.ones(len(self), bool)
         new[1:] = (self.row_id[1:] != self.row_id[:-1]) | (self.source[1:] != self.source[:-1])
         return np.flatnonzero(new)
 
     @cached_property
-    def rows(self) -> tuple[Any, Any, Any]:
+    def rows(self) -> tuple[Column, Column, Column]:
         """Return id, source and time of each row."""
         return self.row_id[self.starts], self.source[self.starts], self.at_us[self.starts]
 
-    def find(self, places: Sequence[Place]) -> list[tuple[Place, int]]:
+    def find(self, places: Sequence[RowId]) -> list[tuple[RowId, int]]:
         """Return those of the places that are here, each with the number of its row."""
         row_id, source, _ = self.rows
         if not len(row_id) or not places:
@@ -77,9 +79,9 @@ class Part:
         here = np.flatnonzero(ends > starts).tolist()
         return [(places[n], at) for n in here for at in range(starts[n], ends[n]) if source[at] == places[n][0]]
 
-    def compare(self, asked: Any) -> Any:
+    def compare(self, asked: Floats) -> Floats:
         """Return the cosine of the best vector of each row."""
-        values = np.empty(len(self), np.float32)
+        values: Floats = np.empty(len(self), np.float32)
         for at in range(0, len(self), COMPARED):
             # Not `@`: on a busy machine the threads of BLAS wait for each other ten times as long as this takes.
             some = self.matrix[at : at + COMPARED].astype(np.float32)
@@ -87,52 +89,42 @@ class Part:
         values /= self.lengths
         return values if len(self.starts) == len(values) else np.maximum.reduceat(values, self.starts)
 
-    def nearest_vector(self, row: int, asked: Any) -> Any:
+    def nearest_vector(self, row: int, asked: Floats) -> Floats:
         """Return the vector of a row, of length 1: of several the one nearest to what is asked."""
-        start = int(self.starts[row])
-        end = int(self.starts[row + 1]) if row + 1 < len(self.starts) else len(self)
-        found = self.matrix[start:end].astype(np.float32) / self.lengths[start:end, None]
-        return found[int(np.argmax(np.einsum("ij,j->i", found, asked)))] if end - start > 1 else found[0]
+        start, end = np.append(self.starts[row : row + 2], len(self))[:2].tolist()
+        found: Floats = self.matrix[start:end].astype(np.float32) / self.lengths[start:end, None]
+        nearest: Floats = found[np.argmax(np.einsum("ij,j->i", found, asked))]
+        return nearest
 
-    def without(self, gone: Mapping[Place, int]) -> Part:
+    def without(self, gone: Mapping[RowId, int]) -> Part:
         """Return the part without the vectors of rows that were stored before they went."""
         at = np.flatnonzero(np.isin(self.row_id, np.array([row_id for _, row_id in gone], np.int64)))
-        rows = zip(
-            at.tolist(), self.source[at].tolist(), self.row_id[at].tolist(), self.stamp[at].tolist(), strict=True
-        )
-        dead = [n for n, source, row_id, stamp in rows if stamp < gone.get((source, row_id), stamp)]
-        if not dead:
-            return self
+        facts = zip(*(column[at].tolist() for column in (self.source, self.row_id, self.stamp)), strict=True)
         kept = np.ones(len(self), bool)
-        kept[dead] = False
-        return self.chosen(kept)
+        kept[at] = [stamp >= gone.get((source, row_id), 0) for source, row_id, stamp in facts]
+        return self if kept.all() else self.take(kept)
 
-    def chosen(self, index: Any) -> Part:
+    def take(self, which: Flags | Ints) -> Part:
         """Return some of the vectors."""
-        return Part(*(getattr(self, name)[index] for name in _ARRAYS))
+        return Part(*(getattr(self, name)[which] for name in _ARRAYS))
 
 
-def build_part(rows: Sequence[tuple[int, int, int, int, bytes]], dimensions: int) -> Part:
+def build_part(rows: Sequence[_Vector], dimensions: int) -> Part:
     """Return vectors as a part."""
     fitting = [row for row in rows if len(row[4]) == dimensions]
     source, row_id, at_us, stamp = (
         np.array([row[n] for row in fitting], kind) for n, kind in enumerate((np.uint8, np.int64, np.int64, np.int64))
     )
     matrix = np.frombuffer(b"".join([row[4] for row in fitting]), np.int8).reshape(len(fitting), dimensions)
-    return sort_part(Part(row_id, source, at_us, stamp, matrix, lengths_of(matrix)))
-
-
-def sort_part(part: Part) -> Part:
-    """Return a part in its order; the vectors of one row keep theirs."""
-    return part.chosen(np.lexsort((part.source, part.row_id)))
-
-
-def lengths_of(matrix: Any) -> Any:
-    """Return the length of each vector."""
-    made = np.empty(len(matrix), np.float32)
+    lengths = np.empty(len(matrix), np.float32)
     for at in range(0, len(matrix), COMPARED):
-        made[at : at + COMPARED] = np.linalg.norm(matrix[at : at + COMPARED].astype(np.float32), axis=1)
-    return np.maximum(made, 1e-9)
+        lengths[at : at + COMPARED] = np.linalg.norm(matrix[at : at + COMPARED].astype(np.float32), axis=1)
+    return _sort(Part(row_id, source, at_us, stamp, matrix, np.maximum(lengths, 1e-9)))
+
+
+def _sort(part: Part) -> Part:
+    """Return a part in its order; the vectors of one row keep theirs."""
+    return part.take(np.lexsort((part.source, part.row_id)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +205,7 @@ def _walk(db: Database, model: str, dimensions: int, audience: int) -> Iterator[
         source, row_id, at_us = whole[-1][:3]
 
 
-def _whole_rows(rows: Sequence[Any]) -> Sequence[Any]:
+def _whole_rows(rows: Sequence[_Vector]) -> Sequence[_Vector]:
     """Return the vectors without those of the last row, some of which may be missing."""
     end = len(rows)
     while end and rows[end - 1][:2] == rows[-1][:2]:
@@ -223,17 +215,13 @@ def _whole_rows(rows: Sequence[Any]) -> Sequence[Any]:
 
 def _follow(db: Database, model: str, audience: int, dimensions: int, one: _Held, version: int) -> _Held:
     """Return what is held of an audience with what came and without what went since."""
-    gone: dict[Place, int] = {}
-    for source, row_id, stamp in embeddings.read_gone(db, audience, one.version):
-        gone[source, row_id] = stamp
+    gone = {(source, row_id): stamp for source, row_id, stamp in embeddings.read_gone(db, audience, one.version)}
     values = {"audience": audience, "model": model, "since": one.version}
     fresh = build_part(_read(db, _since(db.family), values), dimensions)
     # What was read here before, and what another search has read meanwhile, stands in its newest form alone.
-    for place in zip(fresh.source.tolist(), fresh.row_id.tolist(), strict=True):
-        gone[place] = 2**63 - 1
+    gone |= dict.fromkeys(zip(fresh.source.tolist(), fresh.row_id.tolist(), strict=True), 2**63 - 1)
     parts = [part.without(gone) for part in one.parts] if gone else list(one.parts)
-    parts.append(fresh)
-    return _Held(version, tuple(_merged(part for part in parts if len(part))))
+    return _Held(version, tuple(_merged(part for part in (*parts, fresh) if len(part))))
 
 
 def _merged(parts: Iterable[Part]) -> list[Part]:
@@ -243,16 +231,13 @@ def _merged(parts: Iterable[Part]) -> list[Part]:
         while made and len(made[-1]) + len(part) <= CHUNK:
             before = made.pop()
             joined = Part(*(np.concatenate([getattr(before, name), getattr(part, name)]) for name in _ARRAYS))
-            part = sort_part(joined)  # noqa: PLW2901 - grows until it is large enough
+            part = _sort(joined)  # noqa: PLW2901 - grows until it is large enough
         made.append(part)
     return made
 
 
-def _read(db: Database, statement: Statement, values: Mapping[str, Any]) -> Sequence[Any]:
-    given: list[Any] = []
-    sql = statement.text(values, given)
-    rows = db.read(sql, given, source="search_vector")
-    return [(*row[:4], bytes(row[4])) for row in rows]
+def _read(db: Database, statement: Statement, values: Mapping[str, object]) -> list[_Vector]:
+    return [(*row[:4], bytes(row[4])) for row in db.read(statement, values, source="search_vector")]
 
 
 _COLUMNS = (_V.source, _V.row_id, _V.at_us, _V.stamp, _V.vector)

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, select, update
+from sqlalchemy import Connection, Executable, bindparam, delete, select, update
 
 from ..database import dialects
 from ..database.bulk import chunks
@@ -24,7 +23,7 @@ AT_ONCE = 500
 
 
 @lru_cache(maxsize=32)
-def change_row(source: SourceTable, names: tuple[str, ...]) -> Any:
+def change_row(source: SourceTable, names: tuple[str, ...]) -> Executable:
     """Return the statement that writes these columns of one row; `whose` is its persona, `which` its id."""
     c = source.table.c
     whose = (c.persona_id == bindparam("whose", type_=Key(64)), c.id == bindparam("which", type_=ID))
@@ -32,7 +31,7 @@ def change_row(source: SourceTable, names: tuple[str, ...]) -> Any:
 
 
 @lru_cache(maxsize=16)
-def _lock_statement(source: SourceTable) -> Any:
+def _lock_statement(source: SourceTable) -> Executable:
     c = source.table.c
     these = (c.persona_id == bindparam("persona"), c.id.in_(bindparam("ids", expanding=True)))
     chosen = select(*indexed_columns(source), case_findable(source)).where(*these)
@@ -80,7 +79,7 @@ def set_columns(
     source: SourceTable,
     persona: str,
     ids: Iterable[int],
-    **columns: Any,
+    **columns: object,
 ) -> int:
     """Set columns of rows, index them as they are then, and return how many there were."""
     table, changed = source.table, 0

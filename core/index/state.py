@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Integer, and_, bindparam, literal_column, null, select, type_coerce
+from sqlalchemy import ColumnElement, FromClause, Integer, and_, bindparam, literal_column, null, select, type_coerce
 from sqlalchemy.types import NullType
 
 from ..database import compiled
@@ -229,7 +229,7 @@ def _read_states(db: Database, audiences: Sequence[int]) -> dict[int, AudienceSt
     """Return which segments, unpacked rows and removed rows there are."""
     states = {audience: AudienceState(audience) for audience in audiences}
     for part in chunks(states, _AT_ONCE):
-        values: list[Any] = []
+        values: list[object] = []
         texts = [each.text({"audiences": part}, values) for each in _state_parts(db.family)]
         for row in db.read(compiled.union(texts, db.family), values, source="the search index"):
             kind, audience, first, second, third = row
@@ -246,7 +246,7 @@ def _read_states(db: Database, audiences: Sequence[int]) -> dict[int, AudienceSt
     return states
 
 
-def _number(value: int) -> Any:
+def _number(value: int) -> ColumnElement[int]:
     return literal_column(str(value), Integer())
 
 
@@ -347,8 +347,8 @@ def _blocks_part(family: str) -> Part:
     of_segment = and_(
         b.segment_id == s.segment_id, b.audience_id == s.audience_id, b.kind == bindparam("kind", type_=Integer())
     )
-    joined: Any = search_segment
-    asked: Any = b.term.in_(keys)
+    joined: FromClause = search_segment
+    asked: ColumnElement[bool] = b.term.in_(keys)
     if family != "sqlite":  # given a list, servers read all words of a segment and compare
         rows = select(null().label("term")).union_all(select(keys)).subquery("asked")
         joined, asked = joined.join(rows, literal_column("1") == literal_column("1")), b.term == rows.c.term

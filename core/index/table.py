@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, Executable, bindparam, select
 
 from ..base import logs
 from ..database import dialects
@@ -79,8 +78,9 @@ _LAST_SEGMENT = select(_S.docs).where(_S.audience_id == _AUDIENCE, _S.segment_id
 
 
 @lru_cache(maxsize=2)
-def _gone(family: str) -> Any:
-    return dialects.upsert(search_gone, family, update=["segment_id"])
+def _gone(family: str) -> Executable:
+    upsert: Executable = dialects.upsert(search_gone, family, update=["segment_id"])
+    return upsert
 
 
 def _is_due(audience: int, count: int) -> bool:

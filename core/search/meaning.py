@@ -204,7 +204,7 @@ def _by_nearness(search: Search, meanings: Meanings) -> Iterable[RowId]:
     """Yield the rows near enough of the sources and the time asked for: the nearest first, of equals the newest."""
     wanted = np.array([s.number for s in search.query.sources], np.uint8)
     least, query = meanings.mean + LEAST_LIKE * STEPS * meanings.spread, search.query
-    columns: list[list[Column]] = [[], [], [], []]
+    like, ids, numbers, times = list[Floats](), list[Column](), list[Column](), list[Column]()
     for one in meanings.compared:
         row_id, source, at_us = one.part.rows
         near = (one.like >= least) & np.isin(source, wanted)
@@ -212,10 +212,11 @@ def _by_nearness(search: Search, meanings: Meanings) -> Iterable[RowId]:
             near &= at_us >= microseconds(query.since)
         if query.until is not None:
             near &= at_us < microseconds(query.until)
-        for column, values in zip(columns, (one.like, at_us, source, row_id), strict=True):
-            column.append(values[near])
-    if not columns[0]:
-        return
-    like, at_us, source, row_id = (np.concatenate(column) for column in columns)
-    order = np.lexsort((row_id, source, -at_us, -like))
-    yield from zip(source[order].tolist(), row_id[order].tolist(), strict=True)
+        like.append(one.like[near])
+        ids.append(row_id[near])
+        numbers.append(source[near])
+        times.append(at_us[near])
+    if like:
+        row_id, source, at_us = (np.concatenate(column) for column in (ids, numbers, times))
+        order = np.lexsort((row_id, source, -at_us, -np.concatenate(like)))
+        yield from zip(source[order].tolist(), row_id[order].tolist(), strict=True)

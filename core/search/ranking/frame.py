@@ -121,7 +121,7 @@ def build_frame(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Frame:
     columns: list[list[NDArray[Any]]] = []
     for one, mine in zip(seen, rows, strict=True):
         view, thread = one.matches.view, one.matches.view.thread[mine]
-        person = np.zeros(0, np.float32) if one.person is None else one.person[view.speaker[mine]]
+        person: Floats = np.zeros(0, np.float32) if one.person is None else one.person[view.speaker[mine]]
         columns.append([
             np.full(len(mine), one.matches.number), mine, view.words[mine], view.at_us[mine], view.source[mine],
             view.is_chat[mine], thread + np.int64(one.first_thread), view.session[mine] + np.int64(one.first_session),
