@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,14 +74,12 @@ def match(
     owners, audiences, docs = list_owners(search.terms), list[AudienceMatches](), Counter[IndexTerm]()
     owners = {(DAY, day): list[int]() for day in question.days} | owners if question else owners
     for view, held in search.index.read(owners, every=every):
-        bounds = Bounds(search, view)
-        if question is not None and question.is_limited:
-            bounds.limit(find_inside(question, view, held))
-        seen = held if bounds.is_open else held.keep(bounds.find_readable(held.rows))
+        inside = find_inside(question, view, held) if question is not None and question.is_limited else None
+        readable = read_bounds(search, view, inside)
+        seen = held if readable is None else held.keep(readable(held.rows))
         postings = _with_phrases(search.terms, seen, len(view))
         if every or len(postings.rows):
             without = view.find_rows(left_out) if left_out else None
-            readable = None if bounds.is_open else bounds.find_readable
             audiences.append(AudienceMatches(view, postings, len(audiences), readable, without))
             docs.update(postings.count_rows())
     return Matches(search.terms, owners, audiences, docs)
@@ -109,45 +107,31 @@ def _with_phrases(terms: Sequence[QueryTerm], postings: Postings, rows: int) -> 
     return Postings(postings.numbers, every, times, np.concatenate([postings.starts[: first + 1], end + sizes]))
 
 
-class Bounds:
-    """Which rows of an audience a search may read."""
+def read_bounds(search: Search, view: Visible, inside: Flags | None = None) -> Callable[[ViewRows], Flags] | None:
+    """Return what tells which of some rows of an audience a search may read; None where it may read all.
 
-    def __init__(self, search: Search, view: Visible) -> None:
-        query, numbers = search.query, search.query.numbers
-        self._view = view
-        self._since = None if query.since is None else microseconds(query.since)
-        self._until = None if query.until is None else microseconds(query.until)
-        self._sources = None if view.sources <= set(numbers) else np.array(list(numbers))
-        self._hides_local = not search.viewer.sees_local_only and view.has_local_only
-        without = query.exclude.conversations
-        self._threads = np.array([n for n, thread in enumerate(view.threads) if thread in without] if without else ())
-        bounds = (self._since, self._until, self._sources)
-        hides_some = len(view.gone) or self._hides_local or len(self._threads)
-        self._inside: Flags | None = None
-        self.is_open: bool = not hides_some and all(bound is None for bound in bounds)
-        """All rows may be read."""
-
-    def limit(self, inside: Flags) -> None:
-        """Let only some rows be read."""
-        self._inside, self.is_open = inside, False
-
-    def find_readable(self, rows: ViewRows) -> Flags:
-        """Return which of some rows may be read."""
-        view = self._view
-        keep = ~is_among(rows, view.gone)
-        if self._inside is not None:
-            keep &= self._inside[rows]
-        if self._hides_local:
-            keep &= view.local_only[rows] == 0
-        if self._sources is not None:
-            keep &= np.isin(view.source[rows], self._sources)
-        if self._since is not None:
-            keep &= view.at_us[rows] >= self._since
-        if self._until is not None:
-            keep &= view.at_us[rows] < self._until
-        if len(self._threads):
-            keep &= ~np.isin(view.thread[rows], self._threads)
-        return keep
+    Args:
+        inside: the rows within the spans that are asked for; None for all.
+    """
+    query, tests = search.query, list[Callable[[ViewRows], Flags]]()
+    if len(view.gone):
+        tests.append(lambda rows: ~is_among(rows, view.gone))
+    if inside is not None:
+        tests.append(lambda rows: inside[rows])
+    if not search.viewer.sees_local_only and view.has_local_only:
+        tests.append(lambda rows: view.local_only[rows] == 0)
+    if not view.sources.issubset(query.numbers):
+        tests.append(lambda rows: np.isin(view.source[rows], query.numbers))
+    if query.since is not None:
+        since = microseconds(query.since)
+        tests.append(lambda rows: view.at_us[rows] >= since)
+    if query.until is not None:
+        until = microseconds(query.until)
+        tests.append(lambda rows: view.at_us[rows] < until)
+    if query.exclude.conversations:
+        without = [n for n, thread in enumerate(view.threads) if thread in query.exclude.conversations]
+        tests.append(lambda rows: ~np.isin(view.thread[rows], without))
+    return (lambda rows: np.logical_and.reduce([test(rows) for test in tests])) if tests else None
 
 
 def list_rows_of_person(found: Matches, question: Question, asker: str) -> list[tuple[int, int]]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 from ..database.engine import Database
 from ..database.sources import SourceTable
@@ -15,7 +13,6 @@ from . import table
 from .rank import Ranked, Share, leave_best, score_by_words
 from .ranking.rows import Candidate, FoundRow, tier_then_newest
 from .resolve import Search
-from .table import Rows
 
 MOST_COMPARED = 100_000
 """Newest visible rows of a source that recency mode compares."""
@@ -25,55 +22,32 @@ MOST_FALLBACK = 20_000
 """Newest visible rows of a source that are compared where the index leads to fewer rows than are wanted."""
 
 
-class _Newest(NamedTuple):
-    """The newest rows that match by the plain predicates."""
-
-    candidates: list[Candidate]
-    rows: Rows
-    newest_only: tuple[int, ...]
-    """Sources of which only the newest rows were compared."""
-    errors: Mapping[int, StoreReadError]
-
-    def count_rows(self) -> Counter[int]:
-        """Return how many rows of each source there are."""
-        return Counter(c.source for c in self.candidates)
-
-
 def rank_newest(search: Search, db: Database, share: Share) -> Ranked:
     """Return the newest matching rows of each source, tier 1 first."""
     found = _read_newest(search, db, share.pool, MOST_COMPARED)
-    counts = found.count_rows()
-    return Ranked(
-        search,
-        tier_then_newest(found.candidates),
-        considered=counts,
-        rows=found.rows,
-        cut=frozenset(number for number, count in counts.items() if count >= share.pool),
-        newest_only=found.newest_only,
-        errors=found.errors,
-    )
+    cut = frozenset(number for number, count in found.considered.items() if count >= share.pool)
+    return replace(found, candidates=tier_then_newest(found.candidates), cut=cut)
 
 
 def add_newest(ranked: Ranked, db: Database, share: Share, most: int = MOST_FALLBACK) -> Ranked:
     """Return the candidates with the newest rows that match by the plain predicates."""
-    found = _read_newest(ranked.search, db, share.plain_pool, most)
-    known, counts = {c.key for c in ranked.candidates}, found.count_rows()
+    found, known = _read_newest(ranked.search, db, share.plain_pool, most), {c.key for c in ranked.candidates}
     # Their tier follows from their texts: a word of few letters counts as a whole word alone.
     every = [*ranked.candidates, *(replace(c, tier=2) for c in found.candidates if c.key not in known)]
     candidates, is_whole = leave_best(score_by_words(ranked.search, ranked.matches, every), share)
-    is_all = all(count < share.plain_pool for count in counts.values())
+    is_all = all(count < share.plain_pool for count in found.considered.values())
     return replace(
         ranked,
         candidates=candidates,
         is_complete=ranked.is_complete and is_all and is_whole,
-        considered={**ranked.considered, **counts},
+        considered={**ranked.considered, **found.considered},
         rows={**ranked.rows, **found.rows},
         newest_only=found.newest_only if most == MOST_COMPARED else (),
         errors={**ranked.errors, **found.errors},
     )
 
 
-def _read_newest(search: Search, db: Database, pool: int, most: int) -> _Newest:
+def _read_newest(search: Search, db: Database, pool: int, most: int) -> Ranked:
     """Return the newest rows of each source that match, at most `pool` of the newest `most`; the others' where one
     cannot be read.
     """
@@ -91,7 +65,8 @@ def _read_newest(search: Search, db: Database, pool: int, most: int) -> _Newest:
         newest_only += [] if is_all else [source.number]
     if errors and len(errors) == len(search.query.sources):
         raise next(iter(errors.values()))
-    return _Newest(found, rows, tuple(newest_only), errors)
+    considered = Counter(c.source for c in found)
+    return Ranked(search, found, considered=considered, rows=rows, newest_only=tuple(newest_only), errors=errors)
 
 
 def _read_slices(

@@ -28,6 +28,7 @@ from .terms import QueryTerm, count_rows, share_groups
 
 if TYPE_CHECKING:
     from ..index.numbers import ViewRows
+    from ..index.visible import Visible
     from .match import Matches
     from .ranking.ranking import Ranking
 
@@ -335,22 +336,22 @@ def limit_question(search: Search, question: Question) -> Question:
     """Return a question with whether its spans are a condition: of what others did people tell later, too."""
     if not (question.spans or question.order) or search.index is None:
         return question
-    plans = question.is_request and bool(question.spans) and all(span.role == "about" for span in question.spans)
-    # `Help me plan my next week` asks for more than what is known of that week; `It is for Saturday. What ...?` too.
-    if question.wants_duration or plans or question.is_aside:
-        return replace(question, order="")
-    if not (question.self_person or question.other):
-        names = {name for one in search.index.audiences.values() for name in one.view.names_in(search.query.text)}
-        if named(search.query.text, names - {""}, question.languages):
-            return replace(question, order="")
-    return replace(question, is_limited=bool(question.spans))
+    is_hint = question.is_hint
+    if not (is_hint or question.self_person or question.other):
+        is_hint = bool(_find_people(question, search, [one.view for one in search.index.audiences.values()]))
+    return replace(question, order="") if is_hint else replace(question, is_limited=bool(question.spans))
+
+
+def _find_people(question: Question, search: Search, views: Iterable[Visible]) -> frozenset[str]:
+    """Return whom of those who spoke a question names."""
+    text = search.query.text
+    names = {name for view in views for name in view.names_in(text) if name}
+    return named(text, names, question.languages) if names else frozenset()
 
 
 def _with_people(question: Question, search: Search, found: Matches) -> Question:
     """Return a question with whom of the speakers it names."""
-    text = search.query.text
-    names = {name for one in found.audiences for name in one.view.names_in(text) if name}
-    return replace(question, people=named(text, names, question.languages)) if names else question
+    return replace(question, people=_find_people(question, search, [one.view for one in found.audiences]))
 
 
 def _leave_names(

@@ -62,11 +62,6 @@ class QueryTerm:
         """Return whether it is a tag looked for as a word."""
         return self.kind in ("tag word", "keyword and tag")
 
-    @property
-    def is_chat_only(self) -> bool:
-        """Return whether it is looked for in the texts of the chat alone."""
-        return self.kind == "tag word"
-
     def applies(self, source: int) -> bool:
         """Return whether it is looked for in the texts of a source."""
         return self.kind != "tag" and (self.kind != "tag word" or source == _CHAT)
@@ -98,7 +93,7 @@ def share_groups(terms: Sequence[QueryTerm]) -> dict[IndexTerm, Sequence[GroupSh
     for one, owners in list_owners(terms).items():
         by_group: dict[int, GroupShare] = {}
         for term in (terms[i] for i in owners if one[0] != TAG):
-            share = GroupShare(term.group, 1.0 if term.index_terms[one] else INSIDE, term.is_chat_only)
+            share = GroupShare(term.group, 1.0 if term.index_terms[one] else INSIDE, term.kind == "tag word")
             same = by_group.get(term.group)
             if same is None or share.factor > same.factor or same.chat_only > share.chat_only:
                 by_group[term.group] = share

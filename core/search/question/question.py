@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Literal
 
@@ -29,7 +29,12 @@ from ...text.languages import SURE, bare, common_words, language_of
 from ...text.question_words import LOOKED_AT, asked_words, asks_about_now, holds, is_request
 from ...text.time import CALENDARS, Span, name_words, read_spans, time_words
 from .people import named
-from .spans import list_days
+
+MOST_DAYS = 370
+"""Days of the spans that rows are looked up by."""
+SOON_DAYS = 62
+"""Days of a span that does not end."""
+_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +64,9 @@ class Question:
     """It asks how many, how much, how old."""
     wants_list: bool = False
     """It asks for several things, or how many they are."""
-    wants_duration: bool = False
-    """It asks how long something took: the times it names are those between which."""
-    is_request: bool = False
-    """It asks for something to be done."""
-    is_aside: bool = False
-    """A time stands in a sentence that asks nothing, beside one that asks."""
+    is_hint: bool = False
+    """The times it names are no condition: of a plan, of how long something took, or of a sentence that asks nothing
+    beside one that asks."""
     is_present: bool = False
     """It asks what holds now."""
     languages: tuple[str, ...] = ()
@@ -78,11 +80,11 @@ def read_question(
     said = clean(text[:LOOKED_AT])
     if not said or said.isspace():
         return Question()
-    found = language_of(said)
-    known = (found,) if found else tuple(dict.fromkeys(code.lower() for code in languages))
+    found, given = language_of(said), tuple(dict.fromkeys(code.lower() for code in languages))
+    known = (found,) if found else given
     # A few words such as `7 mai 2023` are of no language for certain: what they ask is looked for in all.
-    given = tuple(code.lower() for code in languages)
-    any_of = known if language_of(said, SURE) else tuple(dict.fromkeys((*known, *given, *CALENDARS)))
+    is_sure = bool(found) and bool(language_of(said, SURE))
+    any_of = known if is_sure else tuple(dict.fromkeys((*known, *given, *CALENDARS)))
     words = asked_words(said)
     spans = read_spans(said, now, zone, any_of)
     named_spans = tuple(span for span in spans if span.role in ("said", "about"))
@@ -103,12 +105,28 @@ def read_question(
         wants_time=wants_time,
         wants_number=holds(words, "count", any_of),
         wants_list=holds(words, "list", any_of),
-        wants_duration=holds(words, "duration", any_of),
-        is_request=holds(words, "request", known),
-        is_aside=any(_is_aside(said, span) for span in named_spans),
+        # `Help me plan my next week` asks for more than what is known of it, and `It is for Saturday. What ...?` too.
+        is_hint=holds(words, "duration", any_of)
+        or (bool(named_spans) and all(span.role == "about" for span in named_spans) and holds(words, "request", known))
+        or any(_is_aside(said, span) for span in named_spans),
         is_present=is_present,
         languages=known,
     )
+
+
+def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, ...]:
+    """Return the days of the spans as ISO 8601; of one that does not end those that come soon, of one that does not
+    begin none: what was said before a day may be about any.
+    """
+    days: dict[str, None] = {}
+    for span in spans:
+        if span.start is None or (span.end is None and span.start < now - _DAY):
+            continue
+        end = span.end or span.start + SOON_DAYS * _DAY
+        first, last = span.start.astimezone(zone).date(), (end - timedelta(microseconds=1)).astimezone(zone).date()
+        for step in range(min((last - first).days + 1, MOST_DAYS - len(days))):
+            days[(first + step * _DAY).isoformat()] = None
+    return tuple(days)
 
 
 _ASKS = lazy_pattern("[?\uff1f\u061f]")
