@@ -112,6 +112,12 @@ def merge_words(parts: Iterable[SortedWords]) -> SortedWords:
     return sort_words(counts)
 
 
+def _keep_commonest(counts: Counter[str], most: int) -> Counter[str]:
+    if len(counts) <= most:
+        return counts
+    return Counter(dict(sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:most]))
+
+
 class FreshWords:
     """The words and tags of rows that are not packed, and where they stand."""
 
@@ -153,17 +159,14 @@ class Lexicon:
 
     def commonest(self, beginning: str) -> Counter[str]:
         """Return the MOST_WORDS commonest of the words that begin with a text."""
-        counts = self.beginning(beginning)
-        if len(counts) <= MOST_WORDS:
-            return counts
-        return Counter(dict(sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:MOST_WORDS]))
+        return _keep_commonest(self.beginning(beginning), MOST_WORDS)
 
     def holding(self, letters: str) -> Counter[str]:
         """Return the commonest words that hold a text anywhere, each with the number of rows that hold it."""
         counts: Counter[str] = Counter()
         for part in self._parts:
             part.add_holding(_encode(letters), b"", counts)
-        return Counter(dict(sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:MOST_INNER]))
+        return _keep_commonest(counts, MOST_INNER)
 
     def ending(self, ending: str, beginning: str) -> Counter[str]:
         """Return the words with this ending and this beginning, each with the number of rows that hold it."""

@@ -131,8 +131,7 @@ def rank_best(
     """Return what is asked, and the best of all rows that match."""
     from .ranking import days, ranking  # noqa: PLC0415 - loads numpy, which only a search needs
 
-    query = build_query(search, question, found)
-    by_words, is_of_time = not search.query.text, bool(question.spans or question.order)
+    query, is_of_time = build_query(search, question, found), bool(question.spans or question.order)
     talk = _list_talk(query.languages) if is_of_time else frozenset[str]()
     meant = [one for one, owners in found.owners.items() if any(_is_telling(search.terms[i], talk) for i in owners)]
     seen = [one for one in found.audiences if any(len(one.postings.find(each)[0]) for each in meant)]
@@ -141,15 +140,8 @@ def rank_best(
         offered = days.list_inside(found.audiences, question)
     if question.order and not seen:
         offered = days.list_in_order(found.audiences, query.asker if question.self_person else "", question.order)
-    options = ranking.RankOptions(
-        here=search.viewer.scope.conversation or "",
-        reach=CONTEXT_REACH if query.has_answers and not by_words else 0,
-        best=best or ranking.BEST,
-        by_words=by_words,
-        newest=(1 if search.query.limit <= FEW_HITS else 2) if question.is_present and not by_words else 0,
-    )
     audiences = found.audiences if is_of_time or search.embedder is not None else seen
-    return query, ranking.rank_rows(audiences, query, options, offered)
+    return query, ranking.rank_rows(audiences, query, offered, best or ranking.BEST)
 
 
 def _is_telling(term: QueryTerm, talk: Collection[str]) -> bool:
@@ -236,7 +228,11 @@ def weigh_alone(search: Search, found: Matches | None) -> tuple[Sequence[QueryTe
     """Return the terms with what each is worth by itself, and the mean length of a row in words."""
     rows, mean = search.count_rows(search.query.numbers)
     alone = [replace(term, group=i) for i, term in enumerate(search.terms)]
-    counts = [(int(term.kind != "tag"), True) for term in alone] if found is None else count_rows(alone, found.docs)
+    counts = (
+        [(int(term.kind != "tag"), True) for term in alone]
+        if found is None
+        else count_rows(alone, share_groups(alone), found.docs)
+    )
     return [replace(term, weight=rarity_weight(n, rows)) for term, (n, _) in zip(alone, counts, strict=True)], mean
 
 
@@ -303,7 +299,8 @@ def question_of(search: Search, now: datetime) -> Question:
 def build_query(search: Search, question: Question, found: Matches) -> RankingQuery:
     """Return what a search asks for: which words count, what each is worth, what the question tells."""
     question, languages = _with_people(question, search, found), search.settings.languages
-    counts = count_rows(search.terms, found.docs)
+    shares = share_groups(search.terms)
+    counts = count_rows(search.terms, shares, found.docs)
     rows, mean_words = search.count_rows(search.query.numbers)
     weights = [rarity_weight(n, rows) if n else 0.0 for n, _ in counts]
     left = _leave_names(search.terms, weights, question, languages)
@@ -311,15 +308,20 @@ def build_query(search: Search, question: Question, found: Matches) -> RankingQu
     most: dict[int, float] = {}
     for term, (_, is_whole) in zip(terms, counts, strict=True):
         most[term.group] = max(most.get(term.group, 0.0), term.weight if is_whole else INSIDE * term.weight)
-    spoken = question.languages or tuple(languages)
+    spoken, by_words = question.languages or tuple(languages), not search.query.text
+    has_answers = is_question(search.query.text, spoken)
     return RankingQuery(
         terms,
         max(sum(most.values()), 1e-9),
         mean_words,
         question,
         asker=search.viewer.scope.participant or "",
-        has_answers=is_question(search.query.text, spoken),
-        shares=share_groups(terms),
+        here=search.viewer.scope.conversation or "",
+        reach=CONTEXT_REACH if has_answers and not by_words else 0,
+        by_words=by_words,
+        newest=(1 if search.query.limit <= FEW_HITS else 2) if question.is_present and not by_words else 0,
+        has_answers=has_answers,
+        shares=shares,
         languages=spoken,
         rarity=_rarity_in(search, rows) if question.is_limited else None,
     )

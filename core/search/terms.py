@@ -101,11 +101,13 @@ def share_groups(terms: Sequence[QueryTerm]) -> dict[IndexTerm, Sequence[GroupSh
     return shares
 
 
-def count_rows(terms: Sequence[QueryTerm], docs: Mapping[IndexTerm, int]) -> list[tuple[int, bool]]:
+def count_rows(
+    terms: Sequence[QueryTerm], shares: Mapping[IndexTerm, Sequence[GroupShare]], docs: Mapping[IndexTerm, int]
+) -> list[tuple[int, bool]]:
     """Return for each term in how many rows its group, or the tag, stands, and whether as a whole word."""
     whole, inner = Counter[int](), Counter[int]()
-    for one, shares in share_groups(terms).items():
-        for share in shares:
+    for one, of_groups in shares.items():
+        for share in of_groups:
             (whole if share.factor == 1.0 else inner)[share.group] += docs.get(one, 0)
     return [
         (docs.get((TAG, term.text), 0), True)

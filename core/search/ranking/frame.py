@@ -96,19 +96,14 @@ class Frame:
         return ViewRows(self.row[self.starts[n] : self.starts[n + 1]])
 
 
-def look_at(audiences: Sequence[AudienceMatches], query: RankingQuery, here: str, *, by_words: bool) -> list[Seen]:
-    """Return audiences with what their conversations and speakers tell.
-
-    Args:
-        here: the conversation asked in.
-        by_words: what the rows hold decides alone.
-    """
+def look_at(audiences: Sequence[AudienceMatches], query: RankingQuery) -> list[Seen]:
+    """Return audiences with what their conversations and speakers tell."""
     seen, threads, sessions = [], 0, 0
     for one in audiences:
         view = one.view
         shares = (view.thread_means - SHORT_TURNS) / (LONG_TURNS - SHORT_TURNS)
-        person = None if by_words else find_persons(query.question, query.asker, view)
-        near = view.nearness("", "") if by_words else view.nearness(here, query.asker)
+        person = None if query.by_words else find_persons(query.question, query.asker, view)
+        near = view.nearness(*("", "") if query.by_words else (query.here, query.asker))
         long = shares.clip(0.0, 1.0).astype(np.float32)
         seen.append(Seen(one, threads, sessions, long, near, person))
         threads += len(view.threads)

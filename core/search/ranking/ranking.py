@@ -41,22 +41,6 @@ MOST_OTHERS = 2
 """Hits that go to lines of others where a person is named who never said it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankOptions:
-    """What a ranking is asked for beside the query."""
-
-    here: str = ""
-    """The conversation asked in."""
-    reach: int = 4
-    """Rows around one that matches among which an answer is looked for; 0 for none."""
-    best: int = BEST
-    """Most rows that come out."""
-    by_words: bool = False
-    """What the rows hold decides alone."""
-    newest: int = 0
-    """How many of the newest rows about the question come out beside the best."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
     """What came out."""
@@ -79,10 +63,10 @@ class Ranking:
 def rank_rows(
     audiences: Sequence[AudienceMatches],
     query: RankingQuery,
-    options: RankOptions,
     offered: Sequence[ViewRows] = (),
+    count: int = BEST,
 ) -> Ranking:
-    """Return the best rows, and how many match.
+    """Return the best rows, at most `count`, and how many match.
 
     Args:
         offered: of each audience rows that are ranked though they match nothing, in order.
@@ -90,14 +74,14 @@ def rank_rows(
     if not audiences:
         return Ranking()
     held = read_words(audiences, query, offered)
-    seen = look_at(audiences, query, options.here, by_words=options.by_words)
+    seen = look_at(audiences, query)
     is_open = find_open(seen, held)
     counts = _count_sources(seen, held), int(np.count_nonzero(is_open))
-    most = max(options.best, LEADING)
-    if options.by_words:
+    most = max(count, LEADING)
+    if query.by_words:
         around = list_words(seen, held, choose_leads(held, is_open, _list_times(seen, held), most, {}, held.turn))
-        return Ranking(*counts, around, around.list_best(options.best), (), seen, held)
-    fullest = keep_fullest(held, max(MOST_RANKED, options.best), offered)
+        return Ranking(*counts, around, around.list_best(count), (), seen, held)
+    fullest = keep_fullest(held, max(MOST_RANKED, count), offered)
     if fullest is not held:
         held, is_open = fullest, find_open(seen, fullest)
     frame = build_frame(seen, held.rows)
@@ -105,11 +89,11 @@ def rank_rows(
     of_row = sessions.find(frame.session)
     reasons = list_reasons(seen, frame, query, held.own, held.turn, held.share, of_row)
     leads = choose_leads(held, is_open, frame.at_us, most, reasons, frame.long)
-    newest = list(_split(frame, find_newest(held, frame, is_open, options.newest))) if options.newest else []
+    newest = list(_split(frame, find_newest(held, frame, is_open, query.newest))) if query.newest else []
     for n, rows in newest:
         leads[n] = ViewRows(np.concatenate([leads[n], rows]))
-    around = look_around(seen, held, sessions, leads, query, options.reach)
-    best = around.list_best(options.best)
+    around = look_around(seen, held, sessions, leads, query, query.reach)
+    best = around.list_best(count)
     kept: list[tuple[LocalRows, Kept]] = [(around.find(n, rows), "newest") for n, rows in newest]
     if query.question.people and is_said_by_others(held, frame):
         others = around.is_match[best] & (around.reasons["person"][best] < 0)

@@ -43,6 +43,14 @@ class RankingQuery:
     question: Question = field(default_factory=Question)
     asker: str = ""
     """Participant key of who asks."""
+    here: str = ""
+    """The conversation asked in."""
+    reach: int = 4
+    """Rows around one that matches among which an answer is looked for; 0 for none."""
+    by_words: bool = False
+    """What the rows hold decides alone."""
+    newest: int = 0
+    """How many of the newest rows about the question come out beside the best."""
     has_answers: bool = True
     """Something is asked, so that a row that matches nothing may answer it."""
     shares: Mapping[IndexTerm, Sequence[GroupShare]] = field(default_factory=dict)

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mypy import api
 
-from core.index.fresh_offsets import FreshOffsets
 from core.index.numbers import PackedRows, ViewRows, find_in, put_in_order
+from core.index.visible import FreshOffsets
 
 ROOT = Path(__file__).resolve().parents[3]
 SWAPPED = """
-from core.index.fresh_offsets import FreshOffsets
+from core.index.visible import FreshOffsets
 from core.index.numbers import MatchRows, PackedRows, ViewRows, find_in
 from core.search.ranking.around import Around
 from core.search.ranking.frame import AudienceMatches
