@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC
-from typing import Any
 
 from .. import hooks
 from .. import search as searching
@@ -150,8 +149,8 @@ def build_dropper(
     asked_id = call.message.message_id
     chat = sources.CHAT.number
 
-    def drop(candidate: Any, row: FoundRow) -> str:
-        if candidate.source == chat:
+    def drop(row: FoundRow) -> str:
+        if row.source == chat:
             if not row.folded.strip():  # what an agent did between two lines says nothing here
                 return "blank"
             if row.id in echo_rows:
@@ -163,7 +162,7 @@ def build_dropper(
                 return "replaced"
             if row.id in lines:
                 return "visible"
-        elif candidate.source == sources.AI_DIARY.number:
+        elif row.source == sources.AI_DIARY.number:
             if row.id in diary:
                 return "visible"
         elif row.id in memories or _stands_in(row, lines):

@@ -25,14 +25,13 @@ from .ranking.rows import (
     choose,
     newest_first,
     score_words,
-    tier_then_newest,
     without_many_contexts,
 )
 from .read import Read
 from .resolve import Search
 from .table import Repeated, list_repeated
 
-Drop = Callable[[ScoredRow, FoundRow], str]
+Drop = Callable[[FoundRow], str]
 """Returns why a row is left out beside what the search itself leaves out, "" to keep it."""
 _CHAT = sources.CHAT.number
 FULL_SHARE = 0.6
@@ -69,16 +68,19 @@ class Selection:
     @property
     def left_out(self) -> list[LeftOut]:
         """Return the rows read that are no hits, as a report tells them."""
-        return [LeftOut("memories", reason, f"{sources.BY_NUMBER[c.source].name}/{c.id}") for c, reason in self.left]
+        return [
+            LeftOut("memories", reason, f"{sources.BY_NUMBER[c.row.source].name}/{c.row.id}") for c, reason in self.left
+        ]
 
 
 def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
     """Return the hits among the rows that were read, each with its rank among them."""
     search, is_complete = read.ranked.search, read.ranked.is_complete
     query = search.query
-    found = [(c, read.rows[key]) for c in read.ranked.candidates if (key := c.key) in read.rows]
+    candidates = read.ranked.candidates
     if query.ranking == "recency":
-        found, is_complete = _keep_pools(search, found, read.ranked.cut)
+        candidates, is_complete = _keep_pools(search, candidates, read.ranked.cut)
+    found = [(c, read.rows[key]) for c in newest_first(candidates) if (key := c.key) in read.rows]
     scored = [_complete(search, c, row) for c, row in found]
     if found and not any(c.matched for c in scored):
         search = replace(search, terms=loosen_terms(search.terms))
@@ -95,7 +97,7 @@ def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
     ordered = _order(search, kept, asked)
     rank = {c: n for n, c in enumerate(ordered, 1)}
     left += [(c, "limit") for c in kept if c not in rank and not c.context]
-    chosen = [Chosen(_build_hit(search, c.row), c, c.row, rank[c]) for c in newest_first(ordered)]
+    chosen = [Chosen(_build_hit(search, c.row), c, c.row, rank[c]) for c in kept if c in rank]
     is_done = is_complete or len(chosen) >= query.limit
     repeated: Sequence[Repeated] = ()
     if not is_done and read.ranked.matches is not None:
@@ -108,13 +110,13 @@ def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
 
 
 def _rank(read: Read, query: RankingQuery, found: Sequence[ScoredRow]) -> list[ScoredRow]:
-    """Return the rows that may become hits, best first, with their scores."""
+    """Return the rows that may become hits, with their scores."""
     from .ranking import relevance  # noqa: PLC0415 - loads numpy, which only a search needs
 
     # What says nothing: a call of a tool, a picture without words.
     rows = [c for c in found if not c.context or c.row.folded.strip()]
     near = None if read.meaning is None else read.meaning.find_near([c.candidate.key for c in rows])
-    return best_first(relevance.rank_rows(rows, query, near))
+    return relevance.rank_rows(rows, query, near)
 
 
 def _complete(search: Search, c: Candidate, row: FoundRow) -> ScoredRow:
@@ -138,16 +140,14 @@ def _holds_both(search: Search, source: int, matched: Matched) -> bool:
     return not tags.isdisjoint(matched) and not search.keyword_ids.isdisjoint(matched)
 
 
-def _keep_pools(
-    search: Search, found: Sequence[tuple[Candidate, FoundRow]], cut: frozenset[int]
-) -> tuple[list[tuple[Candidate, FoundRow]], bool]:
-    """Return the newest `pool` rows of each source, and whether these are all there is to choose from."""
+def _keep_pools(search: Search, found: Sequence[Candidate], cut: frozenset[int]) -> tuple[list[Candidate], bool]:
+    """Return the first `pool` rows of each source, and whether these are all there is to choose from."""
     counts: Counter[int] = Counter()
     kept = []
-    for c, row in found:
+    for c in found:
         counts[c.source] += 1
         if counts[c.source] <= search.query.pool:
-            kept.append((c, row))
+            kept.append(c)
     return kept, all(counts[number] >= search.query.pool for number in cut)
 
 
@@ -160,15 +160,15 @@ def _drop_some(
     without = search.query.exclude.conversations
     for c in found:
         row, reason = c.row, ""
-        if without and c.source == _CHAT and row.conversation in without:
+        if without and row.source == _CHAT and row.conversation in without:
             reason = "excluded"
         elif search.is_proved_by_text and not (
             c.matched or c.context or c.kept or c.candidate.is_offered or c.candidate.by_meaning
         ):
             # The plain predicates find letters inside words too, and further in than was read.
-            reason = "no match" if c.source != _CHAT or len(row.folded) < FOLDED_CHARS else ""
+            reason = "no match" if row.source != _CHAT or len(row.folded) < FOLDED_CHARS else ""
         if not reason and drop is not None:
-            reason = drop(c, row)
+            reason = drop(row)
         if reason:
             left.append((c, reason))
         else:
@@ -179,12 +179,12 @@ def _drop_some(
 def _remove_copies(
     search: Search, found: Sequence[ScoredRow], *, is_ranked: bool
 ) -> tuple[list[ScoredRow], list[ScoredRow]]:
-    """Return the rows without those that say the same as a newer one, which is worth what the best of them is; and
-    those."""
+    """Return the rows, newest first, without those that say the same as a newer one, which is worth what the best of
+    them is; and those."""
     by_content: dict[bytes, ScoredRow] = {}
     stays: dict[ScoredRow, bytes | None] = {}
     copies = []
-    for c in newest_first(found):
+    for c in found:
         content = _find_content(search, c)
         if content is None or content not in by_content:
             stays[c] = content
@@ -215,7 +215,7 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
     """Return the hits, best first."""
     limit = search.query.limit
     if search.query.ranking == "recency":
-        return tier_then_newest(kept)[:limit]
+        return sorted(kept, key=lambda c: c.tier)[:limit]
     best = best_first(kept)
     if asked is None:
         return choose(best, limit)
@@ -238,7 +238,7 @@ def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredR
     """Return those that hold most of what is asked, the first or last said of them first, then the others."""
     most = max((c.own for c in best), default=0.0)
     full = [c for c in best if c.own >= FULL_SHARE * most]
-    full.sort(key=lambda c: c.at_us if is_first else -c.at_us)
+    full.sort(key=lambda c: c.candidate.at_us if is_first else -c.candidate.at_us)
     return [*full, *(c for c in best if c.own < FULL_SHARE * most)]
 
 

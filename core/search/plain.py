@@ -11,7 +11,7 @@ from ..errors import StoreReadError
 from ..index.shapes import RowId
 from . import table
 from .rank import Ranked, Share, leave_best, score_by_words
-from .ranking.rows import Candidate, FoundRow, tier_then_newest
+from .ranking.rows import Candidate, FoundRow, newest_first
 from .resolve import Search
 
 MOST_COMPARED = 100_000
@@ -26,7 +26,7 @@ def rank_newest(search: Search, db: Database, share: Share) -> Ranked:
     """Return the newest matching rows of each source, tier 1 first."""
     found = _read_newest(search, db, share.pool, MOST_COMPARED)
     cut = frozenset(number for number, count in found.considered.items() if count >= share.pool)
-    return replace(found, candidates=tier_then_newest(found.candidates), cut=cut)
+    return replace(found, candidates=sorted(newest_first(found.candidates), key=lambda c: c.tier), cut=cut)
 
 
 def add_newest(ranked: Ranked, db: Database, share: Share, most: int = MOST_FALLBACK) -> Ranked:

@@ -20,7 +20,7 @@ from ..text.time import Span, talk_words
 from ..text.words import words
 from .question.people import named
 from .question.question import Question, read_question
-from .ranking.rows import Candidate, Kept, RankingQuery, best_first, score_words
+from .ranking.rows import Candidate, Kept, RankingQuery, best_first, newest_first, score_words
 from .ranking.weights import INSIDE, rarity_weight
 from .resolve import Search
 from .table import Rows
@@ -213,7 +213,7 @@ def choose_read(sources_of: Sequence[int], own_of: Sequence[float], share: Share
 def leave_best(candidates: Iterable[Candidate], share: Share) -> tuple[list[Candidate], bool]:
     """Return those of the candidates that are read, and whether these are all."""
     every = list(candidates)
-    ordered = best_first(c for c in every if not c.context)
+    ordered = best_first(newest_first(c for c in every if not c.context))
     kept = choose_read([c.source for c in ordered], [c.own for c in ordered], share)
     return [*(ordered[n] for n in kept), *(c for c in every if c.context)], len(kept) == len(ordered)
 

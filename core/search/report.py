@@ -23,13 +23,16 @@ UNREAD_TIME = "Words of time in the question could not be read; no span of time 
 def build_report(selection: Selection) -> dict[str, Any]:
     """Return the report of a search."""
     read, query, question = selection.read, selection.read.ranked.search.query, selection.read.round.question
+    dropped = {source.number: Counter[str]() for source in query.sources}
+    for c, reason in selection.left:
+        dropped[c.row.source][reason] += 1
     return {
         "ranking": query.ranking,
         "hits": [_tell_hit(read, one) for one in selection.chosen],
         "sources": {
             source.name: {
                 "considered": read.ranked.considered.get(source.number, 0),
-                "dropped": dict(Counter(reason for c, reason in selection.left if c.source == source.number)),
+                "dropped": dict(dropped[source.number]),
                 "error": str(read.errors.get(source.number, "")),
             }
             for source in query.sources
@@ -76,7 +79,7 @@ def _tell_hit(read: Read, one: Chosen) -> Mapping[str, Any]:
 def _find_neighbours(read: Read, one: Chosen) -> list[int]:
     """Return the ids of the messages right before and after one of the same conversation."""
     place, found = one.scored.candidate.place, read.ranked.matches
-    if place == UNKNOWN or one.scored.source != _CHAT or found is None:
+    if place == UNKNOWN or one.row.source != _CHAT or found is None:
         return []
     matches, at = found.audiences[place >> 32], place & 0xFFFFFFFF
     view = matches.view

@@ -67,7 +67,8 @@ def holds(words: str, name: str, languages: Sequence[str]) -> bool:
 
 def begins_with(words: str, name: str, languages: Sequence[str]) -> bool:
     """Return whether a text begins with a phrase of a table; `words` as of `asked_words`."""
-    return any(words.lstrip().startswith(phrase.lstrip()) for code in languages for phrase in _phrases(name, code))
+    # Where phrases stand between blanks, both begin with one.
+    return any(words.startswith(_phrases(name, code), int(code in WITHOUT_SPACES)) for code in languages)
 
 
 def is_request(words: str, languages: Sequence[str]) -> bool:
@@ -88,14 +89,14 @@ def asks_about_person(words: str, people: Collection[str], languages: Sequence[s
     """
     names = {part for name in people for part in all_runs(bare(name))}
     for language in languages:
-        own = {bare(word) for word in list_phrases("self", language)} | names
+        own = names.union(_plain("self", language))
         if language in WITHOUT_SPACES:
             said = re.sub("|".join(map(re.escape, sorted(own, key=len, reverse=True))), WHO, words.strip())
         else:
             said = re.sub(
                 f"({WHO} )+", f"{WHO} ", f" {' '.join(WHO if word in own else word for word in words.split())} "
             )
-        if any(said.endswith(phrase) for phrase in _phrases("about", language)) or holds(said, "profile", (language,)):
+        if said.endswith(_phrases("about", language)) or holds(said, "profile", (language,)):
             return True
     return False
 

@@ -81,10 +81,10 @@ def test_t24_copies_of_what_is_visible_are_no_hits_and_those_of_an_echo_may_be(d
         query = searching.prepare(query="play it", keywords=["play"], settings=DEFAULTS)
         return searching.run(searching.resolve(query, viewer_of(db, scope), DEFAULTS, db), db, drop)
 
-    seen = run(lambda c, row: "visible" if row.texts[0] == "play it" else "")
+    seen = run(lambda row: "visible" if row.texts[0] == "play it" else "")
     assert [one.hit["id"] for one in seen.chosen] == other
     assert len(seen.left_out) < 700
-    echoes = run(lambda c, row: "" if c.id in (oldest, *other) else "echo")
+    echoes = run(lambda row: "" if row.id in (oldest, *other) else "echo")
     assert {one.hit["id"] for one in echoes.chosen} == {oldest, *other}
 
 

@@ -101,7 +101,7 @@ def may_be_hit(row: ScoredRow, reasons: Mapping[str, float], query: RankingQuery
     # Beside a row that fits may stand an answer; where nothing is asked there is none.
     if not query.has_answers:
         return False
-    is_inside = any(since <= row.at_us < until for since, until in list_ranges(query.question))
+    is_inside = any(since <= row.candidate.at_us < until for since, until in list_ranges(query.question))
     return is_inside or reasons.get("context", 0.0) >= LEAST_CONTEXT
 
 
@@ -114,7 +114,7 @@ def read_passages(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
     passages: list[dict[int, float]] = [{} for _ in range(parts)]
     for at, word in enumerate(terms):
         for share in query.shares.get((WORD, word), ()):
-            if row.source == CHAT or not share.chat_only:
+            if row.row.source == CHAT or not share.chat_only:
                 passage = passages[min(parts - 1, at * parts // len(terms))]
                 passage[share.group] = passage.get(share.group, 0.0) + share.factor
     for i, (times, _) in row.matched.items():  # a text of several words, or one that stands further in

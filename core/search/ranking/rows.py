@@ -167,21 +167,6 @@ class ScoredRow:
     """A copy that is worth more: its session and conversation count."""
 
     @property
-    def source(self) -> int:
-        """Return its source."""
-        return self.row.source
-
-    @property
-    def id(self) -> int:
-        """Return its id."""
-        return self.row.id
-
-    @property
-    def at_us(self) -> int:
-        """Return its time."""
-        return self.candidate.at_us
-
-    @property
     def own(self) -> float:
         """Return what its own words are worth."""
         return self.reasons.get("own", 0.0)
@@ -221,19 +206,14 @@ def score_words(matched: Matched, words: int, terms: Sequence[QueryTerm], *, mea
 Row = TypeVar("Row", Candidate, ScoredRow)
 
 
-def best_first(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows by score, then tier, newest, source and id."""
-    return sorted(rows, key=lambda c: (-c.score, c.tier, -c.at_us, c.source, -c.id))
-
-
-def newest_first(rows: Iterable[Row]) -> list[Row]:
+def newest_first(rows: Iterable[Candidate]) -> list[Candidate]:
     """Return the rows in the order hits are handed out."""
     return sorted(rows, key=lambda c: (-c.at_us, c.source, -c.id))
 
 
-def tier_then_newest(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows in the order of recency mode."""
-    return sorted(rows, key=lambda c: (c.tier, -c.at_us, c.source, -c.id))
+def best_first(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows by score, then tier, then as they were."""
+    return sorted(rows, key=lambda c: (-c.score, c.tier))
 
 
 def without_many_contexts(ordered: Iterable[ScoredRow], most: int) -> list[ScoredRow]:
@@ -247,11 +227,11 @@ def without_many_contexts(ordered: Iterable[ScoredRow], most: int) -> list[Score
     return kept
 
 
-def choose(ordered: Sequence[Row], limit: int, always: Row | None = None) -> list[Row]:
+def choose(ordered: Sequence[ScoredRow], limit: int, always: ScoredRow | None = None) -> list[ScoredRow]:
     """Return at most `limit` of the rows, best first: each source that has one keeps its best."""
     first: dict[int, int] = {}
     for place, row in enumerate(ordered):
-        first.setdefault(row.source, place)
+        first.setdefault(row.row.source, place)
     kept = set(sorted(first.values())[:limit])
     if always is not None and len(kept) < limit:
         kept.update(place for place, row in enumerate(ordered) if row is always)

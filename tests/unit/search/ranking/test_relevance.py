@@ -80,7 +80,7 @@ def test_t27_another_session_goes_before_the_next_row_of_one_already_chosen() ->
 
 
 def spaced(rows: list[Candidate]) -> list[int]:
-    return [row.id for row in relevance.space_rows([read(row) for row in rows])]
+    return [row.row.id for row in relevance.space_rows([read(row) for row in rows])]
 
 
 def test_t27_a_row_gives_way_less_to_another_of_a_session_of_many_rows() -> None:
@@ -98,7 +98,7 @@ def test_t27_a_row_gives_way_less_to_another_of_a_session_of_many_rows() -> None
 def test_t24_few_hits_match_nothing_themselves() -> None:
     """And T30: what fits best by its own words stays."""
     rows = [read(Candidate(2, n, n, score=9.0 - n, context=n < 5)) for n in range(9)]
-    assert [row.id for row in without_many_contexts(rows, 2)] == [0, 1, 5, 6, 7, 8]
+    assert [row.row.id for row in without_many_contexts(rows, 2)] == [0, 1, 5, 6, 7, 8]
     assert rows[8] in choose(rows, 4, rows[8]) and len(choose(rows, 4, rows[8])) == 4
 
 
