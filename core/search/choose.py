@@ -30,6 +30,7 @@ from .ranking.rows import (
 from .read import Read
 from .resolve import Search
 from .table import Repeated, list_repeated
+from .terms import QueryTerm
 
 Drop = Callable[[FoundRow], str]
 """Returns why a row is left out beside what the search itself leaves out, "" to keep it."""
@@ -81,17 +82,15 @@ def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
     if query.ranking == "recency":
         candidates, is_complete = _keep_pools(search, candidates, read.ranked.cut)
     found = [(c, read.rows[key]) for c in newest_first(candidates) if (key := c.key) in read.rows]
-    scored = [_complete(search, c, row) for c, row in found]
+    asked = read.ranked.query if query.text else None
+    alone = weigh_alone(search, read.ranked.matches) if asked is None and query.ranking != "recency" else None
+    scored = [_complete(search, c, row, alone) for c, row in found]
     if found and not any(c.matched for c in scored):
         search = replace(search, terms=loosen_terms(search.terms))
-        scored = [_complete(search, c, row) for c, row in found]
-    asked = read.ranked.query if query.text else None
+        scored = [_complete(search, c, row, alone) for c, row in found]
     if asked is not None:
         scored = _rank(read, asked, scored)
     kept, left = _drop_some(search, scored, drop)
-    if asked is None and query.ranking != "recency":
-        terms, mean = weigh_alone(search, read.ranked.matches)
-        kept = [replace(c, score=score_words(c.matched, c.candidate.words, terms, mean_words=mean)) for c in kept]
     kept, copies = _remove_copies(search, kept, is_ranked=asked is not None)
     left += [(c, "duplicate") for c in copies]
     ordered = _order(search, kept, asked)
@@ -119,8 +118,14 @@ def _rank(read: Read, query: RankingQuery, found: Sequence[ScoredRow]) -> list[S
     return relevance.rank_rows(rows, query, near)
 
 
-def _complete(search: Search, c: Candidate, row: FoundRow) -> ScoredRow:
-    """Return a row with what the look-ups did not ask of it: its tags, and words beyond the budget; and its tier."""
+def _complete(
+    search: Search, c: Candidate, row: FoundRow, alone: tuple[Sequence[QueryTerm], float] | None
+) -> ScoredRow:
+    """Return a row with what the look-ups did not ask of it: its tags, and words beyond the budget; and its tier.
+
+    Args:
+        alone: the terms and the mean length of a row, where what it holds decides alone.
+    """
     matched, folded, languages = dict(c.matched), row.folded, search.settings.languages
     stored = hits.stored_tags(row.tags) if row.tags is not None and search.tag_ids else ()
     for i in search.tag_ids if stored else ():
@@ -131,7 +136,8 @@ def _complete(search: Search, c: Candidate, row: FoundRow) -> ScoredRow:
             matched[i] = 1, term.least == "word" or bool(term.pieces)
     kept = leave_other_words(search, matched, row.texts) if search.is_proved_by_text else matched
     tier = 1 if _holds_both(search, c.source, kept) else c.tier
-    return ScoredRow(c, row, kept, tier, c.context, c.score, c.reasons, kept=c.kept)
+    score = c.score if alone is None else score_words(kept, c.words, alone[0], mean_words=alone[1])
+    return ScoredRow(c, row, kept, tier, c.context, score, c.reasons, kept=c.kept)
 
 
 def _holds_both(search: Search, source: int, matched: Matched) -> bool:

@@ -15,7 +15,8 @@ from ..index.visible import Postings, Visible
 from .question.question import Question
 from .ranking.days import find_inside
 from .ranking.frame import AudienceMatches, find_persons
-from .ranking.rows import Matched, add_match
+from .ranking.rows import CHAT as _CHAT
+from .ranking.rows import Matched
 from .resolve import Search
 from .terms import QueryTerm, list_owners
 
@@ -46,8 +47,14 @@ class Matches:
         for one, times in held.items():
             for i in self.owners[one]:
                 term, is_offered = self.terms[i], False
-                if (term.kind == "tag" or term.applies(source)) and not (term.is_exact and one[0] == PHRASE):
-                    add_match(matched, i, times, whole=term.index_terms[one])
+                if (term.kind == "tag word" and source != _CHAT) or (term.is_exact and one[0] == PHRASE):
+                    continue
+                # Whole words add up, letters inside other words count where none is whole.
+                is_whole, before = term.index_terms[one], matched.get(i)
+                if before is None or (is_whole and not before[1]):
+                    matched[i] = times, is_whole
+                elif is_whole == before[1]:
+                    matched[i] = before[0] + times, is_whole
         return matched, is_offered
 
     def find_times(self, ids: Sequence[RowId]) -> dict[RowId, int]:

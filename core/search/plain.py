@@ -34,7 +34,7 @@ def add_newest(ranked: Ranked, db: Database, share: Share, most: int = MOST_FALL
     found, known = _read_newest(ranked.search, db, share.plain_pool, most), {c.key for c in ranked.candidates}
     # Their tier follows from their texts: a word of few letters counts as a whole word alone.
     every = [*ranked.candidates, *(replace(c, tier=2) for c in found.candidates if c.key not in known)]
-    candidates, is_whole = leave_best(score_by_words(ranked.search, ranked.matches, every), share)
+    candidates, is_whole = leave_best(every, share, score_by_words(ranked.search, ranked.matches))
     is_all = all(count < share.plain_pool for count in found.considered.values())
     return replace(
         ranked,

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ..database import sources
@@ -20,7 +21,7 @@ from ..text.time import Span, talk_words
 from ..text.words import words
 from .question.people import named
 from .question.question import Question, read_question
-from .ranking.rows import Candidate, Kept, RankingQuery, best_first, newest_first, score_words
+from .ranking.rows import Candidate, Kept, RankingQuery, newest_first, score_words
 from .ranking.weights import INSIDE, rarity_weight
 from .resolve import Search
 from .table import Rows
@@ -119,8 +120,7 @@ def rank(search: Search, question: Question, found: Matches, share: Share) -> Ra
     query, ranking = rank_best(search, question, found, share.best)
     candidates, is_complete = _list_candidates(search, question, found, ranking, share)
     if not search.query.text:
-        scored = score_by_words(search, found, candidates)
-        candidates, is_whole = leave_best(scored, share)
+        candidates, is_whole = leave_best(candidates, share, score_by_words(search, found))
         is_complete = is_complete and is_whole
     return Ranked(search, candidates, is_complete, ranking.matching, query, found, ranking)
 
@@ -210,18 +210,20 @@ def choose_read(sources_of: Sequence[int], own_of: Sequence[float], share: Share
     return kept
 
 
-def leave_best(candidates: Iterable[Candidate], share: Share) -> tuple[list[Candidate], bool]:
+def leave_best(
+    candidates: Sequence[Candidate], share: Share, score: Callable[[Candidate], float] = attrgetter("score")
+) -> tuple[list[Candidate], bool]:
     """Return those of the candidates that are read, and whether these are all."""
-    every = list(candidates)
-    ordered = best_first(newest_first(c for c in every if not c.context))
+    ordered = newest_first(c for c in candidates if not c.context)
+    ordered.sort(key=lambda c: (-score(c), c.tier))
     kept = choose_read([c.source for c in ordered], [c.own for c in ordered], share)
-    return [*(ordered[n] for n in kept), *(c for c in every if c.context)], len(kept) == len(ordered)
+    return [*(ordered[n] for n in kept), *(c for c in candidates if c.context)], len(kept) == len(ordered)
 
 
-def score_by_words(search: Search, found: Matches | None, candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return candidates scored by what they match themselves: all there is where no message tells more."""
+def score_by_words(search: Search, found: Matches | None) -> Callable[[Candidate], float]:
+    """Return what scores candidates by what they match themselves: all there is where no message tells more."""
     terms, mean = weigh_alone(search, found)
-    return [replace(c, score=score_words(c.matched, c.words, terms, mean_words=mean)) for c in candidates]
+    return lambda c: score_words(c.matched, c.words, terms, mean_words=mean)
 
 
 def weigh_alone(search: Search, found: Matches | None) -> tuple[Sequence[QueryTerm], float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...index.shapes import IndexTerm, RowId
 from ...shapes import SOURCES
@@ -172,15 +172,6 @@ class ScoredRow:
         return self.reasons.get("own", 0.0)
 
 
-def add_match(matched: dict[int, tuple[int, bool]], term: int, times: int, *, whole: bool) -> None:
-    """Note that a row holds a term; whole words add up, letters inside other words count where none is whole."""
-    before = matched.get(term)
-    if before is None or (whole and not before[1]):
-        matched[term] = (times, whole)
-    elif whole == before[1]:
-        matched[term] = (before[0] + times, whole)
-
-
 def score_words(matched: Matched, words: int, terms: Sequence[QueryTerm], *, mean_words: float) -> float:
     """Return the sum of what the row's matches are worth; always above 0 where a text is looked for."""
     total = 0.0
@@ -196,14 +187,8 @@ def score_words(matched: Matched, words: int, terms: Sequence[QueryTerm], *, mea
     if tags:
         texts = {terms[i].text for i in matched if terms[i].kind != "tag"}
         total += sum(tags[tag] for tag in sorted(tags.keys() - texts))
-    weights = [term.weight for term in terms if term.kind != "tag"]
-    if not total and weights:
-        # It holds one of the texts, further in than was looked: worth no more than the commonest of them.
-        return INSIDE * min(weights)
-    return total
-
-
-Row = TypeVar("Row", Candidate, ScoredRow)
+    # A row without any holds one of the texts, further in than was looked: worth no more than the commonest of them.
+    return total or INSIDE * min((term.weight for term in terms if term.kind != "tag"), default=0.0)
 
 
 def newest_first(rows: Iterable[Candidate]) -> list[Candidate]:
@@ -211,7 +196,7 @@ def newest_first(rows: Iterable[Candidate]) -> list[Candidate]:
     return sorted(rows, key=lambda c: (-c.at_us, c.source, -c.id))
 
 
-def best_first(rows: Iterable[Row]) -> list[Row]:
+def best_first(rows: Iterable[ScoredRow]) -> list[ScoredRow]:
     """Return the rows by score, then tier, then as they were."""
     return sorted(rows, key=lambda c: (-c.score, c.tier))
 
