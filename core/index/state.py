@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, FromClause, Integer, and_, bindparam, literal_column, null, select, type_coerce
 from sqlalchemy.types import NullType
@@ -41,6 +41,8 @@ READ_AGAIN = 3
 """How often the index is read again that changed while it was read."""
 _SEGMENT, _FRESH, _GONE = range(3)
 _AT_ONCE = 500
+FreshRow = tuple[int, int, int, object, object]
+"""Audience, source, id, digest and content."""
 T = TypeVar("T")
 
 
@@ -291,9 +293,9 @@ def _column_part(name: str, family: str) -> Part:
     return Part(select(s.audience_id, s.segment_id, s[name]).where(of_audiences, stamped), family)
 
 
-def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> list[Any]:
+def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> list[FreshRow]:
     """Return audience, source, id, digest and content of the fresh rows with these audiences, sources and ids."""
-    contents: list[Any] = []
+    contents: list[FreshRow] = []
     for part in chunks(places, _AT_ONCE):
         audiences, numbers, ids = (sorted(set(column)) for column in zip(*part, strict=True))
         wanted = {"audiences": audiences, "sources": numbers, "ids": ids}

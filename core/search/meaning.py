@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ..index.held_vectors import Part
 from ..index.numbers import Column, Floats
 from ..index.shapes import RowId
 from ..llm import embedder as semantic_embedder
-from ..llm.embedder import EmbedderError
+from ..llm.embedder import Embedder, EmbedderError
 from . import rank
 from .rank import Ranked, list_excluded
 from .ranking import ranking
@@ -114,7 +114,7 @@ def compare_rows(
     """Return how near rows are to the message, and the candidates with those that are near, and with what stands around
     the best of all."""
     search, candidates = ranked.search, list(ranked.candidates)
-    if not search.query.text or not search.viewer.audiences:
+    if search.embedder is None or not search.query.text or not search.viewer.audiences:
         return None, candidates
     if before is None:
         db.release_connection()  # an embedder may take its time
@@ -155,7 +155,7 @@ def _bring_neighbours(ranked: Ranked, meanings: Meanings, every: Sequence[Candid
     return list(known.values())
 
 
-def ask_vector(embedder: Any, text: str, timeout_seconds: float) -> Vector | None:
+def ask_vector(embedder: Embedder, text: str, timeout_seconds: float) -> Vector | None:
     """Return the vector of a text, of length 1; None where the embedder knows nothing of it."""
     with np.errstate(over="ignore"):  # a number too large for it is refused below
         made = np.asarray(semantic_embedder.ask(embedder, [text], timeout_seconds)[0], dtype=np.float32)

@@ -55,7 +55,7 @@ def build_report(selection: Selection) -> dict[str, Any]:
     }
 
 
-def _tell_hit(read: Read, one: Chosen) -> Mapping[str, Any]:
+def _tell_hit(read: Read, one: Chosen) -> Mapping[str, object]:
     terms, scored = read.ranked.search.terms, one.scored
     return {
         "source": one.hit["source"],

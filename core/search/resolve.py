@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..access.view import Request, Viewer
 from ..calls.call import Call, load_access
@@ -22,6 +22,7 @@ from .terms import QueryTerm
 
 if TYPE_CHECKING:
     from ..index.state import IndexState
+    from ..llm.embedder import Embedder
 
 WHOLE = 2**24
 """More characters than any text has."""
@@ -41,7 +42,7 @@ class Search:
     """None in recency mode, and where the index cannot be read."""
     index_error: StoreReadError | ValueError | None
     """Why the index cannot be read: the plain predicates are asked."""
-    embedder: Any = None
+    embedder: Embedder | None = None
     """What makes a vector of the message; None for none."""
 
     @cached_property
@@ -112,7 +113,7 @@ def resolve(
     viewer: Viewer,
     settings: Settings,
     db: Database,
-    embedder: Any = None,
+    embedder: Embedder | None = None,
     *,
     index: IndexState | None = None,
 ) -> Search:
@@ -133,13 +134,14 @@ def resolve(
     return Search(query, viewer, settings, terms, index, error, _resolve_embedder(embedder, settings))
 
 
-def _resolve_embedder(embedder: Any, settings: Settings) -> Any:
+def _resolve_embedder(embedder: Embedder | None, settings: Settings) -> Embedder | None:
     """Return the embedder to ask, None where nobody named one."""
     if embedder is None and default_embedder() is None and not settings.embedder:
         return None
     from ..llm import embedder as semantic_embedder  # noqa: PLC0415 - loads what asks servers
 
-    return semantic_embedder.resolve(embedder, settings)
+    known: Embedder | None = semantic_embedder.resolve(embedder, settings)
+    return known
 
 
 def widen(search: Search, *, is_empty: bool) -> Search | None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, bindparam, case, func, literal, literal_column, or_, select
+from sqlalchemy import ColumnElement, Integer, bindparam, case, func, literal, literal_column, or_, select
 
 from ..base import logs
 from ..database import sources
@@ -80,7 +80,7 @@ def _by_id(number: int, family: str) -> Part:
     return Part(select(*list_columns(number)).where(*where), family)
 
 
-def stays(row: Any) -> list[Any]:
+def stays(row: Any) -> list[ColumnElement[bool]]:
     """Return the condition of rows that have not expired; in their own conversation they do not."""
     if "expires_at" not in row:
         return []
@@ -88,13 +88,13 @@ def stays(row: Any) -> list[Any]:
     return [or_(kept, row.conversation_key == bindparam("here", type_=Key(512)))]
 
 
-def list_columns(number: int) -> list[Any]:
+def list_columns(number: int) -> list[ColumnElement[Any]]:
     """Return the columns of a row, texts cut at `chars`, as `read_row` takes them."""
     row = sources.BY_NUMBER[number].table.c
     first = (row.id, row.timestamp, row.content_hash, _cut(row.text_folded, literal_column(str(FOLDED_CHARS))))
     texts = [_cut(row[name], bindparam("chars", type_=Integer())) for name in _TEXTS[number]]
     if number == _CHAT:
-        others: Sequence[Any] = (
+        others: tuple[ColumnElement[Any], ...] = (
             row.interface_path, row.sender_id, row.message_id, row.sender_name, row.participant_key, row.role
         )  # fmt: skip
     elif number == _MEMORIES:
@@ -112,11 +112,11 @@ _TEXTS = {
 }
 
 
-def _cut(column: Any, size: Any) -> Any:
+def _cut(column: ColumnElement[str], size: ColumnElement[int]) -> ColumnElement[str]:
     return func.substr(column, literal_column("1", Integer()), size)
 
 
-def _person(row: Any) -> Any:
+def _person(row: Any) -> ColumnElement[str]:
     """Return the subquery for the name of the person whose statement a memory is."""
     p = participants.c
     shown = select(p.display_name).where(
@@ -154,7 +154,7 @@ def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
 
 
 @lru_cache(maxsize=4096)
-def _stored_us(at: Any) -> int:
+def _stored_us(at: object) -> int:
     """Return a stored time in microseconds; the same rows come again and again."""
     return microseconds(read_time(at))
 
@@ -227,7 +227,7 @@ def _part(shape: _Shape, family: str) -> Part:
         where.append(row.interface_path.not_in(bindparam("without", expanding=True, type_=Key(512))))
     if shape.without_rows:
         where.append(row.id.not_in(bindparam("rows", expanding=True, type_=ID)))
-    tier: Any = literal_column("2")
+    tier: ColumnElement[int] = literal_column("2")
     if as_tag and as_word:
         tier = case((or_(*as_tag) & or_(*as_word), 1), else_=2)
     found = select(tier.label("tier"), *list_columns(shape.source)).where(*where)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from ...index.shapes import IndexTerm, RowId
 from ...shapes import SOURCES
@@ -76,7 +76,7 @@ class FoundRow:
     folded: str
     """Its first FOLDED_CHARS characters, folded."""
     digest: bytes | None
-    tags: Any = None
+    tags: object = None
     """As stored: JSON text, or None for the chat."""
     conversation: str = ""
     """Conversation key; blank where the row has none."""
@@ -87,7 +87,7 @@ class FoundRow:
     """Who said it, as a hit shows it; blank where nobody knows."""
     said_by_key: str = ""
     """Participant key of who said it, `self` for the persona; blank where nobody knows."""
-    messages: Any = None
+    messages: object = None
     """Messages a memory was made of, as stored: JSON text; None where nobody knows, and elsewhere."""
 
     @property
