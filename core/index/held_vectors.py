@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -18,6 +16,7 @@ from ..database.engine import Database
 from ..database.schema import search_vector
 from . import embeddings
 from .embeddings import KEPT
+from .kept import Kept
 from .numbers import Column, Flags, Floats, Ints
 from .shapes import RowId
 
@@ -25,6 +24,8 @@ HELD = "vectors.held"
 """Name of what is held, in the caches of a handle."""
 MOST_BYTES = 64 * 2**20
 """Vectors held of audiences that are not in use; those of audiences in use stay whatever they take."""
+MOST_AUDIENCES = 1000
+"""Audiences held; those in use are, however many."""
 CHUNK = 8192
 """Vectors read at once, and of one part."""
 COMPARED = 1024
@@ -134,7 +135,7 @@ class _Held:
     version: int
     parts: tuple[Part, ...]
 
-    @property
+    @cached_property
     def size(self) -> int:
         return sum(part.size for part in self.parts)
 
@@ -147,34 +148,9 @@ _Key = tuple[str, int, int]
 """Model, dimensions and audience."""
 
 
-class _Cache:
-    """What is held for one database: the audiences in use, and of others those used last."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.held: OrderedDict[_Key, _Held] = OrderedDict()
-
-    def list_held(self) -> dict[_Key, _Held]:
-        """Return all that is held."""
-        with self._lock:
-            return dict(self.held)
-
-    def keep(self, in_use: Mapping[_Key, _Held], versions: Mapping[int, int]) -> None:
-        """Keep the vectors in use; drop others that are outdated or exceed MOST_BYTES."""
-        with self._lock:
-            for key, one in in_use.items():
-                self.held[key] = one
-                self.held.move_to_end(key)
-            size = sum(one.size for one in self.held.values())
-            for key in [key for key in self.held if key not in in_use]:
-                one = self.held[key]
-                if size > MOST_BYTES or not one.can_follow(versions.get(key[2], 0)):
-                    size -= self.held.pop(key).size
-
-
 def read_parts(db: Database, model: str, audiences: Collection[int], dimensions: int) -> list[Part]:
     """Return all vectors of audiences that one model made, part by part."""
-    cache: _Cache = db.caches.setdefault(HELD, _Cache())
+    cache: Kept[_Key, _Held] = db.caches.setdefault(HELD, Kept())
     held = cache.list_held()
     versions = embeddings.read_versions(db, {*audiences, *(audience for _, _, audience in held)})
     in_use: dict[_Key, _Held] = {}
@@ -186,7 +162,8 @@ def read_parts(db: Database, model: str, audiences: Collection[int], dimensions:
         elif one.version != version:
             one = _follow(db, model, audience, dimensions, one, version)
         in_use[key] = one
-    cache.keep(in_use, versions)
+    outdated = {key for key, one in held.items() if not one.can_follow(versions.get(key[2], 0))}
+    cache.keep(in_use, MOST_BYTES, MOST_AUDIENCES, outdated)
     return [part for one in in_use.values() for part in one.parts if len(part)]
 
 

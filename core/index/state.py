@@ -9,11 +9,9 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, FromClause, Integer, and_, bindparam, literal_column, null, select, type_coerce
@@ -28,6 +26,7 @@ from ..database.schema import search_block, search_fresh, search_gone, search_se
 from ..database.stored_values import from_key
 from .entries import HELD
 from .fresh import decode, is_place
+from .kept import Kept
 from .lexicon import FreshWords, Lexicon, SortedWords, merge_words
 from .segment import read_head, read_terms
 from .shapes import DAY, TAG, WORD, Entry, IndexTerm, RowId
@@ -71,7 +70,7 @@ class AudienceState:
     """Source and id of the packed rows that are gone, each with the last segment that may hold it."""
 
 
-@dataclass(slots=True)
+@dataclass
 class AudienceIndex:
     """What the index holds of an audience."""
 
@@ -83,35 +82,10 @@ class AudienceIndex:
     fresh: FreshWords
     view: Visible
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Return how many bytes its segments take."""
         return self.view.size + self.view.table.size + sum(one.size for one in self.words.values())
-
-
-class _Cache:
-    """What a process keeps of a database's index, by audience."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.audiences: OrderedDict[int, AudienceIndex] = OrderedDict()
-
-    def find(self, audiences: Collection[int]) -> dict[int, AudienceIndex]:
-        """Return the kept index of each of these audiences; those that are not kept are left out."""
-        with self._lock:
-            return {audience: one for audience in audiences if (one := self.audiences.get(audience)) is not None}
-
-    def keep(self, in_use: Mapping[int, AudienceIndex]) -> None:
-        """Keep what is in use, and drop what was not used for longest, beyond what is kept at most."""
-        with self._lock:
-            for audience, one in in_use.items():
-                self.audiences[audience] = one
-                self.audiences.move_to_end(audience)
-            size = sum(one.size for one in self.audiences.values())
-            for audience in [audience for audience in self.audiences if audience not in in_use]:
-                if size <= MOST_BYTES and len(self.audiences) <= MOST_AUDIENCES:
-                    break
-                size -= self.audiences.pop(audience).size
 
 
 class IndexState:
@@ -123,14 +97,14 @@ class IndexState:
 
     def _load(self) -> None:
         """Read which rows there are, with their words."""
-        cache: _Cache = self._db.caches.setdefault(HELD, _Cache())
+        cache: Kept[int, AudienceIndex] = self._db.caches.setdefault(HELD, Kept())
         states = _read_states(self._db, self._audience_ids)
-        kept = cache.find(states)
+        kept = cache.list_held()
         changed = [state for audience, state in states.items() if audience not in kept or kept[audience].state != state]
         if changed:
             kept |= _load_changed(self._db, changed, kept)
         self.audiences: dict[int, AudienceIndex] = {audience: kept[audience] for audience in sorted(states)}
-        cache.keep(self.audiences)
+        cache.keep(self.audiences, MOST_BYTES, MOST_AUDIENCES)
         indexes = self.audiences.values()
         self.lexicon: Lexicon = Lexicon([part for one in indexes for part in (*one.words.values(), one.fresh.words)])
 

@@ -74,8 +74,8 @@ def finish_search(
     result = call.guard("memories", work, searching.Selection(read))
     if result.read.meaning_error is not None:
         report.fail("embedder", result.read.meaning_error)
-    if result.read.index_error is not None:
-        report.fail("search_index", result.read.index_error)
+    if result.read.ranked.index_error is not None:
+        report.fail("search_index", result.read.ranked.index_error)
     for number, error in result.read.errors.items():
         table = sources.BY_NUMBER[number].table.name
         report.fail(table, StoreError(str(error), source=table))

@@ -33,11 +33,6 @@ class Read:
     meaning_error: CoreError | None = None
     """Why nothing is known about that: the words alone decide, in this round and those after it."""
 
-    @property
-    def index_error(self) -> StoreReadError | ValueError | None:
-        """Return why the search tables could not be read; None where they were."""
-        return self.ranked.index_error
-
 
 def read_rows(ranked: Ranked, db: Database, current: Round) -> Read:
     """Return the candidates with the rows themselves, but where they came along."""

@@ -46,7 +46,7 @@ def build_report(selection: Selection) -> dict[str, Any]:
             *([UNREAD_TIME] if question.has_unread_time else []),
             *_describe_spans(read.round.missed, times.zone(read.ranked.search.settings.timezone) or UTC),
             *([str(error)] if (error := read.meaning_error) else []),
-            *([f"The search index: {why}"] if (why := read.index_error) else []),
+            *([f"The search index: {why}"] if (why := read.ranked.index_error) else []),
             *(
                 f"Only the newest {MOST_COMPARED:,} rows of {sources.BY_NUMBER[number].name} were compared."
                 for number in read.ranked.newest_only

@@ -165,7 +165,7 @@ def test_d14_unpacked_rows_of_audiences_not_in_use_are_given_up(
     db.caches.pop(state.HELD, None)
     for person in people:
         assert len(find(db, person, keywords=["tofu"], limit=9)) == 5
-    assert len(db.caches[state.HELD].audiences) == 2
+    assert len(db.caches[state.HELD].held) == 2
 
 
 def test_d14_two_handles_in_turns_read_no_segment_again(db: Database, fresh_migrated_url: str, scope: Scope) -> None:

@@ -162,50 +162,34 @@ _CJK_NUMBER = lazy_pattern("[一二三四五六七八九十百千万両两]|ひ�
 _CAPITAL_MONTH = lazy_pattern(r"(?<![.!?] )(?<!^)\b(?:May|March)\b")
 
 
-@lru_cache(maxsize=32)
-def _time_words(languages: tuple[str, ...]) -> frozenset[str]:
+@lru_cache(maxsize=64)
+def _list_telling(name: Literal["times", "numbers"], languages: tuple[str, ...]) -> frozenset[str]:
+    """Return the words of languages for times or numbers, but no common word of the others: `an` is French for year."""
     found: set[str] = set()
-    for language in languages or CALENDARS:
-        found |= time_words(language) - _words_of_others(language, languages)
-    return frozenset(found)
-
-
-def _words_of_others(language: str, languages: tuple[str, ...]) -> set[str]:
-    """Return what is a common word in another language that is looked for: `an` is a year in French."""
-    others = set(languages or CALENDARS) - {language}
-    return {word for other in others for word in common_words(other)}
-
-
-@lru_cache(maxsize=32)
-def _number_words(languages: tuple[str, ...]) -> frozenset[str]:
-    found: set[str] = set()
-    for language in languages or tables.NUMBERS:
-        named = {bare(word) for word in tables.list_phrases("numbers", language)}
-        found |= named - _words_of_others(language, languages)
+    for language in languages or (CALENDARS if name == "times" else tables.NUMBERS):
+        others = (common_words(other) for other in languages or CALENDARS if other != language)
+        numbers = map(bare, tables.list_phrases("numbers", language))
+        found |= set(time_words(language) if name == "times" else numbers).difference(*others)
     return frozenset(found)
 
 
 _LETTERS = lazy_pattern(r"[^\W\d_]+")
 
 
-def time_expressions(text: str, languages: Sequence[str] = ()) -> int:
-    """Return how many words of a turn tell a time: days, months, years, spans, `yesterday`, `last`, `ago`."""
+def tells_time(text: str, languages: Sequence[str] = ()) -> bool:
+    """Return whether a turn tells a time: days, months, years, spans, `yesterday`, `last`, `ago`."""
     said = text[:TURN_CHARS]
-    known = _time_words(tuple(languages))
-    found = sum(word in known for word in _LETTERS.findall(bare(said))) + len(_DATE.findall(said))
-    if not said.isascii():
-        found += len(_CJK_TIME.findall(fold(said)))
-    return found + len(_CAPITAL_MONTH.findall(said))
+    known = _list_telling("times", tuple(languages))
+    return (
+        not known.isdisjoint(_LETTERS.findall(bare(said)))
+        or any(pattern.search(said) for pattern in (_DATE, _CAPITAL_MONTH))
+        or (not said.isascii() and _CJK_TIME.search(fold(said)) is not None)
+    )
 
 
 def has_number(text: str, languages: Sequence[str] = ()) -> bool:
-    """Return whether a turn tells a number, in digits or in words; arguments as for `time_expressions`."""
+    """Return whether a turn tells a number, in digits or in words; arguments as for `tells_time`."""
     said = text[:TURN_CHARS]
     if _DIGITS.search(said) or (not said.isascii() and _CJK_NUMBER.search(said)):
         return True
-    known = _number_words(tuple(languages))
-    return any(word in known for word in _words(said))
-
-
-def _words(said: str) -> list[str]:
-    return all_runs(bare(said))
+    return not _list_telling("numbers", tuple(languages)).isdisjoint(all_runs(bare(said)))

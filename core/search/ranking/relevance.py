@@ -15,7 +15,7 @@ from ...index.shapes import WORD, RowId
 from ...text.forms.spellings import share_spelt_otherwise
 from ...text.question_words import asked_words, begins_with, holds
 from ...text.words import list_terms
-from ..question.question import has_number, time_expressions
+from ..question.question import has_number, tells_time
 from .days import list_ranges
 from .reasons import weigh
 from .rows import CHAT, FOLDED_CHARS, UNKNOWN, Candidate, RankingQuery, ScoredRow
@@ -195,7 +195,7 @@ def read_closely(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
         rarest = sorted(map(query.rarity, set(list_terms(text))), reverse=True)[:MOST_TELLING]
         reasons["told"] = sum(rarest) / MOST_TELLING
     if question.wants_time and between(WEIGHTS["time"], long):
-        reasons["time"] = float(time_expressions(text, languages) > 0)
+        reasons["time"] = float(tells_time(text, languages))
     if question.wants_number and between(WEIGHTS["number"], long):
         reasons["number"] = float(has_number(text, languages))
     return reasons

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.search.question.question import Question, has_number, read_question, time_expressions
+from core.search.question.question import Question, has_number, read_question, tells_time
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)  # a Tuesday
 NAMES = ("Caroline", "Anna Schmidt", "Will", "Anna Berg", "Борис", "田中", "ada_92", "김민수", "Μαρία")
@@ -113,8 +113,8 @@ def test_t16_when_and_how_many_are_understood(text: str) -> None:
 
 def test_turns_that_tell_a_time_or_a_number_are_told() -> None:
     timed = ("We met last May, two years ago", "Das war gestern", "先週行った", "in 2019", "на прошлой неделе")
-    assert all(map(time_expressions, (*timed, "le mois dernier")))
-    assert not any(map(time_expressions, ("I may go", "I like tea")))
+    assert all(map(tells_time, (*timed, "le mois dernier")))
+    assert not any(map(tells_time, ("I may go", "I like tea")))
     assert all(map(has_number, ("two cats", "3 cats", "zwei Katzen", "猫が三匹", "три кошки"))) and not has_number(
         "cats"
     )
