@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -260,20 +261,25 @@ def _find_kinds(query: Query, lexicon: Lexicon, languages: Sequence[str]) -> lis
     """Return the kinds of the class nouns of a question: they count with the noun, as letters inside it do."""
     found = []
     for noun, kinds in find_kinds(query.text, languages).items() if query.is_question else ():
-        words = dict.fromkeys(word for kind in sorted(kinds) for word in _find_kind(kind, lexicon, languages))
+        words = dict.fromkeys(word for kind in sorted(kinds) for word in _find_kind(kind, lexicon, tuple(languages)))
         if words:
             found.append(QueryTerm(noun, "minor", index_terms=dict.fromkeys(words, False), stem=stem(noun, languages)))
     return found
 
 
-def _find_kind(kind: str, lexicon: Lexicon, languages: Sequence[str]) -> list[IndexTerm]:
+def _find_kind(kind: str, lexicon: Lexicon, languages: tuple[str, ...]) -> list[IndexTerm]:
     """Return the words of the index that are one kind; of a script without spaces its signs."""
-    pieces = fragments(kind)
+    pieces, form, beginning = _read_kind(kind, languages)
     if pieces[0].kind != "word":
         return [word for piece in pieces for word in _words_of(piece, lexicon)]
-    form = stem(kind, languages)
-    beginning = form if kind.startswith(form) and len(form) >= SHORTEST_STEM else kind
     return [(WORD, word) for word in lexicon.beginning(beginning) if is_form(word, kind, languages, form)]
+
+
+@lru_cache(maxsize=4096)
+def _read_kind(kind: str, languages: tuple[str, ...]) -> tuple[Sequence[Fragment], str, str]:
+    """Return the pieces of a kind, its stem, and what its words begin with."""
+    form = stem(kind, languages)
+    return fragments(kind), form, form if kind.startswith(form) and len(form) >= SHORTEST_STEM else kind
 
 
 def _minor_word(beginning: str, form: str, lexicon: Lexicon, languages: Sequence[str]) -> tuple[QueryTerm, int]:
