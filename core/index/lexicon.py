@@ -126,12 +126,10 @@ class FreshWords:
     def __init__(self, entries: Iterable[Entry]) -> None:
         self._rows: dict[IndexTerm, list[tuple[int, int, int]]] = {}
         for one in entries:
-            for word, times in one.terms.items():
-                self._rows.setdefault((WORD, word), []).append((one.source, one.row_id, times))
-            for tag in one.tags:
-                self._rows.setdefault((TAG, tag), []).append((one.source, one.row_id, 1))
-            for day in one.days:
-                self._rows.setdefault((DAY, day), []).append((one.source, one.row_id, 1))
+            once = [*((TAG, tag) for tag in one.tags), *((DAY, day) for day in one.days)]
+            held = {(WORD, word): times for word, times in one.terms.items()} | dict.fromkeys(once, 1)
+            for term, times in held.items():
+                self._rows.setdefault(term, []).append((one.source, one.row_id, times))
         self.words = sort_words({_encode(word): len(rows) for (kind, word), rows in self._rows.items() if kind == WORD})
 
     def rows(self, term: IndexTerm) -> Sequence[tuple[int, int, int]]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...index.numbers import Flags, Floats, Ints, LocalRows, MatchRows, ViewRows, is_among, put_in_order
+from ...index.numbers import Flags, Floats, Ints, LocalRows, MatchRows, ViewRows, put_in_order
 from .days import are_inside
 from .frame import Frame, Seen, build_frame, choose_best
 from .own_words import HeldWords, saturate
-from .reasons import SessionScores, list_reasons, weigh
+from .reasons import SessionScores, find_open, list_reasons, weigh
 from .rows import RankingQuery
 from .weights import LEAST_CONTEXT, SHORT_ROW
 
@@ -77,7 +77,11 @@ def look_around(
     is_near[1:] &= frame.session[1:] == frame.session[:-1]
     at, is_row = _find_held(held, frame)
     own, turn, share, tags = (_fill(each, at, is_row) for each in (held.own, held.turn, held.share, held.tags))
-    is_open, visible = _find_visible(seen, frame)
+    is_open = find_open(seen, [frame.rows_of(n) for n in range(len(seen))])
+    visible = is_open.copy()
+    for n, one in enumerate(seen):
+        if one.matches.readable is not None:
+            visible[frame.starts[n] : frame.starts[n + 1]] &= one.matches.readable(frame.rows_of(n))
     is_match, run = is_row & is_open, (~touches).cumsum()
     reasons = list_reasons(seen, frame, query, own, turn, share, sessions.find(frame.session))
     contexts = _find_contexts(held, frame, at, is_row, is_near, query, max(REACH, reach)) + tags
@@ -103,18 +107,6 @@ def _find_held(held: HeldWords, frame: Frame) -> tuple[MatchRows, Flags]:
     found = [held.find(n, frame.rows_of(n)) for n in range(len(held.rows))]
     at, is_there = (np.concatenate(each) for each in zip(*found, strict=True))
     return MatchRows(np.minimum(at, max(0, len(held) - 1))), is_there
-
-
-def _find_visible(seen: Sequence[Seen], frame: Frame) -> tuple[Flags, Flags]:
-    """Return which rows are not left out, and which of these may be read."""
-    is_open, readable = np.ones(len(frame), bool), np.ones(len(frame), bool)
-    for n, one in enumerate(seen):
-        here, rows = slice(frame.starts[n], frame.starts[n + 1]), frame.rows_of(n)
-        if one.matches.left_out is not None:
-            is_open[here] = ~is_among(rows, one.matches.left_out)
-        if one.matches.readable is not None:
-            readable[here] = one.matches.readable(rows)
-    return is_open, is_open & readable
 
 
 def _fill(values: Floats, at: MatchRows, is_there: Flags) -> Floats:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from ...index.numbers import Column, Flags, Floats, ViewRows
+from ...index.numbers import Column, Flags, Floats, ViewRows, take
 from ...index.shapes import DAY
 from ...index.visible import Postings, Visible
 from ..question.question import Question
@@ -99,29 +99,26 @@ def are_short(question: Question) -> bool:
 
 def list_inside(audiences: Sequence[AudienceMatches], question: Question) -> list[ViewRows]:
     """Return the rows of each audience within the spans, in order; of too many the longest."""
-    return [_keep_longest(one.view, _list_inside(one, question)) for one in audiences]
-
-
-def _list_inside(one: AudienceMatches, question: Question) -> ViewRows:
-    if question.is_limited:  # nothing else may be read
-        return one.list_readable()
-    return one.keep_readable(ViewRows(are_inside(question, one.view.at_us).nonzero()[0]))
-
-
-def _keep_longest(view: Visible, rows: ViewRows) -> ViewRows:
-    if len(rows) <= MOST_OF_DAYS:
-        return rows
-    longest = np.argsort(-view.words[rows].astype(np.int64), kind="stable")[:MOST_OF_DAYS]
-    return ViewRows(np.sort(rows[longest]))
+    inside = []
+    for one in audiences:
+        if question.is_limited:  # nothing else may be read
+            rows = one.list_readable()
+        else:
+            rows = one.keep_readable(ViewRows(are_inside(question, one.view.at_us).nonzero()[0]))
+        if len(rows) > MOST_OF_DAYS:
+            longest = np.argsort(-one.view.words[rows].astype(np.int64), kind="stable")[:MOST_OF_DAYS]
+            rows = take(rows, np.sort(longest))
+        inside.append(rows)
+    return inside
 
 
 def list_in_order(audiences: Sequence[AudienceMatches], asker: str, order: str) -> list[ViewRows]:
     """Return the first or last rows of each audience, in order; where somebody is given those they said."""
-    return [_keep_first(one.view, one.list_readable(), asker, order) for one in audiences]
-
-
-def _keep_first(view: Visible, rows: ViewRows, asker: str, order: str) -> ViewRows:
-    if asker:
-        rows = ViewRows(rows[view.is_chat[rows] & np.isin(view.speaker[rows], view.find_speakers("key", asker))])
-    by_time = rows[np.argsort(view.at_us[rows], kind="stable")]
-    return ViewRows(np.sort(by_time[:MOST_IN_ORDER] if order == "first" else by_time[-MOST_IN_ORDER:]))
+    found = []
+    for one in audiences:
+        view, rows = one.view, one.list_readable()
+        if asker:
+            rows = take(rows, view.is_chat[rows] & np.isin(view.speaker[rows], view.find_speakers("key", asker)))
+        by_time = np.argsort(view.at_us[rows], kind="stable")
+        found.append(take(rows, np.sort(by_time[:MOST_IN_ORDER] if order == "first" else by_time[-MOST_IN_ORDER:])))
+    return found

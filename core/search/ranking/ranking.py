@@ -75,7 +75,7 @@ def rank_rows(
         return Ranking()
     held = read_words(audiences, query, offered)
     seen = look_at(audiences, query)
-    is_open = find_open(seen, held)
+    is_open = find_open(seen, held.rows)
     counts = _count_sources(seen, held), int(np.count_nonzero(is_open))
     most = max(count, LEADING)
     if query.by_words:
@@ -83,7 +83,7 @@ def rank_rows(
         return Ranking(*counts, around, around.list_best(count), (), seen, held)
     fullest = keep_fullest(held, max(MOST_RANKED, count), offered)
     if fullest is not held:
-        held, is_open = fullest, find_open(seen, fullest)
+        held, is_open = fullest, find_open(seen, fullest.rows)
     frame = build_frame(seen, held.rows)
     sessions = weigh_sessions(seen, held, frame)
     of_row = sessions.find(frame.session)

@@ -136,11 +136,11 @@ def list_reasons(
     return reasons
 
 
-def find_open(seen: Sequence[Seen], held: HeldWords) -> Flags:
-    """Return which of the matching rows may become hits: those that are not left out."""
+def find_open(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Flags:
+    """Return which of some rows of each audience may become hits: those that are not left out."""
     parts = [
-        np.ones(len(rows), bool) if one.matches.left_out is None else ~is_among(rows, one.matches.left_out)
-        for one, rows in zip(seen, held.rows, strict=True)
+        np.ones(len(mine), bool) if one.matches.left_out is None else ~is_among(mine, one.matches.left_out)
+        for one, mine in zip(seen, rows, strict=True)
     ]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
