@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC
 
 from .. import hooks
@@ -131,9 +131,7 @@ def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLis
     return Recalled([hit for why, hit in zip(reasons, hits, strict=True) if not why])
 
 
-def build_dropper(
-    call: PromptCall, lists: HistoryLists, sections: Mapping[str, Built]
-) -> Callable[[Any, FoundRow], str]:
+def build_dropper(call: PromptCall, lists: HistoryLists, sections: Mapping[str, Built]) -> searching.Drop:
     """Return what leaves out the rows that are visible elsewhere, and copies of the message being answered."""
     listed = [built for key in ("standing_wishes", "saved_memories") if (built := sections.get(key))]
     memories = {int(each) for built in listed for each in built.ids}

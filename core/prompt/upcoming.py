@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
-from typing import Any
 
 from ..context.history import HistoryLists
 from ..context.lines import mark_opening, stamp
@@ -17,7 +16,7 @@ from ..index.shapes import DAY, RowId
 from ..index.state import IndexState
 from ..search.query import asks
 from ..search.ranking.rows import FoundRow
-from ..search.table import read_source
+from ..search.table import read_rows
 from ..shapes import LeftOut
 from ..text.folding import one_line
 from ..text.hits import snippet
@@ -38,7 +37,7 @@ def build_upcoming(
     seeing: VisibleContext,
     lists: HistoryLists,
     recalled: Recalled,
-    drop: Callable[[Any, FoundRow], str],
+    drop: Callable[[FoundRow], str],
 ) -> Built:
     """Return what people said about the next days before these came, of what no other section shows.
 
@@ -55,7 +54,7 @@ def build_upcoming(
     lines: dict[RowId, str] = {}
     for key, day in sorted(days.items(), key=lambda one: one[1]):
         row = rows.get(key)
-        if row is None or row.digest in shown or drop(row, row):
+        if row is None or row.digest in shown or drop(row):
             continue
         text = one_line(snippet(row.shown_text, call.settings.snippet_chars))
         if text.strip() and not asks(text, likely_languages(text, call.settings.languages)):
@@ -89,14 +88,14 @@ def _find_rows(call: PromptCall, seeing: VisibleContext, index: IndexState) -> I
 
 
 def _read_rows(call: PromptCall, seeing: VisibleContext, db: Database, found: Sequence[RowId]) -> dict[RowId, FoundRow]:
-    viewer, rows = seeing.viewer, dict[RowId, FoundRow]()
+    viewer = seeing.viewer
     assert viewer is not None
     values = viewer.bound | {
         "here": call.scope.conversation or "",
         "now": db.clock(),
         "chars": call.settings.snippet_chars + 1,
     }
-    for number in sorted({source for source, _ in found}):
-        ids = [row for source, row in found if source == number]
-        rows |= read_source(db, number, ids, values, call.scope.persona)
+    rows, errors = read_rows(db, found, values, call.scope.persona)
+    for error in errors.values():
+        raise error
     return rows

@@ -26,7 +26,7 @@ from ..text.remember_phrases import ABOUT_PERSON, read_statements
 from . import match
 from .ranking.rows import FoundRow
 from .resolve import Search
-from .table import read_rows
+from .table import read_rows, read_values
 from .terms import QueryTerm
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def read_person(search: Search, db: Database, keys: Collection[str], most: int =
         newest = mine[np.argsort(-view.at_us[mine], kind="stable")[:most]]
         places = zip(view.source[newest].tolist(), view.row_id[newest].tolist(), strict=True)
         audiences |= dict.fromkeys(places, view.audience)
-    rows, _ = read_rows(db, search, audiences)
+    rows, _ = read_rows(db, audiences, read_values(search, db), search.viewer.scope.persona)
     judged = [_judge(search, row, audiences[row_id]) for row_id, row in rows.items()]
     stated = [each for each in judged if each is not None]
     return sorted(stated, key=lambda each: (-each.worth, -each.row.at_us, -each.row.id))

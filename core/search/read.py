@@ -43,7 +43,9 @@ def read_rows(ranked: Ranked, db: Database, current: Round) -> Read:
 
 def _read_missing(ranked: Ranked, candidates: Sequence[Candidate], db: Database) -> tuple[Rows, Errors]:
     missing = [key for c in candidates if (key := c.key) not in ranked.rows]
-    rows, errors = table.read_rows(db, ranked.search, missing)
+    rows, errors = table.read_rows(
+        db, missing, table.read_values(ranked.search, db), ranked.search.viewer.scope.persona
+    )
     return {**ranked.rows, **rows}, {**ranked.errors, **errors}
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from datetime import UTC, timedelta, tzinfo
+from collections.abc import Mapping
+from datetime import UTC
 from typing import Any
 
 from ..database import sources
 from ..text import times
-from ..text.time import Span
 from ..text.times import iso_text
 from .choose import Chosen, Selection
 from .plain import MOST_COMPARED
+from .question.spans import describe_spans
 from .ranking.rows import UNKNOWN
 from .read import Read
 
@@ -44,7 +44,7 @@ def build_report(selection: Selection) -> dict[str, Any]:
         "notes": [
             *query.notes,
             *([UNREAD_TIME] if question.has_unread_time else []),
-            *_describe_spans(read.round.missed, times.zone(read.ranked.search.settings.timezone) or UTC),
+            *describe_spans(read.round.missed, times.zone(read.ranked.search.settings.timezone) or UTC),
             *([str(error)] if (error := read.meaning_error) else []),
             *([f"The search index: {why}"] if (why := read.ranked.index_error) else []),
             *(
@@ -85,18 +85,3 @@ def _find_neighbours(read: Read, one: Chosen) -> list[int]:
     view = matches.view
     near = [n for n in (at - 1, at + 1) if 0 <= n < len(view) and view.thread[n] == view.thread[at]]
     return matches.list_readable_ids(near)
-
-
-def _describe_spans(spans: Sequence[Span], zone: tzinfo) -> list[str]:
-    """Return the sentence that says, for each span, that nothing is stored in it."""
-    return list(dict.fromkeys(_describe(span, zone) for span in spans if span.role == "said" or len(spans) == 1))
-
-
-def _describe(span: Span, zone: tzinfo) -> str:
-    exact = "%Y-%m-%d" if span.precision not in ("minute", "hour", "part of day") else "%Y-%m-%d %H:%M"
-    start = "" if span.start is None else span.start.astimezone(zone).strftime(exact)
-    last = None if span.end is None else span.end - (timedelta(microseconds=1) if exact == "%Y-%m-%d" else timedelta())
-    end = "" if last is None else last.astimezone(zone).strftime(exact)
-    if start == end:
-        return f"Nothing is stored of {start}."
-    return "Nothing is stored" + (f" from {start}" if start else "") + (f" to {end}" if end else "") + "."

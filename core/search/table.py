@@ -41,9 +41,14 @@ Errors = Mapping[int, StoreReadError]
 # Reading
 
 
-def read_rows(db: Database, search: Search, ids: Collection[RowId]) -> tuple[dict[RowId, FoundRow], Errors]:
-    """Return those of the rows that may be read, and which sources could not be."""
-    values, persona = read_values(search, db), search.viewer.scope.persona
+def read_rows(
+    db: Database, ids: Collection[RowId], values: Mapping[str, object], persona: str
+) -> tuple[dict[RowId, FoundRow], Errors]:
+    """Return those of the rows that may be read, and which sources could not be.
+
+    Args:
+        values: persona, audiences, `here`, `now`, and `chars`, the most characters of each text.
+    """
     rows, errors = dict[RowId, FoundRow](), dict[int, StoreReadError]()
     for number in sorted({source for source, _ in ids}):
         asked = {**values, "ids": [row_id for source, row_id in ids if source == number]}
@@ -56,7 +61,7 @@ def read_rows(db: Database, search: Search, ids: Collection[RowId]) -> tuple[dic
 
 
 def read_values(search: Search, db: Database) -> dict[str, Any]:
-    """Return the values of a search that its statements bind."""
+    """Return the values that `read_rows` takes for a search."""
     return {
         "persona": search.viewer.scope.persona,
         "audiences": search.viewer.audiences,

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from functools import lru_cache
 from typing import Literal
 
@@ -29,12 +29,7 @@ from ...text.languages import SURE, bare, common_words, language_of
 from ...text.question_words import LOOKED_AT, asked_words, asks_about_now, holds, is_request
 from ...text.time import CALENDARS, Span, name_words, read_spans, time_words
 from .people import named
-
-MOST_DAYS = 370
-"""Days of the spans that rows are looked up by."""
-SOON_DAYS = 62
-"""Days of a span that does not end."""
-_DAY = timedelta(days=1)
+from .spans import list_days
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,21 +107,6 @@ def read_question(
         is_present=is_present,
         languages=known,
     )
-
-
-def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, ...]:
-    """Return the days of the spans as ISO 8601; of one that does not end those that come soon, of one that does not
-    begin none: what was said before a day may be about any.
-    """
-    days: dict[str, None] = {}
-    for span in spans:
-        if span.start is None or (span.end is None and span.start < now - _DAY):
-            continue
-        end = span.end or span.start + SOON_DAYS * _DAY
-        first, last = span.start.astimezone(zone).date(), (end - timedelta(microseconds=1)).astimezone(zone).date()
-        for step in range(min((last - first).days + 1, MOST_DAYS - len(days))):
-            days[(first + step * _DAY).isoformat()] = None
-    return tuple(days)
 
 
 _ASKS = lazy_pattern("[?\uff1f\u061f]")

@@ -1,0 +1,44 @@
+"""The days that the spans of a question hold, and what a report tells of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta, tzinfo
+
+from ...text.time import Span
+
+MOST_DAYS = 370
+"""Days of the spans that rows are looked up by."""
+SOON_DAYS = 62
+"""Days of a span that does not end."""
+_DAY = timedelta(days=1)
+
+
+def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, ...]:
+    """Return the days of the spans as ISO 8601; of one that does not end those that come soon, of one that does not
+    begin none: what was said before a day may be about any.
+    """
+    days: dict[str, None] = {}
+    for span in spans:
+        if span.start is None or (span.end is None and span.start < now - _DAY):
+            continue
+        end = span.end or span.start + SOON_DAYS * _DAY
+        first, last = span.start.astimezone(zone).date(), (end - timedelta(microseconds=1)).astimezone(zone).date()
+        for step in range(min((last - first).days + 1, MOST_DAYS - len(days))):
+            days[(first + step * _DAY).isoformat()] = None
+    return tuple(days)
+
+
+def describe_spans(spans: Sequence[Span], zone: tzinfo) -> list[str]:
+    """Return the sentence that says, for each span, that nothing is stored in it."""
+    return list(dict.fromkeys(_describe(span, zone) for span in spans if span.role == "said" or len(spans) == 1))
+
+
+def _describe(span: Span, zone: tzinfo) -> str:
+    exact = "%Y-%m-%d" if span.precision not in ("minute", "hour", "part of day") else "%Y-%m-%d %H:%M"
+    start = "" if span.start is None else span.start.astimezone(zone).strftime(exact)
+    last = None if span.end is None else span.end - (timedelta(microseconds=1) if exact == "%Y-%m-%d" else timedelta())
+    end = "" if last is None else last.astimezone(zone).strftime(exact)
+    if start == end:
+        return f"Nothing is stored of {start}."
+    return "Nothing is stored" + (f" from {start}" if start else "") + (f" to {end}" if end else "") + "."
