@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack, get_args
 
 from . import search as searching
 from .calls import defaults
@@ -21,6 +21,7 @@ from .config import Settings
 from .database.engine import Database
 from .memories.capture import should_remember, silently_record_memory
 from .scope import Scope
+from .search.query import Query
 from .search.rules_arguments import MOST_HITS
 from .shapes import Hit
 
@@ -80,7 +81,13 @@ def search_memories(
     >>> [hit["snippet"] for hit in search_memories(query="Who is Tofu?", db=db)], search_memories(tags=["dog"], db=db)
     (['Tofu is a grey cat.'], [])
     """
-    return explain_search(
+    return _search(
+        mode,
+        offset,
+        embedder,
+        db,
+        settings,
+        scope,
         tags=tags,
         keywords=keywords,
         query=query,
@@ -90,13 +97,20 @@ def search_memories(
         exclude=exclude,
         since=since,
         until=until,
-        mode=mode,
-        offset=offset,
-        embedder=embedder,
-        db=db,
-        settings=settings,
-        scope=scope,
-    )[0]
+    ).hits
+
+
+class SearchArguments(TypedDict, total=False):
+    """The arguments of `search_memories` that say what is searched for."""
+
+    tags: object
+    keywords: object
+    include_chat: bool
+    limit: object
+    ranking: object
+    exclude: object
+    since: object
+    until: object
 
 
 def explain_search(
@@ -108,7 +122,7 @@ def explain_search(
     db: Database | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
-    **arguments: Any,
+    **arguments: Unpack[SearchArguments],
 ) -> tuple[list[Hit], dict[str, Any]]:
     """Return `(hits, report)`: the hits of `search_memories`, whose arguments it takes, and why they are these.
 
@@ -125,17 +139,50 @@ def explain_search(
     >>> report["hits"][0]["rank"], report["hits"][0]["tags"], report["hits"][0]["words"]
     (1, ['cat'], ['tofu'])
     """
+    for name in arguments.keys() - SearchArguments.__annotations__.keys():
+        raise TypeError(f"explain_search() got an unexpected keyword argument {name!r}")
+    found = _search(mode, offset, embedder, db, settings, scope, query=query, **arguments)
+    if found.selection is None:
+        return [], {"hits": [], "sources": {}, "notes": list(found.query.notes)}
+    total = {} if found.total is None else {"total": found.total}
+    return found.hits, {**searching.build_report(found.selection), **total}
+
+
+class _Found(NamedTuple):
+    """What a search found."""
+
+    query: Query
+    selection: searching.Selection | None
+    """None where nothing was asked for."""
+    total: int | None = None
+    """In the mode `all` how many rows match."""
+
+    @property
+    def hits(self) -> list[Hit]:
+        return [one.hit for one in self.selection.chosen] if self.selection else []
+
+
+def _search(
+    mode: SearchMode,
+    offset: int,
+    embedder: Any,
+    db: Database | None,
+    settings: Settings | Mapping[str, Any] | None,
+    scope: Scope | None,
+    query: object,
+    **arguments: Unpack[SearchArguments],
+) -> _Found:
+    """Return what `search_memories` finds."""
     check_handle(db)
     known = defaults.settings_for(settings)
     if mode not in get_args(SearchMode) or isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
         raise ValueError(f"mode is {mode!r}, offset {offset!r}. mode must be 'best' or 'all', offset 0 or more.")
-    arguments |= {"query": query, "settings": known}
-    wanted = searching.prepare(**arguments, clock=lambda: defaults.handle(db).clock())
+    wanted = searching.prepare(query=query, **arguments, settings=known, clock=lambda: defaults.handle(db).clock())
     page = wanted.limit
     if mode == "all":
         wanted = replace(wanted, limit=MOST_HITS)
     if wanted.is_empty:
-        return [], {"hits": [], "sources": {}, "notes": list(wanted.notes)}
+        return _Found(wanted, None)
     call = open_call(db, known, scope)
     with call.db.request_connection():  # three reads on one connection, asked once whether it still stands
         wanted, viewer = searching.load_viewer(call, wanted)
@@ -145,12 +192,11 @@ def explain_search(
         if errors and not result.chosen:
             raise errors[0]
     if mode == "best":
-        return [one.hit for one in result.chosen], searching.build_report(result)
+        return _Found(wanted, result)
     matching = sorted(
         (one for one in result.chosen if not one.scored.context), key=lambda one: (one.row.at_us, one.row.id)
     )
-    result = replace(result, chosen=matching[offset : offset + page])
-    return [one.hit for one in result.chosen], {**searching.build_report(result), "total": len(matching)}
+    return _Found(wanted, replace(result, chosen=matching[offset : offset + page]), len(matching))
 
 
 def free_memory_search(

@@ -232,3 +232,9 @@ def test_f60_the_first_call_by_position_works_or_names_what_is_missing(migrated_
                 MessageError, match=r"forget\('web/ann'\) does not say what .* forget\(participant='web/"
             ):
                 call()
+
+
+@pytest.mark.parametrize("door", [search_memories, explain_search])
+def test_g25_an_argument_that_is_unknown_is_named_with_the_function_that_was_called(stage: Stage, door: Any) -> None:
+    with pytest.raises(TypeError, match=rf"^{door.__name__}\(\) got an unexpected keyword argument 'tag'$"):
+        door("cat", tag=["pets"], db=stage.db)
