@@ -65,6 +65,8 @@ def remember(
     """
     if scope is None and not user:
         raise MessageError("remember() was not told who speaks. Pass user=, or scope= for a room.", fields=("user",))
+    if not isinstance(client, OpenAI | AsyncOpenAI):
+        raise TypeError(f"client is of type {type(client).__name__}. Pass an OpenAI or AsyncOpenAI.")
     memory = Memory(db, persona=persona)
     where = scope or memory.scope(user or "")
     if conversation is not None and scope is None:

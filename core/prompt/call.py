@@ -24,6 +24,7 @@ from ..database.engine import Database
 from ..errors import CoreError, StoreError
 from ..scope import Scope
 from ..search import Chosen, Selection, build_report
+from ..search.query import shorten_asked
 from ..shapes import Citation, Hit, LeftOut
 from ..text import times
 from ..text.strict_json import make_strict
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MOST_ASKED_CHARS = 16_000
-"""Most characters of a message that are searched for; to look through a megabyte took 5 to 20 s."""
 MAX_MESSAGE_CHARS = 500
 """Longest text of an error."""
 STORED = ("chat_history_cache", "memories", "ai_diary")
@@ -214,11 +213,8 @@ class PromptCall:
 
     @property
     def asked_text(self) -> str:
-        """Return the part of the message that is searched for: all of it, or of a very long one beginning and end."""
-        text = self.message.text
-        if len(text) <= MOST_ASKED_CHARS:
-            return text
-        return f"{text[: MOST_ASKED_CHARS // 2]} {text[-MOST_ASKED_CHARS // 2 :]}"
+        """Return the part of the message that is searched for."""
+        return shorten_asked(self.message.text)
 
     @property
     def zone(self) -> tzinfo:

@@ -37,6 +37,7 @@ from ..errors import PromptTooLargeError
 from ..memories import section_instructions, shown_texts
 from ..memories.rules_modes import MODES
 from ..relationships import section as section_relationship
+from ..search.query import MOST_ASKED_CHARS
 from ..shapes import Hit
 from ..short_term import section as section_short_term
 from ..stories import section_recaps, section_running
@@ -49,7 +50,6 @@ from ..text.sizes import resolve_counter
 from ..text.time import find_relative_day
 from . import access, search
 from .call import (
-    MOST_ASKED_CHARS,
     Gathered,
     PromptCall,
     Recalled,

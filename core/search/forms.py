@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..index.shapes import PHRASE, WORD
 from ..text.folding import SPACELESS_PATTERN, fold, fold_case, word_runs
 from ..text.forms.spellings import (
+    LONGEST_COMPOUND,
     SHORTEST_COMPOUND,
     SHORTEST_PART,
     holds_tone,
@@ -112,7 +113,7 @@ def _split(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> list[
         return list(dict.fromkeys([*(word for word in near if is_form(word, part, languages)), *forms]))
 
     word, parts = term.text, [[part] for part in split_figures(term.text)]
-    if not parts and len(word) >= SHORTEST_COMPOUND:
+    if not parts and SHORTEST_COMPOUND <= len(word) <= LONGEST_COMPOUND:
         parts = split_compound(word, find, languages)
     is_short = not parts and len(word) < SHORTEST_COMPOUND
     if is_short:

@@ -30,6 +30,8 @@ PERSON_CHARS = 120
 """Characters of a question about a person; a longer one is about something else too."""
 MOST_WORDS = 1000
 """Most words of a message that are counted to find the rarest."""
+MOST_ASKED_CHARS = 16_000
+"""Most characters of a text that are searched for; to look through a megabyte took 5 to 20 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,13 @@ class Query:
         return not (self.tags or self.keywords or self.is_question)
 
 
+def shorten_asked(text: str) -> str:
+    """Return the part of a text that is searched for: all of it, or of a very long one beginning and end."""
+    if len(text) <= MOST_ASKED_CHARS:
+        return text
+    return f"{text[: MOST_ASKED_CHARS // 2 - 1]} {text[-MOST_ASKED_CHARS // 2 :]}"
+
+
 def prepare(
     *,
     tags: object = None,
@@ -103,7 +112,10 @@ def prepare(
     wanted_tags, notes = read_tags(tags)
     wanted_words, more = read_keywords(keywords)
     notes = [*notes, *more]
-    text = query if isinstance(query, str) else ""
+    given = query if isinstance(query, str) else ""
+    text = shorten_asked(given)
+    if text != given:
+        notes.append(f"query has {len(given)} characters; {MOST_ASKED_CHARS} of them are searched for")
     settings = with_languages_of(text, settings)
     is_of_text = bool(text) and not (wanted_tags or wanted_words)
     words = list_words(text, settings.languages) if is_of_text else []

@@ -53,6 +53,11 @@ def client(server: tuple[ModelServer, str]) -> Iterator[Any]:
         yield client
 
 
+def test_r28_what_is_no_client_is_refused_by_type(db: Database) -> None:
+    with pytest.raises(TypeError, match="client is of type str"):
+        remember("http://127.0.0.1", user="ann", db=db)  # type: ignore[type-var]
+
+
 def lines(db: Database, user: str = "ann") -> list[tuple[str, str]]:
     scope = Memory(db, persona="iris").scope(user)
     return [(each["role"], each["text"]) for each in load_chat_history(f"web/{user}", 99, db=db, scope=scope)]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from core.database.engine import Database
 from core.errors import PromptTooLargeError
 from core.prompt_engine import set_hook, to_json, to_messages
+from core.synth_core_memory import explain_search
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -101,6 +102,19 @@ def test_f62_a_megabyte_is_looked_at_no_further_than_it_matters(stage: Stage, si
 def test_f62_the_end_of_a_long_message_is_searched_for_too(stage: Stage) -> None:
     stage.remember("The quagga likes rain", ["quagga"])
     assert stage.context("lorem ipsum " * 5000 + "what of the quagga?")["memories"]
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 1_000_000, "cat boat " * 110_000, "line one\n\n" * 90_000], ids=["word", "few", "lines"]
+)
+def test_f62_a_search_for_a_megabyte_is_bounded_too(stage: Stage, text: str) -> None:
+    """One word of a megabyte was taken apart as a compound, letter by letter, for many minutes."""
+    stage.remember("The quagga likes rain", ["quagga"])
+    start = time.process_time()
+    hits, report = explain_search(f"{text} what of the quagga?", db=stage.db, scope=stage.scope())
+    assert time.process_time() - start < 5.0
+    assert [hit["snippet"] for hit in hits] == ["The quagga likes rain"]
+    assert any("are searched for" in note for note in report["notes"])
 
 
 def accounted(report: dict[str, Any], prompt: dict[str, Any]) -> None:
