@@ -110,6 +110,7 @@ class MessageLines:
         is_list = result is not None and result.read.round.question.wants_list
         self.matching = sum(not one.scored.context for one in gathered.recalled.chosen) if is_list else 0
         """How many memories match a question for a list or a count; 0 for another question."""
+        self.may_match_more = len(gathered.recalled.chosen) >= call.hits_wanted
         self.recap_at, self.recap_depth = s.scene_recap_position, s.scene_recap_depth
         self.lines = self._list_lines(turns, s.scene_recap_role if as_turns else None)
 
@@ -285,7 +286,8 @@ class MessageLines:
         return ["\n".join(filter(None, [self._find_title(name), *texts])) for name, texts in sections.items()]
 
     def _count_shown(self, shown: int) -> str:
-        return f"{self.matching} lines match; the {shown} best are shown."
+        least = "At least " if self.may_match_more else ""
+        return f"{least}{self.matching} lines match; the {shown} best are shown."
 
     def _compose(self, lines: Sequence[Line]) -> tuple[list[str], list[Part]]:
         """Return the texts of the system's message, and the others."""

@@ -284,6 +284,15 @@ def test_p74_each_memory_line_leads_to_its_row_where_marks_are_asked_for(stage: 
     assert explain_messages(asked, cite=True, dialect="anthropic", **given)[1]["citations"] == made.citations
 
 
+def test_t63_a_list_does_not_count_as_all_what_the_search_cut_off(stage: Stage) -> None:
+    """`100 lines match` of 130 is what a model would answer to `How many`."""
+    for n in range(130):
+        stage.say(f"I swam to the buoy, number {n}.", minutes=DAY * (200 - n))
+    given: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": stage.scope(HERE)}
+    asked = message("How often did I swim to the buoy?")
+    assert "\nAt least 100 lines match; the " in contents(build_messages(asked, max_chars=3000, **given))[-1]
+
+
 def test_t63_a_list_that_has_no_room_says_how_many_lines_match(stage: Stage) -> None:
     """A model that counts what it sees would be wrong and not know it."""
     for n in range(60):
@@ -297,7 +306,7 @@ def test_t63_a_list_that_has_no_room_says_how_many_lines_match(stage: Stage) -> 
         "\n\n".join(contents(build_messages(message(text), max_chars=6000, **given)))
         for text in ("How often did I swim to the buoy?", "Did I swim to the buoy?")
     )
-    told = re.search(r"(\d+) lines match; the (\d+) best are shown\.", short)
+    told = re.search(r"\n(\d+) lines match; the (\d+) best are shown\.", short)
     assert told and int(told[1]) >= 60 > int(told[2]) == short.count("I swam to the buoy") and len(short) <= 6000
     assert "lines match" not in full
     assert "lines match" not in "".join(contents(build_messages(message("How often did I swim?"), **given)))
