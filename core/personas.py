@@ -10,9 +10,9 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
+from .base.whole_file import replace_file
 from .calls import defaults
 from .config import Settings
 from .errors import ConfigError, MessageError
@@ -70,17 +70,14 @@ def set_persona_text(
         raise MessageError(f"text must be valid Unicode of at most {MOST_BYTES:,} bytes.", fields=("text",))
     known = defaults.settings_for(settings)
     file = find_file(known, defaults.scope_for(scope, known).persona)
-    beside = file.with_name(f"{file.name}.{os.getpid()}.new")
     try:
         if not text.strip():
             file.unlink(missing_ok=True)
             return file
         file.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text, encoding="utf-8", newline="\n")
-        beside.replace(file)
+        with replace_file(file) as part:
+            part.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        with suppress(OSError):
-            beside.unlink()
         raise _refusal(file, f"cannot be written ({error.strerror})") from error
     return file
 

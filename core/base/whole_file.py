@@ -16,10 +16,12 @@ def replace_file(path: Path, *, mode: int = 0o666) -> Iterator[Path]:
     """
     part = path.with_name(f".{path.name[:50]}.{os.getpid()}.part")
     try:
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
-        yield part
-        with part.open("rb") as written:
-            os.fsync(written.fileno())
+        handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
+        try:
+            yield part
+            os.fsync(handle)  # Windows takes none that only reads
+        finally:
+            os.close(handle)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

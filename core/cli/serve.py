@@ -90,6 +90,8 @@ def serve(
             "--share-port does not go with the admin page, whose log-ins one process keeps. Add --no-admin, and serve "
             "the page by another `prompt-engine serve` on another port."
         )
+    if share_port and not hasattr(socket, "SO_REUSEPORT"):
+        _refuse("--share-port is not to be had on this system. Give each process a port of its own.")
     served = {"admin": with_admin, "mcp": mcp, "proxy": proxy}
     app = _make_application(run, asked, allow_hosts or (), public_url=public_url, **served)
     # 2. listen

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
+import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,6 +30,7 @@ STATE = ".memory.json"
 """File beside the two that says whose rows they hold."""
 NAMES = (RECENT, SAVED) = ("Recent Conversations.md", "Saved Memories.md")
 MAX_BYTES = 10_000_000
+LOCK_SECONDS = 600
 HEADING, BULLET = "## ", "- "
 TIME, SUMMARY = "**Time:**", "**Summary:**"
 _FOLDERS = "memory_files"
@@ -322,15 +323,13 @@ def _lock(folder: Path, *, make: bool = False) -> Iterator[None]:
     with _as_transfer_error(folder, "used as a folder"):
         if make:
             folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder / f"{STATE}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        with contextlib.suppress(ImportError):
-            import fcntl  # noqa: PLC0415 - not on every system
-
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        file = folder / f"{STATE}.lock"
+        lock = sqlite3.connect(file, timeout=LOCK_SECONDS, isolation_level=None)  # locks files on every system
+    with contextlib.closing(lock):
+        with _as_transfer_error(folder, "used as a folder"):
+            lock.execute("BEGIN EXCLUSIVE")
+            file.chmod(0o600)
         yield
-    finally:
-        os.close(handle)
 
 
 def _read(path: Path) -> str:
@@ -365,7 +364,7 @@ def _write(path: Path, text: str) -> bool:
 def _as_transfer_error(path: Path, what: str) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
+    except (OSError, sqlite3.Error) as error:
         raise TransferError(f"{str(path)!r} cannot be {what} ({type(error).__name__}).", path=str(path)) from error
 
 

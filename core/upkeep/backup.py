@@ -125,11 +125,11 @@ def _login_file(target: Target) -> Iterator[str]:
     if target.url.password:  # without a value a client asks for one
         options.append(("password", target.url.password))
     options += [*_encryption(target), *OWN_OPTIONS]
-    with tempfile.NamedTemporaryFile("w", suffix=".cnf", encoding="utf-8") as file:
+    with tempfile.TemporaryDirectory() as folder:  # its owner's alone, as the file in it
+        file = Path(folder) / "login.cnf"
         lines = [f'{name}="{_escape(str(value))}"' if value else name for name, value in options]
-        file.write("\n".join(["[client]", *lines, ""]))
-        file.flush()
-        yield file.name
+        file.write_text("\n".join(["[client]", *lines, ""]), encoding="utf-8")
+        yield str(file)
 
 
 def _encryption(target: Target) -> list[tuple[str, str]]:

@@ -81,7 +81,7 @@ def _check_file(db: Database) -> list[Finding]:
     if not db.target.read_only and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
         remedy = f"chmod u+w {file} and its folder, as the user that runs this: SQLite makes files beside it"
         findings.append(Finding("error", "the file or its folder may not be written: nothing is stored", "", remedy))
-    if mode & (stat.S_IROTH | stat.S_IWOTH):
+    if hasattr(os, "getuid") and mode & (stat.S_IROTH | stat.S_IWOTH):  # Windows shows every file as everybody's
         findings.append(Finding("warning", "everybody on this machine may read the file", "", f"chmod o-rwx {file}*"))
     size = _pragma(db, "page_size") * _pragma(db, "page_count")
     if size <= CHECKED_BYTES and not _is_whole(db):

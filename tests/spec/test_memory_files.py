@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 from core import conversations, jobs, lifelong
 from core.chat_history_cache import save_chat_message
 from core.config import Settings
-from core.conversations import table_summaries
+from core.conversations import memory_files, table_summaries
 from core.database.engine import Database
 from core.errors import MessageError, TransferError
 from core.forgetting import forget
@@ -192,6 +194,19 @@ def test_c34_exports_at_the_same_time_leave_a_whole_file(mirror: Mirror) -> None
     at_once(mirror.write, 4)
     assert mirror.text(SAVED).count("- I like tea") == 20
     assert sorted(path.name for path in mirror.folder.iterdir()) == [".memory.json", ".memory.json.lock", RECENT, SAVED]
+
+
+def test_c34_a_folder_that_another_process_writes_is_waited_for(
+    mirror: Mirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older export must not bring back what was forgotten meanwhile."""
+    mirror.write()
+    monkeypatch.setattr(memory_files, "LOCK_SECONDS", 0.01)
+    with closing(sqlite3.connect(mirror.folder / ".memory.json.lock", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(TransferError, match="cannot be used as a folder"):
+            mirror.write()
+    mirror.write()
 
 
 def test_c19_a_file_whose_switch_is_off_is_left_alone(mirror: Mirror) -> None:

@@ -26,6 +26,15 @@ def test_these_load_nothing_heavy() -> None:
     assert ran.stdout == "[]\n"
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="every other test says it there")
+def test_r1_it_works_on_a_system_without_posix(tmp_path: Path) -> None:
+    """Windows has no fork and no fcntl, syncs no file that only reads, and tells nothing of who may read one."""
+    command = [sys.executable, "-m", "tests.unit.windows", str(tmp_path)]
+    ran = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+
+
 def test_r1_other_packages_are_imported_plainly() -> None:
     """A program that is frozen holds what import statements name: a package loaded by a text is missing in it."""
     calls = [

@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from ....access.rules import show_key
 from ....text.times import parse_time
+from ....text.times import zone as find_zone
 
 FOLDED_CHARS = 320
 """Longest text that is shown unfolded."""
@@ -36,7 +36,7 @@ def exact(at: datetime) -> str:
 
 def near(at: datetime, zone: str) -> str:
     """Return a time to the minute in a zone, for whoever runs no script."""
-    return f"{at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M}"
+    return f"{at.astimezone(find_zone(zone) or UTC):%Y-%m-%d %H:%M}"
 
 
 def archive_reason(item: Mapping[str, Any]) -> str:
