@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-wheel package lint servers unit bench bench-public bench-figures bench-recall bench-scale isolation fuzz histories secrets sbom test-faults test-clusters docs docs-site clean
+.PHONY: help demo test test-wheel package lint servers unit coverage mutants bench bench-public bench-figures bench-recall bench-scale isolation fuzz histories secrets sbom test-faults test-clusters docs docs-site clean
 
 help:
 	@echo "make demo          install the command line and run the demo"
@@ -14,6 +14,8 @@ help:
 	@echo "make test-wheel    the installed wheel under test, without the checkout (a part of make test)"
 	@echo "make package       wheel and sdist into dist/, looked over by check-wheel-contents, twine and pyright"
 	@echo "make unit          quick run: tests on SQLite only (TEST_SERVERS=sqlite)"
+	@echo "make coverage      the tests on SQLite once more, and which lines and branches of core/ no test runs"
+	@echo "make mutants       changes lines of core/ at random, lists the changes no test notices (LINES, default 60; SEED)"
 	@echo "make lint          style, types and layers"
 	@echo "make servers       obtain the database servers and the browser of the tests (python -m tests.servers list shows them)"
 	@echo "make bench         speed at a large table; make bench-recall: how much a search finds"
@@ -114,6 +116,16 @@ sbom: | $(BIN)/python
 unit: $(VENV)/.test
 	TEST_SERVERS=sqlite $(BIN)/python -m pytest
 
+coverage: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'coverage>=7.10'
+	rm -f .coverage .coverage.*
+	TEST_SERVERS=sqlite $(BIN)/python -m coverage run -m pytest -n $(PYTEST_WORKERS)
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report
+
+mutants: $(VENV)/.test
+	$(BIN)/python -m tests.mutants --lines $(or $(LINES),60) --seed $(or $(SEED),1)
+
 bench: servers
 	$(BIN)/python -m bench
 
@@ -161,6 +173,6 @@ docs-site: $(VENV)/.test $(VENV)/.docs
 	$(BIN)/zensical build --clean --strict -f mkdocs.yml
 
 clean:
-	rm -rf build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage htmlcov
+	rm -rf build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* htmlcov
 	find core tests bench sql -name __pycache__ -type d -prune -exec rm -rf {} +
 	$(if $(ALL),rm -rf $(VENV) $(VENV)-wheel $(VENV)-sbom .servers)

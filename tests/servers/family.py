@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import functools
 import os
 import re
@@ -18,6 +17,9 @@ from sqlalchemy.engine import URL
 
 from tests.servers.base import Options, Server, ServerError, free_port
 from tests.servers.packages import HOME, Tree, is_debian, obtain
+
+with contextlib.suppress(ImportError):  # Windows, where none of these servers runs
+    import fcntl
 
 SYSTEM_FOLDERS = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin")
 """Searched after PATH, which lacks these for most users who are not root."""

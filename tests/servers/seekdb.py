@@ -7,7 +7,7 @@ address), and ends when nobody holds a shared lock on `run/seekdb.clients`: the 
 
 from __future__ import annotations
 
-import fcntl
+import contextlib
 import functools
 import importlib.util
 import os
@@ -19,6 +19,9 @@ from typing import IO, ClassVar
 from sqlalchemy.engine import URL
 
 from tests.servers.base import Server, ServerError
+
+with contextlib.suppress(ImportError):  # Windows, where none of these servers runs
+    import fcntl
 
 
 def _program() -> Path | None:

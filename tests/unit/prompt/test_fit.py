@@ -175,7 +175,6 @@ def test_p57_a_megabyte_takes_no_longer_than_it_must() -> None:
             fit(prompt, 50_000)
             taken.append(time.process_time() - start)
         best[count] = min(taken)
-    assert best[1] < 0.2, best
     assert best[2] < 3.5 * best[1], best
 
 

@@ -1,0 +1,164 @@
+"""Changes one comparison, condition, constant or operator of `core/` at a time and reports which tests notice.
+
+    python -m tests.mutants [--lines 60] [--seed 1] [--wide tests/spec ...]
+
+It works in a copy of the checkout. Each change meets the tests of its own noun first, then, if these pass, all tests
+on SQLite that are not slow. A change that no test notices survives: it is printed, and a promise may lack its test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import itertools
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+SECONDS = 1800
+WIDE = ("tests/unit", "tests/golden", "tests/spec", "tests/store", "tests/adapters", "core")
+SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.FloorDiv: ast.Mult,
+}  # fmt: skip
+
+
+class Mutant(NamedTuple):
+    """One change of one file."""
+
+    file: str
+    line: int
+    before: str
+    after: str
+    start: int
+    end: int
+
+
+def list_mutants(file: Path) -> Iterator[Mutant]:
+    """Yield every change of a file."""
+    source = file.read_bytes()
+    starts = [0, *itertools.accumulate(map(len, source.splitlines(keepends=True)))]
+    for node, after in _list_changes(ast.parse(source)):
+        start = starts[node.lineno - 1] + node.col_offset
+        end = starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
+        yield Mutant(str(file.relative_to(ROOT)), node.lineno, source[start:end].decode(), f"({after})", start, end)
+
+
+def _list_changes(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """Yield expressions below a node, each with what takes its place."""
+    if isinstance(node, ast.JoinedStr):  # before Python 3.12 the places of what is in one are wrong
+        return
+    if isinstance(node, ast.If | ast.While) and isinstance(node.test, ast.Name | ast.Attribute | ast.Call):
+        yield node.test, f"not {ast.unparse(node.test)}"
+    after = _change(node)
+    if after is not None and isinstance(node, ast.expr):
+        yield node, after
+    for child in ast.iter_child_nodes(node):
+        yield from _list_changes(child)
+
+
+def _change(node: ast.AST) -> str | None:
+    """Return the changed expression; None for a node that is left as it is."""
+    match node:
+        case ast.Compare(left, [operator], [right]) if type(operator) in SWAPPED:
+            return ast.unparse(ast.Compare(left, [SWAPPED[type(operator)]()], [right]))  # type: ignore[list-item]
+        case ast.BoolOp(operator, values):
+            return ast.unparse(ast.BoolOp(SWAPPED[type(operator)](), values))  # type: ignore[arg-type]
+        case ast.BinOp(left, operator, right) if type(operator) in SWAPPED:
+            return ast.unparse(ast.BinOp(left, SWAPPED[type(operator)](), right))  # type: ignore[arg-type]
+        case ast.UnaryOp(ast.Not(), operand):
+            return ast.unparse(operand)
+        case ast.IfExp(test, body, other):
+            return ast.unparse(ast.IfExp(test, other, body))
+        case ast.Constant(bool() as value):
+            return str(not value)
+        case ast.Constant(int() as value):
+            return str(value + 1)
+    return None
+
+
+def choose(lines: int, seed: int) -> list[Mutant]:
+    """Return one change of each of some lines of core, chosen at random."""
+    found: dict[tuple[str, int], list[Mutant]] = {}
+    for file in sorted((ROOT / "core").rglob("*.py")):
+        for mutant in list_mutants(file):
+            found.setdefault((mutant.file, mutant.line), []).append(mutant)
+    chance = random.Random(seed)
+    return [chance.choice(found[place]) for place in chance.sample(sorted(found), min(lines, len(found)))]
+
+
+def list_own_tests(file: str) -> list[str]:
+    """Return the tests of the noun of a file of core, and its own examples."""
+    noun = file.split("/")[1].removesuffix(".py")
+    names = {noun, noun.removesuffix("s"), Path(file).stem}
+    own = [f"tests/unit/{noun}"] if (ROOT / "tests/unit" / noun).is_dir() else []
+    for folder in ("tests/spec", "tests/store", "tests/unit"):
+        own += [
+            f"{folder}/{each.name}"
+            for each in sorted((ROOT / folder).glob("test_*.py"))
+            if any(n in each.stem for n in names)
+        ]
+    return [*own, file]
+
+
+def is_noticed(copy: Path, tests: list[str] | tuple[str, ...]) -> bool:
+    """Return whether a test of these fails in the copy."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "not slow and not checkout",
+        *tests,
+    ]
+    environment = {**os.environ, "TEST_SERVERS": "sqlite", "PYTHONPATH": f"{copy}{os.pathsep}{copy / 'core/_editable'}"}
+    try:
+        ran = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return True
+    return ran.returncode not in (0, 5)  # 5: there is none
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lines", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--wide", nargs="+", default=WIDE, help="tests that a change meets after those of its noun")
+    given = parser.parse_args()
+    counts = {"own": 0, "all": 0, "none": 0}
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy"
+        left_out = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "site", "*.sqlite3*")
+        shutil.copytree(ROOT, copy, symlinks=True, ignore=left_out)
+        for mutant in choose(given.lines, given.seed):
+            target = copy / mutant.file
+            whole = target.read_bytes()
+            target.write_bytes(whole[: mutant.start] + mutant.after.encode() + whole[mutant.end :])
+            noticed = (
+                "own"
+                if is_noticed(copy, list_own_tests(mutant.file))
+                else "all"
+                if is_noticed(copy, given.wide)
+                else "none"
+            )
+            target.write_bytes(whole)
+            counts[noticed] += 1
+            print(f"{noticed:4}  {mutant.file}:{mutant.line}  {mutant.before}  ->  {mutant.after}", flush=True)
+    print(f"noticed by the noun's own tests: {counts['own']}, by others: {counts['all']}, by none: {counts['none']}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
