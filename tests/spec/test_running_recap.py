@@ -67,7 +67,6 @@ db.close()
 
 
 @pytest.mark.slow
-@pytest.mark.dialects
 def test_s26_two_processes_give_0_to_19(story: Story, migrated_url: str) -> None:
     story.tell(1)
     started = [

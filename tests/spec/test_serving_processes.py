@@ -33,7 +33,7 @@ from tests.spec.mcp_world import ANN, ROOT, environment
 from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, event, wait_until
 from tests.spec.proxy_world import serving as serving_app
 
-REQUESTS = 24
+REQUESTS = 8
 
 
 @contextmanager

@@ -63,6 +63,7 @@ def end_many(db: Database, persona: str, n: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.engines("mariadb")
 def test_c9_two_hundred_ends_in_four_processes_leave_the_newest_fifty_in_order(db: Database) -> None:
     persona = own_scope().persona
     url = db.target.url.render_as_string(hide_password=False)

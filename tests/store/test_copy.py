@@ -31,7 +31,6 @@ from tests.store.world import open_db, verify_index
 from tests.unit.cli import conftest as cli_world
 from tests.unit.cli.conftest import Command
 
-pytestmark = pytest.mark.dialects
 run = cli_world.run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,6 +87,7 @@ def find(url: str, text: str, scope: Scope = EVE) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.dialects
 def test_d36_a_copy_there_and_back_has_equal_rows_privacy_and_hits(
     source_url: str, fresh_url: str, tmp_path: Path
 ) -> None:

@@ -40,8 +40,6 @@ from tests.store.search_world import (
 )
 from tests.store.world import NOW, own_scope, remove_items
 
-pytestmark = pytest.mark.dialects
-
 SEEDS = range(int(os.environ.get("FUZZ_SEEDS", "1")))
 QUERIES = int(os.environ.get("FUZZ_QUERIES", "25"))
 
@@ -191,6 +189,7 @@ def _normal(tags: Sequence[str]) -> set[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.dialects
 @pytest.mark.parametrize("seed", SEEDS)
 def test_t24_recency_mode_gives_what_the_plain_predicates_and_the_oracle_give(
     db: Database, queries: int, seed: int, monkeypatch: pytest.MonkeyPatch

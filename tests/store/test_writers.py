@@ -37,7 +37,7 @@ def save(db: Database, scope: Scope, path: str, text: str, **fields: Any) -> Any
     )
 
 
-WRITERS, EACH = 3, int(os.environ.get("WRITER_TURNS", "20"))
+WRITERS, EACH = 3, int(os.environ.get("WRITER_TURNS", "10"))
 _WORK = f"""
 import sys, threading
 from tests.store.test_writers import write
