@@ -108,6 +108,7 @@ def model() -> Iterator[tuple[ModelServer, str]]:
         yield made, url
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 @pytest.mark.engines("sqlite", "mariadb")
 def test_r34_what_the_image_runs_in_a_plain_environment(

@@ -246,6 +246,7 @@ def test_r6_a_database_out_of_reach_is_each_calls_answer(persona: str) -> None:
     asyncio.run(ask())
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_r6_the_command_serves_mcp_over_http(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'serve.db'}"

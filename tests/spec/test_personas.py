@@ -106,6 +106,7 @@ def test_p15_a_file_that_changes_counts_at_the_next_call(tmp_path: Path) -> None
     assert get_persona_text(settings=settings, scope=IRIS) == "Two, longer."
 
 
+@pytest.mark.posix
 def test_p15_a_file_that_cannot_be_read_is_named_and_fails_no_prompt(stage: Stage, tmp_path: Path) -> None:
     """The people who talk with the persona still get an answer; its operator learns why it is nobody."""
     settings = folder_of(tmp_path)

@@ -210,6 +210,7 @@ def test_d34_too_many_connections_of_an_account_are_waited_for_and_explained(fre
     root.close()
 
 
+@pytest.mark.posix
 @pytest.mark.engines("sqlite")
 def test_f54_a_file_on_a_read_only_medium_is_opened_as_immutable(file: Path) -> None:
     """SQLite makes files beside one that it reads; here, as there, it cannot."""

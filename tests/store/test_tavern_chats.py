@@ -374,6 +374,7 @@ def test_g16_a_failure_beside_a_message_stores_none_of_its_batch(
     assert _export(db, scope, "import/c") == path.read_bytes()
 
 
+@pytest.mark.posix
 @pytest.mark.engines("sqlite")
 def test_s48_a_file_that_cannot_be_written_leaves_the_old_one(db: Database, tmp_path: Path) -> None:
     scope, path = own_scope(), tmp_path / "out.jsonl"

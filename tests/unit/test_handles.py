@@ -52,6 +52,7 @@ def test_f52_a_handle_is_not_sent_to_another_process(tmp_path: Path) -> None:
                 send(db)
 
 
+@pytest.mark.posix
 def test_f52_a_forked_process_opens_connections_of_its_own(tmp_path: Path) -> None:
     """Two processes on one connection read each other's answers."""
     with closing(open_database(f"sqlite:///{tmp_path}/own.sqlite3")) as db, db.request_connection():

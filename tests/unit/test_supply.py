@@ -26,8 +26,8 @@ def test_these_load_nothing_heavy() -> None:
     assert ran.stdout == "[]\n"
 
 
+@pytest.mark.posix
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="every other test says it there")
 def test_r1_it_works_on_a_system_without_posix(tmp_path: Path) -> None:
     """Windows has no fork and no fcntl, syncs no file that only reads, and tells nothing of who may read one."""
     command = [sys.executable, "-m", "tests.unit.windows", str(tmp_path)]

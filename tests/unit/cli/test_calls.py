@@ -214,6 +214,7 @@ def test_f79_a_closed_stdout_ends_quietly(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, b"")
 
 
+@pytest.mark.posix
 def test_f79_an_interrupted_import_stops_at_a_whole_transaction(
     run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -96,6 +96,7 @@ def test_config_preset_writes_a_file_that_is_in_order(run: Command, tmp_path: Pa
     assert run("config", "preset", "nothing").code == 2
 
 
+@pytest.mark.posix
 def test_db_backup_is_a_whole_private_database(run: Command, call: dict[str, Any], tmp_path: Path) -> None:
     """It holds all that everybody said; a copy that every account can read gives it away. It says where it is."""
     _say(call, "discord/c1", "hello")
@@ -123,6 +124,7 @@ echo "-- a dump"
 """
 
 
+@pytest.mark.posix
 def test_db_backup_of_a_server_runs_the_tool_that_is_there(
     run: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

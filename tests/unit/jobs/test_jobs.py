@@ -125,6 +125,7 @@ with stop_on_signals(worker.stop):
 """
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(
     ("signals", "seconds", "said", "left"),
     [

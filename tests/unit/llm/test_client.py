@@ -199,6 +199,7 @@ def test_g21_a_key_no_header_can_hold_is_a_failure_without_its_text(server: Mode
         assert "canary" not in f"{raised.value} {raised.value.__context__!r}"
 
 
+@pytest.mark.posix
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_g21_a_forked_process_opens_connections_of_its_own(server: ModelServer) -> None:
     code = (
