@@ -130,10 +130,7 @@ def build_script(family: str) -> str:
 
 def build_document() -> str:
     """Return the page of tables, columns and indexes."""
-    parts = [
-        "# Tables",
-        "Written by `make docs`, as a server has them. Times are UTC.",
-    ]
+    parts = ["# Tables", "Written by `make docs`, as a server has them. Times are UTC."]
     for name, table in TABLES.items():
         parts += [f"## {name}", f"```sql\n{table_script(table, 'mysql')}\n```"]
     return "\n\n".join(parts) + "\n"

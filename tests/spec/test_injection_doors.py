@@ -37,10 +37,7 @@ NOT_GIVEN = {"db", "settings", "scope", "model", "screen", "counter", "progress"
              "vocabulary", "wait", "dry_run", "folder", "max_bytes", "overwrite"}  # fmt: skip
 """Arguments that hold no text of anybody, or name a file."""
 
-NOT_CALLED = {
-    "core.jobs.Worker",
-    "core.history_engine.HistoryEngine",
-}
+NOT_CALLED = {"core.jobs.Worker", "core.history_engine.HistoryEngine"}
 """Classes; what they call is called by itself."""
 
 FILES = {"core.transfer.imports.import_file", "core.transfer.exports.export_chat", "core.transfer.import_items",

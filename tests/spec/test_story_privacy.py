@@ -267,10 +267,7 @@ def test_f21_whose_turn_an_answer_handed_in_is_of_is_known_when_it_is_summarised
     assert where(story) == []
 
 
-@pytest.mark.parametrize(
-    "reply",
-    ['{"sceneBreakAt": 4}', "```json\n[1, 2]\n```x```", '[{"a": 1}]', "y" * 1_000_001],
-)
+@pytest.mark.parametrize("reply", ['{"sceneBreakAt": 4}', "```json\n[1, 2]\n```x```", '[{"a": 1}]', "y" * 1_000_001])
 @pytest.mark.parametrize("kind", ["RECAP", "SCENE_RECAP", "RUNNING_SCENE_RECAP"])
 def test_g22_an_answer_that_is_no_text_is_no_recap(story: Story, kind: str, reply: str) -> None:
     rows = story.tell(4)

@@ -86,12 +86,7 @@ def test_g28_rows_whose_ids_another_process_used_are_stored_under_new_ones(
 
 
 @pytest.mark.parametrize(
-    "url",
-    [
-        "mysql://ann:pa@zebra@host/name",
-        "mysql://ann:zebra/x@y@host/name",
-        "mysql://ann:a?b@zebra@host/name",
-    ],
+    "url", ["mysql://ann:pa@zebra@host/name", "mysql://ann:zebra/x@y@host/name", "mysql://ann:a?b@zebra@host/name"]
 )
 def test_f73_a_password_with_an_unescaped_sign_is_never_shown(url: str) -> None:
     with pytest.raises(ConfigError, match="%40") as caught:

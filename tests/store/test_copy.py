@@ -162,11 +162,7 @@ def test_d36_a_target_with_rows_and_a_source_of_another_schema_are_refused(sourc
 
 
 def test_d36_the_command_copies_backs_up_and_restores(
-    run: Command,
-    source_url: str,
-    fresh_url: str,
-    engine_name: str,
-    tmp_path: Path,
+    run: Command, source_url: str, fresh_url: str, engine_name: str, tmp_path: Path
 ) -> None:
     ran = run("db", "copy", source_url, fresh_url, "--tokens")
     assert ran.code == 0 and ran.json["rows"]["access_tokens"] == 1 and "1 values of the source" in ran.err, ran.err

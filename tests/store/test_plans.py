@@ -198,10 +198,7 @@ def reads(db: Database) -> dict[str, tuple[Callable[[], Any], dict[str, set[str]
         "old diary entries": (lambda: ai_diary.cleanup_old_entries(798, **own), by_time),
         "tags of a persona": (lambda: synth_tagging.list_tags(**own), tags),
         "lines and items of a person": (lambda: privacy.set_privacy("tg/u11", "full", **own), by_person),
-        "moving a conversation": (
-            lambda: privacy.set_conversation_privacy("tg/13", "restricted", **own),
-            moving,
-        ),
+        "moving a conversation": (lambda: privacy.set_conversation_privacy("tg/13", "restricted", **own), moving),
     }
 
 

@@ -20,19 +20,7 @@ from core.errors import StoreReadError
 from core.scope import Scope
 from core.synth_core_memory import explain_search, search_memories
 from tests.databases import traced
-from tests.store.search_world import (
-    DEFAULTS,
-    ago,
-    entered,
-    explain,
-    find,
-    ids,
-    matched,
-    memory,
-    places,
-    remember,
-    said,
-)
+from tests.store.search_world import DEFAULTS, ago, entered, explain, find, ids, matched, memory, places, remember, said
 from tests.store.world import NOW
 
 BOTH = pytest.mark.parametrize("ranking", ["relevance", "recency"])

@@ -15,14 +15,7 @@ import numpy as np
 from sqlalchemy import select
 
 from core.database.engine import Database
-from core.database.schema import (
-    audiences,
-    conversations,
-    search_block,
-    search_fresh,
-    search_gone,
-    search_segment,
-)
+from core.database.schema import audiences, conversations, search_block, search_fresh, search_gone, search_segment
 from core.database.sources import AI_DIARY, ALL, CHAT, MEMORIES
 from core.index import fresh, indexed, packing, segment
 from core.index.entries import DIARY_TEXTS, SEPARATOR, calendar_of, entry, place_columns, place_of, read_audience

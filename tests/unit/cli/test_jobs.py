@@ -94,11 +94,7 @@ def test_s46_the_view_shows_what_runs_and_what_failed_and_why(run: Command, queu
         "REFUSED": {"failed": 1},
         "SLOW": {"retrying": 1},
     }
-    assert [shown[state][0]["id"] for state in ("in_progress", "retrying", "failed")] == [
-        running,
-        tried,
-        failed,
-    ]
+    assert [shown[state][0]["id"] for state in ("in_progress", "retrying", "failed")] == [running, tried, failed]
     text = run("jobs", "list", "--text").out
     for said in ("in_progress", "Running", "Tried again", "ModelError: timeout", "Failed", "ModelError: auth (401)"):
         assert said in text, text

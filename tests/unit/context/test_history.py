@@ -319,10 +319,7 @@ def test_p33_the_message_is_known_by_its_id_or_by_sender_text_and_time() -> None
     same_id = near(-9999, "other", message_id="9")
     same_sender = [near(0, sender_id="tg/7"), near(0, username="ANN"), near(0, sender_name="Ann B")]
     assert all(map(is_echo, [same_id, near(-60), near(60), near(None), *same_sender]))
-    elsewhere = [
-        near(0, "other", message_id="9", conversation="tg/2"),
-        near(0, conversation="tg/2", sender_id="7"),
-    ]
+    elsewhere = [near(0, "other", message_id="9", conversation="tg/2"), near(0, conversation="tg/2", sender_id="7")]
     others = [
         near(0, "other", message_id="90"),
         near(-60.000001),

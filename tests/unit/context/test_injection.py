@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.context.injection import (
-    KEY,
-    check_depth,
-    from_number,
-    to_number,
-    to_numbers,
-)
+from core.context.injection import KEY, check_depth, from_number, to_number, to_numbers
 
 
 def test_s38_a_depth_is_a_whole_number_from_0() -> None:

@@ -14,17 +14,7 @@ from tests import package_modules
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [
-        (None, 5),
-        (0, 5),
-        (-3, 1),
-        ("4", 4),
-        (2.7, 2),
-        (200, 200),
-        (201, 200),
-        (float("inf"), 200),
-        (-(10**400), 1),
-    ],
+    [(None, 5), (0, 5), (-3, 1), ("4", 4), (2.7, 2), (200, 200), (201, 200), (float("inf"), 200), (-(10**400), 1)],
 )
 def test_t18_f68_limits_are_read_without_a_word(value: object, expected: int) -> None:
     assert read_limit(value) == (expected, None)
@@ -119,12 +109,7 @@ def test_t37_pairs_and_conversation_keys() -> None:
 
 
 def test_t37_other_items_are_refused_with_their_place() -> None:
-    for item in (
-        ("diary", 7),
-        ("memories", "x"),
-        ("memories", 2**63),
-        ("memories", -1),
-    ):
+    for item in (("diary", 7), ("memories", "x"), ("memories", 2**63), ("memories", -1)):
         with pytest.raises(ValueError, match=r"exclude\[0\]"):
             read_exclude([item])
 

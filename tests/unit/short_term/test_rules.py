@@ -9,14 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.short_term.rules import (
-    Since,
-    build_key,
-    choose_entries,
-    describe_age,
-    drop_expired,
-    slice_turn,
-)
+from core.short_term.rules import Since, build_key, choose_entries, describe_age, drop_expired, slice_turn
 from core.short_term.shapes import Entry, Item
 from core.short_term.turns import read_answers, read_messages, read_turn
 
@@ -81,14 +74,7 @@ def test_m4_role_and_speaker_are_read_from_any_shape() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "mark",
-    [
-        {"type": "system"},
-        {"role": "user", "source": "tool_result"},
-        {"type": "whatever"},
-    ],
-)
+@pytest.mark.parametrize("mark", [{"type": "system"}, {"role": "user", "source": "tool_result"}, {"type": "whatever"}])
 def test_t53_what_nobody_said_is_no_line(mark: dict[str, str]) -> None:
     assert read_messages([{"content": "the code is 7391", **mark}]) == (None,)
 

@@ -162,11 +162,7 @@ def test_t46_every_shipped_phrase_does_what_its_group_says(language: str) -> Non
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "Merk dir das bitte nicht, ich heiße Jonas",
-        "No lo guardes, me llamo Ada",
-        "私の名前はエイダ、でも覚えないで",
-    ],
+    ["Merk dir das bitte nicht, ich heiße Jonas", "No lo guardes, me llamo Ada", "私の名前はエイダ、でも覚えないで"],
 )
 def test_t46_refusals_win_in_every_language(text: str) -> None:
     assert not should_remember(text, None, known(text))

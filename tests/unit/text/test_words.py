@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 from core.base.resources import find
 from core.text.folding import clean, fold
 from core.text.forms.variants import find_forms
-from core.text.search_words import (
-    choose_rarest,
-    common_words_asked,
-    salient_words,
-    search_form,
-)
+from core.text.search_words import choose_rarest, common_words_asked, salient_words, search_form
 from core.text.stems import LONGEST_WORD, stem, stems
 from core.text.words import STOP_WORD_LANGUAGES, fragments, index_terms, stop_words, words
 
@@ -89,13 +84,7 @@ def test_t7_each_list_of_stop_words_is_found_by_its_language() -> None:
 
 @pytest.mark.parametrize(
     ("word", "form"),
-    [
-        ("recipes", "recip"),
-        ("running", "run"),
-        ("retrodeck", "retrodeck"),
-        ("猫", "猫"),
-        ("going", "going"),
-    ],
+    [("recipes", "recip"), ("running", "run"), ("retrodeck", "retrodeck"), ("猫", "猫"), ("going", "going")],
 )
 def test_t9_search_form_is_a_stem_the_word_begins_with(word: str, form: str) -> None:
     """`going` has the stem `go`, which would be found inside far too many words."""

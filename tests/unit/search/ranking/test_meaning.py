@@ -38,13 +38,7 @@ def groups_of(places: Sequence[int]) -> dict[int, list[int]]:
 
 
 def test_t29_a_row_is_compared_together_with_the_two_turns_before_it_and_the_one_after() -> None:
-    assert groups_of(range(1, 6)) == {
-        1: [1, 2],
-        2: [1, 2, 3],
-        3: [1, 2, 3, 4],
-        4: [2, 3, 4, 5],
-        5: [3, 4, 5],
-    }
+    assert groups_of(range(1, 6)) == {1: [1, 2], 2: [1, 2, 3], 3: [1, 2, 3, 4], 4: [2, 3, 4, 5], 5: [3, 4, 5]}
 
 
 def test_t29_the_turn_after_tells_about_a_row() -> None:
