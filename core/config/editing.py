@@ -16,7 +16,7 @@ from .flag_types import BadValueError
 from .flags import FLAGS
 from .levels import known_flag
 
-_COMMENT = re.compile(r"[ \t]+#")
+_COMMENT = re.compile(r"(?<![ \t])[ \t]+#")
 
 
 def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config.yaml") -> bool:

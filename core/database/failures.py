@@ -136,7 +136,7 @@ _NAMED = re.compile(
 
 _ESCAPED = (b"'", b'"', b"\\", b"\n", b"\r", b"\0", b"\x1a")
 """Bytes before which the driver writes a backslash."""
-_DENIED = re.compile(r"\b([A-Z][A-Z ,]*) command denied")
+_DENIED = re.compile(r"\b([A-Z][A-Z ,]{0,99}) command denied")
 
 
 def measure_statement(error: exc.SQLAlchemyError) -> int:
