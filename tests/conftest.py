@@ -140,6 +140,12 @@ def _everyday(session: Session) -> list[str]:
     return [name for name in session.names if name == SQLITE or name in own[:1] or session.is_extra(name)]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let modules with slow tests begin: those that come last are short, and no worker waits long for another."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Keep the tests of one module on one engine together on a worker, since they share a database.
@@ -149,6 +155,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadScopeScheduling
 
     engines = set(config.stash[SESSION].names)
+    config.option.loadscopereorder = False  # by the number of tests, the slowest would come last
 
     class ByModuleAndEngine(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
