@@ -99,7 +99,7 @@ def _read_words(value: Any) -> list[str]:
     words = read_json(value)
     if not isinstance(words, (list, dict)):
         text = words if isinstance(words, str) else str(value or "")
-        words = re.split(r"""[,;\n]|\s+(?=\#)|(?<=["'])\s+(?=["'])""", text)
+        words = re.split(r"""[,;\n]|(?<!\s)\s+(?=\#)|(?<=["'])\s+(?=["'])""", text)
         words = [word.strip(" \t\r\"'[](){}#") for word in words]
     return [str(word) for word in words if isinstance(word, (str, int)) and word not in ("", "null", "None")]
 
