@@ -227,8 +227,7 @@ def _build_card(data: Mapping[str, Any]) -> Card:
     parts = {part: text_at(data, *names).strip() for part, names in _FIELDS.items()}
     name = parts.pop("name") or "the character"
     parts["system"] = parts["system"].replace("{{original}}", "").strip()
-    examples = re.split("<START>", parts["example"], flags=re.IGNORECASE)
-    parts["example"] = "\n\n".join(map(str.strip, examples)).strip()
+    parts["example"] = "\n\n".join(map(str.strip, re.split("(?i)<START>", parts["example"]))).strip()
     texts = [f"{_TITLES[part]}:\n{text}" if part in _TITLES else text for part, text in parts.items() if text]
     text = re.sub(r"<(BOT|CHAR)>", "{{char}}", "\n\n".join(texts), flags=re.IGNORECASE)
     text = re.sub(r"<USER>", "{{user}}", text, flags=re.IGNORECASE)
