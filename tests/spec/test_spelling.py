@@ -191,6 +191,17 @@ def test_t65_other_forms_and_spellings_find_the_row(
     assert best(stage, question, languages=languages) == said
 
 
+def test_t65_tones_that_are_written_are_meant(stage: Stage) -> None:
+    """Who writes Vietnamese without tones, as on many keyboards, means any of the words."""
+    rows = {"Bạn tôi ở Huế", "Cái bàn gãy chân"}
+    for text in rows:
+        stage.say(text)
+    for question, meant in (("bạn", {"Bạn tôi ở Huế"}), ("ban", rows)):
+        settings = Settings(languages=("vi", "en"))
+        hits = search_memories(query=question, db=stage.db, settings=settings, scope=stage.scope(HERE))
+        assert {hit["snippet"] for hit in hits} == meant, question
+
+
 def test_t65_a_chat_in_finnish_needs_no_setting(stage: Stage) -> None:
     """A word alone does not tell its language; the rows do."""
     for n, text in enumerate(("mutta minä olin kotona", "se on hyvä, kun olet täällä", "milloin hän tuli ja miksi")):
