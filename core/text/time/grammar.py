@@ -59,10 +59,23 @@ def _rule(pattern: str, read: Read, number: int) -> Rule:
 
 def read_parts(m: Moment, parts: Sequence[Part]) -> list[Part]:
     """Return the parts with what they name together."""
-    parts = _sure(m, parts)
+    line = _Line(_sure(m, parts))
     for table in tables():
-        parts = _apply(m, parts, table)
-    return list(parts)
+        if not line.kinds.isdisjoint(table):
+            read = _apply(m, line, table)
+            line = line if read is line.parts else _Line(read)
+    return list(line.parts)
+
+
+class _Line:
+    """Parts, and their letters as patterns read them."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        codes = [part.code for part in parts]
+        self.parts = parts
+        self.kinds = {kind for part in parts for kind in part.kinds}
+        self.text = "".join(codes)
+        self.offsets = list(accumulate(map(len, codes), initial=0))
 
 
 _BEFORE = frozenset("I1234567LB")
@@ -104,18 +117,19 @@ def _node(time: Time) -> dict[str, Any]:
     return {"Z": time, level(time): time}
 
 
-def _apply(m: Moment, parts: Sequence[Part], table: Mapping[str, Sequence[Rule]]) -> Sequence[Part]:
-    if all(table.keys().isdisjoint(part.kinds) for part in parts):
-        return parts
-    codes = [part.code for part in parts]
-    text, offsets = "".join(codes), list(accumulate(map(len, codes), initial=0))
-    made, at = list[Part](), 0
+def _apply(m: Moment, line: _Line, table: Mapping[str, Sequence[Rule]]) -> Sequence[Part]:
+    """Return the parts with what a table reads together; the same where it reads nothing."""
+    parts, begins = line.parts, table.keys()
+    made, at, is_same = list[Part](), 0, True
     while at < len(parts):
-        rules = {rule: None for kind in parts[at].kinds for rule in table.get(kind, ())}
-        part, count = _read_at(m, parts, rules, text, at, offsets[at]) if rules else (parts[at], 1)
+        part, count = parts[at], 1
+        if not begins.isdisjoint(part.kinds):
+            rules = {rule: None for kind in part.kinds for rule in table.get(kind, ())}
+            part, count = _read_at(m, parts, rules, line.text, at, line.offsets[at])
+            is_same = is_same and part is parts[at]
         made.append(part)
         at += count
-    return made
+    return parts if is_same else made
 
 
 def _read_at(
