@@ -39,7 +39,7 @@ in `*` may have any ending. Lines with `=` give each phrase its value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -100,7 +100,7 @@ _VALUE = {
     "early": "early", "mid": "mid", "late": "late", "begin": "begin",
     "end": "end", "first": 1, "latest": -1, "first_half": "half1", "second_half": "half2",
 }  # fmt: skip
-_LEADING = frozenset("MmWwSUDEHRFPOTKq@e")
+LEADING = frozenset("MmWwSUDEHRFPOTKq@e")
 """Kinds of which one must stand in a text without digits that names a time."""
 _TELLING = frozenset("MWSUDHERgT1")
 """Kinds of words that tell a time wherever they stand."""
@@ -211,19 +211,19 @@ def _find_words(language: str, fits: Callable[[Mapping[str, Any]], bool]) -> fro
     )
 
 
-@lru_cache(maxsize=64)
-def load_leading(language: str) -> Leading:
-    """Return of each word and phrase that a time needs the longest word."""
+@lru_cache(maxsize=256)
+def load_leading(language: str, needed: Set[str] = LEADING) -> Leading:
+    """Return of each word and phrase of some kinds the longest word."""
     lexicon = load(language) or Lexicon()
     words, signs = set[str](), set[str]()
     for phrases in lexicon.phrases.values():
         for phrase, kinds in phrases.items():
             is_short = kinds.keys() <= {"w"} and len(phrase[0]) < _SHORTEST_STEM  # `so` is seldom a Sunday
-            if not _LEADING.isdisjoint(kinds) and not is_short:
+            if not needed.isdisjoint(kinds) and not is_short:
                 is_signs = _SIGN.match(phrase[0]) is not None
                 (signs if is_signs else words).add("".join(phrase) if is_signs else max(reversed(phrase), key=len))
     stems = {
-        start: tuple(stem for stem, (_, kinds) in each.items() if _LEADING & kinds.keys())
+        start: tuple(stem for stem, (_, kinds) in each.items() if needed & kinds.keys())
         for start, each in lexicon.stems.items()
     }
     return Leading(frozenset(words), {start: each for start, each in stems.items() if each}, tuple(sorted(signs)))

@@ -88,6 +88,8 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
 
 def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> date | None:
     """Return the one day that a stored text names beside its own, such as `tomorrow`; None where that is not sure."""
+    if not _may_name_day(_Folds(text[:LOOKED_AT]).text, languages):
+        return None
     parts, moment, folds = _read(text, said_at, zone, languages, is_question=False)
     named = _iter_named(parts, moment)
     if moment is None or len(named) != 1 or "Z" not in named[0][0].kinds:
@@ -107,6 +109,22 @@ def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Seq
     later = replace(moment, now=moment.now + 7 * DAY)  # what is no date is a week later a week on
     again = read_parts(later, cut(_JOINED.sub(" ", folds.text[part.begin : part.end]), moment.lexicon))
     return day if [_find_only_day(each) for _, each in _iter_named(again, later)] == [day + 7 * DAY] else None
+
+
+_DAY_KINDS, _UNITS, _NUMBERS = frozenset("DHWwgrbq"), frozenset("U"), frozenset("N")
+"""Days beside today, weekdays, and what counts ahead or back; units, which need a number."""
+
+
+def _may_name_day(text: str, languages: Sequence[str]) -> bool:
+    """Return whether a folded text holds a word for a day beside its own."""
+    words, has_digit = set(_WORD.findall(text)), any(map(str.isdigit, text))
+
+    def holds(language: str, kinds: frozenset[str]) -> bool:
+        return calendar.load_leading(language, kinds).stands_in(text, words)
+
+    return any(
+        holds(code, _DAY_KINDS) or (holds(code, _UNITS) and (has_digit or holds(code, _NUMBERS))) for code in languages
+    )
 
 
 def _find_only_day(span: Found) -> date | None:
