@@ -250,7 +250,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
         recalled = search.finish_search(call, started, lists, sections)
     else:
         recalled = search.ask_search_hook(call, seeing, lists) if memories is None else Recalled(memories)
-    hits = _add_days(call, _name_speakers(recalled.hits, recalled, lists))
+    hits = _add_days(call, _name_speakers(recalled.hits, recalled, lists), recalled)
     sections["memory_gap"] = Built(recalled.gap)
     if seeing.index is not None and call.settings.enable_upcoming and not call.is_down:
         drop = search.build_dropper(call, lists, sections)
@@ -294,14 +294,21 @@ def _name_speakers(hits: Sequence[Hit], recalled: Recalled, lists: HistoryLists)
     return named[::-1]
 
 
-def _add_days(call: PromptCall, hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits of earlier days, behind a text with a word such as `tomorrow` the day that it means."""
+MOST_DATED = 24
+"""Memories in which words such as `tomorrow` are looked for, the best: a prompt of messages may have a hundred."""
+
+
+def _add_days(call: PromptCall, hits: Sequence[Hit], recalled: Recalled) -> list[Hit]:
+    """Return the hits, behind a text of an earlier day with a word such as `tomorrow` the day that it means."""
     asker, marked = in_zone_of_asker(call), list[Hit]()
     today = call.message.date.astimezone(asker.zone).date()
+    others = {(one.hit["source"], one.hit["id"]) for one in recalled.chosen if one.rank > MOST_DATED}
     for hit in hits:
-        text, said_at = hit["snippet"], times.parse_time(hit["timestamp"])
-        day = None
-        if said_at is not None and said_at.astimezone(asker.zone).date() != today:
+        text, said_at, day = hit["snippet"], times.parse_time(hit["timestamp"]), None
+        if (hit["source"], hit["id"]) in others or said_at is None:
+            marked.append(hit)
+            continue
+        if said_at.astimezone(asker.zone).date() != today:
             day = find_relative_day(text, said_at, asker.zone, likely_languages(text, call.settings.languages))
         marked.append(hit if day is None else {**hit, "snippet": f"{text} ({day})"})
     return marked
