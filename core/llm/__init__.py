@@ -69,7 +69,7 @@ def resolve(model: Model | None, settings: Settings, db: Database | None = None)
     return MeteredModel(client, client.model, db) if db is not None else client
 
 
-UNNAMED = "LLM_BASE_URL is set and LLM_MODEL is not: no model is asked, and texts are extracts. Set LLM_MODEL."
+UNNAMED = "LLM_BASE_URL is set and LLM_MODEL is not, nor was a chat proxied: texts are extracts. Set LLM_MODEL."
 
 
 @lru_cache(maxsize=1)
