@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from ..base.patterns import lazy_pattern
 from ..context.incoming import describe_reply
 from ..context.lines import UNKNOWN, ChatLine, has_name, holds_words, mark_lines, mark_opening, reply_note, stamp
 from ..shapes import Citation, Hit
@@ -139,7 +140,7 @@ class MessageLines:
             held: texts the request has already; a line that stands in them is not repeated.
         """
         known = collapsed("\n".join(held))
-        lines = [line for line in self.lines if not _is_in(line.said, known)]
+        lines = [line for line in self.lines if not _is_in(line.said, known) and not _is_asked_in(line, known)]
         head = "\n".join(filter(None, [HEAD, self.now]))
         if not lines or most_chars <= len(HEAD):
             return Fitted("", "")
@@ -317,6 +318,14 @@ def _join_contents(messages: Messages | dict[str, Any]) -> str:
         return "\n\n".join(message["content"] for message in messages)
     blocks = [*messages["system"], *(block for message in messages["messages"] for block in message["content"])]
     return "\n\n".join(block["text"] for block in blocks)
+
+
+def _is_asked_in(line: Line, known: str) -> bool:
+    """Return whether what somebody asked for stands in a folded text without its day and name."""
+    return line.section in ASKED_FOR and _is_in(_DAY_AND_NAME.sub("", line.said), known)
+
+
+_DAY_AND_NAME = lazy_pattern(r"^(?:\[[\d-]{10}\] )?(?:[^:]{1,80}: (?=.{12}))?")
 
 
 def _is_in(said: str, known: str) -> bool:

@@ -585,6 +585,15 @@ def test_r18_what_is_no_turn_is_passed_on_and_not_stored(
     assert f"reason='{reason}'" in caplog.text and "hello" not in caplog.text
 
 
+def test_r19_what_is_asked_for_in_the_request_is_not_put_in_again(proxy: ProxyWorld) -> None:
+    client = proxy.client(X_User_Id="ann", X_Conversation_Id="owls", **SHARED)
+    asked = {"role": "user", "content": "Hi. Please remember that my owl is called Uhu."}
+    client.chat.completions.create(model="tiny", messages=[asked])
+    assert str(proxy.model.last.messages).count("Uhu") == 1
+    proxy.ask(proxy.client(X_User_Id="ann", X_Conversation_Id="other", **SHARED), "What is my owl called?")
+    assert "- [2026-03-10] Hi. Please remember that my owl is called Uhu." in str(proxy.model.last.messages)
+
+
 @pytest.mark.slow
 def test_r19_what_is_put_in_stands_in_the_last_line_and_repeats_nothing(proxy: ProxyWorld) -> None:
     for n in range(6):
