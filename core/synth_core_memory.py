@@ -29,6 +29,7 @@ SearchMode = Literal["best", "all"]
 """best: the hits that fit best, newest first. all: a page of all that match, oldest first."""
 
 __all__ = [
+    "SearchArguments",
     "explain_search",
     "free_memory_search",
     "search_memories",

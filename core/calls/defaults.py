@@ -175,7 +175,7 @@ def handle(db: Any = None) -> Any:
 
 def check_handle(db: Any) -> Any:
     """Return the handle, refusing a URL or anything else in its place before anything is asked of it."""
-    if db is not None and not hasattr(db, "clock"):
+    if db is not None and not hasattr(type(db), "read"):
         raise TypeError(
             f"db is of type {type(db).__name__}. Pass what open_database(url) returned, or leave it out for the "
             "database of the process."

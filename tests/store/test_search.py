@@ -29,6 +29,8 @@ BOTH = pytest.mark.parametrize("ranking", ["relevance", "recency"])
 class Untouchable:
     """A database that may not be asked for anything."""
 
+    read = None
+
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"the database was asked for {name}")
 

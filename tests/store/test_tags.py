@@ -24,6 +24,8 @@ DEFAULTS = Settings()
 class Broken:
     """A database that nothing may touch."""
 
+    read = None
+
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"the database was asked: {name}")
 

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+from core.context.section_base import Built
 from core.context.section_diary import diary_lines
 from core.context.section_thoughts import thought_lines
 from core.shapes import DiaryEntry, LeftOut
@@ -15,5 +16,5 @@ def entry(number: int, minutes: int = 0, **parts: str) -> DiaryEntry:
 
 def test_g11_a_thought_of_nothing_visible_is_none() -> None:
     nul = DiaryEntry(1, None, "\x00", personal_thought="\x00", interaction_summary="\x00 ")
-    assert thought_lines([nul], 5, UTC) == ([], [])
-    assert diary_lines([nul], 100, UTC) == ([], [LeftOut("ai_diary", "blank", "1")])
+    assert thought_lines([nul], 5, UTC) == Built([])
+    assert diary_lines([nul], 100, UTC) == Built([], (LeftOut("ai_diary", "blank", "1"),))
