@@ -103,6 +103,17 @@ def test_t57_words_of_others_are_nobodys_spelling(db: Database, house: Stage) ->
     assert best(other, "recipie") == ""
 
 
+def test_t65_a_word_that_stands_nowhere_costs_the_others_nothing(stage: Stage) -> None:
+    """Halves of `coin` that stand somewhere made it a phrase that every row lacked, as if it had been quoted."""
+    for text in ("The co driver sat in the back", "My savings are for a bike"):
+        stage.say(text)
+    scope = stage.scope(HERE)
+    report = explain_search(query="Shall I put my savings into this coin?", db=stage.db, scope=scope)[1]
+    assert report["hits"] and all("spelling" not in hit["reasons"] for hit in report["hits"])
+    report = explain_search(query='Who said "my savings are gone"?', db=stage.db, scope=scope)[1]
+    assert report["hits"] and all(hit["reasons"]["spelling"] < 0 for hit in report["hits"])
+
+
 LIMIT = 10
 ROWS = 300
 CLOSE = 0.05

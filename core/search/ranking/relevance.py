@@ -188,7 +188,8 @@ def read_closely(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
         reasons["first"] = float(holds(asked_words(text), "self", languages))
     written = [word for i in row.matched if (word := query.terms[i].written)]
     otherwise = share_spelt_otherwise(written, row.row.shown_text[:CLOSE_CHARS])
-    quoted = {i for i, term in enumerate(query.terms) if term.is_exact and term.is_keyword and term.pieces}
+    # A word that no row holds may be looked for in two parts, `hi-fi`; quoted are several words.
+    quoted = {i for i, term in enumerate(query.terms) if term.is_exact and term.is_keyword and " " in term.text}
     if otherwise or not quoted <= row.matched.keys():
         reasons["spelling"] = otherwise or 1.0
     if query.rarity is not None:  # of all that was said then, what tells most
