@@ -72,6 +72,8 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
         for mine, more in zip(reasons, compare_meanings(candidates, near), strict=True):
             mine.update(more)
     kept = [n for n, row in enumerate(rows) if may_be_hit(row, reasons[n], query)]
+    for n in _list_without_quotes(rows, kept, query):
+        reasons[n]["quote"] = 1.0
     longs, known = [candidates[n].long for n in kept], [reasons[n] for n in kept]
     scores = score_rows(longs, known, by_meaning=near is not None)
     worth = [-score for score, _ in scores]
@@ -87,6 +89,14 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
         context = row.context and not (row.matched or why)
         made.append(ScoredRow(row.candidate, row.row, row.matched, row.tier, context, score, mine, parts, kept=why))
     return made
+
+
+def _list_without_quotes(rows: Sequence[ScoredRow], kept: Sequence[int], query: RankingQuery) -> list[int]:
+    """Return which rows lack a phrase that the question quotes; none where no row holds all of them."""
+    # A word that no row holds may be looked for in two parts, `hi-fi`; quoted are several words.
+    quoted = {i for i, term in enumerate(query.terms) if term.is_exact and term.is_keyword and " " in term.text}
+    without = [n for n in kept if not quoted <= rows[n].matched.keys()]
+    return without if len(without) < len(kept) else []
 
 
 def _takes_back(row: ScoredRow, query: RankingQuery) -> bool:
@@ -188,10 +198,8 @@ def read_closely(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
         reasons["first"] = float(holds(asked_words(text), "self", languages))
     written = [word for i in row.matched if (word := query.terms[i].written)]
     otherwise = share_spelt_otherwise(written, row.row.shown_text[:CLOSE_CHARS])
-    # A word that no row holds may be looked for in two parts, `hi-fi`; quoted are several words.
-    quoted = {i for i, term in enumerate(query.terms) if term.is_exact and term.is_keyword and " " in term.text}
-    if otherwise or not quoted <= row.matched.keys():
-        reasons["spelling"] = otherwise or 1.0
+    if otherwise:
+        reasons["spelling"] = otherwise
     if query.rarity is not None:  # of all that was said then, what tells most
         rarest = sorted(map(query.rarity, set(list_terms(text))), reverse=True)[:MOST_TELLING]
         reasons["told"] = sum(rarest) / MOST_TELLING

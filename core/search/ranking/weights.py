@@ -58,6 +58,7 @@ WEIGHTS: dict[str, Weight] = {
     "time": Weight(2.0, 0.0),
     "number": Weight(1.5, 0.9),
     "spelling": Weight(-4.0, -4.0),
+    "quote": Weight(-4.0, -4.0),
     "day": Weight(8.0, 8.0),
     "days_after": Weight(6.0, 6.0),
     "month": Weight(4.0, 4.0),
