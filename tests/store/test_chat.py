@@ -186,8 +186,14 @@ def test_g16_a_failure_after_any_statement_leaves_nothing(db: Database, scope: S
             if next(left) == 0:
                 raise RuntimeError("broken on purpose")
 
-        with watched(db, fail, after=True), pytest.raises((StoreError, RuntimeError)):
-            save(db, scope, "tg/1", f"text{broken} of a message", sender_id="99")
+        try:
+            with watched(db, fail, after=True):
+                save(db, scope, "tg/1", f"text{broken} of a message", sender_id="99")
+        except (StoreError, RuntimeError):
+            pass
+        else:  # what is asked from time to time stood in the first one alone
+            assert broken == len(seen) and next(left, None) is not None
+            break
         assert _everything(db, scope.persona) == before
     assert index_differences(db, scope.persona) == []
 
