@@ -51,7 +51,8 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
         languages: whose words are known, the likeliest first.
     """
     found: list[Span] = []
-    parts, moment, folds = _read(text, now, zone, languages, is_question=True)
+    folds = _Folds(text[:LOOKED_AT])
+    parts, moment = _read(folds, now, zone, languages, is_question=True)
     is_sure = moment is not None and (moment.is_plan or _holds(parts, "-"))
     for part, named in _iter_named(parts, moment):
         if moment is not None and named.end in (None, moment.now) and _is_denied(parts, part):
@@ -73,7 +74,7 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
 def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> tuple[date, ...]:
     """Return the days that a stored text is about, with the time it was said at as now; at most three spans of them."""
     days: dict[date, None] = {}
-    parts, moment, _ = _read(text, said_at, zone, languages, is_question=False)
+    parts, moment = _read(_Folds(text[:LOOKED_AT]), said_at, zone, languages, is_question=False)
     for _, named in list(_iter_named(parts, moment))[:MOST_ABOUT]:
         start, end = named.due or (named.start, named.end)
         if start is None or end is None:
@@ -88,9 +89,10 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
 
 def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> date | None:
     """Return the one day that a stored text names beside its own, such as `tomorrow`; None where that is not sure."""
-    if not _may_name_day(_Folds(text[:LOOKED_AT]).text, languages):
+    folds = _Folds(text[:LOOKED_AT])
+    if not _may_name_day(folds.text, languages):
         return None
-    parts, moment, folds = _read(text, said_at, zone, languages, is_question=False)
+    parts, moment = _read(folds, said_at, zone, languages, is_question=False)
     named = _iter_named(parts, moment)
     if moment is None or len(named) != 1 or "Z" not in named[0][0].kinds:
         return None
@@ -178,10 +180,9 @@ class _Folds:
 
 
 def _read(
-    text: str, now: datetime, zone: tzinfo, languages: Sequence[str], *, is_question: bool
-) -> tuple[list[Part], Moment | None, _Folds]:
+    folds: _Folds, now: datetime, zone: tzinfo, languages: Sequence[str], *, is_question: bool
+) -> tuple[list[Part], Moment | None]:
     """Return the parts of a text as the language reads them that reads most into it."""
-    folds = _Folds(text[:LOOKED_AT])
     try:
         local = now.astimezone(zone).replace(tzinfo=None)
     except (OverflowError, ValueError):
@@ -200,7 +201,7 @@ def _read(
         length = sum(part.end - part.begin for part in parts if not _NAMING.isdisjoint(part.kinds)) + 1
         if length > best[0]:
             best = length, parts, moment
-    return best[1], best[2], folds
+    return best[1], best[2]
 
 
 def _leave_telling(text: str, languages: Sequence[str]) -> str:
