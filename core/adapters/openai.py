@@ -18,15 +18,13 @@ from ..calls import defaults
 from ..calls.call import GivenSettings
 from ..database.engine import Database
 from ..errors import MessageError
-from ..memories.rules_modes import MODES
 from ..memory import Memory
-from ..prompt import pipeline
-from ..prompt.request import PromptRequest
 from ..scope import Scope
 from ..text.replies import strip_thoughts
-from ..transcripts import find_replaced, save_transcript
+from ..transcripts import save_transcript
 from ..web.proxy import messages as chat
 from ..web.proxy.answer import read_choice
+from ..web.proxy.recall import recall
 from . import missing
 
 try:
@@ -121,15 +119,10 @@ class _Turn:
         if not text.strip():
             return ""
         self.lines = chat.read_lines(messages, self.scope.persona)
-        settings = defaults.settings_for(self.settings)
-        if MODES[settings.memory_mode].how == "tool":  # the model is offered no tool here
-            settings = settings.replace(memory_mode="plus")
-        asking: dict[str, Any] = {"db": self.db, "settings": settings, "scope": self.scope}
         message = {"text": text, "interface_path": self.scope.conversation}
-        rows = frozenset() if self.after else find_replaced(self.lines, **asking)
-        request = PromptRequest(message, max_chars=settings.proxy_context_chars, replaced_rows=rows, **asking)
         held = [chat.read_text(each.get("content")) for each in messages if isinstance(each, dict)]
-        return pipeline.build_records(request, held).text
+        settings = defaults.settings_for(self.settings)
+        return recall(message, self.lines, held, after=self.after, db=self.db, settings=settings, scope=self.scope)
 
     def save(self, answer: str | None) -> None:
         """Store the turn, of None the lines before the answer. It was given: a failure is only logged."""

@@ -137,8 +137,8 @@ def test_r37_where_the_memory_fails_the_call_goes_on(
         raise StoreReadError("down", source="x")
 
     own = remember(client, user="ann", persona="iris", db=db)
-    for name in ("find_replaced", "save_transcript"):
-        monkeypatch.setattr(f"core.adapters.openai.{name}", fail)
+    for name in ("web.proxy.recall.find_replaced", "adapters.openai.save_transcript"):
+        monkeypatch.setattr(f"core.{name}", fail)
     answer = own.chat.completions.create(**SAID)
     assert answer.choices[0].message.content == "Tofu is your cat." and model.last.messages == MESSAGES
     assert "recall_failed" in caplog.text and "turn_not_kept" in caplog.text and CAT not in caplog.text

@@ -22,7 +22,6 @@ from core.scope import Scope
 from core.transfer.items import import_items
 from core.web import create_app
 from core.web.proxy import answer as answers
-from core.web.proxy import memory
 from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, event, post, proxy_of, wait_until, whole
 
 pytestmark = pytest.mark.engines("sqlite")
@@ -196,7 +195,7 @@ def test_r20_without_memory_the_request_goes_on(proxy: ProxyWorld, monkeypatch: 
     def fail(*_: Any, **__: Any) -> Any:
         raise RuntimeError("broken 7321")
 
-    monkeypatch.setattr(memory, "build_records", fail)
+    monkeypatch.setattr("core.web.proxy.recall.build_records", fail)
     client = proxy.client(X_User_Id="ann")
     raw = client.chat.completions.with_raw_response.create(model="tiny", messages=chat("hello"))
     assert raw.headers["x-memory"] == "failed" and proxy.model.last.messages == chat("hello")

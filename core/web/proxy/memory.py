@@ -21,18 +21,16 @@ from ...base import logs
 from ...config import Settings
 from ...context.lines import find_persona_name
 from ...errors import ConfigError, StoreError
-from ...memories.rules_modes import MODES
 from ...personas import fill_names, get_persona_text
 from ...prompt.message_lines import HEAD
-from ...prompt.pipeline import build_records
-from ...prompt.request import PromptRequest
 from ...prompt.structure import MESSAGES, write_line, write_opening
 from ...scope import Scope
 from ...templates.render import Renderer
-from ...transcripts import find_replaced, save_transcript
+from ...transcripts import save_transcript
 from ..access import WebContext
 from .answer import MAX_BYTES, AnswerReader
 from .identity import INTERFACE, NOBODY
+from .recall import recall
 
 BUILD_THREADS = 8
 PLACES = 3
@@ -176,17 +174,10 @@ def build_opening(turn: Turn, settings: Settings) -> str:
 
 def build_block(context: WebContext, settings: Settings, turn: Turn, text: str, said: Sequence[str] = ()) -> str:
     """Return what is put in front of a person's message, blank where nothing belongs to it."""
-    limit_chars = settings.proxy_context_chars
-    if limit_chars <= len(HEAD):
+    if settings.proxy_context_chars <= len(HEAD):
         return ""
     scope, db = turn.scope, context.database()
     message: dict[str, Any] = {"message_id": None, "date": None, "text": text, "interface_path": scope.conversation}
     if turn.name and scope.participant and turn.name != NOBODY:
         message["from_user"] = {"full_name": turn.name}
-    if MODES[settings.memory_mode].how == "tool":  # the model is offered no tool here: the words themselves save
-        settings = settings.replace(memory_mode="plus")
-    replaced = frozenset() if turn.after else find_replaced(turn.lines, db=db, settings=settings, scope=scope)
-    request = PromptRequest(
-        message, max_chars=limit_chars, db=db, settings=settings, scope=scope, replaced_rows=replaced
-    )
-    return build_records(request, said).text
+    return recall(message, turn.lines, said, after=turn.after, db=db, settings=settings, scope=scope)

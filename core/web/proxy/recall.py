@@ -1,0 +1,39 @@
+"""What is remembered for the last message of a request that a model server gets, for the proxy and wrapped clients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...config import Settings
+from ...database.engine import Database
+from ...memories.rules_modes import MODES
+from ...prompt.pipeline import build_records
+from ...prompt.request import PromptRequest
+from ...scope import Scope
+from ...transcripts import find_replaced
+
+
+def recall(
+    message: Mapping[str, Any],
+    lines: Sequence[Mapping[str, Any]],
+    held: Sequence[str],
+    *,
+    after: str,
+    db: Database | None,
+    settings: Settings,
+    scope: Scope,
+) -> str:
+    """Return the records that belong to a message, blank where nothing does.
+
+    Args:
+        lines: what the request holds of the conversation: stored ones that they replace are left out.
+        held: texts of the request, which are not repeated.
+        after: id of the response that it goes on from; its lines replace nothing then.
+    """
+    if MODES[settings.memory_mode].how == "tool":  # the model is offered no tool here: the words themselves save
+        settings = settings.replace(memory_mode="plus")
+    asking: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
+    rows = frozenset[int]() if after else find_replaced(lines, **asking)
+    request = PromptRequest(dict(message), max_chars=settings.proxy_context_chars, replaced_rows=rows, **asking)
+    return build_records(request, held).text
