@@ -82,6 +82,13 @@ def read_question(
     any_of = known if is_sure else tuple(dict.fromkeys((*known, *given, *CALENDARS)))
     words = asked_words(said)
     spans = read_spans(said, now, zone, any_of)
+    if (
+        spans
+        and found
+        and not is_sure
+        and all(said[begin:end].isalpha() for span in spans for begin, end in span.words)
+    ):
+        spans = read_spans(said, now, zone, known)  # one word, such as `main`, may be a month in another language
     named_spans = tuple(span for span in spans if span.role in ("said", "about"))
     order = next((span.role for span in spans if span.role in ("first", "last")), "")
     is_present = not spans and not is_request(words, known) and asks_about_now(words, known)
@@ -103,7 +110,7 @@ def read_question(
         # `Help me plan my next week` asks for more than what is known of it, and `It is for Saturday. What ...?` too.
         is_hint=holds(words, "duration", any_of)
         or (bool(named_spans) and all(span.role == "about" for span in named_spans) and holds(words, "request", known))
-        or any(_is_aside(said, span) for span in named_spans),
+        or any(_is_aside(said, span) or _is_in_name(said, span, known) for span in named_spans),
         is_present=is_present,
         languages=known,
     )
@@ -117,6 +124,23 @@ def _is_aside(text: str, span: Span) -> bool:
     """Tell whether a span stands in a sentence that asks nothing while another one does."""
     end = _ENDS.search(text, max((end for _, end in span.words), default=0))
     return end is not None and not _ASKS.match(end[0]) and bool(_ASKS.search(text))
+
+
+_OWNER = lazy_pattern(r"(?i)\b(?:a|an|the|my|your|our|his|her|their)\s+$")
+_NOUN = lazy_pattern(r"\s+([^\W\d_]+)")
+
+
+def _is_in_name(text: str, span: Span, languages: Sequence[str]) -> bool:
+    """Tell whether one word of time is part of a name in English: `my winter reading challenge`."""
+    begin, end = span.words[0]
+    noun = _NOUN.match(text, end)
+    return (
+        "en" in languages
+        and text[begin:end].isalpha()
+        and noun is not None
+        and noun[1].lower() not in common_words("en")
+        and _OWNER.search(text[:begin]) is not None
+    )
 
 
 # What a turn tells, for questions that ask when or how many

@@ -10,20 +10,21 @@ from ...text.time import Span
 MOST_DAYS = 370
 """Days of the spans that rows are looked up by."""
 SOON_DAYS = 62
-"""Days of a span that does not end."""
+"""Days of a span that is open at one end."""
 _DAY = timedelta(days=1)
 
 
 def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, ...]:
-    """Return the days of the spans as ISO 8601; of one that does not end those that come soon, of one that does not
-    begin none: what was said before a day may be about any.
-    """
+    """Return the days of the spans as ISO 8601; of a span without a beginning or an end the days near its other end."""
     days: dict[str, None] = {}
     for span in spans:
-        if span.start is None or (span.end is None and span.start < now - _DAY):
-            continue
-        end = span.end or span.start + SOON_DAYS * _DAY
-        first, last = span.start.astimezone(zone).date(), (end - timedelta(microseconds=1)).astimezone(zone).date()
+        start, end = span.start, span.end
+        if end is None:
+            if start is None or start < now - _DAY:
+                continue
+            end = start + SOON_DAYS * _DAY
+        start = start or end - SOON_DAYS * _DAY
+        first, last = start.astimezone(zone).date(), (end - timedelta(microseconds=1)).astimezone(zone).date()
         for step in range(min((last - first).days + 1, MOST_DAYS - len(days))):
             days[(first + step * _DAY).isoformat()] = None
     return tuple(days)

@@ -98,7 +98,7 @@ _VALUE = {
     "weekend": "weekend", "last": -1, "previous": -1, "this": 0, "next": 1, "before_last": -2, "after_next": 2,
     "couple": COUPLE, "few": FEW, "one_and_half": 1.5, "half": 0.5,
     "early": "early", "mid": "mid", "late": "late", "begin": "begin",
-    "end": "end", "first": 1, "latest": -1, "first_half": "half1", "second_half": "half2",
+    "end": "end", "first": 1, "latest": -1, "first_half": "half1", "second_half": "half2", "before": -1, "after": 1,
 }  # fmt: skip
 LEADING = frozenset("MmWwSUDEHRFPOTKq@e")
 """Kinds of which one must stand in a text without digits that names a time."""

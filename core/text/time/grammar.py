@@ -93,9 +93,11 @@ def _sure(m: Moment, parts: Sequence[Part]) -> list[Part]:
         is_ranged = n + 1 < len(parts) and "6" in parts[n + 1].kinds
         if "D" in kinds and "P" in kinds and n and not set("DWZNMEo").isdisjoint(parts[back].kinds):
             del kinds["D"]
-        if (n and "=" in parts[n - 1].kinds) or ("=" in kinds and not (n and "N" in parts[n - 1].kinds)):
+        is_habit = (n and "=" in parts[n - 1].kinds) or ("=" in kinds and not (n and "N" in parts[n - 1].kinds))
+        if is_habit:
             kinds = {kind: value for kind, value in kinds.items() if kind not in "DWw"}
-        if is_led or is_ranged or len(parts) == 1:
+        is_second = n > 1 and "8" in parts[n - 1].kinds and not {"M", "W"}.isdisjoint(made[n - 2].kinds)
+        if is_led or is_ranged or is_second or len(parts) == 1:
             if "m" in kinds:
                 kinds["M"] = kinds["m"]
             if "w" in kinds:
@@ -104,7 +106,7 @@ def _sure(m: Moment, parts: Sequence[Part]) -> list[Part]:
                 kinds |= _node(fixed(of_month(kinds["Y"], 1, 12), "year"))
         if is_led and "S" in kinds:
             kinds |= _node(list_seasons(m, kinds["S"]))
-        if kinds.get("U") == "weekend" and (is_led or (n and "x" in parts[n - 1].kinds)):
+        if kinds.get("U") == "weekend" and not is_habit and (is_led or (n and "x" in parts[n - 1].kinds)):
             kinds |= _node(every_week(5, 2))
         follows = parts[n + 1].kinds if n + 1 < len(parts) else {BREAK: 0}
         if is_led and "o" in kinds and "d" in kinds and "I" in parts[back].kinds and not set("XUWMmN") & follows.keys():

@@ -172,10 +172,10 @@ def take_unit(time: Time, unit: str, nth: int) -> Time | None:
     return time.cut(cut, "week" if unit == "week" else "day")
 
 
-def move_beside(m: Moment, time: Time, side: int, count: float, unit: str) -> Time | None:
+def move_beside(m: Moment, time: Time, side: int, unit: str) -> Time | None:
     """Return the day, week ... before or after a time: `the day after Christmas`."""
     span = m.choose(time)
-    if span is None or unit in ("minute", "hour") or count > MOST_COUNT:
+    if span is None or unit in ("minute", "hour"):
         return None
     if unit == "weekend":
         day = span[0].date() - DAY if side < 0 else span[1].date() + 6 * DAY
@@ -183,8 +183,29 @@ def move_beside(m: Moment, time: Time, side: int, count: float, unit: str) -> Ti
     if unit == "week":
         edge = span[0].date() - DAY if side < 0 else span[1].date()
         return fixed(of_days(edge - 6 * DAY if side < 0 else edge, 7), "week")
-    edge = span[0].date() if side < 0 else (span[1] - DAY).date()
-    return fixed(of_days(spans.shift(edge, unit, side * count)), "day")
+    return fixed(of_days(spans.shift(_edge(span, side), unit, side)), "day")
+
+
+def _edge(span: Range, side: int) -> date:
+    """Return the first or last day of a span."""
+    return span[0].date() if side < 0 else (span[1] - DAY).date()
+
+
+def count_beside(m: Moment, time: Time, side: int, count: float, unit: str) -> Time | None:
+    """Return what lies N days, weeks ... before or after a time: `two weeks before 11 August`."""
+    span = m.choose(time)
+    if span is None or unit in ("minute", "hour"):
+        return None
+    return count_away(replace(m, now=at_midnight(_edge(span, side))), side, count, unit)
+
+
+def choose_weekday_beside(m: Moment, time: Time, side: int, weekday: int) -> Time | None:
+    """Return the last weekday before a time, or the first after it."""
+    span = m.choose(time)
+    if span is None:
+        return None
+    edge = _edge(span, side)
+    return fixed(of_days(edge + side * ((side * (weekday - edge.weekday()) - 1) % 7 + 1) * DAY), "day")
 
 
 # Relations
@@ -271,8 +292,9 @@ def relate(m: Moment, time: Time, relation: str) -> Found | None:
         return Found(start, m.now if start < m.now else None, time.precision)
     if relation == "after":
         return Found(end, None, time.precision)
+    since = at_midnight(start.date()) if time.period == "day" else None  # `before noon` is a part of a day
     return Found(
-        None, start if relation == "before" else end, time.precision, due=span if relation == "until" else None
+        since, start if relation == "before" else end, time.precision, due=span if relation == "until" else None
     )
 
 

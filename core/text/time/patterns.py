@@ -21,7 +21,9 @@ from .meanings import (
     choose_step,
     choose_unit,
     choose_weekday,
+    choose_weekday_beside,
     count_away,
+    count_beside,
     count_weekdays,
     count_window,
     date_of,
@@ -54,6 +56,10 @@ Table = Sequence[tuple[str, Read]]
 def _steps(*units: str) -> Callable[[Moment, Any], Time | None]:
     """Return what reads a unit beside this one, where it is one of some units."""
     return lambda m, v: choose_unit(m, *v) if v[0] in units else None
+
+
+def _next_day(day: Time) -> Time:
+    return day.cut(lambda span: (span[1], span[1] + DAY), "day")
 
 
 _MONTHS, _WEEKS = _steps("month", "year", "day"), _steps("week", "weekend", "day")
@@ -134,6 +140,7 @@ _COUNTS: Table = (
     ("a x* q", lambda m, v: count_away(m, 1, *v[1])),
     ("a x* q r", lambda m, v: count_away(m, 1, *v[1])),
     ("q x* r", lambda m, v: count_away(m, 1, *v[0])),
+    ("a x* U x* [23] x* Z", lambda m, v: move_beside(m, v[3], v[2], v[1])),
     ("a x* U", lambda m, v: count_away(m, 1, 1, v[1]) if v[1] in ("week", "month", "year") else None),
     ("D x* b x* q", lambda m, v: move_day(m, v[0], v[2], -1)),
     ("q x* g x* D", lambda m, v: move_day(m, v[2], v[0], -1)),
@@ -157,6 +164,10 @@ _PORTIONS: Table = (
     ("E x* 0", lambda _, v: take_unit(v[1], "week", -1) if v[0] == "week-1" else None),
 )
 _DAYS: Table = (
+    ("L x* U x* 3 x* 9", lambda m, v: move_beside(m, v[3], -1, v[1]) if v[0] < 0 else None),
+    ("U x* L x* 3 x* 9", lambda m, v: move_beside(m, v[3], -1, v[0]) if v[1] < 0 else None),
+    ("L x* W x* 3 x* 9", lambda m, v: choose_weekday_beside(m, v[3], -1, v[1]) if v[0] < 0 else None),
+    ("L x* W x* 9", lambda m, v: choose_weekday_beside(m, _next_day(v[2]), -1, v[1]) if v[0] < 0 else None),
     ("[LB] x* U", lambda m, v: _WEEKS(m, (v[1], v[0]))),
     ("U x* [LB]", _WEEKS),
     ("[LB] x* W", lambda m, v: choose_weekday(m, v[1], v[0])),
@@ -199,10 +210,9 @@ _CLOCKS: Table = (
     ("A? x* c", lambda _, v: every_day(lambda day: spans.of_clock(day, v[1]))),
 )
 _BESIDE: Table = (
-    ("U x* 2 x* Z", lambda m, v: move_beside(m, v[2], 1, 1, v[0])),
-    ("U x* 3 x* Z", lambda m, v: move_beside(m, v[2], -1, 1, v[0])),
-    ("q x* 2 x* Z", lambda m, v: move_beside(m, v[2], 1, *v[0])),
-    ("q x* 3 x* Z", lambda m, v: move_beside(m, v[2], -1, *v[0])),
+    ("U x* [23] x* Z", lambda m, v: move_beside(m, v[2], v[1], v[0])),
+    ("q x* [23] x* Z", lambda m, v: count_beside(m, v[2], v[1], *v[0])),
+    ("W x* [23] x* Z", lambda m, v: choose_weekday_beside(m, v[2], v[1], v[0])),
 )
 _RANGES: Table = (
     ("[57]? x* Z x* [64] x* Z v?", lambda m, v: join_times(m, v[1], v[3])),

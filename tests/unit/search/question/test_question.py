@@ -24,9 +24,32 @@ def test_t62_a_question_names_spans_their_days_and_an_order() -> None:
     assert (asked.days, asked.order) == (("2026-03-07", "2026-03-08"), "")
     assert read("What do I have tomorrow?").days == ("2026-03-11",)
     assert read("Was habe ich gestern gesagt?").days == ("2026-03-09",)
-    assert read("What did I say before March?").days == ()
+    assert read("What did I say before March?").days[-1] == "2026-02-28"
     assert read("What was the first thing I told you?").order == "first"
     assert not (read("What is my cat called?").spans or read("").spans)
+
+
+@pytest.mark.parametrize("text", ["What is John's main focus in politics?", "What is my most recent LDL level?"])
+def test_t62_one_word_is_not_read_as_a_time_of_another_language(text: str) -> None:
+    assert not read(text).spans
+    assert read("mai 2023").spans and read("gestern").spans
+
+
+@pytest.mark.parametrize(
+    ("text", "is_hint"),
+    [
+        ("How many books do I want to read in my winter reading challenge?", True),
+        ("Who brings the cake to the Friday meeting?", True),
+        ("What do people say of the upcoming grand opening?", True),
+        ("How many books did I read in the winter?", False),
+        ("What did we do on the Friday before Easter?", False),
+        ("What happened in my summer?", False),
+        ("What did we do last winter in Riga?", False),
+    ],
+)
+def test_t62_a_time_that_is_part_of_a_name_is_no_condition(text: str, is_hint: bool) -> None:
+    asked = read(text)
+    assert asked.spans and asked.is_hint == is_hint
 
 
 @pytest.mark.parametrize(

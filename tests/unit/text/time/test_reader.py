@@ -69,6 +69,8 @@ PECULIAR = [
     ("02-01..02-11", "zh", "上个月初"),
     ("03-08..03-09", "hu", "Mit mondtam három napja?"),
     ("02-23..03-02", "hu", "két hete"),
+    ("2022-01-21..2022-01-22", "en", "What did Joan finish last Friday on 23 January, 2022?"),
+    ("2022-01-23..2022-01-24", "en", "What did Joan finish last Sunday, 23 January 2022?"),
 ]
 
 
@@ -77,6 +79,11 @@ def test_t62_phrases_that_one_language_alone_has(expected: str, language: str, t
     start, end = map(_moment, expected.split(".."))
     found = [(each.start, each.end) for each in read_spans(text, NOW, UTC, (language, "en"))]
     assert (start, end) in found[:1]
+
+
+@pytest.mark.parametrize("text", ["What did I spend in January and May so far?", "What was in June and in May?"])
+def test_t62_a_second_month_is_as_sure_as_the_first(text: str) -> None:
+    assert [each.start and each.start.month for each in read_spans(text, NOW, UTC, ("en",))][1:] == [5]
 
 
 @pytest.mark.parametrize(("expected", "language", "text"), _rows("order"))
