@@ -61,8 +61,6 @@ def add_forms(
         words = [word for word in lexicon.beginning(joined) if is_form(word, joined, languages)]
         for at in {place[part] for part in parts if part in place} if words else ():
             made[at] = _add_words(made[at], words)
-        if words and place.keys().isdisjoint(parts):
-            beside.append(_add_words(QueryTerm(joined, "minor"), words))
     others = [*list_other_numbers(text, languages).items(), *list_other_scripts(text, languages).items()]
     for word, other in ((word, other) for word, spellings in others for other in dict.fromkeys(spellings)):
         at = place.get(word, -1)

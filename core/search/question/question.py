@@ -93,7 +93,8 @@ def read_question(
     order = next((span.role for span in spans if span.role in ("first", "last")), "")
     is_present = not spans and not is_request(words, known) and asks_about_now(words, known)
     wants_time = holds(words, "when", any_of)
-    comes = [Span(now, None)] if wants_time and is_present else named_spans
+    is_coming = wants_time and is_present and not holds(words, "habit", any_of)
+    comes = [Span(now, None)] if is_coming else named_spans
     return Question(
         people=named(said, speaker_names, known),
         self_person=holds(words, "self", known),

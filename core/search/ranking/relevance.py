@@ -36,7 +36,7 @@ SPACED = 80
 """Rows that are looked at for what stands in the session of a better one."""
 CONTEXT_SHARE = 0.3, 0.5
 """Most of a few hits that may match nothing themselves, one at least; and of many."""
-READ_CLOSELY = 40
+READ_CLOSELY = 100
 """Best rows whose texts are read for times, numbers and `I`."""
 MOST_TELLING = 3
 """Rarest words of a row by which it is told how much it says."""

@@ -35,6 +35,22 @@ def test_t62_one_word_is_not_read_as_a_time_of_another_language(text: str) -> No
     assert read("mai 2023").spans and read("gestern").spans
 
 
+HABITS = [
+    "What time do I usually take the kids to school?",
+    "Wann gehe ich normalerweise ins Bett?",
+    "À quelle heure est-ce que je me lève d'habitude ?",
+    "¿A qué hora suelo cenar?",
+    "Когда я обычно обедаю?",
+    "私はいつも何時に起きますか?",
+]
+
+
+@pytest.mark.parametrize("text", HABITS)
+def test_t62_what_somebody_usually_does_asks_for_no_coming_day(text: str) -> None:
+    assert read(text).wants_time and read(text).days == ()
+    assert read("When do I see the dentist?").days
+
+
 @pytest.mark.parametrize(
     ("text", "is_hint"),
     [
