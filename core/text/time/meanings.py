@@ -12,6 +12,8 @@ from .calendar import FEW, Lexicon
 from .spans import DAY, HOUR, Precision, Range, Time, at_midnight, every_year, fixed, of_days
 
 MOST_COUNT = 400
+JUST_OVER, FAR_AHEAD = 31 * DAY, 300 * DAY
+"""A date without a year that is just over is seldom meant for the year after, unless a word says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ class Moment:
     lexicon: Lexicon
     is_plan: bool = False
     """It speaks of what is to come."""
+    is_told: bool = False
+    """It is a stored text, and no word of it speaks of a plan."""
 
     @property
     def today(self) -> date:
@@ -45,6 +49,9 @@ class Moment:
     def choose(self, time: Time) -> Range | None:
         """Return which one is meant of a time that comes again."""
         newest, coming = time.newest(self.now), time.coming(self.now)
+        if self.is_told and time.period == "year" and newest and coming:
+            is_just_over = self.now - newest[1] < JUST_OVER and coming[0] - self.now > FAR_AHEAD
+            coming = newest if is_just_over else coming
         return (coming or newest) if self.is_plan else (newest or coming)
 
     def find(self, time: Time) -> Found | None:

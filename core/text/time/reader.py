@@ -195,7 +195,7 @@ def _read(
             continue
         parts = cut(said, lexicon)
         is_plan = _holds(parts, "+") if is_question else not _holds(parts, "-")
-        moment = Moment(local, zone, lexicon, is_plan)
+        moment = Moment(local, zone, lexicon, is_plan, is_told=not is_question and not _holds(parts, "+"))
         parts = read_parts(moment, parts)
         # Of several languages the one that reads most: `7 mai 2023` is a year in English, a day in French.
         length = sum(part.end - part.begin for part in parts if not _NAMING.isdisjoint(part.kinds)) + 1
