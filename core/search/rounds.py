@@ -118,8 +118,9 @@ def _leave_spans(current: Round, ranked: Ranked, found: Matches) -> tuple[Round,
     current = replace(current, question=question, missed=current.question.spans)
     if not current.search.terms:
         return current, ranked
-    query = replace(current.search.query, limit=min(current.search.query.limit, MOST_OUTSIDE))
-    current = replace(current, search=replace(current.search, query=query))
+    if any(span.role == "said" for span in current.missed):  # of what is to come, all that helps to plan it
+        query = replace(current.search.query, limit=min(current.search.query.limit, MOST_OUTSIDE))
+        current = replace(current, search=replace(current.search, query=query))
     return current, rank.rank(current.search, question, found, find_share(current))
 
 

@@ -73,6 +73,12 @@ def test_t62_a_span_without_rows_is_told_and_few_others_come_in(told: Database, 
     assert texts == [] and report["notes"] == ["Nothing is stored of 2020-01-03."]
 
 
+def test_t62_of_coming_days_without_rows_all_that_helps_to_plan_comes_in(told: Database, scope: Scope) -> None:
+    said(told, scope, [(f"I like the garden party number {n}", ago(days=30 + n)) for n in range(2 * MOST_OUTSIDE)])
+    texts, report = ask(told, scope, "Which garden party is there in 9 days?")
+    assert report["notes"] and len(texts) > MOST_OUTSIDE
+
+
 def test_t62_the_first_and_the_last_come_by_time(told: Database, scope: Scope) -> None:
     said(told, scope, [("I sold the piano", ago(days=2))])
     assert ask(told, scope, "When did I first mention the piano?")[0][:2] == ["We bought a piano", "I sold the piano"]
