@@ -9,7 +9,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
@@ -18,7 +18,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from ..errors import ConfigError
+from ..errors import ConfigError, StoreError
 from . import failures
 from .files import resolve_file
 from .stored_values import READ_UTF8
@@ -125,12 +125,22 @@ def parse_url(url: str) -> Target:
     return Target(parsed, "mysql", False, parsed.render_as_string(hide_password=True))
 
 
-def read_only_url(url: str) -> str:
-    """Return the connection string by which a file is only read; that of a server stays as it is."""
+def find_source(url: str) -> Target:
+    """Return a database that must exist, to be read only; errors show the address as it was written.
+
+    Raises:
+        StoreError: the SQLite file does not exist.
+    """
     target = parse_url(url)
+    if target.is_missing:
+        raise StoreError(
+            f"The SQLite file {str(target.url.database)!r} does not exist. Correct the address {url!r}; a path that "
+            "begins with / has four slashes.",
+            source="SOURCE",
+        )
     if target.family != "sqlite" or target.in_memory or target.read_only:
-        return url
-    return target.url.update_query_dict({"mode": "ro"}).render_as_string(hide_password=False)
+        return target
+    return replace(target, url=target.url.update_query_dict({"mode": "ro"}))
 
 
 def check_url(url: str) -> None:

@@ -24,6 +24,7 @@ from ..errors import DuplicateKeyError, StoreError, StoreReadError, StoreWriteEr
 from ..shapes import now_utc
 from . import connections, failures
 from .compiled import Part
+from .connections import Target
 from .ids import Ids
 
 T = TypeVar("T")
@@ -98,9 +99,14 @@ class Database:
     """
 
     def __init__(
-        self, url: str, *, timeout_seconds: float = 10.0, clock: Callable[[], datetime] = now_utc, **options: Any
+        self,
+        url: str | Target,
+        *,
+        timeout_seconds: float = 10.0,
+        clock: Callable[[], datetime] = now_utc,
+        **options: Any,
     ) -> None:
-        self.target: connections.Target = connections.parse_url(url)
+        self.target: Target = url if isinstance(url, Target) else connections.parse_url(url)
         self.family = self.target.family
         self.timeout_seconds = timeout_seconds
         self.clock = clock

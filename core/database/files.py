@@ -20,7 +20,7 @@ def resolve_file(file: str) -> Path:
     path = Path(file).expanduser().resolve()
     if not path.parent.is_dir():
         raise StoreError(
-            f"The folder {str(path.parent)!r} of the SQLite file does not exist. Create it or correct DATABASE_URL.",
+            f"The folder {str(path.parent)!r} of the SQLite file does not exist. Create it or correct the address.",
             source="DATABASE_URL",
         )
     return path

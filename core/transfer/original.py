@@ -17,7 +17,7 @@ from typing import Any
 
 from ..ai_diary import add_diary_entry
 from ..calls.call import Call, GivenSettings, open_call
-from ..database.connections import read_only_url
+from ..database.connections import find_source
 from ..database.engine import Database
 from ..database.stored_values import read_json, read_list, read_time
 from ..scope import Scope
@@ -65,11 +65,11 @@ def import_original(
 
     Raises:
         TransferError: the database is one of this program, or holds no table of the original.
-        StoreReadError: the source cannot be read.
+        StoreError: the source does not exist or cannot be read.
         StoreWriteError: a part could not be stored; what was stored stays.
     """
     call = open_call(db, settings, scope)
-    with closing(Database(read_only_url(url), timeout_seconds=call.settings.db_timeout_seconds)) as source:
+    with closing(Database(find_source(url), timeout_seconds=call.settings.db_timeout_seconds)) as source:
         table_original.check_owner(source)
         counts = _import_memories(source, call) + _import_diary(source, call) + _import_messages(source, call, private)
     return OriginalImport(**counts)

@@ -69,10 +69,10 @@ def copy_database(
     """Copy every row of the source to the target, build the search index there, and return the counts.
 
     Raises:
-        StoreError: the source is not at the present schema; the target holds rows; a table differs after the copy.
+        StoreError: the source is missing or has another schema; the target holds rows; a table differs afterwards.
     """
     with (
-        closing(Database(connections.read_only_url(source), timeout_seconds=seconds)) as old,
+        closing(Database(connections.find_source(source), timeout_seconds=seconds)) as old,
         closing(Database(target, timeout_seconds=seconds)) as new,
     ):
         tables = list_tables(tokens=tokens)
@@ -97,8 +97,6 @@ def list_tables(*, tokens: bool) -> list[Table]:
 
 
 def _check_source(db: Database) -> None:
-    if db.target.is_missing:
-        raise StoreError(f"There is no database {db.target.shown} to copy. Correct SOURCE.", source="SOURCE")
     versions = migration.read_versions(db)
     mismatch = migration.find_mismatch(versions)
     if mismatch is not None:

@@ -23,6 +23,7 @@ from core.privacy import set_privacy
 from core.scope import Scope
 from core.synth_core_memory import search_memories
 from core.tokens import add_token
+from core.transfer.original import import_original
 from core.upkeep import copy as copying
 from tests.servers import SERVERS
 from tests.servers.family import Daemon
@@ -156,9 +157,23 @@ def test_d36_a_target_with_rows_and_a_source_of_another_schema_are_refused(sourc
         db.transaction(lambda c: c.execute(update(schema_version).values(fingerprint="0")), source="test")
     with pytest.raises(StoreError, match=r"are those of another build at version \d+\. Run `prompt-engine db migrate`"):
         copy_database(source_url, fresh_url)
-    with pytest.raises(StoreError, match=r"There is no database sqlite:.*nowhere.db.* to copy"):
-        copy_database(source_url.replace("source", "nowhere"), fresh_url)
-    assert not Path(source_url.replace("source", "nowhere").removeprefix("sqlite:///")).exists()
+
+
+def test_d36_a_source_that_is_not_there_is_named_as_it_was_written(tmp_path: Path) -> None:
+    target, own = f"sqlite:///{tmp_path / 'target.db'}", open_database("sqlite://")
+    for file in ("nowhere.db", "no-folder/nowhere.db"):
+        missing = f"sqlite:///{tmp_path / file}"
+        for read in (lambda url: copy_database(url, target), lambda url: import_original(url, db=own)):
+            with pytest.raises(StoreError, match=r"does not exist\. .*[Cc]orrect the address") as refused:
+                read(missing)
+            assert str((tmp_path / file).parent) in str(refused.value)
+            assert "mode=ro" not in str(refused.value)
+            assert "DATABASE_URL" not in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_d36_a_copy_names_its_source_as_it_was_written(source_url: str, tmp_path: Path) -> None:
+    assert copy_database(source_url, f"sqlite:///{tmp_path / 'target.db'}").source == source_url
 
 
 def test_d36_the_command_copies_backs_up_and_restores(
