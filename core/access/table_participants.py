@@ -78,8 +78,9 @@ def read_bare_ids(keys: Iterable[str]) -> set[str]:
     return {bare for key in keys if (bare := key.partition("/")[2])}
 
 
-_OWN_ID = func.substr(_P.participant_key, func.instr(_P.participant_key, "/") + 1, type_=Key(255))
-"""The id in a participant key; the key itself where it has no interface."""
+def build_own_id(column: Any) -> Any:
+    """Return the id in a column of participant keys; the key itself where it has no interface."""
+    return func.substr(column, func.instr(column, "/") + 1, type_=Key(255))
 
 
 def find_on_interfaces(connection: Connection, keys: Iterable[str]) -> dict[str, set[str]]:
@@ -87,7 +88,8 @@ def find_on_interfaces(connection: Connection, keys: Iterable[str]) -> dict[str,
     bare = sorted(key for key in keys if "/" not in key)
     found: dict[str, set[str]] = {key: set() for key in bare}
     if bare:
-        for key in connection.execute(select(_P.participant_key).where(_OWN_ID.in_(bare)).distinct()).scalars():
+        named = select(_P.participant_key).where(build_own_id(_P.participant_key).in_(bare)).distinct()
+        for key in connection.execute(named).scalars():
             found[key.partition("/")[2] or key].add(key)
     return found
 

@@ -102,7 +102,8 @@ def forget(
     """Delete everything of one participant, conversation, memory or server, in one transaction.
 
     Args:
-        participant: key `interface/id`: with all linked identities and direct conversations.
+        participant: key `interface/id`: with all linked identities and direct conversations. An id without interface
+            means what turns without an interface stored.
         conversation: key `interface/chat[/thread]`: with all that was said in it and made of it.
         memory: id of an item: with its previous texts and versions and what was made of it.
         server: id of a server: all its conversations.
@@ -110,6 +111,10 @@ def forget(
 
     Returns:
         Table to rows deleted or changed, every table; all 0 where there is nothing of it.
+
+    Raises:
+        MessageError: none or several things are named; or an id without interface has no rows of its own, and somebody
+            on an interface has it.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.conversations import add_saved_memory
@@ -122,6 +127,8 @@ def forget(
     # 1. what is forgotten
     call = open_call(db, settings, scope)
     kind, key = _read_target(call, participant, conversation, memory, server, unnamed=unnamed)
+    if kind == "participant" and "/" not in str(key):
+        _check_bare_id(call, str(key))
     if dry_run:
         done = table.forget_target(call.db, call.persona, kind, key, dry_run=True)
         return Forgotten(done.counts, dry_run=True, operations=done.operations)
@@ -163,6 +170,17 @@ def _read_target(
     if server is not None:
         return "server", key_text(server, "server", KEY_BYTES["server"], required=True)
     return "memory", read_id(memory)
+
+
+def _check_bare_id(call: Call, key: str) -> None:
+    """Refuse an id without its interface that has no rows, while somebody on an interface has this id."""
+    rows = table.forget_target(call.db, call.persona, "participant", key, dry_run=True).counts
+    if not any(rows.values()) and table.is_on_interface(call.db, call.persona, key):
+        raise MessageError(
+            f"participant is {key!r}, an id without its interface, and nothing is stored under it alone. "
+            f"Write it as interface/id, such as {'web/' + key!r}.",
+            fields=("participant",),
+        )
 
 
 def _delete_rows(call: Call, kind: str, key: str | int) -> Done:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Table, bindparam, delete, select
+from sqlalchemy import Connection, Table, bindparam, delete, literal, select
 
 from ..access import table_conversations, table_participants
 from ..database.bulk import chunks
@@ -85,6 +85,19 @@ def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_
         return done
 
     return db.idempotent_transaction(work, source="forgetting")
+
+
+def is_on_interface(db: Database, persona: str, bare_id: str) -> bool:
+    """Return whether a row of the persona names somebody with this id on an interface."""
+    for entry, table in _TABLES.items():
+        for name in entry.participant if entry.scoped == "persona" and table is not audiences else ():
+            key, c = table.c[name], table.c
+            same = select(literal(1)).where(
+                c.persona_id == persona, table_participants.build_own_id(key) == bare_id, key != bare_id
+            )
+            if db.read(same.limit(1), source=table.name):
+                return True
+    return False
 
 
 def forget_late(db: Database, persona: str, owner: Owner, before: int) -> Done:

@@ -193,6 +193,7 @@ def test_f40_a_participant_is_forgotten_by_the_route(operator: Operator, other: 
     assert operator.post("/forget", {"participant": ANN}, dry_run=True)["tables"]["memories"] == 1
     assert other.post("/forget", {"participant": ANN})["total"] == 0
     assert operator.get("/memory/search")["total"] == 1
+    assert "such as 'web/ann'" in operator.post("/forget", {"participant": "ann"}, 422)["message"]
     done = operator.post("/forget", {"participant": ANN})
     assert done["tables"]["memories"] == 1 and operator.get("/memory/search", archived=True)["total"] == 0
     operator.post("/forget", {}, 422)
