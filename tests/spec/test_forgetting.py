@@ -120,23 +120,6 @@ def test_f40_nobody_and_nothing_of_it(stage: Stage) -> None:
     assert isinstance(gone(stage, participant="nobody"), dict)
 
 
-@pytest.mark.dialects
-@pytest.mark.parametrize("dry_run", [True, False])
-def test_f40_an_id_without_interface_is_refused_where_only_a_person_on_an_interface_has_it(
-    stage: Stage, dry_run: bool
-) -> None:
-    """Zeros for `ann` looked like a person of whom nothing was left, while every row of tg/ann stayed."""
-    stage.say("hello", GROUP, who="Ann-7")
-    with pytest.raises(MessageError, match=r"participant is 'ann-7'.* interface/id, such as 'web/ann-7'") as refused:
-        gone(stage, participant="ann-7", dry_run=dry_run)
-    assert refused.value.fields == ("participant",) and "tg/" not in str(refused.value)
-    other = Stage(stage.db)
-    assert gone(other, participant="ann-7").total == 0  # another persona does not know them
-    assert gone(stage, participant="ann-8").total == 0
-    assert gone(stage, participant="tg/ann-7").total > 0
-    assert gone(stage, participant="ann-7").total == 0
-
-
 @pytest.mark.parametrize("what", [{}, {"participant": "tg/1", "memory": 3}, {"participant": ""}, {"memory": "7"}])
 def test_f40_exactly_one_thing_is_forgotten(stage: Stage, what: dict[str, Any]) -> None:
     with pytest.raises(MessageError):

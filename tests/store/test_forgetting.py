@@ -31,6 +31,7 @@ from core.database.schema import (
     short_term_memories,
 )
 from core.db import forget, insert_memory
+from core.errors import MessageError
 from core.forgetting import table as forgetting_table
 from core.memories.capture import silently_record_memory
 from core.messages.new_message import read_message
@@ -58,6 +59,27 @@ def given(db: Database, scope: Scope) -> dict[str, Any]:
 def say(db: Database, scope: Scope, text: str, path: str = GROUP, who: str = "ann", **more: Any) -> int | None:
     own = Scope(scope.persona, path, None if who == "self" else f"tg/{who}", **more)
     return save_chat_message(path, text, who.title(), who, **given(db, own)).id
+
+
+@pytest.mark.parametrize("is_stored", ["said", "remembered"])
+def test_f40_an_id_without_interface_is_refused_where_only_a_person_on_an_interface_has_it(
+    db: Database, is_stored: str
+) -> None:
+    """Zeros for `ann` looked like a person of whom nothing was left, while every row of tg/ann stayed."""
+    scope = own_scope()
+    call = given(db, scope)
+    if is_stored == "said":
+        say(db, scope, "hello")
+    else:
+        insert_memory("Ann likes tea", "ann", "chat", [], Scope(scope.persona, GROUP, ANN), db=db)
+    for dry_run in (True, False):
+        with pytest.raises(MessageError, match=r"participant is 'ann'.* interface/id, such as 'web/ann'") as refused:
+            forget(participant="ann", dry_run=dry_run, **call)
+        assert refused.value.fields == ("participant",) and "tg/" not in str(refused.value)
+    assert forget(participant="ann", **given(db, own_scope())).total == 0  # another persona does not know them
+    assert forget(participant="an", **call).total == 0
+    assert forget(participant=ANN, **call).total > 0
+    assert forget(participant="ann", **call).total == 0
 
 
 def test_f47_eight_write_and_one_forgets(db: Database) -> None:
