@@ -20,6 +20,8 @@ MAX_LINE_BYTES = 128 * 1024**2
 """Longest line: the longest text that can be stored, 16 MB, every letter of it written as an escape."""
 WHOLE_CHARS = 16 * 1024**2
 """Longest document that is read whole: Python's values take many times its size."""
+MAX_VALUES = 5_000_000
+"""Most values in what is read whole, each 8 characters of a text counted as one; no chat has as many."""
 _BLANK = "\ufeff\x00 \t\r\n"
 
 
@@ -32,6 +34,8 @@ class BadJson(NamedTuple):
 
 def read_value(text: str) -> Any:
     """Return the value of a JSON text; a `BadJson` where it is none."""
+    if len(text) > WHOLE_CHARS and sum(map(text.count, ",[{")) > MAX_VALUES:
+        return BadJson("not usable: it holds too many values")
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -185,14 +189,16 @@ def _parts(events: Iterable[tuple[str, Any]], builder: Any) -> Iterator[Part]:
     """Yield the values that events make; `builder` makes those that come whole."""
     path: list[str | int] = []
     building: Any = None
-    depth = 0
+    depth = size = 0
     for event, value in events:
         is_start, is_end = event.startswith("start_"), event.startswith("end_")
         if building is not None:
-            building.event(event, value)
             depth += is_start - is_end
+            size += 1 + (len(value) // 8 if isinstance(value, str) else 0)
+            if size <= MAX_VALUES:
+                building.event(event, value)
             if depth == 0:
-                yield Part(tuple(path), building.value)
+                yield Part(tuple(path), building.value if size <= MAX_VALUES else BadJson("it holds too many values"))
                 building = None
         elif event == "map_key":
             path[-1] = value
@@ -204,7 +210,7 @@ def _parts(events: Iterable[tuple[str, Any]], builder: Any) -> Iterator[Part]:
             if is_start and _opens(tuple(path)):
                 path.append("" if event == "start_map" else -1)
             elif is_start:
-                building, depth = builder(), 1
+                building, depth, size = builder(), 1, 0
                 building.event(event, value)
             else:
                 yield Part(tuple(path), value)

@@ -218,7 +218,7 @@ _HIDING = (
     "is_thinking_preamble_message",
 )  # fmt: skip
 _NOT_REMEMBERED = ("is_do_not_remember", "is_temporary_chat", "is_temporary")
-_MARKS = re.compile("\ue200[^\ue201]*\ue201|[\ue200-\ue206]")
+_MARKS = re.compile("\ue200[^\ue200\ue201]*\ue201|[\ue200-\ue206]")
 """Marks of sources and pictures, in letters of no script."""
 
 
@@ -335,9 +335,10 @@ def _listed_node(message: Mapping[str, Any], before: str, missing: str) -> Node:
 
 _CLAUDE = Speaker("claude", "Claude", is_assistant=True)
 _OF_CLAUDE = frozenset({"chat_messages", "conversations_memory", "project_memories", "docs", "prompt_template"})
-_HEADING = re.compile(r"(?:#{1,6}\s+(?P<marked>.+?)\s*#*|\*\*(?P<bold>[^*\n]{1,120})\*\*:?)\s*\Z")
+_HEADING = re.compile(r"#{1,6}[ \t]+(?P<marked>[^\n]+)\Z|\*\*(?P<bold>[^*\n]{1,120})\*\*:?\Z")
 _PIECE_CHARS = 4000
-
+_THOUGHTS = 100
+"""Blocks of one message whose thoughts are looked for in its plain text."""
 
 _UNSUPPORTED = re.compile(r"```\s*This block is not supported on your current device yet\.\s*```")
 """What stands in the plain text of a message in place of what a tool did."""
@@ -402,7 +403,7 @@ def _claude_node(project: str, message: Mapping[str, Any], before: str, missing:
         id_at(message, "uuid", "id") or missing, id_at(message, "parent_message_uuid") or before, role,
         _spoken(role, _claude_words(message)), time_at(message, "created_at", "updated_at"),
         time_at(message, "updated_at"),
-        build_metadata([file for at, file in enumerate(files) if file not in files[:at]], project=project),
+        build_metadata([*{file["name"]: file for file in files}.values()], project=project),
     )  # fmt: skip
 
 
@@ -414,7 +415,7 @@ def _claude_words(message: Mapping[str, Any]) -> str:
     if text := _join(shown, "\n\n"):
         return text
     text = text_at(message, "text")
-    for block in blocks:  # the plain text repeats what was thought
+    for block in blocks[:_THOUGHTS]:  # the plain text repeats the thoughts
         thought = text_at(block, "thinking")
         text = text.replace(thought, "", 1) if thought else text
     if text := _UNSUPPORTED.sub("", text).strip():
@@ -442,7 +443,7 @@ def _notes(place: str, text: str, owner: Speaker, at: datetime | None, kept: Map
     for number, paragraph in enumerate(re.split(r"\n\s*\n", text), 1):
         words = paragraph.strip()
         if heading := _HEADING.match(words):
-            kept = {**kept, "heading": (heading["marked"] or heading["bold"]).strip()}
+            kept = {**kept, "heading": (heading["marked"] or heading["bold"]).strip(" \t#")}
             continue
         for start in range(0, len(words), _PIECE_CHARS):
             if piece := words[start : start + _PIECE_CHARS].strip():

@@ -30,11 +30,12 @@ from ..fields import (
     time_at,
 )
 from ..files import Member
+from ..json_values import MAX_VALUES, BadJson, read_value
 from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Note, Read, Reading, Room, Speaker
 from .branches import NO_TIME
 
-MAX_CHARS = 256 * 1024**2
-"""Longest document that is read whole."""
+MAX_CHARS = 64 * 1024**2
+"""Longest document of a declared format, each of which is read whole."""
 
 Paths = tuple[str, ...]
 """Paths of one field, the first that holds something counts; steps are set apart by dots."""
@@ -300,26 +301,21 @@ def _read_document(member: Member, faults: list[Fault]) -> Any:
     with member.guarded(faults) as stream:
         text = stream.read(MAX_CHARS + 1).removeprefix("\ufeff")
     if len(text) > MAX_CHARS:
-        faults.append(Fault(member.name, f"it is longer than {MAX_CHARS:,} characters"))
+        faults.append(Fault(member.name, f"it is longer than {MAX_CHARS:,} characters; import it in parts"))
         return None
     if text.lstrip()[:1] not in ("{", "["):
         with suppress(csv.Error):
-            return list(csv.DictReader(io.StringIO(text)))
+            return list(csv.DictReader(io.StringIO(text))) if text.count(",") <= MAX_VALUES else None
         return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        whole = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
-    values = []
-    lines = [line for line in text.splitlines() if line.strip()]
-    for number, line in enumerate(lines, 1):
-        try:
-            values.append(json.loads(line))
-        except (ValueError, RecursionError):
-            faults.append(Fault(f"{member.name}: line {number}", whole if len(lines) == 1 else "it is no JSON"))
-            if number == 1:
-                return None
-    return values
+    document = read_value(text)
+    lines = [line for line in text.split("\n") if line.strip()]
+    if not isinstance(document, BadJson) or len(lines) == 1:
+        faults += [Fault(member.name, document.reason)] if isinstance(document, BadJson) else []
+        return document
+    values = [read_value(line) for line in lines]
+    broken = [number for number, value in enumerate(values, 1) if isinstance(value, BadJson)]
+    faults += [Fault(f"{member.name}: line {number}", "it is no JSON") for number in broken]
+    return None if 1 in broken else [value for value in values if not isinstance(value, BadJson)]
 
 
 def has_marks(value: Any, marks: tuple[Paths, ...]) -> bool:

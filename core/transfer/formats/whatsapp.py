@@ -30,8 +30,10 @@ AM, PM, DELETED = _WORDS["am"], _WORDS["pm"], frozenset(map(str.casefold, _WORDS
 _OMITTED = rf"[^<>\n]{{0,60}}(?:{_EITHER['omitted']})[^<>\n]{{0,60}}"
 OMITTED = re.compile(rf"(?:<{_OMITTED}>|\u200e{_OMITTED})\s*", re.IGNORECASE)
 """<Media omitted> on Android, a marked `image omitted` on iOS: the stem of the word says that something is left out."""
-ATTACHED = re.compile(rf"(?P<name>\S[^\n/\\<>:]{{0,255}}\.\w{{2,5}}) \((?:{_EITHER['attached']})\)", re.IGNORECASE)
-"""Android: the name of a file, then that it is attached."""
+ATTACHED = re.compile(
+    rf"^(?P<name>[^\n/\\<>:]{{1,256}}\.\w{{2,5}}) \((?:{_EITHER['attached']})\)", re.IGNORECASE | re.MULTILINE
+)
+"""Android: a line begins with the name of a file, then says that it is attached."""
 ATTACHED_HERE = re.compile(r"\u200e<\u200e?[^<>:：\n]{2,30}[:：]\s?(?P<name>[^<>\n]+)>")
 """iOS: a mark, then <attached: name>."""
 EDITED = re.compile(rf"(?<!\s)\s*\u200e?<\u200e?(?:{_EITHER['edited']})\.?>\s*\Z", re.IGNORECASE)

@@ -44,14 +44,14 @@ _SHAPES = (
 )
 _TEXTS = frozenset({"text", "content", "memory", "observations", "relationType"})
 _LISTS = frozenset({"items", "results", "memories", "entries", "character_book", "entities"})
-_ENTRY = re.compile(r"\s*(?:[-*•]|\d{1,4}[.)])?\s*(?:\[(?P<at>\d{4}-\d\d-\d\d)\]\s*-?\s*)?(?P<text>\S.*)")
-_IS_ENTRY = re.compile(r"\s*(?:(?:[-*•]|\d{1,4}[.)])\s+\S|\[\d{4}-\d\d-\d\d\]\s*-?\s*\S|(?:The user|User) \S)")
+_ENTRY = re.compile(r"\s*+(?:[-*•]|\d{1,4}[.)])?\s*+(?:\[(?P<at>\d{4}-\d\d-\d\d)\]\s*+-?\s*+)?(?P<text>\S.*)")
+_IS_ENTRY = re.compile(r"\s*+(?:(?:[-*•]|\d{1,4}[.)])\s++\S|\[\d{4}-\d\d-\d\d\]\s*+-?\s*+\S|(?:The user|User) \S)")
 _IS_YAML = re.compile(
     r"(?:[^\S\n]*(?:#.*)?\n|---.*\n)*"
     r"(?:\w+:(?:\s|\Z)|-\s+[\"']?(?:id|text|content|memory|kind|tier|tags|importance|timestamp)[\"']?:\s)"
 )
 """A text that begins with a key, or with a list of objects with a field of an item."""
-_HEADING = re.compile(r"\s*(?:#{1,6}\s.*|```\w*|(?!items:)[^\n]{1,80}:)\s*\Z")
+_HEADING = re.compile(r"\s*+(?:#{1,6}\s.*|```\w*|(?!items:)[^\n]{1,80}:)\s*\Z")
 
 
 class Row(NamedTuple):

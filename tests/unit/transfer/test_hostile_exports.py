@@ -6,9 +6,11 @@ import copy
 import io
 import json
 import random
+import signal
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +19,11 @@ import pytest
 from core.errors import TransferError
 from core.transfer import files, json_values
 from core.transfer.files import Export
-from core.transfer.formats import PROGRAMS, ChatFiles
+from core.transfer.formats import PROGRAMS, ChatFiles, branches, declared
+from core.transfer.formats.whatsapp import ATTACHED
+from core.transfer.items.formats import read_items
 from core.transfer.json_values import BadJson, Part, read_parts
-from core.transfer.shapes import Line, Reading
+from core.transfer.shapes import Fault, Line, Reading, Speaker
 from core.transfer.survey import count_export
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "exports"
@@ -150,3 +154,62 @@ def test_r23_empty_files_of_an_archive_are_not_opened(tmp_path: Path) -> None:
         archive.writestr("a.json", "")
         archive.writestr("b.json", "[]")
     assert [member.name for member in Export(tmp_path / "a.zip").members] == ["b.json"]
+
+
+@pytest.mark.parametrize("value", [[[]] * 12, "x" * 200])
+def test_r23_a_value_of_too_many_parts_is_listed_and_the_next_one_taken(
+    monkeypatch: pytest.MonkeyPatch, value: Any
+) -> None:
+    monkeypatch.setattr(json_values, "WHOLE_CHARS", 10)
+    monkeypatch.setattr(json_values, "MAX_VALUES", 20)
+    parts = read_parts(io.StringIO(json.dumps([{"a": value}, {"b": 1}])))
+    assert [part.value for part in parts] == [BadJson("it holds too many values"), {"b": 1}]
+    assert json_values.read_value(json.dumps([0] * 40)) == BadJson("not usable: it holds too many values")
+
+
+def test_r23_a_document_that_is_read_whole_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "chat.json").write_text(json.dumps([{"speaker": "Ann", "text": "x" * 99, "timestamp": "2026-03-10"}]))
+    member = Export(tmp_path / "chat.json").members[0]
+    assert declared.find_format(member) == "table"
+    monkeypatch.setattr(declared, "MAX_CHARS", 100)
+    (fault,) = declared.read("table", [member], Reading())
+    assert isinstance(fault, Fault) and "longer than 100 characters" in fault.reason
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """Refuse what takes over 20 seconds: linear reading takes less than one, quadratic some minutes."""
+
+    def refuse(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, refuse)
+    signal.alarm(20)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+ANN = Speaker("ann", "Ann")
+SIZE = 300_000
+HOSTILE: dict[str, Callable[[], object]] = {
+    "a list with a day and blanks": lambda: read_items(b"[2026-03-10]" + b" " * SIZE),
+    "a heading and blanks": lambda: list(branches._notes("m", "# a" + " " * SIZE + "b", ANN, None, {})),
+    "a heading of signs": lambda: list(branches._notes("m", "# a" + "#" * SIZE + "b", ANN, None, {})),
+    "marks that do not end": lambda: branches._chatgpt_words(
+        {"content": {"content_type": "text", "parts": ["\ue200" * SIZE + "x"]}}
+    ),
+    "names of files": lambda: ATTACHED.sub("", "x.ab (" * (10 * SIZE)),
+    "thoughts": lambda: branches._claude_words(
+        {"text": "a" * SIZE, "content": [{"type": "thinking", "thinking": "ab"}] * SIZE}
+    ),
+    "files": lambda: branches._claude_node("", {"files": [{"name": str(at)} for at in range(SIZE // 3)]}, "", "m"),
+}
+
+
+@pytest.mark.parametrize("read", HOSTILE.values(), ids=HOSTILE.keys())
+def test_r23_hostile_texts_are_read_in_time_that_grows_with_their_length(read: Callable[[], object]) -> None:
+    with _ending(), suppress(TransferError):
+        read()
