@@ -26,7 +26,7 @@ BOMB_RATIO = 200
 BOMB_FREE_BYTES = 64 * 1024**2
 """A packed file may unpack to this much whatever its ratio; beyond, chats pack 3 to 20 times, never 200 times."""
 _SAYS_UTF8 = 0x800
-_ENDINGS = (".json", ".jsonl", ".txt", ".csv", ".af", ".log", ".weechatlog")
+_ENDINGS = (".json", ".jsonl", ".txt", ".csv", ".af")
 _ARCHIVES = (".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz")
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)

@@ -45,14 +45,12 @@ for piece in ("[", "a.", "a ("):
     ATTACHED.sub("", piece * 100_000)
 EDITED.sub("", " " * 200_000 + "x")
 from core.transfer.fields import said_without_thoughts
-from core.transfer.formats import declared, irc, whatsapp
+from core.transfer.formats import declared
 for piece in ("<tool_call></tool_call>", "<tool_call>", "[TOOL_CALLS]"):
     said_without_thoughts(piece * 40_000 + "x")
-for text in ("2026-03-10 12:00:00 " + "\\t" * 200_000, "12:00 * " + "a " * 100_000, "a, [" * 60_000 + "]"):
-    irc._LINE.match(text), whatsapp._turn_round(text)
 from core.transfer import cards, original
 cards._build_card({"name": "Mira", "mes_example": "x" + "  \\n" * 70_000 + "x"}), original._read_words("  \\n" * 70_000 + "x")
-declared._LABEL.match("prompt" * 40_000), declared._QUOTE.match("> <a" + "\\n>" * 100_000)
+declared._LABEL.match("prompt" * 40_000)
 """
 
 

@@ -85,7 +85,6 @@ EXPECTED = {
     "telegram": (4, 1, 0, {"telegram/12", "telegram/-1001500"}),
     "whatsapp": (8, 2, 0, {"whatsapp/Ann", "whatsapp/ios"}),
     "meta": (2, 0, 0, {"meta/inbox_ann_12"}),
-    "matrix": (2, 0, 0, {"matrix/!g:example.org"}),
     "googlechat": (2, 0, 0, {"googlechat/Space 1"}),
     "sharegpt": (4, 0, 0, {"sharegpt/s1", "sharegpt/s2"}),
     "openai": (2, 0, 0, None),
@@ -96,11 +95,9 @@ EXPECTED = {
     "characterai": (4, 0, 0, {"characterai/h1", "characterai/h2"}),
     "oobabooga": (3, 0, 0, None),
     "gemini": (2, 0, 0, {"gemini/gemini"}),
-    "agnai": (2, 0, 0, {"agnai/chat"}),
     "librechat": (2, 0, 0, {"librechat/l-1"}),
     "llamacpp": (2, 0, 0, {"llamacpp/p-1"}),
     "imessage": (2, 0, 0, {"imessage/+1555"}),
-    "irc": (2, 1, 0, {"irc/#garden"}),
 }
 """Messages, lines of the program, memories, conversations; None where a file gives its name."""
 
@@ -119,9 +116,6 @@ SPEAKERS = {
     "sharegpt": {"User": 2, "Assistant": 2},
     "openai": {"User": 1, "Assistant": 1},
     "oobabooga": {"Assistant": 2, "User": 1},
-    "matrix": {"@ann:example.org": 1, "@bob:example.org": 1},
-    "agnai": {"Ann": 1, "Iris": 1},
-    "irc": {"Ann": 1, "Bob": 1},
 }
 
 
@@ -159,20 +153,6 @@ def test_r21_signal_comes_from_the_json_of_signal_export(db: Database) -> None:
     assert set(texts) == {"The beans grow", "Good.\nWater them."}
     assert texts["The beans grow"]["reactions"] == [{"emoji": "🌱", "count": 1}]
     assert texts["The beans grow"]["attachments"] == [{"name": "beans.jpg"}]
-
-
-def test_r21_an_edit_and_a_reaction_of_matrix_belong_to_their_message(db: Database, tmp_path: Path) -> None:
-    def change(value: Any) -> None:
-        relation = {"event_id": "$1", "rel_type": "m.replace"}
-        said = {"body": "* The beans bloom", "m.new_content": {"body": "The beans bloom"}, "m.relates_to": relation}
-        sign = {"m.relates_to": {"event_id": "$1", "rel_type": "m.annotation", "key": "🌼"}}
-        for number, content in enumerate((said, sign), 5):
-            value["messages"].append({**value["messages"][0], "event_id": f"${number}", "content": content})
-
-    scope, done = _import_new(db, _changed(tmp_path, "matrix/export.json", change))
-    first = _rows(db, scope)[0]
-    assert (done.imported, first.message_text) == (2, "The beans bloom")
-    assert _facts(first)["reactions"] == [{"emoji": "🌼", "count": 1}] and "edited" in _facts(first)["imported"]
 
 
 def test_r21_what_letta_sent_by_its_tool_is_what_it_said(db: Database, tmp_path: Path) -> None:

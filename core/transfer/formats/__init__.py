@@ -5,7 +5,7 @@
 | `declared` | formats that are a row of a table |
 | `branches` | chats that branch: ChatGPT, Claude, Open WebUI |
 | `messengers` | Discord, Slack, Telegram |
-| `whatsapp`, `irc` | chats as plain text |
+| `whatsapp` | chats as plain text |
 | `sillytavern`, `records` | one object a line |
 """
 
@@ -14,27 +14,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from ...errors import TransferError
 from ..files import MAX_BYTES, Export, Member
 from ..json_values import BadJson, Part, each_part, read_value
 from ..shapes import Fault, Left, Read, Reading
-from . import branches, declared, irc, messengers, records, sillytavern, whatsapp
+from . import branches, declared, messengers, records, sillytavern, whatsapp
 
 Reader = Callable[[Sequence[Member], Reading], Iterator[Read]]
-
-
-def _with_text(reader: Reader) -> Reader:
-    """Return a reader that also takes lines of the program as text."""
-
-    def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
-        texts = [member for member in members if not member.name.lower().endswith((".json", ".csv"))]
-        others = [member for member in members if member not in texts]
-        return chain(reader(others, reading), whatsapp.read(texts, reading))
-
-    return read
 
 
 PROGRAMS: dict[str, tuple[str, Reader]] = {
@@ -45,11 +34,9 @@ PROGRAMS: dict[str, tuple[str, Reader]] = {
     "slack": ("Slack", lambda members, reading: messengers.Slack(reading).read(members)),
     "librechat": ("LibreChat", branches.read_librechat),
     "llamacpp": ("llama.cpp", branches.read_llamacpp),
-    "telegram": ("Telegram", _with_text(lambda members, reading: messengers.Telegram(reading).read(members))),
-    "irc": ("IRC", irc.read),
+    "telegram": ("Telegram", lambda members, reading: messengers.Telegram(reading).read(members)),
     "whatsapp": ("WhatsApp", whatsapp.read),
     **{name: (form.title, partial(declared.read, name)) for name, form in declared.FORMATS.items()},
-    "imessage": ("iMessage", _with_text(partial(declared.read, "imessage"))),
     "sillytavern": ("SillyTavern", sillytavern.read),
     "records": ("JSON lines", records.read),
 }
@@ -86,7 +73,8 @@ class ChatFiles:
                 self.unknown += 1
         people = [member for member in export.members if member.stem == "users"]
         if "claude" in self.members and people:  # who has the account
-            self.members["claude"] += [member for member in people if member not in self.members["claude"]]
+            known = set(self.members["claude"])
+            self.members["claude"] += [member for member in people if member not in known]
             self.unknown -= sum(1 for member in people if member not in slacks)
 
     @property
@@ -155,8 +143,8 @@ def _kind(member: Member, broken: list[Fault]) -> str:
     head = begins.lstrip("\ufeff \t\r\n\x00")
     if not head:
         return ""
-    if program := "irc" if irc.fits(begins) else whatsapp.find_program(begins):
-        return program
+    if whatsapp.fits(begins):
+        return "whatsapp"
     if head[0] in "{[":
         kinds = (_kind_of_part(part) for part in islice(each_part(member), _LOOKED_AT))
         return _kind_of_lines(begins) or next(filter(None, kinds), "") or declared.find_format(member)

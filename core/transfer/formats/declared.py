@@ -64,8 +64,6 @@ class Format:
     persona: frozenset[str] = frozenset()
     people: frozenset[str] = frozenset()
     """Values of `role` of the two who speak; messages of any other role are left out. None declared: all are people."""
-    reply: Paths = ()
-    edited: Paths = ()
     reactions: Paths = ()
     files: Paths = ()
     left: Mapping[str, str] = field(default_factory=dict)
@@ -120,38 +118,6 @@ def _unfold_activity(entry: Any) -> Any:
 def _plain(text: Any) -> str:
     broken = re.sub(r"<(?:br|/p|/li|/h\d|/div)\b[^<>]{0,200}>", "\n", str(text), flags=re.IGNORECASE)
     return html.unescape(re.sub(r"<[^<>]{0,2000}>", "", broken)).strip()
-
-
-_QUOTE = re.compile(r"\A> (?:\* )?<.*(?:\n>.*)*\n{0,2}")
-"""What a reply repeats of the message it answers."""
-
-
-def _unfold_events(room: Any) -> Any:
-    """Return the messages of a room of Matrix with the edits and reactions that stand behind them."""
-    messages: dict[str, Any] = {}
-    for event in list_at(room, "messages"):
-        content = dict_at(event, "content")
-        relation = dict_at(content, "m.relates_to")
-        key = id_at(relation, "event_id")
-        if key and relation.get("rel_type") == "m.replace":
-            # Where the message itself is not in the file, its edit takes its place.
-            target = messages.setdefault(key, {**event, "event_id": key})
-            content = dict_at(content, "m.new_content") or {"body": text_at(content, "body").removeprefix("* ")}
-            target |= {"content": {**dict_at(target, "content"), **content}, "edited": event.get("origin_server_ts")}
-        elif key in messages and relation.get("rel_type") == "m.annotation":
-            messages[key]["reactions"] = [*list_at(messages[key], "reactions"), {"reaction": relation.get("key")}]
-        else:
-            message = dict(event) if isinstance(event, Mapping) else event
-            if dict_at(relation, "m.in_reply_to"):
-                message["content"] = {**content, "body": _QUOTE.sub("", text_at(content, "body"), count=1)}
-            messages[id_at(event, "event_id") or str(len(messages))] = message
-    return {**room, "messages": list(messages.values())}
-
-
-def _unfold_users(chat: Any) -> Any:
-    """Return a chat of Agnai, whose messages have the id of a user or of a character."""
-    messages = [{**each, "role": "user" if each.get("userId") else "assistant"} for each in chat["messages"]]
-    return {**chat, "messages": messages}
 
 
 _APPLE_EPOCH = 978_307_200
@@ -209,12 +175,6 @@ FORMATS: dict[str, Format] = {
         files=("photos", "videos", "files", "audio_files", "gifs", "media"), newest_first=True, is_mangled=True,
         left={"is_unsent": _DELETED, "isUnsent": _DELETED},
     ),
-    "matrix": Format(
-        "Element", (("messages.event_id", "messages.origin_server_ts", "messages.sender"),), name=("room_name",),
-        room=("room_id", "messages.room_id"), text=("content.body",), time=("origin_server_ts",), id=("event_id",),
-        speaker=("sender",), reply=("content.m_relates_to.m_in_reply_to.event_id",), edited=("edited",),
-        reactions=("reactions",), unfold=_unfold_events,
-    ),
     "googlechat": Format(
         "Google Chat", (("messages.creator.name", "messages.created_date"),), time=("created_date",),
         id=("message_id",), speaker=("creator.email", "creator.name"), shown=("creator.name",),
@@ -229,10 +189,6 @@ FORMATS: dict[str, Format] = {
         "iMessage", (("lines.is_from_me", "lines.text", "lines.date"),), messages=(LINES,), room=("chat",),
         time=("date",), id=("guid", "message_id"), speaker=("side", "handle", "handle_id", "id", "sender"),
         named_after="file", split=("chat_identifier", "chat_id", "chat"), unfold=_unfold_sides,
-    ),
-    "agnai": Format(
-        "Agnai", (("messages.msg",),), text=("msg",), time=("createdAt",), id=("_id",), role=("role",),
-        persona=_ASSISTANT, people=_USER, shown=("handle",), named_after="file", unfold=_unfold_users,
     ),
     "table": Format(
         "table of speaker, text and timestamp", (("lines.speaker", "lines.text", "lines.timestamp"),),
@@ -338,7 +294,7 @@ def _get(value: Any, path: str) -> Any:
         value = value[0] if isinstance(value, list) and value else value
         if not isinstance(value, Mapping):
             return None
-        value = value.get(step, value.get(step.replace("m_", "m.", 1)))
+        value = value.get(step)
     return value
 
 
@@ -423,8 +379,7 @@ class _File:
         return Line(
             place=place, room=room, text=text, at=at or before, speaker=self._speaker(message, role),
             id=_id(_first(message, form.id)) or ("" if at else f"message-{number}"),
-            reply_to=_id(_first(message, form.reply)), metadata=self._metadata(message), made_of=str(written),
-            edited=time_at({"at": _first(message, form.edited)}, "at", zone=zone),
+            metadata=self._metadata(message), made_of=str(written),
         )  # fmt: skip
 
     def _speaker(self, message: Mapping[str, Any], role: str) -> Speaker:

@@ -11,7 +11,7 @@ from typing import NamedTuple, TextIO
 from ...base import resources
 from ...errors import TransferError
 from ...text.folding import clean
-from ..fields import TEXT_BYTES, build_metadata, read_time
+from ..fields import TEXT_BYTES, build_metadata
 from ..files import Member
 from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
 
@@ -55,12 +55,6 @@ _HEAD = re.compile(
     r"(?:(?P<close>\])\s*|\s*[-–—]\s|\s*,\s(?=[^:]{1,60}\s:\s)|:\s)",
     re.IGNORECASE,
 )
-_COPIED = re.compile(
-    r"\[(?P<clock>\d{1,2}[:.]\d{2}[^\],\n]{0,12}), (?P<day>\d[\d./-]{4,12})\]"
-    r"|(?P<name>[^\n\[\]]{1,120}), \[(?P<when>[^\]\n]{8,30})\]:?\s*\Z"
-    r"|(?P<alone>[A-Z][a-z]{2} \d\d, \d{4}  ?\d{1,2}:\d\d:\d\d [AP]M)(?: \([^\n]*\))?\s*\Z"
-)
-"""Lines copied from WhatsApp's and Telegram's pages, and the time that stands above a message of iMessage."""
 _NOT_NAMES = re.compile('["“”„«»\n]')
 _NAME_CHARS = 120
 _LOOKED_AT = 60
@@ -90,13 +84,9 @@ class _Message(NamedTuple):
     text: str
 
 
-def find_program(text: str) -> str:
-    """Return the program that wrote lines of this kind, blank where there are none."""
-    line = next((line for line in text.splitlines()[:_LOOKED_AT] if _parse(line) is not None), None)
-    copied = _COPIED.match(line or "")
-    if copied and not copied["clock"]:
-        return "telegram" if copied["name"] else "imessage"
-    return "" if line is None else "whatsapp"
+def fits(text: str) -> bool:
+    """Return whether one of the first lines begins as the program writes them."""
+    return any(_parse(line) is not None for line in text.splitlines()[:_LOOKED_AT])
 
 
 def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
@@ -145,7 +135,7 @@ def iter_lines(text: TextIO) -> Iterator[str]:
 
 def _parse(line: str) -> tuple[_Head, str] | None:
     """Return what a line begins with and what stands behind it, None for one that goes on."""
-    start = _turn_round(line.lstrip("\u200e\u200f\ufeff\u202a\u202c "))
+    start = line.lstrip("\u200e\u200f\ufeff\u202a\u202c ")
     if not start or not (start[0] == "[" or start[0].isdecimal()):
         return None
     head = start[:_HEAD_CHARS]
@@ -164,18 +154,6 @@ def _parse(line: str) -> tuple[_Head, str] | None:
     clock = read_clock(match["hour"], match["minute"], match["second"], match["before"] or match["after"])
     day = int(match["a"]), int(match["b"]), int(match["c"])
     return _Head(bool(match["open"]), match["sep"], day, clock), start[end:].rstrip("\r\n")
-
-
-def _turn_round(line: str) -> str:
-    """Return a copied line as one of an export begins: date, time, name; other lines as they are."""
-    match = _COPIED.match(line) if line[:1] == "[" or line.rstrip().endswith(("]", "]:", "M", ")")) else None
-    if match is None:
-        return line
-    if match["clock"]:
-        return f"[{match['day']}, {match['clock']}]{line[match.end() :]}"
-    at = read_time(match["when"] or match["alone"].replace("  ", " "))
-    when = f"{at:%Y-%m-%d, %H:%M:%S}" if at else match["when"]
-    return f"[{when}] {match['name']}: " if match["name"] else f"[{when}] "
 
 
 def read_clock(hour: str, minute: str, second: str | None, half: str | None) -> time | None:
@@ -213,9 +191,6 @@ def _read_messages(stream: TextIO, style: _Head) -> Iterator[_Message]:
 
 def _split(rest: str) -> tuple[str, str]:
     """Return who said it and what; the name is blank for lines of the program."""
-    if rest.startswith("\n"):  # the name has a line of its own
-        name, _, words = rest[1:].partition("\n")
-        return name.strip(), words
     name, colon, words = rest.partition(": ")
     if not colon and rest.rstrip().endswith(":"):
         name, colon, words = rest.rstrip()[:-1], ":", ""

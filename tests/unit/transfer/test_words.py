@@ -20,9 +20,6 @@ HEADS: dict[str, Any] = {
     },
     "slack": lambda *messages: [{"ts": f"17488584{n:02}.000100", "user": "U1", **each}
                                 for n, each in enumerate(messages)],
-    "matrix": lambda *events: {"room_name": "g", "messages": [
-        {"event_id": f"${n}", "sender": "@ann:x", "origin_server_ts": 1748772000000 + n, "type": "m.room.message",
-         **each} for n, each in enumerate(events)]},
     "gemini": lambda *entries: [{"header": "Gemini", "products": ["Gemini"], "time": "2026-03-10T12:00:00Z", **each}
                                 for each in entries],
     "openwebui": lambda *messages: [{"id": "w", "chat": {"history": {"messages": {
@@ -50,7 +47,6 @@ BLOCKS = [
     {"type": "context", "elements": [{"type": "image", "image_url": "x"}, {"type": "plain_text", "text": "at noon"}]},
 ]  # fmt: skip
 SHOWN = "Menu <b>\nAsk @U2\ntoday\nbring this (https://x.org) :tea:\n- oats\n- milk\nat noon"
-REPLY = {"m.relates_to": {"m.in_reply_to": {"event_id": "$0"}}}
 EMBED = {"author": {"name": "News"}, "title": "Rain", "description": "at noon", "footer": {"text": "by Cleo"}}
 ANSWER = [{"html": "<p>Noon.</p>"}]
 
@@ -70,13 +66,6 @@ ANSWER = [{"html": "<p>Noon.</p>"}]
             {"type": "message", "content": [{"type": "output_text", "text": "255"}]}]}], ["255"], 0),
         ("openwebui", [{"content": "a"}, {"content": None, "output": [{"type": "function_call", "name": "f"}]}],
          ["a"], 1),
-        ("matrix", [{"content": {"body": "tea?"}},
-                    {"content": {"body": "> <@ann:x> tea?\n> or so\n\nyes\n> mine", **REPLY}}],
-         ["tea?", "yes\n> mine"], 0),
-        ("matrix", [{"content": {"body": "* corrected", "m.new_content": {"body": "corrected"},
-                                 "m.relates_to": {"rel_type": "m.replace", "event_id": "$9"}}}], ["corrected"], 0),
-        ("matrix", [{"content": {"body": "* corrected", "m.relates_to": {"rel_type": "m.replace", "event_id": "$9"}}}],
-         ["corrected"], 0),
         *(("gemini", [{"title": f"{label}Wann ist Mittag: heute?", "safeHtmlItem": ANSWER},
                       {"title": f"{label}Und du?"}, {"title": "Feedback: gut"}],
            ["Wann ist Mittag: heute?", "Noon.", "Und du?"], 1)
