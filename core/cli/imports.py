@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..base.signals import stop_on_signals
 from ..errors import TransferError
 from . import output
 from .run import DryRunOption, Run, ServerOption, command, refusals
@@ -167,19 +166,24 @@ def _print_rest(
 
 
 def _end(result: ImportResult | ItemImport, file: Path, taken: int) -> None:
-    """Say what was not imported; exit with 1 if it was stopped or nothing was."""
+    """Say what was not imported; exit with 1 if nothing was."""
     if result.error_count:
         rows = "1 row was" if result.error_count == 1 else f"{result.error_count} rows were"
         output.note(f"{rows} not taken; the answer gives the reasons.", style="yellow")
-    if result.stopped_after_row is not None:
-        where = f"after row {result.stopped_after_row}" if result.stopped_after_row else "before anything was stored"
-        output.note(f"Stopped {where}. Run the same command again to go on.", style="yellow")
-        raise typer.Exit(1)
     if not taken:
         from ..transfer.files import WHAT_TO_DO, describe_file
 
         output.note(f"Nothing was taken of {str(file)!r}: {describe_file(file)}. {WHAT_TO_DO}", style="yellow")
         raise typer.Exit(1)
+
+
+@contextmanager
+def _says_how_to_go_on() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        output.note("Interrupted: what was stored is whole. Run the same command again to go on.", style="yellow")
+        raise typer.Exit(1) from None
 
 
 # Chats
@@ -188,11 +192,10 @@ def _end(result: ImportResult | ItemImport, file: Path, taken: int) -> None:
 def _import_chats(run: Run, file: Path, options: Mapping[str, Any], *, consolidate: bool) -> None:
     from ..transfer.imports import import_file
 
-    stopped = threading.Event()
-    with stop_on_signals(stopped.set), output.bar() as bar:
-        chats = import_file(file, progress=bar, should_stop=stopped.is_set, **options)
+    with _says_how_to_go_on(), output.bar() as bar:
+        chats = import_file(file, progress=bar, **options)
     queued = 0
-    if consolidate and not chats.dry_run and chats.stopped_after_row is None:
+    if consolidate and not chats.dry_run:
         with output.bar() as bar:
             queued = _consolidate(run, chats, bar)
     run.answer({**chats.as_dict(), **({"queued": queued} if consolidate else {})}, lambda: _print_chats(chats, queued))
@@ -283,10 +286,9 @@ def _print_card(done: CardImport) -> None:
 def _import_items(run: Run, file: Path, scope: Scope, *, dry_run: bool) -> None:
     from ..transfer.items import import_items
 
-    stopped = threading.Event()
     asking: dict[str, Any] = {"db": run.db, "settings": run.settings, "scope": scope}
-    with stop_on_signals(stopped.set), output.bar() as bar:
-        items = import_items(file, dry_run=dry_run, progress=bar, should_stop=stopped.is_set, **asking)
+    with _says_how_to_go_on(), output.bar() as bar:
+        items = import_items(file, dry_run=dry_run, progress=bar, **asking)
     run.answer(items.as_dict(), lambda: _print_items(items))
     _end(items, file, items.imported + items.duplicates)
 

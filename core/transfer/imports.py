@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from os import PathLike
@@ -62,9 +62,6 @@ class ImportResult:
     """Times of the oldest and newest message, ISO 8601, UTC."""
     notes: tuple[str, ...] = ()
     dry_run: bool = False
-    stopped_after_row: int | None = None
-    """Row of the last message that was stored, or how many were, before the import was stopped; None when it came to
-    the end."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON values, fields in their order."""
@@ -90,7 +87,6 @@ def import_file(
     dry_run: bool = False,
     max_bytes: int = MAX_BYTES,
     progress: Progress | None = None,
-    should_stop: Callable[[], bool] | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -98,8 +94,7 @@ def import_file(
     """Return what became of the messages of a file. The same file again adds nothing; a later export of the same chats
     adds what is new, and edits what was edited. Bad rows are listed, good ones taken.
 
-    Messages are stored in transactions of 500, so an import that was stopped or failed has stored whole transactions,
-    and goes on where it was when it is run again.
+    Messages are stored in transactions of 500. Run an interrupted import again to go on where it was.
 
     Args:
         path: chats of any program that docs/import.md lists, as a file, a folder or a zip archive; or JSON Lines.
@@ -113,7 +108,6 @@ def import_file(
         dry_run: look and store nothing.
         max_bytes: most bytes of the file, unpacked; 2 GiB.
         progress: see `Progress`.
-        should_stop: asked between transactions; True ends the import there.
         db, settings, scope: those of the process by default; the scope gives persona and server.
 
     Raises:
@@ -137,19 +131,17 @@ def import_file(
     files = find_export(file, max_bytes)
     if files is None:
         raise TransferError(f"Nothing can be taken of {str(file)!r}: {describe_file(file)}. {WHAT_TO_DO}")
-    stop = should_stop or (lambda: False)
     reading = Reading(zone, day_first, user, private)
-    survey = count_export(files, reading, progress, stop)
+    survey = count_export(files, reading, progress)
     speaker = None if persona is None else _find_speaker(survey, persona, file)
     plan = Plan(survey, interface, conversation, speaker, bool(private), scope.server if scope else "")
-    if dry_run or stop():
-        result = _build_result(plan, files, reading, None)
-        return replace(result, dry_run=dry_run, stopped_after_row=None if dry_run else 0)
+    if dry_run:
+        return replace(_build_result(plan, files, reading, None), dry_run=True)
     call = open_call(db, settings, scope)
     plan = replace(plan, server=call.scope.server)
     own = replace(call, scope=replace(call.scope, conversation=None, participant=None))
     writer = ChatWriter(own, files, replace(reading, notes=Counter()), plan)
-    writer.store(progress, stop)
+    writer.store(progress)
     return _build_result(plan, files, reading, writer)
 
 
@@ -220,7 +212,6 @@ def _build_result(plan: Plan, files: ChatFiles, reading: Reading, writer: ChatWr
         first=iso_text(survey.first),
         last=iso_text(survey.last),
         notes=tuple(_notes(plan, reading, public, len(privacies))),
-        stopped_after_row=writer.stopped_after if writer else None,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby, islice
 from typing import Any, NamedTuple
@@ -68,19 +68,14 @@ class ChatWriter:
         """What was stored beside messages: `alternatives`, `recaps`, `scenes`, `running_recaps`."""
         self.instructions = 0
         self.memories = 0
-        self.stopped_after: int | None = None
-        """Row of the last message that was stored, or how many lines were, before the import was stopped."""
 
-    def store(self, progress: Progress | None, should_stop: Callable[[], bool]) -> None:
+    def store(self, progress: Progress | None) -> None:
         done, row, total = 0, 0, self._plan.survey.lines + self._plan.survey.services
         self._find_known_rooms()
         self._privacies = self._plan.privacies()
         messages = self._read_messages()
         try:
             while batch := list(islice(messages, BATCH)):
-                if should_stop():
-                    self.stopped_after = row
-                    return
                 self._store_batch(batch)
                 done += len(batch)
                 row = batch[-1].line.row or done

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
@@ -144,17 +144,12 @@ class Survey:
             person.name = who.name
 
 
-def count_export(
-    files: ChatFiles, reading: Reading, progress: Progress | None, should_stop: Callable[[], bool]
-) -> Survey:
+def count_export(files: ChatFiles, reading: Reading, progress: Progress | None) -> Survey:
     survey = Survey()
     for number, (program, read) in enumerate(files.read(reading)):
         survey.add(program, read)
-        if number % _EVERY == 0:
-            if progress:
-                progress("looking", number, 0)
-            if should_stop():
-                break
+        if progress and number % _EVERY == 0:
+            progress("looking", number, 0)
     return survey
 
 

@@ -100,7 +100,6 @@ class ImportAnswer(BaseModel):
     errors: list[ImportProblem] = Field(description="The first 1,000 rows that were not taken.")
     error_count: int
     notes: list[str]
-    stopped_after_row: int | None = Field(description="Where it was stopped; null when it came to the end.")
     dry_run: bool
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -188,7 +188,6 @@ def import_items(
     dry_run: bool = False,
     max_bytes: int = MAX_BYTES,
     progress: Progress | None = None,
-    should_stop: Callable[[], bool] | None = None,
     db: Database | None = None,
     settings: GivenSettings = None,
     scope: Scope | None = None,
@@ -196,7 +195,7 @@ def import_items(
     """Return what became of the items of a file. The same file again stores nothing.
 
     The file is looked at whole before the first item is stored; bad rows are listed, good ones taken. Items are stored
-    in transactions of 1,000, so an import that was stopped, killed or failed has stored whole transactions, and goes on
+    in transactions of 1,000, so an import that was interrupted or failed has stored whole transactions, and goes on
     where it was when it is run again: an item is there already where its text, kind and tier are, as many times as it
     stands in the file. What is archived counts as not there.
 
@@ -207,7 +206,6 @@ def import_items(
         dry_run: give the same answer and store nothing.
         max_bytes: most bytes; 20 MB.
         progress: see `Progress`.
-        should_stop: asked between transactions; True ends the import there.
         db, settings, scope: those of the process by default; persona, conversation and participant of every item are
             those of the scope, whatever the file says.
 
@@ -233,13 +231,9 @@ def import_items(
     total = len(items.rows)
     if progress:
         progress("looking", total, total)
-    if should_stop and should_stop():
-        return ItemImport(items.format, stopped_after_row=0, dry_run=dry_run)
     call = open_call(db, settings, scope)
     writer = ItemWriter(call, kind, dry_run=dry_run)
     for batch in writer.batches(items.rows):
-        if should_stop and should_stop():
-            return replace(writer.result(items.format), stopped_after_row=writer.row)
         writer.store(batch)
         if progress:
             progress("storing", writer.rows_done, total)

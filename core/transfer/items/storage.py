@@ -65,8 +65,6 @@ class ItemImport:
     """Rows not taken, the first 1,000: what is wrong with them, `empty` for a blank entry of a book, `privacy`."""
     error_count: int = 0
     notes: tuple[str, ...] = ()
-    stopped_after_row: int | None = field(default=None, compare=False)
-    """Row of the last item looked at before the import was stopped; None when it came to the end."""
     dry_run: bool = field(default=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
