@@ -97,7 +97,6 @@ EXPECTED = {
     "gemini": (2, 0, 0, {"gemini/gemini"}),
     "librechat": (2, 0, 0, {"librechat/l-1"}),
     "llamacpp": (2, 0, 0, {"llamacpp/p-1"}),
-    "imessage": (2, 0, 0, {"imessage/+1555"}),
 }
 """Messages, lines of the program, memories, conversations; None where a file gives its name."""
 

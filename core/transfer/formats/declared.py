@@ -73,8 +73,6 @@ class Format:
     newest_first: bool = False
     is_mangled: bool = False
     """UTF-8 written as if each byte were a letter."""
-    split: Paths = ()
-    """Field of a message that names its chat, in a file of one list for several chats."""
     unfold: Callable[[Any], Any] | None = None
     notes: Callable[[Any], Iterator[tuple[str, str]]] | None = None
     """Texts of a document that are memories, with a name each."""
@@ -118,22 +116,6 @@ def _unfold_activity(entry: Any) -> Any:
 def _plain(text: Any) -> str:
     broken = re.sub(r"<(?:br|/p|/li|/h\d|/div)\b[^<>]{0,200}>", "\n", str(text), flags=re.IGNORECASE)
     return html.unescape(re.sub(r"<[^<>]{0,2000}>", "", broken)).strip()
-
-
-_APPLE_EPOCH = 978_307_200
-"""Seconds from 1970 to 2001, from which Apple counts."""
-
-
-def _unfold_sides(chat: Any) -> Any:
-    """Return rows of iMessage with who spoke, and times that count from 1970."""
-    rows = []
-    for row in chat[LINES]:
-        time, is_own = row.get("date"), str(row.get("is_from_me")).lower() in ("1", "true", "yes")
-        if re.fullmatch(r"\d{8,19}", str(time)):
-            number = int(time) / (10**9 if int(time) >= 10**12 else 1)
-            time = number + _APPLE_EPOCH if number < 1_200_000_000 else number
-        rows.append({**row, "date": time, **({"side": "Me"} if is_own else {})})
-    return {**chat, LINES: rows}
 
 
 def _unfold_sent(agent: Any) -> Any:
@@ -184,11 +166,6 @@ FORMATS: dict[str, Format] = {
         "Signal", (("lines.sender", "lines.body", "lines.date"),), messages=(LINES,), text=("body",), time=("date",),
         speaker=("sender",), reactions=("reactions",), files=("attachments",), left={"deleted": _DELETED},
         named_after="folder",
-    ),
-    "imessage": Format(
-        "iMessage", (("lines.is_from_me", "lines.text", "lines.date"),), messages=(LINES,), room=("chat",),
-        time=("date",), id=("guid", "message_id"), speaker=("side", "handle", "handle_id", "id", "sender"),
-        named_after="file", split=("chat_identifier", "chat_id", "chat"), unfold=_unfold_sides,
     ),
     "table": Format(
         "table of speaker, text and timestamp", (("lines.speaker", "lines.text", "lines.timestamp"),),
@@ -322,11 +299,6 @@ class _File:
         faults: list[Fault] = []
         document = _read_document(self._member, faults)
         chats = _find_chats(form, document)
-        if form.split and len(chats) == 1:
-            rooms: dict[str, list[Any]] = {}
-            for row in _get(chats[0], LINES):
-                rooms.setdefault(_id(_first(row, form.split)), []).append(row)
-            chats = [{"chat": room, LINES: rows} for room, rows in rooms.items()]
         for number, chat in enumerate(chats, 1):
             yield from self._read_chat(f"{name}: chat {number}", chat)
         for label, text in form.notes(document) if form.notes else ():

@@ -14,7 +14,6 @@ from core.transfer.imports import import_file
 from core.transfer.shapes import Left, Line, Reading
 
 NOON, LATER = "2026-03-10 12:00", "2026-03-10 12:01"
-CSV = "text,is_from_me,date,id,chat_identifier\n"
 LIBRE: dict[str, Any] = {"conversationId": "c1", "endpoint": "openAI", "title": "Tea", "exportAt": "10:00"}
 SAID: list[dict[str, Any]] = [
     {"messageId": "1", "parentMessageId": "0", "isCreatedByUser": True, "sender": "User", "text": "tea?",
@@ -37,9 +36,6 @@ TURNS = [
 @pytest.mark.parametrize(
     ("program", "name", "content", "expected", "rooms"),
     [
-        ("imessage", "c.csv", CSV + "hi,0,794836800000000000,+1555,a\nyes,1,794836860000000000,+1555,a\n"
-         "tea,0,2026-03-10 12:01:00,+1666,b\n",
-         [(NOON, "+1555", "hi"), (LATER, "Me", "yes"), (LATER, "+1666", "tea")], {"a", "b"}),
         ("librechat", "c.json", json.dumps({**LIBRE, "messages": SAID}), ANSWERED, {"c1"}),
         ("librechat", "c.json", json.dumps({**LIBRE, "recursive": True, "messages": [
             {**SAID[0], "children": [SAID[1]]}]}), ANSWERED, {"c1"}),
