@@ -194,9 +194,9 @@ def _delete_rows(call: Call, kind: str, key: str | int) -> Done:
     tombstones.note(db, persona, cutoff, people=done.owner.person.keys, conversations=done.owner.conversations)
     for _ in range(LOOKS if kind in ("participant", "conversation") else 0):
         late = table.forget_late(db, persona, done.owner, cutoff)
-        if not late.counts:
+        if not any(late.counts.values()):
             break
-        counts = {name: count + late.counts.get(name, 0) for name, count in done.counts.items()}
+        counts = {name: count + late.counts[name] for name, count in done.counts.items()}
         done = done._replace(counts=counts, operations=done.operations + late.operations)
     return done
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -70,15 +70,33 @@ class Done(NamedTuple):
 def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_run: bool = False) -> Done:
     """Delete everything of a participant, a conversation, a server or a memory item, and return the counts."""
 
-    def work(connection: Connection) -> Done:
-        removal = Removal(connection, db, persona)
-        owner = Owner()
+    def delete_target(removal: Removal) -> Owner:
         if kind == "memory":
             remove_items(removal, removal.find_values(memories.c.id, memories.c.id == int(key)))
-        else:
-            owner = find_owner(removal, kind, str(key))
-            _delete_owned(removal, owner)
-            finish(removal)
+            return Owner()
+        owner = find_owner(removal, kind, str(key))
+        _delete_owned(removal, owner)
+        finish(removal)
+        return owner
+
+    return _run(db, persona, delete_target, dry_run=dry_run)
+
+
+def forget_late(db: Database, persona: str, owner: Owner, before: int) -> Done:
+    """Delete an owner's rows with ids below `before`: they were being written when the owner was forgotten."""
+
+    def delete_late(removal: Removal) -> Owner:
+        _delete_rows(removal, owner, _find_owned(removal, owner, before), before)
+        finish(removal)
+        return owner
+
+    return _run(db, persona, delete_late)
+
+
+def _run(db: Database, persona: str, delete_rows: Callable[[Removal], Owner], *, dry_run: bool = False) -> Done:
+    def work(connection: Connection) -> Done:
+        removal = Removal(connection, db, persona)
+        owner = delete_rows(removal)
         done = Done({entry.table: removal.counts[entry.table] for entry in REGISTRY}, removal.operations, owner)
         if dry_run:
             raise RollbackError(done)
@@ -100,18 +118,6 @@ def is_on_interface(db: Database, persona: str, bare_id: str) -> bool:
     return False
 
 
-def forget_late(db: Database, persona: str, owner: Owner, before: int) -> Done:
-    """Delete the rows with ids below `before`: what was being written when their owner was forgotten."""
-
-    def work(connection: Connection) -> Done:
-        removal = Removal(connection, db, persona)
-        _delete_owned(removal, owner, before)
-        finish(removal)
-        return Done(dict(+removal.counts), removal.operations, owner)
-
-    return db.idempotent_transaction(work, source="forgetting")
-
-
 def remove_items(removal: Removal, ids: Collection[int]) -> None:
     """Delete items with their previous versions; nothing is made of their messages again."""
     items = table_items.add_previous_versions(removal, ids)
@@ -128,52 +134,70 @@ def finish(removal: Removal) -> None:
         removal.purge_index()
 
 
-def _delete_owned(removal: Removal, owner: Owner, before: int | None = None) -> None:
-    """Delete an owner's rows as the registry finds them; what was made of them too, and what others keep of them."""
-    messages: dict[int, str] = {}
-    names: dict[str, set[str]] = {}
-    """Conversation to the platform's ids of the messages that go."""
+class Owned(NamedTuple):
+    """The rows of an owner that other rows were made of."""
+
+    messages: dict[int, str]
+    """Message to its conversation."""
+    names: dict[str, set[str]]
+    """Conversation to the platform's ids of its messages."""
+    items: set[int]
+    entries: set[int]
+    staying: dict[str, set[int]]
+    """Conversations that stay, with the messages in them that go."""
+
+
+def _find_owned(removal: Removal, owner: Owner, before: int | None = None) -> Owned:
+    """Return an owner's rows, with `before` those with smaller ids; the conversations that stay are locked."""
+    owned = Owned({}, {}, set(), set(), {})
     for row, key, name in find_rows(removal, CHAT.table, owner, before, "interface_path", "message_id"):
-        messages[row] = key
+        owned.messages[row] = key
         if name:
-            names.setdefault(key, set()).add(name)
-    items = {row for (row,) in find_rows(removal, memories, owner, before)}
-    entries = {row for (row,) in find_rows(removal, ai_diary, owner, before)}
-    staying: dict[str, set[int]] = {}
-    """Conversations that stay, and the messages in them that go."""
-    for row, key in messages.items():
+            owned.names.setdefault(key, set()).add(name)
         if key not in owner.conversations:
-            staying.setdefault(key, set()).add(row)
-    lock_conversations(removal, staying)
-    # 1. what others keep of a person
+            owned.staying.setdefault(key, set()).add(row)
+    owned.items.update(row for (row,) in find_rows(removal, memories, owner, before))
+    owned.entries.update(row for (row,) in find_rows(removal, ai_diary, owner, before))
+    lock_conversations(removal, owned.staying)
+    return owned
+
+
+def _delete_owned(removal: Removal, owner: Owner) -> None:
+    """Delete an owner's rows, what was made of them, and what rows of others repeat of a person."""
+    owned = _find_owned(removal, owner)
     cleaned: set[int] = set()
-    if owner.person.keys and before is None:
-        table_quotes.clean_replies(removal, owner.person, messages)
+    if owner.person.keys:
+        table_quotes.clean_replies(removal, owner.person, owned.messages)
         cleaned = table_quotes.clean_diary(removal, owner.person)
         removal.counts[short_term_memories.name] += sum(
             short_term_table.remove_person(removal.connection, removal.persona, owner.person.keys)
         )
-    # 2. rows that nothing else was made of
-    _delete_plain_rows(removal, owner, before)
-    if messages or before is None:
-        table_quotes.clean_operations(removal, owner.person.keys, staying, messages)
-    # 3. what was made of the messages, and these
-    for key in sorted(staying):
-        table_stories.delete_parts(removal, key, staying[key])
-    if messages:
-        entries |= table_quotes.find_entries_on(removal, messages, names)
-    removal.delete_rows(AI_DIARY, entries)
-    items = table_items.remove_items(removal, items, messages, names)
-    removal.delete_rows(CHAT, messages)
-    for key in sorted(staying):
-        table_items.remove_summaries(removal, key, staying[key])
-    _withdraw_answers(removal, {CHAT: messages, MEMORIES: items, AI_DIARY: entries | cleaned})
-    if before is not None:
-        return
-    # 4. what is empty now
+    _delete_rows(removal, owner, owned, cleaned=cleaned)
     removal.counts["privacy_levels"] += table_participants.delete_levels(removal.connection, owner.person.keys)
     rooms = owner.audiences | find_audiences(removal, "conversation", owner.conversations)
     _delete_empty_audiences(removal, rooms)
+
+
+def _delete_rows(
+    removal: Removal, owner: Owner, owned: Owned, before: int | None = None, cleaned: Collection[int] = ()
+) -> None:
+    """Delete rows with what was made of them, and hide answers made with them or with `cleaned` diary entries."""
+    messages, entries = owned.messages, set(owned.entries)
+    # 1. rows that nothing else was made of
+    _delete_plain_rows(removal, owner, before)
+    if messages or before is None:
+        table_quotes.clean_operations(removal, owner.person.keys, owned.staying, messages)
+    # 2. what was made of the messages, and these
+    for key in sorted(owned.staying):
+        table_stories.delete_parts(removal, key, owned.staying[key])
+    if messages:
+        entries |= table_quotes.find_entries_on(removal, messages, owned.names)
+    removal.delete_rows(AI_DIARY, entries)
+    items = table_items.remove_items(removal, owned.items, messages, owned.names)
+    removal.delete_rows(CHAT, messages)
+    for key in sorted(owned.staying):
+        table_items.remove_summaries(removal, key, owned.staying[key])
+    _withdraw_answers(removal, {CHAT: messages, MEMORIES: items, AI_DIARY: entries | set(cleaned)})
 
 
 def _withdraw_answers(removal: Removal, deleted: Mapping[SourceTable, Collection[int]]) -> None:
