@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, cast
+from typing import Annotated, Any, BinaryIO
 
 from typer import Argument, BadParameter, Option
 
@@ -69,6 +69,8 @@ def export(
     if items:
         _export_items(run, file, kind=kind, limit=limit, format_name=format, force=force)
         return
+    if format not in (None, "sillytavern"):
+        raise BadParameter(f"--format is {format!r}. It must be sillytavern with --chat.")
     from ..transfer.exports import export_chat
 
     to_stdout = str(file) == _STDOUT
@@ -76,7 +78,6 @@ def export(
         result = export_chat(
             sys.stdout.buffer if to_stdout else file,
             conversation=chat,
-            format=cast("Any", format or "sillytavern"),
             overwrite=force,
             progress=bar,
             db=run.db,

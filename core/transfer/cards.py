@@ -8,7 +8,6 @@ import json
 import re
 import struct
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -29,8 +28,6 @@ from .items.formats import find_book
 MOST_BYTES = 20 * 1024**2
 _PNG = b"\x89PNG\r\n\x1a\n"
 _PNG_BYTES = 200 * 1024**2
-_TEXT_BYTES = 2 * MOST_BYTES
-"""Longest text of a picture, unpacked: a card takes a third more in base64."""
 _KEYWORDS = (b"ccv3", b"chara")
 """Names of the text chunks that hold a card, the newer version first."""
 _FIELDS = {
@@ -173,30 +170,11 @@ def _text_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
     at = 0
     while at + 8 <= len(content):
         size, kind = struct.unpack(">I4s", content[at : at + 8])
-        if kind in (b"tEXt", b"zTXt", b"iTXt"):
+        if kind == b"tEXt":
             keyword, _, text = content[at + 8 : at + 8 + size].partition(b"\x00")
             if keyword.lower() in _KEYWORDS:
-                yield keyword.lower(), _unpack_text(kind, text)
+                yield keyword.lower(), text
         at += 12 + size
-
-
-def _unpack_text(kind: bytes, text: bytes) -> bytes:
-    """Return the text of a chunk behind its keyword; blank for a damaged one."""
-    is_packed = kind == b"zTXt" or (kind == b"iTXt" and text[:1] == b"\x01")
-    if kind == b"iTXt":  # behind the language and the translated keyword
-        text = text[2:].split(b"\x00", 2)[-1]
-    elif is_packed:
-        text = text[1:]
-    if not is_packed:
-        return text
-    unpacker = zlib.decompressobj()
-    try:
-        text = unpacker.decompress(text, _TEXT_BYTES)
-    except zlib.error:
-        return b""
-    if unpacker.unconsumed_tail:
-        raise TransferError(f"The card in the picture unpacks to more than {_TEXT_BYTES:,} bytes, which no card has.")
-    return text
 
 
 def _read_charx(stream: BinaryIO) -> Card | None:

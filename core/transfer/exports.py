@@ -1,4 +1,4 @@
-"""Writing a conversation into a file that another program reads."""
+"""Write a conversation as a chat file of SillyTavern, which its folder `chats` holds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 from ..access.rules import split_key
 from ..base.whole_file import replace_file
@@ -28,9 +28,6 @@ from .formats.sillytavern import lines as tavern_lines
 from .formats.sillytavern.lines import Said
 from .shapes import Progress
 
-Format = Literal["sillytavern"]
-"""sillytavern: a chat as SillyTavern keeps it in its folder `chats`."""
-
 _NAMES = {"user": "User", "persona": "Character"}
 """Where nobody with a name spoke."""
 
@@ -39,7 +36,6 @@ _NAMES = {"user": "User", "persona": "Character"}
 class ExportResult:
     """What an export wrote."""
 
-    format: str
     conversation: str
     path: str
     """Blank for a stream."""
@@ -51,7 +47,6 @@ def export_chat(
     path: str | PathLike[str] | BinaryIO,
     *,
     conversation: str | None = None,
-    format: Format = "sillytavern",  # noqa: A002 - the word people use
     overwrite: bool = True,
     progress: Progress | None = None,
     db: Database | None = None,
@@ -66,14 +61,12 @@ def export_chat(
     Args:
         path: the file, or a stream of bytes that is written to and stays open.
         conversation: its key; None is the scope's.
-        format: see `Format`.
         overwrite: replace a file that is there.
         progress: see `Progress`.
         db, settings, scope: those of the process by default; the scope says who asks, and must see the conversation.
 
     Raises:
         TransferError: there is no such conversation that the scope sees; the file is there, or cannot be written.
-        ValueError: another format.
         MessageError: no conversation is named, or the key cannot be one.
         StoreReadError: nothing could be read; no file was written.
 
@@ -86,8 +79,6 @@ def export_chat(
     >>> export_chat(file, db=db, scope=scope).messages, b"I like tea" in file.getvalue()
     (1, True)
     """
-    if format != "sillytavern":
-        raise ValueError(f"format is {str(format)[:40]!r}. It must be sillytavern.")
     asking = open_call(db, settings, scope)
     call = open_conversation(asking, conversation)
     if call.place is None or (call.place.local_only and asking.destination != "local"):
@@ -96,11 +87,11 @@ def export_chat(
             "Name it by its key interface/chat[/thread], and its persona and server (--persona-id, --server)."
         )
     if not isinstance(path, (str, PathLike)):
-        return _write_chat(call, path, ExportResult(format, call.conversation, ""), progress)
+        return _write_chat(call, path, ExportResult(call.conversation, ""), progress)
     file = Path(path)
     written_files.note_file(asking.db, asking.persona, file)
     with write_whole(file, overwrite=overwrite) as out:
-        return _write_chat(call, out, ExportResult(format, call.conversation, str(file)), progress)
+        return _write_chat(call, out, ExportResult(call.conversation, str(file)), progress)
 
 
 @contextmanager

@@ -110,25 +110,16 @@ def test_l41_what_is_not_taken_of_a_card_is_said(
     assert "Imported" not in shown.out
 
 
-def in_chunk(kind: bytes, keyword: bytes, text: bytes) -> tuple[bytes, bytes]:
-    """Return a text chunk; `ITXT` is an iTXt that is packed."""
-    packed = zlib.compress(text)
-    behind = {b"tEXt": text, b"zTXt": b"\x00" + packed, b"iTXt": b"\x00\x00en\x00card\x00" + text,
-              b"ITXT": b"\x01\x00\x00\x00" + packed}[kind]  # fmt: skip
-    return kind.replace(b"ITXT", b"iTXt"), keyword + b"\x00" + behind
-
-
-KINDS = (b"tEXt", b"zTXt", b"iTXt", b"ITXT")
+def in_chunk(keyword: bytes, text: bytes) -> tuple[bytes, bytes]:
+    return b"tEXt", keyword + b"\x00" + text
 
 
 @pytest.mark.engines("sqlite")
-@pytest.mark.parametrize("newer", KINDS)
-@pytest.mark.parametrize("older", KINDS)
-def test_l41_the_newest_version_in_a_picture_counts(db: Database, tmp_path: Path, older: bytes, newer: bytes) -> None:
-    """Also where it stands behind the older one, in a chunk of another kind."""
+def test_l41_the_newest_version_in_a_picture_counts(db: Database, tmp_path: Path) -> None:
+    """Also where it stands behind the older one."""
     path = tmp_path / "card.png"
-    chunks = [in_chunk(older, b"chara", told(V1)), in_chunk(newer, b"ccv3", told(V3))]
-    for number, both in enumerate((chunks, chunks[::-1], [in_chunk(newer, b"Ccv3", told(V3))])):
+    chunks = [in_chunk(b"chara", told(V1)), in_chunk(b"ccv3", told(V3))]
+    for number, both in enumerate((chunks, chunks[::-1], [in_chunk(b"Ccv3", told(V3))])):
         settings = Settings(persona_folder=str(tmp_path / str(number)))
         path.write_bytes(png(*both))
         assert import_card(path, db=db, settings=settings, scope=own_scope()).name == "Mi"
@@ -137,7 +128,7 @@ def test_l41_the_newest_version_in_a_picture_counts(db: Database, tmp_path: Path
 @pytest.mark.engines("sqlite")
 def test_l41_a_damaged_newer_version_leaves_the_older_one(db: Database, tmp_path: Path) -> None:
     path = tmp_path / "card.png"
-    path.write_bytes(png((b"zTXt", b"ccv3\x00\x00broken"), in_chunk(b"tEXt", b"chara", told(V1))))
+    path.write_bytes(png(in_chunk(b"ccv3", b"broken"), in_chunk(b"chara", told(V1))))
     settings = Settings(persona_folder=str(tmp_path))
     assert import_card(path, db=db, settings=settings, scope=own_scope()).name == "Mira"
 
@@ -157,8 +148,7 @@ def test_l41_a_text_written_by_hand_is_not_lost(db: Database, tmp_path: Path) ->
     [
         (png(), "no character card"),
         (png((b"tEXt", b"chara\x00%%%")), "damaged"),
-        (png(in_chunk(b"zTXt", b"chara", b"a" * 50 * 1024**2)), "unpacks to more than 41,943,040 bytes"),
-        (png((b"zTXt", b"Comment\x00\x00broken")), "no character card"),
+        (png((b"tEXt", b"Comment\x00broken")), "no character card"),
         (b"\x89PNG\r\n\x1a\n\xff\xff\xff\xffIDAT", "no character card"),
         (b'{"spec": "other"}', "no character card"),
         (b"PK\x03\x04 broken", "no character card"),
