@@ -1,8 +1,7 @@
-"""A conversation as a front end sends it, whole, with every request: what is new of it is stored, once.
+"""Stores the new messages of a list that a front end sends whole with every request.
 
-Front ends that speak to models send the list of messages again each time, edited, cut, with an answer made anew. The
-list is compared with what is stored (`rules`): new lines are saved, changed ones edited, another answer to the same
-line is an alternative of the first, what is missing in the list stays.
+The list may be edited, cut, or end with a new answer. It is compared with the stored lines (`rules`): new lines are
+saved, changed lines edited; another answer to the same line becomes an alternative; missing lines stay.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from .rules import Spoken
 __all__ = ["TranscriptSaved", "save_transcript"]
 
 MOST_LINES = 1000
-"""Lines of a list that are looked at, the newest; of what is stored twice as many."""
+"""Most lines of a list that are read, the newest; of the stored lines, twice as many."""
 _ROLES: Mapping[str, rules.LineRole] = {
     "user": "user",
     "character": "user",
@@ -39,10 +38,10 @@ _ROLES: Mapping[str, rules.LineRole] = {
 
 class TranscriptSaved(NamedTuple):
     saved: int = 0
-    """Lines that were stored for the first time."""
+    """New lines."""
     edited: int = 0
     alternatives: int = 0
-    """Answers stored beside another one to the same line, and those that were chosen again."""
+    """Answers stored as alternatives of an earlier answer, and alternatives that were chosen again."""
 
 
 def save_transcript(
@@ -56,7 +55,7 @@ def save_transcript(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> TranscriptSaved:
-    """Store what is new in a list of messages, and the answer to its last line; return what became of them.
+    """Store the new lines of a list of messages and the answer to its last line, and return the counts.
 
     Args:
         messages: `{role, content}` each, oldest first; content is a text. Roles user, assistant and character (with
@@ -97,8 +96,8 @@ def find_replaced(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> frozenset[int]:
-    """Return the row ids of stored lines that a list replaces: those it changes, and those that it no longer has
-    after the last line of a person.
+    """Return the row ids of stored lines that a list replaces: lines that it changes, and lines after its last line of
+    a person that it no longer has.
     """
     call = open_call(db, settings, scope)
     lines = _read_lines(messages)
@@ -117,7 +116,7 @@ def finish_turn(
     settings: GivenSettings = None,
     scope: Scope,
 ) -> WriteResult:
-    """Store the persona's answer to a line that was saved, and what of both counts as said a moment ago, once."""
+    """Store the persona's answer to a saved line, and the short-term entry of both, once."""
     asking: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
     shown = name or name_persona(scope.persona)
     done = chat_history_cache.save_chat_message(
@@ -150,7 +149,7 @@ def _read_lines(messages: Sequence[Mapping[str, Any]]) -> list[_Said]:
 
 
 class _Transcript:
-    """One list beside what is stored of its conversation; made and used up by one call."""
+    """Compares one list with the stored lines of its conversation; used for one call."""
 
     def __init__(
         self,
@@ -167,7 +166,7 @@ class _Transcript:
         self._names = {"user": name, "persona": persona_name or name_persona(call.persona)}
         self._now = call.db.clock()
         self._latest: datetime | None = None
-        """When the line before the one at hand was said; a new line is never older."""
+        """Time of the previous line; a new line is never older."""
         self._saved = self._edited = self._alternatives = 0
         self._stored = self._read_stored()
         spoken = [Spoken("persona" if line.role == "persona" else "user", line.text) for line in self._stored]
@@ -241,7 +240,7 @@ class _Transcript:
         return done
 
     def _choose_time(self, at: int) -> datetime:
-        """Return when a new line was said: before the stored line that follows it in the list, else now."""
+        """Return the time of a new line: before the stored line that follows it in the list, or else now."""
         for later in range(at + 1, len(self._matches)):
             index = self._matches[later]
             if index is not None:
@@ -250,7 +249,7 @@ class _Transcript:
         return self._now + timedelta(microseconds=at - len(self._matches))
 
     def _choose_sender(self, line: _Said) -> str | None:
-        """Return who said a line of somebody else than the one who speaks now; None for that one."""
+        """Return the sender of a line of another character or person; None for the person who speaks now."""
         if line.is_character:  # no person's id begins like this
             return "%char-" + line.name.replace("%", "%25").replace("/", "%2F")
         people = [each.name for each in self._lines if each.spoken.role == "user" and not each.is_character]
@@ -258,7 +257,7 @@ class _Transcript:
         return line.name if line.name and current and line.name != current else None
 
     def _choose(self, row_id: int, text: str) -> bool:
-        """Make the alternative with this text the current one; False where there is none."""
+        """Choose the alternative with this text; return whether there is one."""
         for each in stories.list_alternatives(row_id, **self._asking):
             if each["text"] == text:
                 self._alternatives += stories.choose_alternative(row_id, each["number"], **self._asking).stored

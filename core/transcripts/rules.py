@@ -1,4 +1,4 @@
-"""What a list of messages, as a front end sends it with every request, says beside the lines that are stored."""
+"""Matches the messages of a list, which a front end sends with every request, to stored lines."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ LineRole = Literal["user", "persona"]
 
 
 class Spoken(NamedTuple):
-    """A line, as a front end sends it or as it is stored."""
+    """A line of a list or of the database."""
 
     role: LineRole
     text: str
 
 
 def match_lines(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> list[int | None]:
-    """Return for each line the index of the stored line that it is, edited or not; None for a new one."""
+    """Return for each line the index of the same stored line, edited or not, or None for a new line."""
     matches = _pair_equal(lines, stored)
     if lines and matches[-1] is not None and not _is_repeated(lines, matches, stored):
         matches[-1] = None
@@ -31,9 +31,9 @@ def match_lines(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> list[int |
 
 
 def _pair_edited(lines: Sequence[Spoken], matches: list[int | None], stored: Sequence[Spoken]) -> None:
-    """Pair neighbouring lines that were edited at once: as many are new as are missing between two that are there.
+    """Pair neighbouring lines that were edited at once, if as many lines are new as are missing between two pairs.
 
-    At least as many lines must be as they were. Else the list may be another chat under the same key.
+    At least as many lines must be unchanged; otherwise the list may be another chat under the same key.
     """
     equal = [(at, index) for at, index in enumerate(matches) if index is not None]
     for (left, first), (right, last) in pairwise([(-1, -1), *equal]):
@@ -44,7 +44,7 @@ def _pair_edited(lines: Sequence[Spoken], matches: list[int | None], stored: Seq
 
 
 def _find_changed(at: int, line: Spoken, matches: Sequence[int | None], stored: Sequence[Spoken]) -> int | None:
-    """Return the stored line that a line of the list is with another text, None for a new line."""
+    """Return the index of the stored line that this line edits, or None for a new line."""
     before = matches[at - 1] if at else -1
     if before is None or before + 1 >= len(stored) or before + 1 in matches:
         return None
@@ -56,7 +56,7 @@ def _find_changed(at: int, line: Spoken, matches: Sequence[int | None], stored: 
 
 
 def _is_repeated(lines: Sequence[Spoken], matches: Sequence[int | None], stored: Sequence[Spoken]) -> bool:
-    """Return whether the last line of a list is said again as a retry, and not once more in another place."""
+    """Return whether the last line of a list is a retry, and not the same words at another place."""
     index = matches[-1]
     assert index is not None
     if not any(each.role == lines[-1].role for each in stored[index + 1 :]):
@@ -65,7 +65,7 @@ def _is_repeated(lines: Sequence[Spoken], matches: Sequence[int | None], stored:
 
 
 def _pair_equal(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> list[int | None]:
-    """Return a pairing of equal lines in order, with the latest stored lines first."""
+    """Return a pairing of equal lines in order, the latest stored lines first."""
     matches: list[int | None] = [None] * len(lines)
     pairs = SequenceMatcher(None, lines[::-1], stored[::-1], autojunk=False)
     for at, index, size in pairs.get_matching_blocks():
@@ -75,5 +75,5 @@ def _pair_equal(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> list[int |
 
 
 def make_message_id(before: str, role: str, text: str) -> str:
-    """Return the id of a new line: the same for whoever finds it new after the same line, so that it is stored once."""
+    """Return the id of a new line. It depends on the line before it, so two requests store the line once."""
     return "list-" + hashlib.sha256(f"{before}\x00{role}\x00{text}".encode("utf-8", "replace")).hexdigest()[:40]
