@@ -1,7 +1,7 @@
-"""A participant, a conversation or a memory forgotten for good, with everything made of it.
+"""Deletes a participant, a conversation, a server or a memory for good, with everything made from it.
 
-`db.forget` is the same function. Other processes ask the table for versions at each read, and keep nothing of a row
-that is gone; what this process keeps is emptied here.
+`db.forget` is the same function. This module also empties the caches of this process; other processes check versions
+in the database at each read.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _JOURNAL = (
     "{path}: SQLite's journal, which others are reading just now; forget again, or close what has the database open"
 )
 LOOKS = 3
-"""Times it is looked for what was being written in the meantime."""
+"""Most searches for rows that others were writing during the call."""
 
 
 class Forgotten(dict[str, int]):
-    """Table to rows deleted or changed, every table of the registry, zeros too; beside them what else was done.
+    """Table -> rows deleted or changed, for every table of the registry; attributes hold the rest of the result.
 
     >>> made = Forgotten({"memories": 3, "tags": 0}, operations=2)
     >>> made == {"memories": 3, "tags": 0}, made.total, made.operations
@@ -48,13 +48,13 @@ class Forgotten(dict[str, int]):
     """
 
     dry_run: bool
-    """Nothing was changed; the counts are those of the call without it."""
+    """Nothing was changed; the call without it returns the same counts."""
     operations: int
-    """Operations queued to make texts anew without what was forgotten."""
+    """Operations queued to write texts again without the forgotten rows."""
     files: tuple[str, ...]
-    """Markdown files that were written anew."""
+    """Markdown files that were written again."""
     out_of_reach: tuple[str, ...]
-    """Files that may still hold something of it, each with why; to be deleted by hand."""
+    """Files that may still hold forgotten texts, with the reason; delete them by hand."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Forgotten(dict[str, int]):
 
     @property
     def total(self) -> int:
-        """Rows deleted or changed in all."""
+        """Number of rows deleted or changed."""
         return sum(self.values())
 
     def as_dict(self) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def forget(
     >>> forget(participant="tg/7", dry_run=True, db=db, scope=scope)["memories"]
     1
     """
-    # 1. what is forgotten
+    # 1. the target
     call = open_call(db, settings, scope)
     kind, key = _read_target(call, participant, conversation, memory, server, unnamed=unnamed)
     if kind == "participant" and "/" not in str(key):
@@ -132,9 +132,9 @@ def forget(
     if dry_run:
         done = table.forget_target(call.db, call.persona, kind, key, dry_run=True)
         return Forgotten(done.counts, dry_run=True, operations=done.operations)
-    # 2. the rows, and what was being written of it
+    # 2. its rows, also those that others are writing
     done = _delete_rows(call, kind, key)
-    # 3. what is kept elsewhere
+    # 3. caches and files
     _empty_caches(call)
     written, out_of_reach = _rewrite_files(call, done) if sum(done.counts.values()) else ((), ())
     if not call.db.empty_journal():
@@ -147,7 +147,7 @@ def forget(
 def _read_target(
     call: Call, participant: object, conversation: object, memory: object, server: object, *, unnamed: Sequence[object]
 ) -> tuple[str, str | int]:
-    """Return which kind of thing was given, and its key."""
+    """Return the kind of the target and its key."""
     if unnamed:
         shown = repr(unnamed[0])[:60]
         raise MessageError(
@@ -173,7 +173,7 @@ def _read_target(
 
 
 def _check_bare_id(call: Call, key: str) -> None:
-    """Refuse an id without its interface that has no rows, while somebody on an interface has this id."""
+    """Refuse an id without interface that has no rows, if somebody on an interface has this id."""
     rows = table.forget_target(call.db, call.persona, "participant", key, dry_run=True).counts
     if not any(rows.values()) and table.is_on_interface(call.db, call.persona, key):
         raise MessageError(
@@ -184,7 +184,7 @@ def _check_bare_id(call: Call, key: str) -> None:
 
 
 def _delete_rows(call: Call, kind: str, key: str | int) -> Done:
-    """Delete the rows, then what was being written when the call came, and return all counts."""
+    """Delete the rows, then rows that were being written when the call came, and return all counts."""
     db, persona, cutoff = call.db, call.persona, call.db.ids.one()
     if kind == "participant":
         tombstones.note(db, persona, cutoff, people=[str(key)])
@@ -202,7 +202,7 @@ def _delete_rows(call: Call, kind: str, key: str | int) -> Done:
 
 
 def _empty_caches(call: Call) -> None:
-    """Drop what this process keeps of a persona's texts, words and ids."""
+    """Empty this process's caches of a persona's texts, words and ids."""
     db, persona = call.db, call.persona
     shown_texts.forget_turns(db, persona)
     db.caches.get(tags_table.CACHE, {}).pop(persona, None)
@@ -212,7 +212,7 @@ def _empty_caches(call: Call) -> None:
 
 
 def _rewrite_files(call: Call, done: Done) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Write the Markdown files anew that this process knows of; return these, and those it cannot write, with why."""
+    """Rewrite the known Markdown files; return their paths, and files out of reach with the reason."""
     db, persona = call.db, call.persona
     people, conversations = done.owner.person.keys, done.owner.conversations
     written: list[str] = []

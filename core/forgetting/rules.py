@@ -1,4 +1,4 @@
-"""What forgetting somebody leaves of the rows of others: pure decisions."""
+"""Decides how rows of others change when somebody is forgotten."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ..access.rules import split_key
 from ..text.folding import fold
 
 REPLIES = ("reply_to", "reply_to_message")
-"""Keys of a message's metadata under which a host keeps whom and what it answers."""
+"""Metadata keys for the message that a message answers."""
 _IDS = ("sender_id", "id")
 _NAMES = ("sender_name", "username", "full_name", "name")
 _MESSAGE_IDS = ("message_id", "id")
 _QUOTES = ("text", "message_text", "content", "caption")
 _CUT_QUOTE = 12
-"""Characters from which on the beginning of a message is a quote of it that was cut."""
+"""Least length of a cut quote, which must be the beginning of the message."""
 _ALPHABETIC = re.compile(r"[a-z0-9_\u00c0-\u052f]")
-"""A letter of the scripts that part their words; in the others a name is looked for anywhere."""
+"""A letter of a script with spaces between words; in other scripts a name may be inside a word."""
 
 
 @dataclass(frozen=True)
 class Person:
     keys: frozenset[str]
-    """Participant keys of all linked identities."""
+    """Keys of all linked identities."""
     names: frozenset[str] = frozenset()
-    """Names they went by, as they stand in their rows."""
+    """Their names, as stored in rows."""
     folded: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -42,7 +42,7 @@ class Person:
         return isinstance(value, str) and fold(value).strip().removeprefix("@") in self.folded
 
     def is_in(self, text: str | None) -> bool:
-        """Return whether a text holds a name, first name or key of theirs, as a word where the script has words."""
+        """Return whether a text has a name, first name or key of the person, as a whole word in scripts with spaces."""
         if not text:
             return False
         low = fold(text)
@@ -59,7 +59,7 @@ def _stands_in(name: str, text: str) -> bool:
 
 
 def left_involved(involved: Sequence[Any], interfaces: Iterable[str], person: Person) -> list[Any]:
-    """Return who is involved in a diary entry besides the person."""
+    """Return the participants of a diary entry without the person."""
     known = tuple(interfaces)
     return [
         each
@@ -71,7 +71,7 @@ def left_involved(involved: Sequence[Any], interfaces: Iterable[str], person: Pe
 def without_reply(
     metadata: Mapping[str, Any], conversation: str, person: Person, message_ids: Collection[str], texts: Collection[str]
 ) -> dict[str, Any] | None:
-    """Return a message's metadata without the note that it answers the person; None where it holds no such note."""
+    """Return the metadata of a message without its note of answering the person; None if it has no such note."""
     interface = split_key(conversation)[0]
     answers = [
         name for name in REPLIES if name in metadata and _is_of(metadata[name], interface, person, message_ids, texts)
@@ -99,7 +99,7 @@ def _is_of(note: Any, interface: str, person: Person, message_ids: Collection[st
 def change_quote(
     metadata: Mapping[str, Any], message_id: str | None, old: str, new: str | None
 ) -> dict[str, Any] | None:
-    """Return a message's metadata where it quotes another that was changed; None where it does not."""
+    """Return a message's metadata with the new text of the message that it quotes, or None if it quotes another."""
     changed = dict(metadata)
     for name in REPLIES:
         note = metadata.get(name)
@@ -126,7 +126,7 @@ def _quotes(note: Any, message_id: str | None, text: str) -> bool:
 
 
 def without_lines(payload: Mapping[str, Any], keys: Collection[str], rows: Collection[int]) -> dict[str, Any] | None:
-    """Return a queued operation's payload without the texts of a person; None where it holds none of them."""
+    """Return the payload of an operation without a person's texts; None if it has none of them."""
     texts, listed = payload.get("texts"), payload.get("rows")
     held = texts if isinstance(texts, list) else []
     theirs = [
@@ -146,7 +146,9 @@ def without_lines(payload: Mapping[str, Any], keys: Collection[str], rows: Colle
 
 
 def moved_breaks(order: Sequence[int], breaks: Mapping[int, int], deleted: Collection[int]) -> dict[int, int | None]:
-    """Return scene id to the message its break moves to, where the one it lies on goes; None where none is left."""
+    """Return scene id -> the message to which its break moves, if its own message is deleted; None if no message is
+    left.
+    """
     moved: dict[int, int | None] = {}
     last: int | None = None
     for row in order:

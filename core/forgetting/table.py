@@ -1,4 +1,4 @@
-"""Forgetting a participant, a conversation, a memory: everything in one transaction, counted per table."""
+"""Deletes a participant, a conversation, a server or a memory in one transaction, and counts rows per table."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .rules import Person
 from .table_rows import Removal
 
 _BY_ID = {source.table.name for source in ALL}
-"""Tables whose rows are in the search index: deleted by id, with their index rows."""
+"""Tables of the search index: their rows are deleted by id, with their index rows."""
 _TABLES = {entry: metadata.tables[entry.table] for entry in REGISTRY if entry.scoped != "none"}
 
 
@@ -45,14 +45,14 @@ _NAMES = (
     (user_relationships.c.username, user_relationships.c.user_id),
     (user_relationships.c.realname, user_relationships.c.user_id),
 )
-"""Columns with names of people, and whose they are."""
+"""Columns with names of people, and the columns with their keys."""
 _TRIES = 5
 NOBODY = Person(frozenset())
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose rows are forgotten: a person with their direct conversations, a conversation, or a server's."""
+    """The owner of rows: a person with direct conversations, a conversation, or the conversations of a server."""
 
     person: Person = NOBODY
     conversations: frozenset[str] = frozenset()
@@ -61,10 +61,10 @@ class Owner:
 
 class Done(NamedTuple):
     counts: dict[str, int]
-    """Every table of the registry to its rows deleted or changed."""
+    """Every table of the registry -> rows deleted or changed."""
     operations: int
     owner: Owner
-    """Whose rows were forgotten; nobody's for a memory item."""
+    """Owner of the deleted rows; empty for a memory item."""
 
 
 def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_run: bool = False) -> Done:
@@ -119,7 +119,7 @@ def is_on_interface(db: Database, persona: str, bare_id: str) -> bool:
 
 
 def remove_items(removal: Removal, ids: Collection[int]) -> None:
-    """Delete items with their previous versions; nothing is made of their messages again."""
+    """Delete items with their previous versions, and consolidate none of their messages again."""
     items = table_items.add_previous_versions(removal, ids)
     table_sources.close_sources(removal.connection, removal.persona, items)
     table_items.remove_items(removal, items)
@@ -128,14 +128,14 @@ def remove_items(removal: Removal, ids: Collection[int]) -> None:
 
 
 def finish(removal: Removal) -> None:
-    """Settle what many rows share: tags, and the packed parts of the index."""
+    """Update tags and packed index segments, which many rows share."""
     if +removal.counts:
         removal.settle_tags()
         removal.purge_index()
 
 
 class Owned(NamedTuple):
-    """The rows of an owner that other rows were made of."""
+    """An owner's rows from which other rows were made."""
 
     messages: dict[int, str]
     """Message to its conversation."""
@@ -148,7 +148,7 @@ class Owned(NamedTuple):
 
 
 def _find_owned(removal: Removal, owner: Owner, before: int | None = None) -> Owned:
-    """Return an owner's rows, with `before` those with smaller ids; the conversations that stay are locked."""
+    """Return an owner's rows, with `before` only smaller ids; lock the conversations that stay."""
     owned = Owned({}, {}, set(), set(), {})
     for row, key, name in find_rows(removal, CHAT.table, owner, before, "interface_path", "message_id"):
         owned.messages[row] = key
@@ -163,7 +163,7 @@ def _find_owned(removal: Removal, owner: Owner, before: int | None = None) -> Ow
 
 
 def _delete_owned(removal: Removal, owner: Owner) -> None:
-    """Delete an owner's rows, what was made of them, and what rows of others repeat of a person."""
+    """Delete an owner's rows, the rows made from them, and a person's traces in rows of others."""
     owned = _find_owned(removal, owner)
     cleaned: set[int] = set()
     if owner.person.keys:
@@ -181,7 +181,7 @@ def _delete_owned(removal: Removal, owner: Owner) -> None:
 def _delete_rows(
     removal: Removal, owner: Owner, owned: Owned, before: int | None = None, cleaned: Collection[int] = ()
 ) -> None:
-    """Delete rows with what was made of them, and hide answers made with them or with `cleaned` diary entries."""
+    """Delete rows and what was made from them; hide answers whose prompts held them or `cleaned` diary entries."""
     messages, entries = owned.messages, set(owned.entries)
     # 1. rows that nothing else was made of
     _delete_plain_rows(removal, owner, before)
@@ -201,7 +201,7 @@ def _delete_rows(
 
 
 def _withdraw_answers(removal: Removal, deleted: Mapping[SourceTable, Collection[int]]) -> None:
-    """Hide the answers whose prompts held deleted rows; what was made of these answers is deleted."""
+    """Hide the answers whose prompts held deleted rows, and delete what was made from these answers."""
     connection, persona = removal.connection, removal.persona
     answers: dict[str, list[Any]] = {}
     for row in table_quotes.find_answers(removal, deleted):
@@ -223,7 +223,7 @@ def _withdraw_answers(removal: Removal, deleted: Mapping[SourceTable, Collection
 
 
 def _delete_plain_rows(removal: Removal, owner: Owner, before: int | None) -> None:
-    """Delete the rows of all tables that are in no index, those that go with a row before it."""
+    """Delete an owner's rows in the tables outside the search index."""
     for entry, table in reversed(_TABLES.items()):
         if entry.scoped != "persona" or table is audiences or table.name in _BY_ID:
             continue
@@ -238,7 +238,7 @@ def _delete_plain_rows(removal: Removal, owner: Owner, before: int | None) -> No
 
 
 def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
-    """Delete audiences no row stands in any more, with what the search tables hold of them."""
+    """Delete audiences without rows, and their search tables."""
     connection, persona = removal.connection, removal.persona
     tables = [table for table in _TABLES.values() if "audience_id" in table.c and table is not audiences]
     for room in sorted(rooms):
@@ -256,7 +256,7 @@ def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
 
 
 def find_owner(removal: Removal, kind: str, key: str) -> Owner:
-    """Return who or what a key means; what others might write into meanwhile is held."""
+    """Return the owner that a key names, and lock its rows against other writers."""
     if kind == "participant":
         return _find_person(removal, key)
     if kind == "conversation":
@@ -270,7 +270,7 @@ def find_owner(removal: Removal, kind: str, key: str) -> Owner:
 
 
 def _find_person(removal: Removal, participant: str) -> Owner:
-    """Return a person with all identities; looked up again until nothing was added while rows were waited for."""
+    """Return a person with all identities; repeat while others add rows before the locks are held."""
     locked: set[str] = set()
     for _ in range(_TRIES):
         keys = _find_identities(removal, participant)
@@ -291,7 +291,7 @@ def _find_identities(removal: Removal, participant: str) -> set[str]:
 
 
 def _find_conversations(removal: Removal, keys: Collection[str]) -> set[str]:
-    """Return the conversations in which something of the person stands."""
+    """Return the conversations with rows of the person."""
     places = set(_find_direct(removal, keys)[0])
     for entry in REGISTRY:
         if entry.table != audiences.name and len(entry.conversation) == 1:
@@ -302,19 +302,19 @@ def _find_conversations(removal: Removal, keys: Collection[str]) -> set[str]:
 
 
 def _find_direct(removal: Removal, keys: Collection[str]) -> tuple[frozenset[str], frozenset[int]]:
-    """Return a person's direct conversations, and the audiences of these and of what they asked to remember there."""
+    """Return a person's direct conversations, and the audiences of these and of their saved memories."""
     rooms = find_audiences(removal, "direct", keys) | find_audiences(removal, "saved", keys)
     by_person = _find_in(removal, _K.conversation_key, _K.direct_person_key, keys)
     return frozenset(by_person | _find_in(removal, _K.conversation_key, _K.audience_id, rooms)), rooms
 
 
 def find_audiences(removal: Removal, kind: str, refs: Collection[str]) -> frozenset[int]:
-    """Return the audiences of a kind that belong to one of the keys."""
+    """Return the audiences of a kind for these keys."""
     return frozenset(_find_in(removal, _A.audience_id, _A.ref, refs, _A.kind == bindparam("kind", kind)))
 
 
 def _find_in(removal: Removal, column: Any, by: Any, values: Collection[Any], *where: Any) -> set[Any]:
-    """Return the values of a column, of the rows that have one of some values in another."""
+    """Return the values of a column in rows with one of these values in another column."""
     return {row[0] for row in removal.read_in(select(column).where(*where), by, values)} - {None}
 
 
@@ -326,7 +326,7 @@ def lock_conversations(removal: Removal, keys: Iterable[str]) -> None:
 def find_rows(
     removal: Removal, table: Table, owner: Owner, before: int | None = None, *more: str
 ) -> set[tuple[Any, ...]]:
-    """Return ids of an owner's rows of a table and what is in more columns; with `before`, smaller ids alone."""
+    """Return the ids of an owner's rows and the values of more columns; with `before`, only smaller ids."""
     late = () if before is None else (table.c.id < before,)
     chosen = select(table.c.id, *(table.c[name] for name in more)).where(table.c.persona_id == removal.persona, *late)
     conditions = build_conditions(removal, BY_TABLE[table.name], owner)
@@ -334,7 +334,7 @@ def find_rows(
 
 
 def build_conditions(removal: Removal, entry: Registered, owner: Owner) -> Iterator[Any]:
-    """Yield the conditions under which rows of a table are the owner's."""
+    """Yield the conditions that select an owner's rows of a table."""
     c = metadata.tables[entry.table].c
     by_keys: list[tuple[Iterable[str], Iterable[Any]]] = [(entry.participant, owner.person.keys)]
     by_keys.append((("audience_id",) if "audience_id" in c else (), owner.audiences))

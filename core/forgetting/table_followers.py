@@ -1,14 +1,14 @@
-"""A message changed or deleted with everything made of it, in one transaction.
+"""Edits or deletes a message together with everything made from it, in one transaction.
 
-| made of it | the message is deleted | it says something else |
+| made from the message | the message is deleted | the message is edited |
 |---|---|---|
-| what was captured as said | goes | says it too |
-| instructions, what was saved, items, diary entries that stand on it alone | go | go; instructions are read anew |
-| items that an operation made of others too | go, made anew | go, made anew |
-| others that stand on others too | stay, without it | stay |
-| scene recaps, running recap | go, made anew | go, made anew; stay if a person wrote them |
-| summaries of the conversation and of its short-term entries | go, made anew | go, made anew |
-| quotes of it in replies | go | say it too |
+| captured copies of its text | deleted | edited too |
+| instructions, memories and diary entries with no other source | deleted | deleted; instructions are read again |
+| items that an operation made from other messages too | deleted, made again | deleted, made again |
+| other rows with more sources | kept, without this source | kept |
+| scene recaps, running recap | deleted, made again | the same; kept if a person wrote them |
+| summaries of the conversation and of its short-term entries | deleted, made again | deleted, made again |
+| quotes of it in replies | deleted | edited too |
 """
 
 from __future__ import annotations
@@ -46,21 +46,21 @@ from .table_rows import MADE, Removal
 
 NO_MESSAGE = WriteResult(False, None, "unchanged", notes=("there is no such message",))
 CHANGED = "changed"
-"""Why messages are consolidated anew."""
+"""Reason for consolidating messages again."""
 _TAKES_PLACE = (INSTRUCTION, SAVED)
-"""Kinds of items that take the place of others: without them the others hold again."""
+"""Kinds of items that replace others: when they are deleted, the replaced items hold again."""
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 _M, _D, _C = memories.c, ai_diary.c, chat_history_cache.c
 
 
 def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -> WriteResult:
-    """Delete a visible message with what was made of it; `unchanged` where there is none."""
+    """Delete a visible message and everything made from it; `unchanged` if there is no such message."""
 
     def work(removal: Removal, line: Line) -> WriteResult:
         _change_followers(removal, line, None)
         removal.delete_rows(CHAT, [row_id])
         _drop_summaries(removal, line)
-        if removal.counts["scenes"]:  # its messages may have been hidden
+        if removal.counts["scenes"]:  # messages of the scene may be hidden
             refresh_within(removal.connection, call.persona, conversation, call.settings)
         return WriteResult(True, row_id)
 
@@ -68,7 +68,7 @@ def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -
 
 
 def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, text: str) -> WriteResult:
-    """Give a visible message another text, and bring what was made of it in step."""
+    """Give a visible message another text, and update what was made from it."""
     rows.check_size(fold(text), "message_text in its folded form")
     flags = call.settings
 
@@ -82,7 +82,7 @@ def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, tex
         messages_table.rewrite_message(connection, db, persona, line, text)
         table_recaps.mark_changed(connection, db, persona, line, text, queues=flags.recap_on_message)
         _drop_summaries(removal, line)
-        # What it asks for as it reads now, as if it had been said so when it was.
+        # Instructions of the new text count from the time of the message.
         stated = instructions.read_instructions(text, flags, role=line.role, excluded=line.excluded)
         facts = table_conversations.find(connection, persona, conversation)
         place = table_conversations.Place(line.audience_id, facts is not None and facts.local_only)
@@ -100,7 +100,7 @@ def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, tex
 def _change(
     call: Call, viewer: Viewer, conversation: str, row_id: int, work: Callable[[Removal, Line], WriteResult]
 ) -> WriteResult:
-    """Do the work on a message that is held, settle what many rows share, and what is kept elsewhere."""
+    """Run the work on a locked message, then update shared rows, caches and files."""
     db, persona = call.db, call.persona
 
     def run(connection: Connection) -> tuple[WriteResult, Removal]:
@@ -124,7 +124,7 @@ def _change(
 
 
 def _is_seen(connection: Connection, viewer: Viewer, persona: str, conversation: str, audience_id: int) -> bool:
-    """Return whether a message is one's own conversation's, or one that a search shows here."""
+    """Return whether a message is of the own conversation, or visible to a search here."""
     if audience_id not in viewer.audiences:
         return False
     if viewer.sees_local_only or viewer.scope.conversation == conversation:
@@ -134,7 +134,7 @@ def _is_seen(connection: Connection, viewer: Viewer, persona: str, conversation:
 
 
 def clear_conversation(call: Call, viewer: Viewer, conversation: str) -> int:
-    """Delete the visible messages of a conversation, with their stories and short-term entries; return how many."""
+    """Delete the visible messages of a conversation, its stories and short-term entries; return their number."""
 
     def work(connection: Connection) -> int:
         removal = Removal(connection, call.db, call.persona)
@@ -151,7 +151,7 @@ def clear_conversation(call: Call, viewer: Viewer, conversation: str) -> int:
 
 
 def _change_followers(removal: Removal, message: Line, text: str | None) -> None:
-    """Bring what was made of a stored message in step with its new text; None: the message is about to go."""
+    """Update what was made from a message for its new text; None: the message is about to be deleted."""
     key = message.conversation
     if text is None:
         table_stories.delete_parts(removal, key, {message.row_id})
@@ -165,7 +165,7 @@ def _change_followers(removal: Removal, message: Line, text: str | None) -> None
 
 
 def _drop_summaries(removal: Removal, message: Line) -> None:
-    """Delete the summaries made of the conversation since the message; called when it is changed or gone."""
+    """Delete the summaries that were made of the conversation since this message."""
     key = message.conversation
     short_term_table.drop_summaries(removal.connection, removal.persona, key, message.at or _EVER)
     table_items.remove_summaries(removal, key, [message.row_id])
@@ -174,20 +174,20 @@ def _drop_summaries(removal: Removal, message: Line) -> None:
 def _find_standing(
     removal: Removal, source: SourceTable, message: Line, here: Any, *columns: Any
 ) -> list[tuple[Any, tuple[int | str, ...]]]:
-    """Return the rows that name a message as what they stand on, each with what else it names."""
+    """Return the rows that name a message as a source, each with its other sources."""
     c = source.table.c
     names = {message.row_id, message.message_id or message.row_id}
     listed = cast(c.source_message_ids, String)
     named = or_(*(has_keyword(listed, like_pattern(str(name))) for name in sorted(names, key=str)))
     chosen = select(c.id, c.source_message_ids, case((here, 1), else_=0).label("here"), *columns)
-    # Named besides the persona: by its audiences the rows are found without those of others being read.
+    # The audiences lead the index: without them the rows of all personas would be read.
     seen = c.audience_id.in_(sorted(removal.find_values(audiences.c.audience_id)))
     standing = []
     for row in removal.read_rows(
         chosen.where(c.persona_id == removal.persona, seen, c.source_message_ids.is_not(None), named)
     ):
         held = [each for each in read_list(row.source_message_ids) if isinstance(each, (int, str))]
-        own = names if row.here else {message.row_id}  # a platform's id is one of its conversation alone
+        own = names if row.here else {message.row_id}  # a platform's id is unique in its conversation only
         if not own.isdisjoint(held):
             standing.append((row, tuple(each for each in held if each not in own)))
     return standing
@@ -200,7 +200,7 @@ _ITEM = (_M.provenance, _M.kind, _M.content_hash)
 
 
 def _find_said(removal: Removal, message: Line) -> list[Any]:
-    """Return the items that are what the message says and name no message, unless another says it too."""
+    """Return the items with the text of the message and no source, unless another message says the same."""
 
     def said(c: Any, conversation: Any) -> tuple[Any, ...]:
         who = c.participant_key == message.participant if message.participant else c.participant_key.is_(None)
@@ -218,7 +218,7 @@ def _change_items(removal: Removal, message: Line, text: str | None) -> None:
     standing += [(row, ()) for row in _find_said(removal, message)]
     deleted: list[Any] = []
     sources: set[int] = set()
-    """Messages of which items that go are made anew."""
+    """Messages to consolidate again."""
     for row, others in standing:
         is_made, is_instruction = row.provenance in MADE, row.kind == INSTRUCTION
         is_said = bytes(row.content_hash or b"") == content_digest(message.text)
@@ -238,7 +238,7 @@ def _change_items(removal: Removal, message: Line, text: str | None) -> None:
 
 
 def _reword(removal: Removal, row_id: int, text: str) -> None:
-    """Let an item that is what the message says say it as it reads now."""
+    """Give an item that repeats the message its new text."""
     old = indexed.lock(removal.connection, MEMORIES, removal.persona, [row_id])
     derived = index_entries.derive_columns([text])
     change = update(memories).where(_M.persona_id == removal.persona, _M.id == row_id)
@@ -251,8 +251,8 @@ def _reword(removal: Removal, row_id: int, text: str) -> None:
 
 
 def _change_entries(removal: Removal, message: Line, text: str | None) -> None:
-    """Delete the entries that stand on the message alone, or at all where it goes; one that holds its text as what
-    somebody said to the persona holds it as it reads now.
+    """Delete diary entries that have only this source, or, if the message is deleted, that have it at all. Update the
+    user message of entries that quote it.
     """
     facts = table_conversations.find(removal.connection, removal.persona, message.conversation)
     here = false() if facts is None else table_conversations.said_in(AI_DIARY, facts)

@@ -1,4 +1,4 @@
-"""Memory items, summaries and what was made of them, as far as they go with what is forgotten."""
+"""Deletes memory items and summaries that were made from forgotten rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _M, _C, _Z = memories.c, chat_history_cache.c, conversation_summaries.c
 
 
 def add_previous_versions(removal: Removal, ids: Collection[int]) -> set[int]:
-    """Return items with those they took the place of, and so on."""
+    """Return these items with all their previous versions."""
     versions, new = set(ids), set(ids)
     while new:
         new = {row.id for row in removal.read_in(select(_M.id), _M.superseded_by, new)} - versions
@@ -39,14 +39,14 @@ def remove_items(
     *,
     withdrawn: Collection[int] = (),
 ) -> set[int]:
-    """Delete items and those made of messages that go, with everything noted about them, and return their ids.
+    """Delete items and those made from deleted messages, with everything about them, and return their ids.
 
-    What `withdrawn` ones took the place of holds again.
+    Items that `withdrawn` ones replaced hold again.
     """
     deleted = {row.id for row in removal.read_in(select(_M.id), _M.id, ids)}
     going = frozenset(messages)
     left: set[int] = set()
-    """Messages that stay, of which items that go were made."""
+    """Messages that stay and are sources of deleted items."""
     if going:
         chosen = select(_M.id, _M.source_message_ids, _M.provenance, _M.conversation_key).where(
             _M.persona_id == removal.persona, _M.source_message_ids.is_not(None)
@@ -65,7 +65,7 @@ def remove_items(
 
 
 def _release_replaced(removal: Removal, deleted: Collection[int], withdrawn: Collection[int]) -> None:
-    """Let what withdrawn items took the place of hold again, and archive what the others took the place of."""
+    """Let items that withdrawn ones replaced hold again, and archive items that other deleted ones replaced."""
     now = removal.db.clock()
     replaced = removal.read_in(select(_M.id, _M.superseded_by), _M.superseded_by, deleted)
     for is_back, archived_at in ((True, None), (False, now)):
@@ -77,7 +77,7 @@ def _release_replaced(removal: Removal, deleted: Collection[int], withdrawn: Col
 
 
 def consolidate_anew(removal: Removal, rows: Iterable[int], reason: str) -> None:
-    """Queue the consolidation of messages that stay, of each conversation the range they lie in."""
+    """Queue the consolidation of messages, for each conversation the range from the first to the last."""
     ranges: dict[str, tuple[int, int]] = {}
     chosen = select(_C.interface_path, func.min(_C.id), func.max(_C.id)).group_by(_C.interface_path)
     for key, low, high in removal.read_in(chosen, _C.id, rows):
@@ -92,9 +92,9 @@ def consolidate_anew(removal: Removal, rows: Iterable[int], reason: str) -> None
 
 
 def remove_summaries(removal: Removal, conversation: str, messages: Collection[int]) -> None:
-    """Delete the summary made since the first of the messages that go was stored, and queue it anew."""
+    """Delete the summary made since the first of the deleted messages was stored, and queue it again."""
     first = min(messages)
-    # One that was queued has its id from then, and is made of what is stored when it is made.
+    # A queued summary got its id when it was queued, and reads the messages when it is made.
     since = or_(_Z.id >= first, _Z.created_at >= bindparam("since", made_at(first), type_=Time()))
     here = (_Z.persona_id == removal.persona, _Z.conversation_key == conversation, since)
     listed = removal.read_rows(select(_Z.id, _Z.occurred_at).where(*here))

@@ -1,4 +1,4 @@
-"""Rows of others that name or quote somebody who is forgotten: they stay, without the name and the quote."""
+"""Removes names and quotes of a forgotten person from rows of others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _D, _C, _J = ai_diary.c, chat_history_cache.c, memory_jobs.c
 
 
 def _pages(removal: Removal, statement: Any, column: Any) -> Iterator[Any]:
-    """Yield the rows of a statement by id, some hundreds at a time."""
+    """Yield the rows of a statement by id, some hundreds in a query."""
     above = -1
     page = statement.where(column > bindparam("above", type_=ID)).order_by(column)
     page = page.limit(bindparam("most", type_=Integer()))
@@ -40,7 +40,7 @@ def _pages(removal: Removal, statement: Any, column: Any) -> Iterator[Any]:
 
 
 def clean_diary(removal: Removal, person: Person) -> set[int]:
-    """Take the person out of the entries they are involved in or spoke in, and return these entries.
+    """Remove the person from the diary entries that involve them, and return these entries.
 
     One that names nobody else is deleted.
     """
@@ -74,7 +74,7 @@ def clean_diary(removal: Removal, person: Person) -> set[int]:
 
 
 def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[str, Collection[str]]) -> set[int]:
-    """Return the entries that stand on messages, named by row id or, in their conversation, by the platform's id."""
+    """Return the diary entries that name these messages as sources, by row id or by the id of the platform."""
     chosen = select(_D.id, _D.source_message_ids).where(
         _D.persona_id == removal.persona, _D.source_message_ids.is_not(None)
     )
@@ -90,7 +90,7 @@ def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[
 
 
 def find_answers(removal: Removal, rows: Mapping[SourceTable, Collection[int]]) -> list[Any]:
-    """Return the answers that stay and whose prompts held one of these rows."""
+    """Return the visible answers whose prompts held one of these rows."""
     names = {f"{source.number}/{row}" for source, ids in rows.items() for row in ids}
     if not names:
         return []
@@ -103,7 +103,7 @@ def find_answers(removal: Removal, rows: Mapping[SourceTable, Collection[int]]) 
 
 
 def change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -> None:
-    """Give diary entries other values, their index rows too; a text that is NULL is gone."""
+    """Give diary entries new values and update the search index; NULL removes a text."""
     connection, persona = removal.connection, removal.persona
     for part in chunks(sorted(changed), indexed.AT_ONCE):
         old = indexed.lock(connection, AI_DIARY, persona, part)
@@ -128,7 +128,7 @@ def change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -
 
 
 def clean_replies(removal: Removal, person: Person, deleted: Collection[int]) -> None:
-    """Take the notes of answering the person out of the messages of others."""
+    """Remove notes of answering the person from others' messages."""
     ids, texts = _quotable(removal, deleted)
 
     def drop_reply(row: Any, metadata: dict[str, Any]) -> dict[str, Any] | None:
@@ -141,7 +141,7 @@ def clean_replies(removal: Removal, person: Person, deleted: Collection[int]) ->
 
 
 def change_replies(removal: Removal, conversation: str, message_id: str | None, old: str, new: str | None) -> None:
-    """Let the messages that quote one of their conversation say what it says now; None takes the quote out."""
+    """Update the quotes of a message in replies to it; None removes them."""
 
     def change_quote(_: Any, metadata: dict[str, Any]) -> dict[str, Any] | None:
         return rules.change_quote(metadata, message_id, old, new)
@@ -152,7 +152,7 @@ def change_replies(removal: Removal, conversation: str, message_id: str | None, 
 def _change_metadata(
     removal: Removal, change: Callable[[Any, dict[str, Any]], dict[str, Any] | None], *where: Any
 ) -> None:
-    """Give messages that answer another the metadata that `change` returns; None leaves a message as it is."""
+    """Store the metadata that `change` returns for messages that answer another; None changes nothing."""
     noted = or_(*(cast(_C.metadata, String).like(f"%{name}%") for name in rules.REPLIES))
     chosen = select(_C.id, _C.interface_path, _C.metadata).where(_C.persona_id == removal.persona, noted, *where)
     for row in list(_pages(removal, chosen, _C.id)):
@@ -164,7 +164,7 @@ def _change_metadata(
 
 
 def _quotable(removal: Removal, deleted: Collection[int]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """Return conversation to the platform's ids of messages that go, and to their texts."""
+    """Return conversation -> platform ids of deleted messages, and conversation -> their texts."""
     ids: dict[str, set[str]] = {}
     texts: dict[str, set[str]] = {}
     chosen = select(_C.interface_path, _C.message_id, func.substr(_C.message_text, 1, 1000).label("said"))
@@ -182,8 +182,8 @@ def _quotable(removal: Removal, deleted: Collection[int]) -> tuple[dict[str, set
 def clean_operations(
     removal: Removal, keys: Collection[str], conversations: Collection[str], deleted: Collection[int]
 ) -> None:
-    """Delete operations about deleted messages, and remove a person's lines from the others. A running operation
-    starts again without them.
+    """Delete operations about deleted messages, and remove a person's lines from the others. A running operation starts
+    again without them.
     """
     chosen = select(_J.id, _J.payload, _J.status, _J.conversation_key).where(
         _J.persona_id == removal.persona,
@@ -198,7 +198,7 @@ def clean_operations(
         if is_about_gone or (left is not None and not (left.get("rows") or left.get("texts"))):
             removal.delete(memory_jobs, _J.id == row.id)
         elif left is not None or (row.status == "in_progress" and row.conversation_key in conversations):
-            # Who has it finds it taken away, and stores nothing of what was read before.
+            # The worker that runs it finds its claim gone, and stores nothing.
             again: dict[str, Any] = {"status": "pending", "claimed_by": None, "lease_until": None}
             values = (again if row.status == "in_progress" else {}) | ({} if left is None else {"payload": left})
             change = update(memory_jobs).where(*mine).values(values)

@@ -1,4 +1,4 @@
-"""Rows that are forgotten, with everything worked out from them, counted as the tables change."""
+"""Deletes rows with their index entries, vectors and tags, and counts them per table."""
 
 from __future__ import annotations
 
@@ -24,21 +24,23 @@ from ..jobs import table as jobs_table
 from ..tags import table as tags_table
 
 MADE = ("model", "extract")
-"""Provenance of texts that an operation made."""
+"""Provenances of texts that an operation made."""
 
 
 @dataclass
 class Removal:
+    """One transaction of deletions, with its counts."""
+
     connection: Connection
     db: Database
     persona: str
     counts: Counter[str] = field(default_factory=Counter)
-    """Table to rows deleted or changed."""
+    """Table -> rows deleted or changed."""
     operations: int = 0
-    """Operations queued to make texts anew."""
+    """Number of queued operations."""
     _tags: Counter[str] = field(default_factory=Counter)
     _audiences: set[int] = field(default_factory=set)
-    """Those whose rows went or changed."""
+    """Audiences with deleted or changed rows."""
 
     # Any table
 
@@ -49,34 +51,34 @@ class Removal:
         return deleted
 
     def delete_in(self, table: Table, column: Any, values: Iterable[Any], *where: Any) -> int:
-        """Delete the rows of the persona with one of the values, at most AT_ONCE values a statement."""
+        """Delete the persona's rows with one of these values, in statements of AT_ONCE values."""
         return sum(self.delete(table, column.in_(part), *where) for part in chunks(sorted(set(values)), AT_ONCE))
 
     def read_rows(self, statement: Any) -> Sequence[Any]:
         return self.connection.execute(statement).all()
 
     def read_in(self, statement: Any, column: Any, values: Iterable[Any]) -> list[Any]:
-        """Return the rows of a SELECT, of the persona's with one of the values, at most AT_ONCE values a statement."""
+        """Return the persona's rows of a SELECT with one of these values, in statements of AT_ONCE values."""
         mine = statement.where(column.table.c.persona_id == self.persona)
         return [
             row for part in chunks(sorted(set(values)), AT_ONCE) for row in self.read_rows(mine.where(column.in_(part)))
         ]
 
     def find_values(self, column: Any, *where: Any) -> set[Any]:
-        """Return the values of a column, of the persona's rows for which all conditions hold."""
+        """Return the values of a column in the persona's rows that meet all conditions."""
         return set(
             self.connection.execute(select(column).where(column.table.c.persona_id == self.persona, *where)).scalars()
         )
 
     def queue(self, kind: str, conversation: str, **more: Any) -> int | None:
-        """Queue an operation that makes a text anew, and return its id; `more` as `jobs.table.enqueue` takes it."""
+        """Queue an operation that writes a text again, and return its id; `more` as for `jobs.table.enqueue`."""
         self.operations += 1
         return jobs_table.enqueue(self.connection, self.db, self.persona, kind, conversation=conversation, **more)
 
     # Rows that are searched
 
     def delete_rows(self, source: SourceTable, ids: Iterable[int]) -> int:
-        """Delete rows with their index rows and vectors, and return how many there were."""
+        """Delete rows with their index rows and vectors, and return their number."""
         table, deleted = source.table, 0
         for part in chunks(sorted(set(ids)), AT_ONCE):
             held = indexed.lock(self.connection, source, self.persona, part)
@@ -85,7 +87,7 @@ class Removal:
             numbers = [row.id for row in held]
             self.delete(table, table.c.id.in_(numbers))
             for entry in REGISTRY:
-                if entry.row_table == table.name and entry.table != "scenes":  # a scene moves to a message that stays
+                if entry.row_table == table.name and entry.table != "scenes":  # scene breaks move to other messages
                     beside = metadata.tables[entry.table]
                     self.delete(beside, beside.c[entry.row_of].in_(numbers))
             self._drop_vectors(source, held)
@@ -100,7 +102,7 @@ class Removal:
         self._audiences.update(audience for audience, _ in places)
 
     def exchange_rows(self, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
-        """Replace what the index holds of rows that stay and say less from now on."""
+        """Replace the index entries of rows whose texts became shorter."""
         calendar = calendar_of(self.db)
         for before, after in zip(old, new, strict=True):
             self._drop_vectors(source, [before], again=True)
@@ -118,7 +120,7 @@ class Removal:
     # The end
 
     def purge_index(self) -> None:
-        """Write the packed parts of the index anew without the rows that went."""
+        """Rewrite the packed index segments without the deleted rows."""
         from ..index import packing  # noqa: PLC0415 - loads numpy
 
         packing.purge(self.connection, self.db.family, self._audiences)
@@ -140,7 +142,9 @@ class Removal:
         self.counts[counters.name] += 1
 
     def _drop_tags(self, deleted: Collection[str]) -> list[str]:
-        """Delete aliases and links of tags that are gone; return, deleted too, those that were known by these alone."""
+        """Delete aliases and links of deleted tags. Return tags that were known only by these links, which are deleted
+        too.
+        """
         t, a, n, persona = tag_table.c, tag_aliases.c, tag_links.c, self.persona
         self.delete_in(tag_aliases, a.tag, deleted)
         near: set[str] = set()
