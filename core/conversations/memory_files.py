@@ -1,4 +1,4 @@
-"""The two Markdown files of memories. `Saved Memories.md` is its person's: what they changed in it counts."""
+"""The two Markdown files of memories. Changes that a person makes in `Saved Memories.md` count."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from . import table_saved, table_summaries
 from .rules_summaries import TITLE_CHARS, UNTITLED, format_time
 
 STATE = ".memory.json"
-"""File beside the two that says whose rows they hold."""
+"""File that stores the scope of the two files."""
 NAMES = (RECENT, SAVED) = ("Recent Conversations.md", "Saved Memories.md")
 MAX_BYTES = 10_000_000
 LOCK_SECONDS = 600
 HEADING, BULLET = "## ", "- "
 TIME, SUMMARY = "**Time:**", "**Summary:**"
 _FOLDERS = "memory_files"
-"""Name of the cache of folders this process has written."""
+"""Name of the cache of folders that this process wrote."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkdownResult:
-    """What an export or import did."""
+    """The result of an export or import."""
 
     folder: str
     recent: int = 0
@@ -49,28 +49,28 @@ class MarkdownResult:
     added: int = 0
     """Conversations and memories added from the files."""
     left_out: tuple[str, ...] = ()
-    """What was not added, and why."""
+    """Entries that were not added, with the reason."""
     written: tuple[str, ...] = ()
     """Names of the files that were changed."""
 
 
 class State(NamedTuple):
-    """What was last written into a folder."""
+    """The last state that was written into a folder."""
 
     scope: Scope | None = None
-    """Whose rows the files contain, None if it is unknown."""
+    """Scope of the rows in the files, or None if it is unknown."""
     lines: frozenset[str] = frozenset()
     """Digests of the saved memories in the file."""
     left: frozenset[str] = frozenset()
-    """Digests of a person's lines that could not be stored; they stay as they are."""
+    """Digests of a person's lines that could not be stored; they stay in the file."""
 
 
 class Section(NamedTuple):
-    """A conversation as the file shows it."""
+    """A conversation in the file."""
 
     title: str
     time: str
-    """`YYYY-MM-DD HH:MM`, blank if it says none."""
+    """`YYYY-MM-DD HH:MM`, or "" if it is missing."""
     text: str
 
 
@@ -128,7 +128,7 @@ def import_markdown(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> MarkdownResult:
-    """Add what the two files contain and the database does not; no row and no file is changed.
+    """Add entries of the two files that the database lacks; no row and no file is changed.
 
     Args:
         folder: the folder of the files; None is MEMORY_FOLDER_NAME.
@@ -160,7 +160,7 @@ def import_markdown(
 
 
 def _read_sections(call: Call) -> list[Section]:
-    """Return the conversations the scope sees, oldest first, as the file shows them."""
+    """Return the conversations that the scope sees, oldest first, as sections."""
     viewer, settings = load_access(call).viewer, call.settings
     summaries = table_summaries.read_summaries(call.db, viewer, most=settings.max_recent_conversations)
     return [Section(_line(one.title), format_time(one.at, settings.timezone), _line(one.summary)) for one in summaries]
@@ -179,7 +179,7 @@ def _write_sections(sections: Iterable[Section]) -> str:
 
 
 def _merge_lines(text: str, memories: Iterable[str], state: State) -> tuple[str, State]:
-    """Return the text with the items of deleted memories removed and those of new ones added, and what it holds now."""
+    """Return the text without deleted and with new memories, and the new state."""
     current = {_digest(memory): f"{BULLET}{memory}\n" for memory in memories}
     kept, seen = [], set()
     for line in io.StringIO(text):
@@ -211,7 +211,7 @@ def read_sections(text: str) -> list[Section]:
 
 
 def read_bullets(text: str) -> list[str]:
-    """Return the memories of a file, the lines that begin with `- `."""
+    """Return the memories of a file: the lines that begin with `- `."""
     bullets = (line.removeprefix(BULLET).strip() for line in _iter_lines(text) if line.startswith(BULLET))
     return [text for text in bullets if text]
 
@@ -224,7 +224,7 @@ def _iter_lines(text: str) -> Iterator[str]:
 
 
 def _take_sections(call: Call, folder: Path) -> None:
-    """Add the conversations of a file that another program wrote in this format; refuse a file with anything else."""
+    """Add the conversations of a file that another program wrote in this format; refuse a file in another format."""
     text = _read(folder / RECENT)
     sections = read_sections(text)
     if _write_sections(sections).split() != text.split():
@@ -236,7 +236,7 @@ def _take_sections(call: Call, folder: Path) -> None:
 
 
 def _take_edits(call: Call, folder: Path, state: State) -> None:
-    """Save the lines that a person added to the file of saved memories, and archive the memories they removed."""
+    """Save the lines that a person added to the file, and archive the memories whose lines they removed."""
     if not (folder / SAVED).exists():
         return
     bullets = {_digest(text): text for text in read_bullets(_read(folder / SAVED))}
@@ -250,7 +250,7 @@ def _take_edits(call: Call, folder: Path, state: State) -> None:
 
 
 def _iter_new(items: Iterable[T], read_text: Callable[[T], str], stored: Iterable[str]) -> Iterator[tuple[int, T]]:
-    """Yield the items of a file whose texts are not stored, each once, with their numbers in the file."""
+    """Yield the items of a file that are not stored, each once, with their numbers."""
     texts = set(map(fold, stored))
     for number, item in enumerate(items, 1):
         text = fold(read_text(item))
@@ -283,7 +283,7 @@ def _insert_memory(call: Call, folder: Path, text: str) -> str:
 
 
 def _read_time(shown: str, settings: Settings) -> datetime | None:
-    """Return a time as a person wrote it, None if it cannot be read."""
+    """Return a time that a person wrote, or None if it cannot be read."""
     try:
         local = datetime.strptime(shown, "%Y-%m-%d %H:%M")  # noqa: DTZ007 - the zone is added below
     except ValueError:
@@ -319,7 +319,7 @@ def _check_owner(folder: Path, scope: Scope) -> None:
 
 @contextlib.contextmanager
 def _lock(folder: Path, *, make: bool = False) -> Iterator[None]:
-    """Keep other processes from writing the files: an older export must not bring back what was forgotten."""
+    """Lock the folder, so that an older export of another process cannot bring back forgotten rows."""
     with _as_transfer_error(folder, "used as a folder"):
         if make:
             folder.mkdir(parents=True, exist_ok=True)
@@ -333,7 +333,7 @@ def _lock(folder: Path, *, make: bool = False) -> Iterator[None]:
 
 
 def _read(path: Path) -> str:
-    """Return the text of a file, blank if there is none."""
+    """Return the text of a file, or "" if it does not exist."""
     with _as_transfer_error(path, "read"), contextlib.suppress(FileNotFoundError):
         if path.stat().st_size > MAX_BYTES:
             raise TransferError(
@@ -372,7 +372,7 @@ def _as_transfer_error(path: Path, what: str) -> Iterator[None]:
 
 
 def write_files(call: Call) -> None:
-    """Write the files if the folder is set and the persona's; a failure is logged, not raised."""
+    """Write the files if a folder is set and belongs to the persona; log a failure."""
     settings, name = call.settings, call.settings.memory_folder_name
     if settings.sources["MEMORY_FOLDER_NAME"] == "default" or not name.strip() or "\0" in name:
         return
@@ -390,7 +390,7 @@ def write_files(call: Call) -> None:
 
 
 def read_state(folder: Path) -> State:
-    """Return what this program wrote into a folder; nothing if that is unknown."""
+    """Return the state that this program stored in a folder; an empty one if it is unknown."""
     try:
         held = json.loads(_read(folder / STATE))
         return State(Scope(*held["scope"]), frozenset(held.get("lines", ())), frozenset(held.get("left", ())))
@@ -399,7 +399,7 @@ def read_state(folder: Path) -> State:
 
 
 def find_folders(db: Database, settings: Settings) -> list[Path]:
-    """Return the folders that this process knows: those it has written, and that of the settings."""
+    """Return the folders that this process wrote, and the folder of the settings."""
     folders = dict.fromkeys([*db.caches.get(_FOLDERS, {}), str(Path(settings.memory_folder_name).absolute())])
     return [Path(each) for each in folders if Path(each).is_dir()]
 
@@ -412,7 +412,7 @@ def rewrite_folder(
     people: Collection[str] = (),
     conversations: Collection[str] = (),
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Rewrite the files of a folder after something was forgotten; a failure is returned, not raised.
+    """Rewrite the files of a folder after something was forgotten; return failures instead of raising.
 
     Returns:
         Paths of the files that were changed, and of those that may still contain it, each with the reason.

@@ -33,8 +33,8 @@ def get_user_memory_prompt(
 ) -> str | None:
     """Return recent conversations, then saved memories, each between its two lines; None if there is nothing to show.
 
-    At most 10 conversations, and as many saved memories as SAVED_CHARS holds, oldest first. A part that cannot be read
-    is absent and logged.
+    It has at most 10 conversations, and as many saved memories as SAVED_CHARS allows, oldest first. An unreadable part
+    is left out and logged.
 
     Returns:
         A text; `<`, `>` and `&` in stored texts are entities.
@@ -69,7 +69,7 @@ def get_user_memory_prompt(
 def get_system_prompt_with_memory(
     base: str, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> str:
-    """Return base, one empty line, and the memory prompt; base alone if there is none.
+    """Return `base`, an empty line and the memory prompt; `base` alone if there are no memories.
 
     Args:
         base: the host's own system prompt.
@@ -100,14 +100,14 @@ def load_memory(
 
 
 def _switches(settings: Settings) -> tuple[bool, bool]:
-    """Return whether (recent conversations, saved memories) are read at all."""
+    """Return whether recent conversations and saved memories are read at all."""
     reads = MODES[settings.memory_mode].reads
     return reads and settings.enable_recent_conversations, reads and settings.enable_saved_memory
 
 
 @contextmanager
 def _logged(source: str) -> Iterator[None]:
-    """Log a part that cannot be read; the prompt goes on without it."""
+    """Log a read error of one part; the prompt goes on without it."""
     try:
         yield
     except StoreError as error:

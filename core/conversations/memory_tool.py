@@ -33,7 +33,7 @@ from .saved import save_memory
 
 NAME = "memoryTool"
 REPORT_KEY = "memory_tool"
-"""Key of the report for what `save_before_generation` did."""
+"""Report key for the result of `save_before_generation`."""
 ARGUMENT = "memoryContent"
 ALIAS = "statement"
 DESCRIPTION = (
@@ -152,7 +152,7 @@ def _answer(call: ToolCall, success: bool, message: str, row_id: int | None = No
 
 
 def save_before_generation(call: Call, text: str, message_id: object = None) -> dict[str, Any] | None:
-    """Save what a message asks to save, in mode plus alone; return what the report says, None if it asks nothing."""
+    """Save what a message asks to save, only in mode plus; return the entry for the report, or None."""
     settings = call.settings
     if MODES[settings.memory_mode].how != "before" or not _is_offered(settings):
         return None
@@ -181,7 +181,7 @@ def build_schema() -> dict[str, Any]:
 
 
 def build_definition(form: str) -> dict[str, Any]:
-    """Return the definition of the tool that a model of this form reads."""
+    """Return the definition of the tool in this form."""
     if form == "openai":
         return {
             "type": "function",
@@ -199,7 +199,7 @@ def build_definition(form: str) -> dict[str, Any]:
 
 
 def _find_tag(part: str, word: str, at: int = 0, *, closes: bool = False) -> re.Match[str] | None:
-    """Return the first tag that opens or closes an element; models put spaces into tags."""
+    """Return the first opening or closing tag of an element; models put spaces into tags."""
     slash = "/" if closes else ""
     return re.compile(rf"<{slash}[ \t]{{0,8}}{word}[ \t]{{0,8}}>").search(part, at)
 
@@ -221,7 +221,7 @@ def _iter_parts(text: str) -> Iterator[str]:
 
 
 def _read_element(part: str, word: str, at: int = 0) -> tuple[str | None, int]:
-    """Return (content of the first such element, where it ends); None if a tag of it is missing."""
+    """Return the content of the first such element and its end, or None if one of its tags is missing."""
     first = _find_tag(part, word, at)
     last = _find_tag(part, word, first.end(), closes=True) if first else None
     return (part[first.end() : last.start()], last.end()) if first and last else (None, at)
@@ -267,7 +267,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _read_native_call(given: Mapping[str, Any]) -> ToolCall | None:
-    """Return a call of OpenAI's or Anthropic's form; None for another tool's."""
+    """Return a call in OpenAI's or Anthropic's form, or None for a call of another tool."""
     function = given.get("function")
     form: ToolForm = "openai"
     if isinstance(function, Mapping):

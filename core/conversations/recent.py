@@ -1,4 +1,4 @@
-"""Recent conversations: reporting that one has ended, making its title and summary, the list of those that ended."""
+"""Recent conversations: reporting an end, making title and summary, and listing them."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ from .table_summaries import NewSummary
 
 TEMPLATE = "conversation_summary.txt.j2"
 MODEL_TRIES = 3
-"""Tries in which a failing model is asked again later; after these the extract is stored."""
+"""Most tries with a failing model; after them the extract is stored."""
 _HANDED_IN = ("text", "who", "participant", "triggered_by", "is_persona")
-"""Of a line that is stored nowhere, what an operation keeps."""
+"""Fields of an unstored line that an operation keeps."""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of a conversation: what is known of it when it is reported."""
+    """One reported end of a conversation."""
 
     id: int
-    """Id the summary will have."""
+    """Id of the summary."""
     last: int
     at: datetime
     rows: tuple[int | None, ...] | None = None
-    """For each message handed in the row it is stored in; None for the whole conversation up to `last`."""
+    """Row of each message handed in, None for an unstored one. None: the whole conversation up to `last`."""
     texts: tuple[Line, ...] = ()
-    """The messages handed in that are not stored, in order."""
+    """Messages handed in that are not stored, in order."""
 
     def payload(self) -> dict[str, Any]:
-        """Return the end as the operation keeps it: ids, and under `texts` what is stored nowhere else."""
+        """Return the payload of the operation: ids, and under `texts` the unstored messages."""
         payload: dict[str, Any] = {"summary": self.id, "last": self.last, "at": self.at.isoformat()}
         if self.rows is not None:
             payload["rows"] = list(self.rows)
@@ -57,7 +57,7 @@ class End:
 
 
 def read_end(payload: Mapping[str, Any], now: datetime) -> End | None:
-    """Return the end an operation holds, None if its payload is not one of ours."""
+    """Return the end in an operation's payload, or None if the payload is invalid."""
     summary_id, last, rows = (payload.get(name) for name in ("summary", "last", "rows"))
     if not isinstance(summary_id, int) or not isinstance(last, int):
         return None
@@ -77,7 +77,7 @@ def add_recent_conversation(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Report that the scope's conversation has ended, so that title and summary of it join the list.
+    """Report that the scope's conversation has ended, so that its title and summary join the list.
 
     It returns as soon as an operation CONVERSATION_SUMMARY is stored; whoever runs `jobs` makes the summary.
 
@@ -105,15 +105,15 @@ def add_recent_conversation(
         return WriteResult(False, None, "empty")
     summary_id = call.db.ids.one()
 
-    # 2. the end they make, queued unless it is waited for
+    # 2. the end, queued unless the call waits for it
     def work(connection: Connection) -> End | WriteResult:
         if not _hold_conversation(connection, call, make=lines is not None):
             return WriteResult(False, None, "empty")
         return _report_end(connection, call, lines, summary_id, queue=not wait)
 
-    # Run again after a commit whose answer was lost, it finds its own operation.
+    # If the transaction runs again after a lost commit answer, it finds its own operation.
     end = call.db.idempotent_transaction(work, source="memory_jobs")
-    # 3. its summary, where it is waited for
+    # 3. the summary, if the call waits for it
     return _finish_report(call, end, model, wait=wait)
 
 
@@ -146,7 +146,7 @@ def close_conversation(
     call = replace(call, scope=replace(call.scope, conversation=key, privacy=privacy))
     summary_id, now = call.db.ids.one(), call.db.clock()
 
-    # 2. closed and reported at once; run again after a commit whose answer was lost, it finds what it did
+    # 2. closed and reported at once; run again after a lost commit answer, it finds its own change
     def work(connection: Connection) -> End | WriteResult:
         is_there = _hold_conversation(connection, call, make=False)
         if not is_there or not table_summaries.close_conversation(connection, call.persona, key, now):
@@ -160,12 +160,12 @@ def close_conversation(
         return end
 
     end = call.db.idempotent_transaction(work, source="conversations")
-    # 3. its summary, where it is waited for
+    # 3. the summary, if the call waits for it
     return _finish_report(call, end, model, wait=wait)
 
 
 def _hold_conversation(connection: Connection, call: Call, *, make: bool) -> bool:
-    """Hold the scope's conversation; one that is not known is made where messages of it were handed in."""
+    """Lock the scope's conversation; create an unknown one if messages were handed in."""
     scope = call.scope
     if scope.conversation is None:
         return True
@@ -178,7 +178,7 @@ def _hold_conversation(connection: Connection, call: Call, *, make: bool) -> boo
 def _report_end(
     connection: Connection, call: Call, lines: Sequence[Line] | None, summary_id: int, *, queue: bool
 ) -> End | WriteResult:
-    """Return the end to be summarised, queued where asked, or why there is none: `empty`, `privacy`, `duplicate`."""
+    """Return the end to summarise, queued if asked; or a result with the reason `empty`, `privacy` or `duplicate`."""
     scope = call.scope
     key = scope.conversation or ""
     if lines is not None:
@@ -210,7 +210,7 @@ def _report_end(
 
 
 def _build_end(connection: Connection, call: Call, lines: Sequence[Line], summary_id: int) -> End | None:
-    """Return the end of messages handed in, None if nothing of them may be kept."""
+    """Return the end of messages handed in, or None if none of them may be kept."""
     now = call.db.clock()
     rows: list[int | None] = [None] * len(lines)
     if call.scope.conversation:
@@ -225,7 +225,7 @@ def _build_end(connection: Connection, call: Call, lines: Sequence[Line], summar
 
 
 def _finish_report(call: Call, end: End | WriteResult, model: Any, *, wait: bool) -> WriteResult:
-    """Return what became of an end, its summary made where it is waited for."""
+    """Return the result of reporting an end, after making the summary if the call waits for it."""
     if isinstance(end, WriteResult):
         return end
     if not wait:
@@ -245,7 +245,7 @@ def _finish_report(call: Call, end: End | WriteResult, model: Any, *, wait: bool
 
 
 def gather_lines(call: Call, end: End) -> list[Line]:
-    """Return the lines an end is summarised from, oldest first; none if nothing is left of them."""
+    """Return the lines to summarise, oldest first; empty if none is left."""
     db, persona, key = call.db, call.persona, call.scope.conversation or ""
     if end.rows is None:
         lines = table_summaries.read_lines_up_to(db, persona, key, end.last, rules_summaries.MOST_MESSAGES)
@@ -260,7 +260,7 @@ def gather_lines(call: Call, end: End) -> list[Line]:
 
 
 def choose_model(call: Call, model: Any) -> Any:
-    """Return the model to ask, None for an extract: there is none, or what was said may not leave the machine."""
+    """Return the model to ask, or None for an extract: without a model, or if a remote one may not read it."""
     asked = llm.resolve(model, call.settings, call.db)
     if asked is None or call.destination == "local" or not call.scope.conversation:
         return asked
@@ -270,7 +270,7 @@ def choose_model(call: Call, model: Any) -> Any:
 
 
 def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, retries: bool = False) -> Summary:
-    """Return title and summary: by the model, without one an extract; a failing model gives the substitute.
+    """Return title and summary by the model, or an extract without one or if it fails.
 
     Raises:
         ModelError: the model failed, is asked again later (`retries`), and that may help.
@@ -290,7 +290,7 @@ def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, retri
 
 
 def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[Line], summary: Summary) -> WriteResult:
-    """Put a summary on its list, in the caller's transaction, if everything it was made of still holds."""
+    """Store a summary in the caller's transaction, unless a message of it was changed or may no longer be kept."""
     db, settings, persona, key = call.db, call.settings, call.persona, call.scope.conversation
     place = table_summaries.find_place(connection, db, persona, key)
     if place is None:
@@ -312,7 +312,7 @@ def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[
 
 
 def summary(operation: Operation, tools: Tools) -> Effect | None:
-    """Return what stores title and summary of a conversation that ended; None if nothing is left of it."""
+    """Return the effect that stores title and summary of an ended conversation, or None if no line is left."""
     call = operation_call(operation, tools)
     end = read_end(operation.payload, tools.now)
     if end is None or not call.settings.enable_recent_conversations:
@@ -350,7 +350,7 @@ def list_recent_conversations(
 
 
 def read_recent(call: Call, viewer: Viewer) -> list[RecentConversation]:
-    """Return the conversations on the list that the viewer sees, oldest first; see `list_recent_conversations`."""
+    """Return the conversations on the list that the viewer sees, oldest first."""
     return [
         {
             "id": one.id,

@@ -1,4 +1,4 @@
-"""Titles and summaries of conversations that ended: what is read, made of a reply, and stays."""
+"""Titles and summaries of ended conversations: reading messages and model replies, and the extract."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNTITLED, NO_SUMMARY = "Untitled conversation", "No summary"
 TITLE_CHARS, SUMMARY_CHARS = 200, 2000
 TITLE_WORDS, SUMMARY_SENTENCES = 8, 3
 MOST_MESSAGES, MOST_CHARS = 200, 24_000
-"""A conversation is summarised from its newest messages, at most so many and so long in all."""
+"""A summary is made from the newest messages, at most this many and this long in all."""
 _LAST_BITS = 62
 
 Provenance = Literal["model", "extract"]
@@ -30,15 +30,15 @@ Provenance = Literal["model", "extract"]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message of a conversation that ended."""
+    """One message of an ended conversation."""
 
     text: str
     who: str = ""
-    """Name shown; blank where nobody knows."""
+    """Shown name; blank if unknown."""
     participant: str | None = None
-    """Who said it; None for the persona and where nobody knows."""
+    """Key of the speaker; None for the persona or if unknown."""
     triggered_by: str | None = None
-    """Whose turn a line of the persona answers."""
+    """Key of the person whom a line of the persona answers."""
     is_persona: bool = False
     at: datetime | None = None
     message_id: str | None = None
@@ -64,7 +64,7 @@ class Summary:
 
 
 def read_messages(messages: object, conversation: str | None, participant: str | None = None) -> list[Line]:
-    """Return the messages a host hands in, those without text and those nobody said left out."""
+    """Return the messages that a host hands in, without blank ones and those without a speaker."""
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
         raise TypeError(f"messages is of type {type(messages).__name__}. Pass a list of messages.")
     interface = split_key(conversation)[0] if conversation else ""
@@ -106,7 +106,7 @@ def _line(given: Any, conversation: str, interface: str, order: int) -> Line | N
 
 
 def keep_newest(lines: Sequence[Line]) -> list[Line]:
-    """Return the newest lines that fit, in order; a newest line too long for itself is cut."""
+    """Return the newest lines that fit, in order; a newest line that is too long is cut."""
     kept: list[Line] = []
     room = MOST_CHARS
     for line in reversed(lines[-MOST_MESSAGES:]):
@@ -120,8 +120,9 @@ def keep_newest(lines: Sequence[Line]) -> list[Line]:
 
 
 def number_end(line: Line) -> int:
-    """Return what tells ends of one conversation apart: the row of the last message, a negative number where none is
-    stored, made of who said what and when."""
+    """Return a number that tells ends of one conversation apart: the row of the last message, or a negative digest of
+    an unstored one.
+    """
     if line.row_id is not None:
         return line.row_id
     identity = "\x1f".join((line.message_id or "", line.sender_id or line.who, line.text, iso_text(line.at)))
@@ -133,9 +134,7 @@ def number_end(line: Line) -> int:
 
 
 def read_title(value: object) -> str:
-    """Return a title: one line without leading `#`, at most 200 characters; blank if nothing is left or
-    none given.
-    """
+    """Return a title: one line without leading `#`, at most 200 characters, or ""."""
     if not isinstance(value, str):
         return ""
     title = " ".join(clean(value).split())
@@ -145,12 +144,12 @@ def read_title(value: object) -> str:
 
 
 def read_summary(value: object) -> str:
-    """Return a summary: one paragraph of at most 2,000 characters; blank when it is no text."""
+    """Return a summary: one paragraph of at most 2,000 characters; "" for another type."""
     return " ".join(clean(value).split())[:SUMMARY_CHARS].rstrip() if isinstance(value, str) else ""
 
 
 def name_speakers(lines: Sequence[Line]) -> list[str]:
-    """Return who said each line where several people speak; nothing where one person does, whom the whole is about."""
+    """Return the speaker of each line; empty if only one person speaks, as the summary is about that person."""
     people = {(line.participant or line.who) for line in lines if not line.is_persona}
     if len(people) < 2:
         return []
@@ -158,13 +157,15 @@ def name_speakers(lines: Sequence[Line]) -> list[str]:
 
 
 def show_lines(lines: Iterable[Line]) -> list[str]:
-    """Return each line as a model is shown it: JSON with who said it."""
+    """Return each line as JSON with its speaker, for the model."""
     speakers = [(line.who or ("persona" if line.is_persona else "person"), line.text) for line in lines]
     return [json.dumps({"from": who, "text": text}, ensure_ascii=False) for who, text in speakers]
 
 
 def extract_summary(lines: Sequence[Line]) -> Summary:
-    """Return title and summary without a model: rarest words of the first useful message of a person, and sentences."""
+    """Return title and summary without a model: the rarest words of the first useful message of a person, and
+    sentences.
+    """
     texts = [line.text for line in lines]
     by_people = (line.text for line in lines if not line.is_persona)
     words = next(
@@ -175,12 +176,12 @@ def extract_summary(lines: Sequence[Line]) -> Summary:
 
 
 def build_substitute(lines: Sequence[Line]) -> Summary:
-    """Return what is stored when the model gave nothing that can be used."""
+    """Return the summary to store if the model gave nothing usable."""
     return replace(extract_summary(lines), title=UNTITLED)
 
 
 def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) -> Summary:
-    """Return title and summary of a model's reply, what is missing or unusable taken from the extract."""
+    """Return title and summary of a model's reply; missing or unusable parts come from the extract."""
 
     def usable(text: str) -> str:
         return "" if judge_refusal(text, "", patterns=patterns) else text
@@ -198,7 +199,7 @@ def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) ->
 
 
 def format_time(moment: datetime | None, zone_name: str) -> str:
-    """Return a time as the list shows it, `YYYY-MM-DD HH:MM` in the zone; blank for None."""
+    """Return a time as `YYYY-MM-DD HH:MM` in the zone; None gives ""."""
     if moment is None:
         return ""
     tz = zone(zone_name)

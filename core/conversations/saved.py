@@ -25,7 +25,7 @@ from ..text.times import iso_text
 from . import memory_files, table_saved
 
 SavedKind = Literal["saved", "instruction"]
-"""saved: a fact that a person asked to keep. instruction: what holds in every prompt that answers them."""
+"""saved: a fact that a person asked to keep. instruction: a rule for every prompt that answers them."""
 
 # Saving
 
@@ -94,7 +94,7 @@ def save_memory(
 
 
 def _read_fact(settings: Settings, text: object, said: object, kind: str) -> str | WriteResult:
-    """Return the text as it is saved, or why it is not."""
+    """Return the text to save, or a result with the reason for not saving it."""
     for name, value in (("text", text), ("said", said)):
         if not isinstance(value, str) and not (name == "said" and value is None):
             raise MessageError.of_type(name, value, "a text")
@@ -167,7 +167,7 @@ def list_saved_memories(
 def read_saved(
     db: Database, viewer: Viewer, *, kind: str = table_saved.KIND, archived: bool = False
 ) -> list[SavedMemory]:
-    """Return the saved memories that the viewer sees, oldest first; see `list_saved_memories`."""
+    """Return the saved memories that the viewer sees, oldest first."""
     return [
         {
             "id": item.id,

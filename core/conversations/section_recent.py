@@ -1,4 +1,4 @@
-"""The section `recent_conversations`: title, time and summary of conversations that ended, oldest first."""
+"""The section `recent_conversations`: title, time and summary of ended conversations, oldest first."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .rules_summaries import format_time
 
 KEY = "recent_conversations"
 RECENT_IN_PROMPT = 10
-"""Most conversations in one prompt: older ones are found by search."""
+"""Most conversations in a prompt; search finds older ones."""
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the part to read; none if the switch is off or the mode reads nothing."""
+    """Return the part to read; none if it is switched off."""
     settings = asked.settings
     if not settings.enable_recent_conversations or not MODES[settings.memory_mode].reads:
         return ()

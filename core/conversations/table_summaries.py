@@ -1,4 +1,4 @@
-"""Conversations that ended: a rolling list of summaries per audience, and the messages they are made of."""
+"""Ended conversations: the rolling list of summaries of each audience, and their messages."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ class NewSummary(NamedTuple):
 
     id: int
     conversation_key: str
-    """Blank where it is no known conversation's."""
+    """Blank for a summary without a conversation."""
     title: str
     summary: str
     occurred_at: datetime
     last_message_row: int
-    """Tells its end from others (`rules_summaries.number_end`)."""
+    """Number of the end, see `rules_summaries.number_end`."""
     provenance: str
 
 
 class StoredSummary(NamedTuple):
-    """A summary as it is stored."""
+    """A stored summary."""
 
     id: int
     title: str
     summary: str
     at: datetime | None
     conversation: str = ""
-    """This and what follows is not read for a prompt."""
+    """A prompt does not read this field and the ones below."""
     provenance: str = ""
     audience_id: int = 0
 
@@ -63,7 +63,7 @@ class StoredSummary(NamedTuple):
 def find_place(
     connection: Connection, db: Database, persona: str, conversation: str | None
 ) -> table_conversations.Place | None:
-    """Return where a summary of the conversation belongs, which is held from here on; None if it is gone."""
+    """Return the place of a conversation's summary and lock it; None if the conversation is gone."""
     if not conversation:
         return table_conversations.Place(audience_table.find_or_make(connection, db, persona, AudienceKey("persona")))
     facts = table_conversations.find(connection, persona, conversation, lock=True)
@@ -79,7 +79,7 @@ def enlist_summary(
     *,
     most: int,
 ) -> WriteResult:
-    """Store a summary in place of an earlier one of its conversation; only the newest `most` of an audience stay.
+    """Store a summary in place of the conversation's earlier one; an audience keeps its newest `most`.
 
     The caller's transaction holds the place.
     """
@@ -106,24 +106,24 @@ def enlist_summary(
 
 
 def find_end(connection: Connection, persona: str, conversation: str, last: int) -> int | None:
-    """Return the id of the summary of this end, None if there is none."""
+    """Return the id of the summary of this end, or None."""
     same = select(_C.id).where(
         _C.persona_id == persona, _C.conversation_key == conversation, _C.last_message_row == last
     )
     return connection.execute(same).scalar()
 
 
-# What a person changes
+# Summaries from a file
 
 
 @retry_duplicates
 def insert_summary(db: Database, scope: Scope, *, title: str, summary: str, at: datetime, most: int) -> WriteResult:
-    """Put a summary that a person wrote on the list of the scope's audience."""
+    """Add a summary that a person wrote to the list of the scope's audience."""
     row_id = db.ids.one()
 
     def work(connection: Connection) -> WriteResult:
         place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
-        # No conversation ended: the row's own id is the end, so no two ends are equal.
+        # Without a conversation, the row's id is the number of the end, so no two ends are equal.
         new = NewSummary(row_id, "", title, summary, at, row_id, "import")
         return enlist_summary(connection, db, scope.persona, place, new, most=most)
 
@@ -147,7 +147,7 @@ _LISTED = (
 
 
 def read_summaries(db: Database, viewer: Viewer, *, most: int) -> list[StoredSummary]:
-    """Return the newest `most` summaries of each audience seen, oldest first."""
+    """Return the newest `most` summaries of each visible audience, oldest first."""
     newest: dict[int, list[StoredSummary]] = {}
     for row in db.read(_LISTED, viewer.bound, source="conversation_summaries"):
         newest.setdefault(row.audience_id, []).append(StoredSummary(*row))
@@ -166,11 +166,11 @@ def _section(family: str) -> Part:
 
 
 def section_part(most: int) -> Branch:
-    """Return what brings the newest `most` summaries a prompt may show."""
+    """Return the part of a prompt that reads the newest `most` summaries."""
     return Branch(SHOWN, _section, {"most": most}, conversation_summaries.name)
 
 
-# What a conversation ends with
+# The end of a conversation
 
 OPERATION = "CONVERSATION_SUMMARY"
 _M, _K, _J = chat_history_cache.c, conversations.c, memory_jobs.c
@@ -179,13 +179,13 @@ _NOT_SAID = ("system", "narrator", "thought")
 
 
 def close_conversation(connection: Connection, persona: str, conversation: str, now: datetime) -> bool:
-    """Mark a conversation closed; False if it is not known or was closed before. The caller holds it."""
+    """Mark a conversation closed; return False if it is unknown or closed already. The caller has locked it."""
     is_open = or_(_K.status != "closed", _K.closed_at == bindparam("now", now, type_=Time()))
     change = update(conversations).where(_K.persona_id == persona, _K.conversation_key == conversation, is_open)
     return bool(connection.execute(change.values(status="closed", closed_at=now)).rowcount)
 
 
-# What was said
+# Messages
 
 LINE_COLUMNS = (
     _M.id, _M.message_text, _M.sender_name, _M.participant_key, _M.triggered_by, _M.role, _M.timestamp,
@@ -227,13 +227,13 @@ _BY_ID = select(*LINE_COLUMNS).where(_HERE, _M.id.in_(IDS))
 
 
 def find_last_line(connection: Connection, persona: str, conversation: str) -> Line | None:
-    """Return the newest message that somebody said, None if there is none."""
+    """Return the newest message of a person or the persona, or None."""
     row = connection.execute(_LAST, {"persona": persona, "conversation": conversation}).first()
     return None if row is None else build_line(row)
 
 
 def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, most: int) -> list[Line]:
-    """Return the newest messages up to one of the conversation, oldest first; none if that one is gone."""
+    """Return the newest messages up to this one, oldest first; empty if it is gone."""
     ends = db.read(_ROW, {"persona": persona, "last": last}, source="chat_history_cache")
     if not ends:
         return []
@@ -243,20 +243,20 @@ def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, m
 
 
 def read_lines(db: Database, persona: str, conversation: str, ids: Iterable[int]) -> dict[int, Line]:
-    """Return the messages of these rows that are there, by id."""
+    """Return the stored messages of these rows, by id."""
     values = {"persona": persona, "conversation": conversation}
     lines = read_parts(db.read, _BY_ID, values, ids)
     return {row.id: build_line(row) for row in lines}
 
 
 def are_as_read(connection: Connection, persona: str, lines: Iterable[Line]) -> bool:
-    """Return whether the messages among these lines are still stored and say what they said."""
+    """Return whether the stored messages among these lines still have the same texts."""
     texts = {line.row_id: line.text for line in lines if line.row_id is not None}
     return table_lines.read_texts(connection.execute, persona, texts) == texts
 
 
 def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now: datetime) -> list[int | None]:
-    """Return for each message handed in the row it is stored in, None for one that is not."""
+    """Return the row of each message handed in, or None if it is not stored."""
     read = [(at, _message(scope, line, now)) for at, line in enumerate(lines)]
     readable = [(at, message) for at, message in read if message is not None]
     rows: list[int | None] = [None] * len(lines)
@@ -281,7 +281,7 @@ def _message(scope: Scope, line: Line, now: datetime) -> NewMessage | None:
     )
 
 
-# What waits
+# Waiting operations
 
 _OPEN = select(_J.payload).where(
     _J.persona_id == bindparam("persona"),
@@ -292,6 +292,6 @@ _OPEN = select(_J.payload).where(
 
 
 def read_waiting(connection: Connection, persona: str, conversation: str) -> list[Mapping[str, Any]]:
-    """Return the payloads of summaries of a conversation that are still to be made; the caller holds it."""
+    """Return the payloads of waiting summaries of a conversation; the caller has locked it."""
     texts = connection.execute(_OPEN, {"persona": persona, "conversation": conversation}).scalars()
     return [payload for text in texts if (payload := read_object(text)) is not None]
