@@ -1,4 +1,4 @@
-"""Values under names, for frameworks that keep files or entries of their own. Called by `adapters`.
+"""Named values, for frameworks that store files or entries. Called by `adapters`.
 
 A scope reaches the values of its own audience and of who is speaking, and no others: what is written in a direct
 conversation is read in direct conversations with the same person, what nobody in particular wrote is shared. The text
@@ -22,6 +22,6 @@ from .table import Values as Values
 def open_values(
     kind: Kind = "entry", *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> Values:
-    """Return the values of one kind that a scope reaches, to read or change them now."""
+    """Return the values of one kind that a scope reaches, to read or change them."""
     call = with_viewer(open_call(db, settings, scope))
     return Values(call, kind, call.db.read)

@@ -1,4 +1,4 @@
-"""Named values (table stored_values), and the memory item that makes each searchable."""
+"""Named values (table stored_values), and the memory items that make them searchable."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ Kind = Literal["file", "entry"]
 
 SOURCE = "stored_values"
 _END = "\x1f"
-"""Ends each part of a namespace, so that `u1` is not a prefix of `u10`."""
+"""Ends each part of a namespace, so `u1` is no prefix of `u10`."""
 _ESCAPE = "\x1e"
 Path = tuple[str, ...]
-"""What a value is called: the parts of its namespace, then its name."""
+"""The parts of a namespace, then the name of the value."""
 _SOURCES: dict[Kind, str] = {"file": "memory_file", "entry": "store"}
-"""Where the items of values come from."""
+"""Kind -> source of its memory items."""
 _V, _M = schema.stored_values.c, schema.memories.c
 _T = TypeVar("_T")
 
 
 def write_namespace(parts: Sequence[str], field: str = "namespace") -> str:
-    """Return a namespace as one text that fits its column; only the namespaces below it begin with it."""
+    """Return a namespace as one text for its column; it is a prefix of exactly the namespaces below it."""
     stored = "".join(part.replace(_ESCAPE, _ESCAPE + "0").replace(_END, _ESCAPE + "1") + _END for part in parts)
     return key_text(stored, field, schema.NAMESPACE_BYTES)
 
 
 def write_path(path: Path) -> tuple[str, str]:
-    """Return a path as its columns hold it: namespace and name."""
+    """Return namespace and name as their columns hold them."""
     return write_namespace(path[:-1]), key_text(path[-1], "key", schema.NAME_BYTES)
 
 
@@ -55,19 +55,19 @@ def read_namespace(stored: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class NewValue:
-    """A value as it is to be stored."""
+    """A value to be stored."""
 
     path: Path
     value: str | None
     """A file's text or an entry's JSON; None for a folder."""
     text: str = ""
-    """The part that searches look at; blank for nothing."""
+    """The searchable text; blank for none."""
     ttl_seconds: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StoredValue:
-    """One value as it is stored."""
+    """One stored value."""
 
     id: int
     path: Path
@@ -79,7 +79,7 @@ class StoredValue:
 
 
 class RefusedError(Exception):
-    """Ends a transaction in which nothing may be stored: the person wants nothing kept, or was just forgotten."""
+    """Ends a transaction: the person wants nothing stored, or was just forgotten."""
 
 
 _JOINED = schema.stored_values.outerjoin(schema.memories, and_(_M.persona_id == _V.persona_id, _M.id == _V.memory_id))
@@ -97,7 +97,7 @@ class Values:
         self.now: datetime = call.db.clock()
 
     def find(self, paths: Iterable[Path], *, expired: bool = False) -> dict[Path, StoredValue]:
-        """Return the values with these paths; of two of one path the newest."""
+        """Return the values with these paths; of two with one path, the newest."""
         by_namespace: dict[str, set[str]] = {}
         for namespace, name in map(write_path, paths):
             by_namespace.setdefault(namespace, set()).add(name)
@@ -111,7 +111,7 @@ class Values:
     def list_below(
         self, prefix: Sequence[str] = (), *, limit: int | None = None, offset: int | None = None
     ) -> list[StoredValue]:
-        """Return the values in a namespace and below it, the one changed last first; `offset` needs a `limit`."""
+        """Return the values in a namespace and below it, the last changed first; `offset` needs a `limit`."""
         low = write_namespace(prefix, "prefix")
         # a space is the character after the one that ends a part
         below = (_V.namespace >= low, _V.namespace < low[:-1] + "\x20") if low else ()
@@ -119,12 +119,12 @@ class Values:
         return self._read(statement.limit(limit).offset(offset))
 
     def list_namespaces(self) -> list[tuple[str, ...]]:
-        """Return the namespaces that hold values, each once, sorted."""
+        """Return the namespaces with values, sorted."""
         rows = self.read(self._select((_V.namespace,)).distinct(), {})
         return sorted(read_namespace(row.namespace) for row in rows)
 
     def refresh(self, values: Iterable[StoredValue]) -> None:
-        """Begin the time to live of these values anew, and that of their items."""
+        """Restart the time to live of these values and their items."""
         expiring = {value.id: value for value in values if value.ttl_seconds is not None}
 
         def work(connection: Connection) -> None:
@@ -138,12 +138,12 @@ class Values:
             self.call.db.idempotent_transaction(work, source=SOURCE)
 
     def change(self, work: Callable[[Change], _T]) -> _T:
-        """Run a change in one transaction and return what it returns; `work` may run again.
+        """Run a change in one transaction and return its result; `work` may run again.
 
         Raises:
-            RefusedError: nothing may be kept of who is speaking.
+            RefusedError: nothing may be stored of the speaker.
         """
-        started = self.call.db.ids.one()  # tells whether the change is older than a call of `forget`
+        started = self.call.db.ids.one()  # older than a later call of `forget`
         return self.call.db.idempotent_transaction(
             lambda connection: work(Change(connection, self.call, self.kind, started)), source=SOURCE
         )
@@ -204,7 +204,7 @@ class Values:
 
 
 class Change(Values):
-    """One transaction over the values of a scope, which holds their audience."""
+    """A transaction over a scope's values, which locks their audience."""
 
     def __init__(self, connection: Connection, call: Call, kind: Kind, started: int) -> None:
         super().__init__(call, kind, connection.execute)
@@ -214,10 +214,10 @@ class Change(Values):
         audience_table.lock(connection, call.persona, self._place.audience_id)
 
     def write(self, new: Sequence[NewValue], *, archive: bool = False) -> None:
-        """Store values, replacing those with the same paths; with `archive` these stay as previous versions.
+        """Store values in place of those with the same paths; with `archive`, those stay as previous versions.
 
         Raises:
-            RefusedError: the person wants nothing kept, or has just been forgotten.
+            RefusedError: the person wants nothing stored, or was just forgotten.
         """
         scope, db = self.call.scope, self.call.db
         default = self.call.settings.privacy_default
@@ -256,7 +256,7 @@ class Change(Values):
             self.connection.execute(insert(schema.stored_values).values(values))
 
     def _write_items(self, new: Sequence[NewValue]) -> list[int | None]:
-        """Store the memory items of the values that have a text, and return the id of each."""
+        """Store the memory items of values with a text, and return the id of each."""
         db, ready = self.call.db, {}
         ids = db.ids.take(len(new))
         for each, row_id in zip(new, ids, strict=True):
@@ -284,14 +284,14 @@ class Change(Values):
         self.connection.execute(update(schema.stored_values).where(*here).values(columns))
 
     def delete(self, values: Iterable[StoredValue], *, archive: bool = False) -> None:
-        """Delete values; with `archive` their texts stay as previous versions."""
+        """Delete values; with `archive`, their texts stay as previous versions."""
         rows = list(values)
         mine = delete(schema.stored_values).where(_V.persona_id == self.call.persona, _V.id.in_(IDS))
         execute_parts(self.connection, mine, [row.id for row in rows])
         self._drop_items(rows, archive=archive)
 
     def delete_expired(self) -> int:
-        """Delete at most 500 values whose time to live is over, which nobody reads any more; return how many."""
+        """Delete at most 500 expired values, and return their number."""
         over = _V.expires_at <= bindparam("over", self.now, type_=Time())
         rows = self._read(self._select(_COLUMNS, over, expired=True).limit(AT_ONCE))
         self.delete(rows)
