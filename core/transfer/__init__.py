@@ -1,6 +1,6 @@
-"""Work on whole files: conversations and memories of other programs into the database, and out of it.
+"""Imports and exports of whole files: conversations and memories.
 
-`export_items` and `import_items` are those of `transfer.items`, loaded when they are asked for.
+The names of `transfer.items` are loaded at their first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Character cards, as PNG, CHARX or JSON of every version: the persona's text, and the entries of the card's book."""
+"""Character cards (PNG, CHARX or JSON, every version): the persona's text and the entries of the book."""
 
 from __future__ import annotations
 
@@ -42,29 +42,29 @@ _FIELDS = {
 _TITLES = {"personality": "Personality", "scenario": "Scenario", "example": "Example dialogue",
            "greeting": "First message"}  # fmt: skip
 _LEFT_OUT = {"post_history_instructions": "post-history instructions", "alternate_greetings": "alternate greetings"}
-"""Fields with words for the model that the persona's text has no place for."""
+"""Fields for the model that are not imported -> their names in the note."""
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a character card says."""
+    """The content of a character card."""
 
     name: str
     text: str
     """The persona's text: description, personality, scenario, example dialogue and first message."""
     book: Mapping[str, Any] | None = None
     left_out: tuple[str, ...] = ()
-    """What else it says to the model, which is not taken."""
+    """Names of parts for the model that are not imported."""
 
 
 @dataclass(frozen=True, slots=True)
 class CardImport:
-    """What an import of a card did."""
+    """The result of importing a card."""
 
     name: str
     characters: int
     file: str = ""
-    """Where the text is; blank in a dry run."""
+    """Path of the persona's text; blank in a dry run."""
     items: ItemImport = field(default_factory=ItemImport)
     notes: tuple[str, ...] = ()
     dry_run: bool = False
@@ -149,7 +149,7 @@ def read_card(path: Path) -> Card | None:
 
 
 def _read_png(content: bytes) -> Card:
-    """Return the card in the text chunks of a picture; the newest version of several."""
+    """Return the card of a picture, the newest version of several."""
     if len(content) > _PNG_BYTES:
         raise TransferError(f"The picture has more than {_PNG_BYTES:,} bytes, which no card has.")
     texts = dict(_text_chunks(content))
@@ -166,7 +166,7 @@ def _read_png(content: bytes) -> Card:
 
 
 def _text_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield keyword and text of the text chunks of a PNG that hold a card; what is cut off ends it."""
+    """Yield keyword and text of the PNG text chunks with a card."""
     at = 0
     while at + 8 <= len(content):
         size, kind = struct.unpack(">I4s", content[at : at + 8])
@@ -178,7 +178,7 @@ def _text_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _read_charx(stream: BinaryIO) -> Card | None:
-    """Return the card of a CHARX archive, None where a zip archive holds none."""
+    """Return the card of a CHARX archive, or None."""
     try:
         with zipfile.ZipFile(stream) as archive, archive.open("card.json") as packed:
             return _read_json(packed.read(MOST_BYTES + 1))

@@ -29,12 +29,12 @@ from .formats.sillytavern.lines import Said
 from .shapes import Progress
 
 _NAMES = {"user": "User", "persona": "Character"}
-"""Where nobody with a name spoke."""
+"""Names if no speaker has one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """What an export wrote."""
+    """The result of an export."""
 
     conversation: str
     path: str
@@ -139,7 +139,7 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
 
 
 def _said(row: Line, lies_beside: Beside, header: dict[str, Any]) -> Said:
-    """Return a stored message with a name: SillyTavern shows none without."""
+    """Return a stored message with a name, which SillyTavern needs."""
     fallback = row.sender_id if row.role == "user" else header.get("character_name")
     name = (
         row.sender_name
@@ -150,7 +150,7 @@ def _said(row: Line, lies_beside: Beside, header: dict[str, Any]) -> Said:
 
 
 def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
-    """Return the first line, and the lines behind the last message."""
+    """Return the header line, and the blank lines after the last message."""
     persona, conversation = call.persona, call.conversation
     read = call.db.read
     metadata = table_imported.read_metadata(read, persona, conversation)
@@ -164,7 +164,7 @@ def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
 
 
 def _indexes(call: StoryCall) -> list[int]:
-    """Return the index that each message of the conversation has in the file."""
+    """Return the position in the file of each message."""
     indexes: list[int] = []
     read = call.db.read
     pages = table_lines.read_pages(read, call.persona, call.conversation, call.audiences, with_text=False)
@@ -175,7 +175,7 @@ def _indexes(call: StoryCall) -> list[int]:
 
 
 def _new_header(call: StoryCall) -> dict[str, Any]:
-    """Return the first line of the file, for a conversation that was not imported from SillyTavern."""
+    """Return a header for a conversation that was not imported from SillyTavern."""
     read = call.db.read
     created, names = "", dict[str, str]()
     for row in chain.from_iterable(table_lines.read_pages(read, call.persona, call.conversation, call.audiences)):

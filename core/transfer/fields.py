@@ -1,4 +1,7 @@
-"""Fields of a chat file: read forgivingly, a value of another type counts as missing, or refused with a reason."""
+"""Reads fields of chat files.
+
+Optional fields of another type count as missing; required fields raise MessageError.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ SPEAKER_BYTES = 191
 TEXT_BYTES = 16_777_215
 
 
-# Fields that may be missing
+# Optional fields
 
 
 def _each_field(value: Any, names: Iterable[str]) -> Iterator[Any]:
@@ -29,7 +32,7 @@ def _each_field(value: Any, names: Iterable[str]) -> Iterator[Any]:
 
 
 def text_at(value: Any, *names: str) -> str:
-    """Return the first of the named fields that holds a text with something in it; blank where none does."""
+    """Return the first of the named fields with a text that is not blank, or ""."""
     for field in _each_field(value, names):
         if isinstance(field, str) and field.strip():
             return clean(field)
@@ -37,7 +40,7 @@ def text_at(value: Any, *names: str) -> str:
 
 
 def id_at(value: Any, *names: str) -> str:
-    """Return the first of the named ids, a number in decimal; blank where none is there."""
+    """Return the first id among the named fields, a number in decimal, or ""."""
     for field in _each_field(value, names):
         if isinstance(field, int) and not isinstance(field, bool) and abs(field) < 10**100:
             return str(field)
@@ -47,24 +50,25 @@ def id_at(value: Any, *names: str) -> str:
 
 
 def dict_at(value: Any, name: str) -> Mapping[str, Any]:
-    """Return the object of that name, an empty one where there is none."""
+    """Return the object in this field, or an empty one."""
     field = value.get(name) if isinstance(value, Mapping) else None
     return field if isinstance(field, Mapping) else {}
 
 
 def list_at(value: Any, name: str) -> list[Any]:
-    """Return the list of that name, an empty one where there is none."""
+    """Return the list in this field, or an empty one."""
     field = value.get(name) if isinstance(value, Mapping) else None
     return field if isinstance(field, list) else []
 
 
 def time_at(value: Any, *names: str, zone: tzinfo = UTC) -> datetime | None:
+    """Return the first time among the named fields, or None."""
     times = (read_time(field, zone) for field in _each_field(value, names))
     return next((time for time in times if time is not None), None)
 
 
 def files_of(value: Any, *names: str) -> list[dict[str, str]]:
-    """Return names of the files that are attached, for the metadata."""
+    """Return the names of attached files, for the metadata."""
     files = [file for name in names for file in list_at(value, name)]
     own = ("file_name", "fileName", "name", "title", "filename")
     shown = [file if isinstance(file, str) else text_at(file, *own) for file in files]
@@ -82,7 +86,7 @@ def count_at(value: Any, *lists: str) -> int:
 def build_metadata(
     files: list[dict[str, str]], reactions: Iterable[tuple[str, int]] = (), **more: Any
 ) -> dict[str, Any]:
-    """Return the metadata of a message: its files, counts of reactions and more, where there are any."""
+    """Return the metadata of a message, without empty values."""
     counts: Counter[str] = Counter()
     for sign, count in reactions:
         counts[sign[:64] or "?"] += count
@@ -91,7 +95,7 @@ def build_metadata(
     return {name: value for name, value in values.items() if value}
 
 
-# Fields that are needed
+# Required fields
 
 
 _CALLS = re.compile(
@@ -102,9 +106,9 @@ _CALLS = re.compile(
 
 
 def said_without_thoughts(text: str) -> str:
-    """Return a text of the persona without its thoughts; one without any as it is, white space around it too.
+    """Return a text of the persona without its thoughts; unchanged if it has none.
 
-    Calls of tools alone are no words.
+    A text that holds only tool calls gives "".
     """
     spoken = strip_thoughts(text)
     if _CALLS.match(spoken):
@@ -126,12 +130,12 @@ def fits_column(text: str) -> bool:
 
 
 def key_of(value: Any, name: str, limit_bytes: int) -> str:
-    """Return an id or a name as it stands in the file; None is blank, a number is written in decimal."""
+    """Return an id or a name as a key; None gives "", a number its decimal digits."""
     return key_text("" if value is None else value, name, limit_bytes)
 
 
 def said_type(value: Any) -> str:
-    """Return the JSON name of a value's type, for people."""
+    """Return the JSON name of a value's type, for error messages."""
     names = {
         bool: "true or false",
         int: "a number",
@@ -160,12 +164,12 @@ _HUMANIZED = re.compile(
 )
 _DIGITS = re.compile(r"\d{9,17}(?:\.\d{1,6})?")
 _UNITS = ((10**17, 10**9), (10**14, 10**6), (10**11, 10**3))
-"""From which number on so many are a second: 10**11 seconds would be the year 5100, as milliseconds they are 1973."""
+"""Least number of each unit, and how many of the unit make a second: 10**11 seconds would be the year 5100."""
 _GREATEST = 1e20
 
 
 def read_time(value: Any, zone: tzinfo = UTC) -> datetime | None:
-    """Return the moment a value of a chat file names, aware UTC, None when it is none.
+    """Return a time from a chat file as aware UTC, or None if the value cannot be read.
 
     A number counts seconds, milliseconds, microseconds or nanoseconds since 1970.
     """

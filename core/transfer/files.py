@@ -1,4 +1,4 @@
-"""The files of an export: one file, a folder, or a zip archive, of which nothing is ever written to disk."""
+"""The files of an export: one file, a folder, or a zip archive. Nothing is unpacked to disk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_BYTES = 2 * 1024**3
 MAX_MEMBERS = 50_000
 BOMB_RATIO = 200
 BOMB_FREE_BYTES = 64 * 1024**2
-"""A packed file may unpack to this much whatever its ratio; beyond, chats pack 3 to 20 times, never 200 times."""
+"""Files up to this size are not checked for their compression ratio. Chats shrink 3 to 20 times, never 200 times."""
 _SAYS_UTF8 = 0x800
 _ENDINGS = (".json", ".jsonl", ".txt", ".csv", ".af")
 _ARCHIVES = (".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz")
@@ -34,7 +34,7 @@ UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedE
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One file of an export that can hold something."""
+    """One readable file of an export."""
 
     name: str
     size: int
@@ -52,7 +52,7 @@ class Member:
 
     @contextmanager
     def text(self) -> Iterator[TextIO]:
-        """Yield the text from its beginning; what is no UTF-8 is replaced, a mark of the byte order left out."""
+        """Yield the decoded text; bytes that are not UTF-8 are replaced, a byte order mark is left out."""
         with self.open() as raw:
             buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw, 1 << 16)
             head = buffered.peek(4)[:4]
@@ -66,7 +66,7 @@ class Member:
 
     @contextmanager
     def guarded(self, faults: list[Fault]) -> Iterator[TextIO]:
-        """Yield the text; what breaks while it is read goes to `faults`."""
+        """Yield the text; add a fault for an error while it is opened or read."""
         with ExitStack() as stack:
             text: TextIO = io.StringIO()
             try:
@@ -94,8 +94,6 @@ def check_bytes(most: int) -> int:
 
 
 class Export:
-    """The files of an export."""
-
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
         check_bytes(max_bytes)
         self._path = path
@@ -138,7 +136,7 @@ class Export:
 
     def _add_zip(self, path: Path) -> None:
         try:
-            # Kept open as long as its members are there: opened for each it would read the list of all each time.
+            # Left open for its members: opening it for each of them would read the list of all entries each time.
             archive = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, NotImplementedError, ValueError):
             raise TransferError(f"{str(path)!r} is a broken or cut off zip archive. Copy it again.") from None
@@ -159,7 +157,7 @@ class Export:
 
 
 def _name(entry: zipfile.ZipInfo) -> str:
-    """Return the path of a member: UTF-8 also where the archive does not say so, with slashes, letters composed."""
+    """Return the path of an archive entry with slashes, in composed Unicode."""
     name = entry.filename
     if not entry.flag_bits & _SAYS_UTF8:
         with suppress(UnicodeError):
@@ -190,12 +188,12 @@ def _may_hold(name: str) -> bool:
 
 
 def _is_litter(name: str) -> bool:
-    """Return whether a file is one that a system leaves beside others."""
+    """Return whether an operating system left this file beside the others."""
     parts = name.replace("\\", "/").split("/")
     return "__MACOSX" in parts or parts[-1].startswith("._")
 
 
-# A file that nothing was taken of
+# A file that cannot be imported
 
 _LOOKED_AT = 4096
 _KEYS = 8
@@ -208,7 +206,7 @@ WHAT_TO_DO = (
 
 
 def describe_file(path: Path) -> str:
-    """Return what a file looks like, without a full stop: its form and the names in it, never what was said."""
+    """Return a description of a file for error messages: its form and field names, never its texts."""
     if path.is_dir():
         return "it is a folder without a chat"
     try:

@@ -1,4 +1,4 @@
-"""Reads a file of conversations into the chat history: all of it that can be taken, each message once."""
+"""Imports chats of other programs into the chat history, each message once."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ from .survey import MAX_LISTED, Plan, Survey, count_export
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """What an import did. `imported + duplicates + left_out` are the messages that were looked at."""
+    """The result of an import. `imported + duplicates + left_out` is the number of messages looked at."""
 
     format: str
     could_import: int = 0
-    """Messages of the file that can be taken, those that are there already with them; what a dry run is asked for."""
+    """Messages of the file that can be imported, including duplicates; the number that a dry run reports."""
     imported: int = 0
     edited: int = 0
-    """Messages that were there already with another text, and have that of the export now."""
+    """Stored messages that got the text of the export."""
     duplicates: int = 0
     service: int = 0
-    """Lines of the program itself, such as who joined: stored hidden, with the role `system`."""
+    """Lines of the program itself, such as who joined; stored hidden with the role `system`."""
     memories: int = 0
-    """Memory items stored: what another program remembered, texts of its projects."""
+    """Memory items stored, such as memories of the other program."""
     skipped: int = 0
     story: dict[str, int] = field(default_factory=dict)
-    """What came with the messages: `alternatives`, `recaps`, `scenes`, `running_recaps`, with how many."""
+    """`alternatives`, `recaps`, `scenes` and `running_recaps` -> number stored."""
     instructions: int = 0
     """Standing instructions in the messages that were imported (RECORD_WISHES)."""
     left_out: dict[str, int] = field(default_factory=dict)
-    """Why else messages were not stored, such as `privacy`, with how many."""
+    """Reason, such as `privacy` -> number of messages not stored."""
     errors: tuple[Fault, ...] = ()
-    """What cannot be taken, the first 1,000; in one file of lines the row says where, and the place is blank."""
+    """The first 1,000 parts that cannot be imported. In a single file of lines, `row` is the line and `place` is ""."""
     error_count: int = 0
     conversations: tuple[str, ...] = ()
     private_count: int = 0
-    """Of the conversations, how many are direct messages or closed channels."""
+    """Number of conversations that are direct messages or closed channels."""
     days: int = 0
-    """Days on which something was said, UTC."""
+    """Number of days with messages, UTC."""
     speakers: dict[str, int] = field(default_factory=dict)
     persona: tuple[str, ...] = ()
     first: str = ""
@@ -146,7 +146,7 @@ def import_file(
 
 
 def _check_arguments(time_zone: str, interface: str | None, conversation: str | None, user: str) -> tzinfo:
-    """Return the time zone of that name; refuse keys that cannot be any."""
+    """Return the time zone; refuse invalid keys."""
     zone = zone_named(time_zone)
     if zone is None:
         raise ValueError(f"time_zone is {time_zone!r}. It must be an IANA name such as Europe/Rome.")
@@ -159,7 +159,7 @@ def _check_arguments(time_zone: str, interface: str | None, conversation: str | 
 
 
 def _find_speaker(survey: Survey, asked: str, file: Path) -> str:
-    """Return the id of the speaker of that id, name or handle."""
+    """Return the id of the speaker with this id, name or handle."""
     people = survey.people
     if asked in people:
         return asked
@@ -179,7 +179,7 @@ _DONE = ("stored", "edited", "service", "duplicate")
 
 
 def _build_result(plan: Plan, files: ChatFiles, reading: Reading, writer: ChatWriter | None) -> ImportResult:
-    """Return what an export holds and what was stored of it."""
+    """Return the result of an import, or of a dry run without `writer`."""
     survey, privacies = plan.survey, plan.privacies()
     public = sum(1 for privacy in privacies.values() if privacy == "public")
     counts = Counter[str]() if writer is None else writer.counts
@@ -222,7 +222,7 @@ def _persona_names(plan: Plan) -> tuple[str, ...]:
 
 
 def _notes(plan: Plan, reading: Reading, public: int, conversations: int) -> Iterator[str]:
-    """Yield what somebody importing may not have meant."""
+    """Yield notes on results that the importing person may not expect."""
     survey = plan.survey
     if not survey.lines and not survey.notes:
         bad = "can be taken; see the rows that were not" if survey.fault_count else "has a text"

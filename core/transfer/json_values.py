@@ -1,7 +1,6 @@
-"""Reads JSON of chat files: one value a line, or a document as the elements of the lists that are opened.
+"""Reads JSON of chat files: one value a line, or the parts of a document.
 
-A document of ordinary size is read whole. A larger one, and one that is broken, is read part by part with ijson, which
-gives everything before the place where it breaks off.
+A document of ordinary size is read whole. A larger or broken one is read in parts with ijson, up to its break.
 """
 
 from __future__ import annotations
@@ -17,23 +16,23 @@ from .files import UNREADABLE, Member
 from .shapes import Fault, Read
 
 MAX_LINE_BYTES = 128 * 1024**2
-"""Longest line: the longest text that can be stored, 16 MB, every letter of it written as an escape."""
+"""Longest line: a text of 16 MB, the longest that is stored, with every letter escaped."""
 WHOLE_CHARS = 16 * 1024**2
-"""Longest document that is read whole: Python's values take many times its size."""
+"""Longest document that is read whole: its Python values need many times the memory."""
 MAX_VALUES = 5_000_000
-"""Most values in what is read whole, each 8 characters of a text counted as one; no chat has as many."""
+"""Most values of a part that is read whole; 8 characters of a text count as one value."""
 _BLANK = "\ufeff\x00 \t\r\n"
 
 
 class BadJson(NamedTuple):
-    """What stands in place of a value that cannot be read; the reason never repeats its text."""
+    """Stands in place of an unreadable value; the reason never repeats its text."""
 
     reason: str
     is_deep: bool = False
 
 
 def read_value(text: str) -> Any:
-    """Return the value of a JSON text; a `BadJson` where it is none."""
+    """Return the value of a JSON text, or a `BadJson`."""
     if len(text) > WHOLE_CHARS and sum(map(text.count, ",[{")) > MAX_VALUES:
         return BadJson("not usable: it holds too many values")
     try:
@@ -48,7 +47,7 @@ def read_value(text: str) -> Any:
 
 
 def is_deeper(value: Any, levels: int) -> bool:
-    """Return whether more lists and objects than that stand inside one another, the outermost counted."""
+    """Return whether lists and objects are nested deeper than `levels`, the outermost counted."""
     inside = [value]
     for _ in range(levels + 1):
         inside = [item for item in inside if isinstance(item, (dict, list))]
@@ -93,7 +92,7 @@ def read_lines(member: Member) -> Iterator[JsonLine]:
 
 
 def read_objects(member: Member, read: Callable[[int, dict[str, Any]], Read | None]) -> Iterator[Read]:
-    """Yield what `read` makes of the number and the object of each line; a fault for a line that is none."""
+    """Yield the result of `read` for the object on each line, or a fault if a line holds none."""
     for row, value in read_lines(member):
         try:
             if isinstance(value, BadJson):
@@ -119,13 +118,13 @@ class Part(NamedTuple):
     """One value of a document."""
 
     path: Path
-    """Keys and positions (from 0) from the root to it."""
+    """Keys and positions (from 0) from the root to the value."""
     value: Any
-    """A `BadJson` in place of the rest of a document that cannot be read."""
+    """A `BadJson` stands for the unreadable rest of a document."""
 
 
 def _opens(path: Path) -> bool:
-    """Return whether the value at a path of a document is read part by part."""
+    """Return whether the value at a path is read in parts."""
     match path:
         case () | ("messages" | "conversations" | "chats" | "left_chats",):
             return True
@@ -137,7 +136,7 @@ def _opens(path: Path) -> bool:
 
 
 def read_parts(stream: TextIO) -> Iterator[Part]:
-    """Yield the values of a document: the elements of lists of chats and messages, other values whole."""
+    """Yield the values of a document: elements of lists of chats and messages one by one, other values whole."""
     text = stream.read(WHOLE_CHARS + 1).lstrip(_BLANK)
     if not text:
         return
@@ -159,7 +158,7 @@ def _walk(path: Path, value: Any) -> Iterator[Part]:
 
 
 class _Bytes:
-    """A text and the rest of its stream, as ijson reads them."""
+    """A text and the rest of its stream, for ijson."""
 
     def __init__(self, text: str, stream: TextIO) -> None:
         self._text, self._stream = text, stream
@@ -186,7 +185,7 @@ def _stream(text: str, rest: TextIO) -> Iterator[Part]:
 
 
 def _parts(events: Iterable[tuple[str, Any]], builder: Any) -> Iterator[Part]:
-    """Yield the values that events make; `builder` makes those that come whole."""
+    """Yield the values of parsing events; `builder` builds values that are read whole."""
     path: list[str | int] = []
     building: Any = None
     depth = size = 0
@@ -217,7 +216,7 @@ def _parts(events: Iterable[tuple[str, Any]], builder: Any) -> Iterator[Part]:
 
 
 def each_part(member: Member) -> Iterator[Part | Fault]:
-    """Yield the parts of a JSON file; what is wrong in it as a fault, in its place."""
+    """Yield the parts of a JSON file, and a fault for each unreadable part."""
     broken: list[Fault] = []
     with member.guarded(broken) as text:
         for part in read_parts(text):

@@ -1,7 +1,6 @@
-"""Reads the database of the original application by its URL and saves its rows like any other import.
+"""Imports the database of the original application by its URL.
 
-The source is only read: a SQLite file is opened with `mode=ro`, a server gets SELECT alone. Rows that are there already
-are not stored twice, so an import that was stopped is run again to go on.
+The source is only read. Stored rows are not stored twice, so an interrupted import is run again to go on.
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ class OriginalImport:
     diary: int = 0
     messages: int = 0
     duplicates: int = 0
-    """Rows that were there already."""
+    """Rows that were stored before."""
     left_out: int = 0
-    """Rows that cannot be taken: without a text, or against somebody's privacy level."""
+    """Rows without a text, or refused by somebody's privacy level."""
 
 
 def import_original(
@@ -95,7 +94,7 @@ def _item(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_words(value: Any) -> list[str]:
-    """Return the texts of a list, written as JSON, with commas, or as words in quotes."""
+    """Return the words of a list, written as JSON, with commas, or in quotes."""
     words = read_json(value)
     if not isinstance(words, (list, dict)):
         text = words if isinstance(words, str) else str(value or "")

@@ -1,4 +1,4 @@
-"""What a reader of a chat file gives: plain values, which know nothing of the database."""
+"""Plain values that readers of chat files return, independent of the database."""
 
 from __future__ import annotations
 
@@ -14,35 +14,32 @@ from ..stories.rules_running import Version as RecapVersion
 from ..stories.table_imported import NOTHING, Beside
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done (`looking`, `storing` or `writing`), the rows done, and how many there are; 0 for not
-known."""
+"""Called with the current step (`looking`, `storing` or `writing`), the rows done, and the number of rows or 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Where something was said."""
+    """A conversation of an export."""
 
     id: str
-    """The export's own id, `chat` or `chat/thread`; the conversation's key is the interface and this."""
+    """The export's own id, `chat` or `chat/thread`; the conversation key is `interface/` and this id."""
     title: str = ""
     privacy: Privacy = "direct"
-    """direct: one person and the persona. Where several people spoke it is kept as restricted."""
+    """direct: one person and the persona; it becomes restricted if several people spoke."""
     server: str = ""
     character: str = ""
-    """Where several assistants speak, the name of the one who is the persona."""
+    """Name of the assistant who is the persona, if several assistants speak."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Who said something."""
-
     id: str
     name: str
     is_bot: bool = False
     is_assistant: bool = False
-    """Whether the format itself says that this is the assistant of the one who exports."""
+    """The format marks this speaker as the assistant of the exporting person."""
     handle: str = ""
-    """The name they log in with, where the format has another one than that which is shown."""
+    """Login name, if it differs from the shown name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +47,15 @@ class Line:
     """One message."""
 
     place: str
-    """Where it stands, for people: file and position."""
+    """File and position, for error messages."""
     room: Room
     text: str
     at: datetime
     speaker: Speaker | None = None
     id: str = ""
-    """The export's own id; blank makes one of place and content."""
+    """The export's own id; blank: an id is made from place and content."""
     made_of: str = ""
-    """For a line without an id: what its time is written as, so that another --timezone does not double it."""
+    """Time as written in the file; makes the id of a line without one independent of --timezone."""
     is_service: bool = False
     edited: datetime | None = None
     reply_to: str = ""
@@ -67,14 +64,14 @@ class Line:
     hidden: bool = False
     excluded: bool = False
     beside: Beside = NOTHING
-    """Alternatives of the message, recap and scene. Alternatives with an id have it in their metadata."""
+    """Alternatives, recap and scene of the message. The id of an alternative is in its metadata."""
     row: int = 0
     """Number of its line, where each line of the file is a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Something that is not taken on purpose."""
+    """Messages that are left out on purpose."""
 
     reason: str
     count: int = 1
@@ -84,7 +81,7 @@ BLANK = "blank"
 
 
 class Fault(NamedTuple):
-    """Something that cannot be taken. The reason names fields and types, never what was said."""
+    """A part of the export that cannot be imported. The reason names fields and types, never texts."""
 
     place: str
     reason: str
@@ -93,7 +90,7 @@ class Fault(NamedTuple):
 
 
 class Note(NamedTuple):
-    """Something to keep that is no message: what another program remembered, or a text of a project."""
+    """A memory of another program, or a text of a project."""
 
     place: str
     owner: Speaker
@@ -102,7 +99,7 @@ class Note(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """What a chat file that is kept as it is says of its conversation as a whole."""
+    """A chat file's data about its whole conversation."""
 
     room: Room
     header: Mapping[str, Any] | None
@@ -122,7 +119,7 @@ USER_ID, USER_NAME = "user", "User"
 
 @dataclass(slots=True)
 class Reading:
-    """What counts for one reading of an export."""
+    """Settings and notes of one reading of an export."""
 
     zone: tzinfo = UTC
     day_first: bool | None = None

@@ -1,4 +1,4 @@
-"""Stores what the readers of chat files give: new lines in whole transactions, edits one by one."""
+"""Stores the lines of chat files: new ones in batches, edits one by one."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from .survey import MAX_LISTED, IdMaker, Plan, hash_id, text_digest
 
 BATCH = 500
 FACTS = "imported"
-"""Key of a message's metadata: which program it came from, and which text and edit of it."""
+"""Metadata key for the program of an imported message, and the digest and edit time of its text."""
 _QUOTE_CHARS = 2000
 
 
 class _Ready(NamedTuple):
-    """A line that can be stored."""
+    """A line with the message to be stored."""
 
     line: Line
     message: NewMessage
@@ -52,7 +52,7 @@ class _Ready(NamedTuple):
 
 
 class ChatWriter:
-    """Stores the lines of one export, and counts what became of them."""
+    """Stores the lines of one export and counts the results."""
 
     def __init__(self, call: Call, files: ChatFiles, reading: Reading, plan: Plan) -> None:
         self._call, self._files, self._reading, self._plan = call, files, reading, plan
@@ -61,11 +61,11 @@ class ChatWriter:
         self._notes: list[tuple[str, Note]] = []
         self._endings: list[tuple[str, Ending]] = []
         self.counts: Counter[str] = Counter()
-        """`stored`, `edited`, `service`, `duplicate`, or the reason why not, to how many."""
+        """`stored`, `edited`, `service`, `duplicate`, or a reason -> number of lines."""
         self.refused: list[Fault] = []
         self.refused_count = 0
         self.story: Counter[str] = Counter()
-        """What was stored beside messages: `alternatives`, `recaps`, `scenes`, `running_recaps`."""
+        """`alternatives`, `recaps`, `scenes` and `running_recaps` -> number stored."""
         self.instructions = 0
         self.memories = 0
 
@@ -94,7 +94,7 @@ class ChatWriter:
             self.refused.append(fault)
 
     def _find_known_rooms(self) -> None:
-        """Note under which key each conversation is stored."""
+        """Look up the key under which each conversation is stored."""
         plan, call = self._plan, self._call
         privacies = plan.privacies()
         for room, facts in plan.survey.rooms.items():  # a conversation of another server can have the same name
@@ -130,7 +130,7 @@ class ChatWriter:
                 yield _Ready(read, message)
 
     def _read_message(self, program: str, line: Line, message_id: str, answering: dict[str, str]) -> NewMessage | None:
-        """Return the message of a line. A line of the persona answers whoever spoke before it."""
+        """Return the message of a line. A line of the persona answers the last other speaker."""
         plan, key = self._plan, self._plan.key_of(program, line.room.id)
         own = plan.is_persona(program, line)
         role = _role_of(line, own)
@@ -158,7 +158,7 @@ class ChatWriter:
         return message
 
     def _metadata(self, program: str, line: Line, text: str, own: bool) -> dict[str, Any]:
-        """Return what is kept beside a message: what the file says of it, and which text of which program it is."""
+        """Return the metadata of a message: the file's own, its program, and a digest of its text."""
         metadata = dict(line.metadata)
         if program != "sillytavern":
             facts = {"from": program, "text": text_digest(text), "versions": len(line.beside.alternatives)}
@@ -194,7 +194,7 @@ class ChatWriter:
             self._change(stored, ready)
 
     def _sort_lines(self, key: str, lines: Sequence[_Ready]) -> tuple[list[_Ready], list[tuple[StoredLine, _Ready]]]:
-        """Return what is new of one conversation, and what was edited; what is there as it is counts as there."""
+        """Return the new lines of one conversation, and the edited ones with their stored lines; count the others."""
         names = [self._list_ids(ready) for ready in lines]
         ids = {name for each in names for name in each}
         stored = table_lines.read_by_ids(self._reader, self._call.persona, key, ids)
@@ -212,12 +212,12 @@ class ChatWriter:
         return new, edits
 
     def _list_ids(self, ready: _Ready) -> list[str]:
-        """Return under which ids a message may be stored: its own, and those of its other versions."""
+        """Return the ids under which a message may be stored: its own and those of its alternatives."""
         versions = [each.metadata["id"] for each in ready.line.beside.alternatives if each.metadata]
         return [ready.id, *(self._plan.id_of(ready.line, each) for each in versions)]
 
     def _with_quotes(self, conversation: str, new: Sequence[_Ready], lines: Sequence[_Ready]) -> list[_Ready]:
-        """Return lines that answer others with what these say, as far as that is known."""
+        """Return the lines with the text of the message that they answer, if it is known."""
         wanted = {ready.message.metadata["reply_to"]["message_id"] for ready in new if ready.line.reply_to}
         if not wanted:
             return list(new)
@@ -247,7 +247,7 @@ class ChatWriter:
             self.instructions += len(wishes)
 
     def _change(self, stored: StoredLine, ready: _Ready) -> None:
-        """Give a stored message the text it has in the export now, and its other versions."""
+        """Give a stored message the text and the alternatives of the export."""
         call, message = self._call, ready.message
         if ready.line.beside.alternatives:
             _add_versions(call, stored.row_id, ready.line)
@@ -268,10 +268,10 @@ class ChatWriter:
         )
         self.counts["edited"] += 1
 
-    # Beside the messages: header and running recap of a chat, memories of another program
+    # Headers, running recaps, and memories of other programs
 
     def _store_ending(self, conversation: str, ending: Ending) -> None:
-        """Store what a file says of its conversation: the header's own fields, the versions of the running recap."""
+        """Store the header of a chat and the versions of its running recap."""
         call, persona = self._call, self._call.persona
         line = None if ending.header is None else json_text.keep(ending.header)
         metadata: dict[str, Any] = {} if line is None else {json_text.KEY: line}
@@ -286,7 +286,7 @@ class ChatWriter:
         )
 
     def _give_to_scenes(self, conversation: str) -> None:
-        """Let AUTO_HIDE_SCENE_COUNT decide about messages that the file hides, if it hides all up to a scene break."""
+        """Let AUTO_HIDE_SCENE_COUNT decide on hidden messages, if the file hides all of them up to a scene break."""
         persona = self._call.persona
         order = table_hidden.read_rows(self._reader, persona, conversation)
         breaks = table_hidden.read_breaks(self._reader, persona, conversation)
@@ -321,7 +321,7 @@ class ChatWriter:
 
 
 def _sender_of(line: Line) -> str | None:
-    """Return the id of who said a line, told apart from the persona's own."""
+    """Return the speaker's id, which is never the persona's own."""
     if line.speaker is None:
         return None
     sender = key_of(line.speaker.id, "the speaker's id", SPEAKER_BYTES)
@@ -337,7 +337,7 @@ def _role_of(line: Line, own: bool) -> Role:
 
 
 def _is_newer(there: StoredLine, ready: _Ready) -> bool:
-    """Return whether a line says more than what is stored of it."""
+    """Return whether the export has a later text or more alternatives than the database."""
     edited, before = ready.line.edited, there.metadata.get(FACTS)
     if not isinstance(before, Mapping):  # a message that was said here, of the same platform
         is_later = edited is not None and (there.edited_at is None or edited > there.edited_at)
@@ -366,7 +366,7 @@ def _read_instructions(call: Call, ready: _Ready) -> tuple[Instruction, ...]:
 
 
 def _add_versions(call: Call, row_id: int, line: Line) -> None:
-    """Add the versions of a line that are not stored, behind those that are, and make the shown one current."""
+    """Store the missing alternatives of a line, and make the shown one current."""
     there = table_recaps.read_alternatives(call.db.read, call.persona, row_id)
     numbers = {each.text: each.number for each in there}
     free = max(numbers.values(), default=-1) + 1

@@ -1,4 +1,4 @@
-"""The first reading of an export: what it holds, who speaks where, and how its lines become messages with an id."""
+"""The first reading of an export: counts, speakers, and how its lines become messages."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .formats import OWN, ChatFiles
 from .shapes import BLANK, Ending, Fault, Left, Line, Note, Progress, Read, Reading, Room
 
 MAX_LISTED = 1000
-"""Faults that are listed; further ones are counted. Likewise people."""
+"""Most faults, and most people, that are listed; further ones are counted."""
 _EVERY = 500
 _FEW = 4
 
 
-# Ids of messages that have none in their file: the same message gets the same one every time
+# Ids for messages without one: the same message gets the same id in every import
 
 
 class IdMaker:
-    """Makes ids of time and text.
+    """Makes message ids from time and text.
 
-    Lines of one file that are alike in both are numbered; those of two files of a chat are the same.
+    Equal lines of one file get numbers; equal lines of two files of a chat get the same id.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class IdMaker:
     def make_id(self, line: Line) -> str:
         made_id = f"at-{text_digest(line.made_of or line.at.isoformat(), 16)}-{text_digest(line.text)}"
         file = line.place.rpartition(": ")[0] or line.place
-        # A hash in place of the id itself: as many are held as the export has lines.
+        # A hash instead of the id saves memory: there is one for each line of the export.
         key = hash((file, line.room.id, made_id))
         self._seen[key] += 1
         count = self._seen[key]
@@ -41,16 +41,16 @@ class IdMaker:
 
 
 def text_digest(text: str, digits: int = 12) -> str:
-    """Return what tells one text from another in the facts that are kept of an import."""
+    """Return a short digest of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 
 
 def hash_id(program: str, line: Line) -> int:
-    """Return what tells a message with an id from all others of an export, in this process."""
+    """Return a hash of the program, conversation and id of a message, valid in this process."""
     return hash((program, line.room.id, line.id))
 
 
-# What an export holds
+# Counting
 
 
 @dataclass(slots=True)
@@ -59,17 +59,17 @@ class RoomFacts:
 
     room: Room
     people: set[str] = field(default_factory=set)
-    """Ids of who speaks there, at most four, the assistant of the format not among them."""
+    """Ids of speakers, at most four, without assistants."""
     assistants: set[str] = field(default_factory=set)
 
     def own(self) -> set[str]:
-        """Return the ids of whom the format says to be the persona: in a group, the one whom the file names."""
+        """Return the ids of the persona: in a group, the character that the file names."""
         return self.assistants if len(self.assistants) <= 1 else {self.room.character}
 
 
 @dataclass(slots=True)
 class Person:
-    """Somebody who speaks in an export."""
+    """A speaker of an export."""
 
     name: str
     handle: str = ""
@@ -78,12 +78,12 @@ class Person:
 
 @dataclass(slots=True)
 class Survey:
-    """What an export holds."""
+    """Counts over a whole export."""
 
     lines: int = 0
-    """Messages that somebody wrote."""
+    """Messages of people, bots and assistants."""
     services: int = 0
-    """Lines of the program: joined, renamed."""
+    """Lines of the program itself, such as who joined."""
     notes: int = 0
     blank: int = 0
     rooms: dict[tuple[str, str], RoomFacts] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class Survey:
     last: datetime | None = None
     days: set[date] = field(default_factory=set)
     latest: dict[int, tuple[float, int]] = field(default_factory=dict)
-    """By id, the time of the last edit and the number of the line that has it: the one that counts of several."""
+    """Id -> time of the last edit, and number of the line with it: of several lines with one id, this one counts."""
 
     def add(self, program: str, read: Read) -> None:
         match read:
@@ -155,7 +155,7 @@ def count_export(files: ChatFiles, reading: Reading, progress: Progress | None) 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How the lines of an export become messages."""
+    """Decides keys, speakers and privacy of imported messages."""
 
     survey: Survey
     interface: str | None
@@ -166,7 +166,7 @@ class Plan:
     private: bool
     server: str
     keys: dict[tuple[str, str], str] = field(default_factory=dict)
-    """(program, room) to the key of a conversation that is stored under another one."""
+    """(program, room) -> key under which the conversation is stored."""
 
     def interface_of(self, program: str) -> str:
         return self.interface or ("import" if program in OWN else program)
@@ -176,12 +176,12 @@ class Plan:
         return self.conversation or key or f"{self.interface_of(program)}/{room_id}"
 
     def id_of(self, line: Line, message_id: str) -> str:
-        """Return the id of a message; if several chats become one, with the id of its chat in front."""
+        """Return the id of a message; if several chats become one, it begins with the id of its chat."""
         is_one = self.conversation is not None and len(self.survey.rooms) > 1 and not (line.row and line.id)
         return f"{line.room.id}:{message_id}" if is_one else message_id
 
     def own_of(self, facts: RoomFacts) -> set[str]:
-        """Return the ids whose lines are the persona's own: who was named, else whom the format says."""
+        """Return the ids of the persona's speakers: the named one, or else the format's."""
         return facts.own() if self.persona is None else {self.persona}
 
     def is_persona(self, program: str, line: Line) -> bool:
@@ -193,7 +193,7 @@ class Plan:
         return line.speaker.id in self.own_of(facts)
 
     def privacies(self) -> dict[str, Privacy]:
-        """Return how private each conversation is: the most private of the chats that become one.
+        """Return the privacy of each conversation: the most private of the chats that become one.
 
         One with a single other person is a direct message.
         """
@@ -210,5 +210,5 @@ class Plan:
         return "direct" if len(others) <= 1 and kinds == {"direct"} else "restricted"
 
     def server_of(self, room: Room) -> str:
-        """Return the server of a conversation: the one asked for, else the export's own."""
+        """Return the server of a conversation: the requested one, or else the export's."""
         return self.server or room.server

@@ -1,4 +1,4 @@
-"""Rows of the tables of the original application, in whatever form they have."""
+"""Reads the tables of the original application."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RANGE = 1000
 
 
 def check_owner(source: Database) -> None:
-    """Refuse a database of this program, and one without a table of the original."""
+    """Refuse a database of prompt-engine, and one without tables of the original application."""
     shown = source.target.shown
     if _has_table(source, schema_version.name, "version_num"):
         raise TransferError(
@@ -52,7 +52,7 @@ def list_entries(db: Database, persona: str) -> set[tuple[datetime | None, bytes
 
 
 def read_rows(source: Database, table: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table with the columns it has; none where there is no such table."""
+    """Yield the rows of a table with the columns that it has; a missing table has no rows."""
     sql = text(f"SELECT * FROM {table} WHERE id > :above ORDER BY id LIMIT {RANGE}")  # noqa: S608 - one of three names
     if not _has_table(source, table, "id"):
         return

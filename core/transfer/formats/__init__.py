@@ -1,12 +1,12 @@
-"""Which program a chat file is of, told by what it holds and not by its name; each program has a reader.
+"""Recognises the program that wrote a chat file by its content, and names a reader for each program.
 
 | Module | For |
 |---|---|
-| `declared` | formats that are a row of a table |
+| `declared` | formats described by a table of field names |
 | `branches` | chats that branch: ChatGPT, Claude, Open WebUI |
 | `messengers` | Discord, Slack, Telegram |
 | `whatsapp` | chats as plain text |
-| `sillytavern`, `records` | one object a line |
+| `sillytavern`, `records` | one JSON object a line |
 """
 
 from __future__ import annotations
@@ -42,25 +42,25 @@ PROGRAMS: dict[str, tuple[str, Reader]] = {
 }
 TITLES = {name: title for name, (title, _) in PROGRAMS.items()}
 OWN = ("records", "sillytavern")
-"""Formats whose conversations have keys that begin with `import`: the file does not say which program spoke."""
+"""Formats whose conversation keys begin with `import`, as the file does not name a program."""
 
 _ONE_CHAT_A_FILE = (*OWN, "whatsapp")
-"""Formats of which one file of several may be refused as a whole."""
+"""Formats with one chat a file: a refused file leaves the other files."""
 _LOOKED_AT = 40
 _LINES = 100
-"""Lines among which one must fit a format of lines."""
+"""Most lines that are looked at to recognise a file of JSON lines."""
 _TEXT_CHARS = 1 << 16
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class ChatFiles:
-    """The files of an export by the program they are of."""
+    """An export's files, grouped by program."""
 
     def __init__(self, export: Export) -> None:
         self.export: Export = export
         self.members: dict[str, list[Member]] = {}
         self.unknown: int = 0
-        """Files of which nothing is known."""
+        """Number of files of no known program."""
         slacks = _slack_members(export)
         for member in export.members:
             broken: list[Fault] = []
@@ -82,7 +82,7 @@ class ChatFiles:
         return "+".join(self.members)
 
     def read(self, reading: Reading) -> Iterator[tuple[str, Read]]:
-        """Yield everything the export holds, with the program it is of, and what of it cannot be taken."""
+        """Yield everything that the export holds, with the program it comes from, and its faults."""
         yield from (("", fault) for fault in self.export.faults)
         is_one = len(self.export.members) == 1
         for kind, members in self.members.items():
@@ -94,7 +94,7 @@ class ChatFiles:
 
 
 def _read_each(reader: Reader, members: Sequence[Member], reading: Reading) -> Iterator[Read]:
-    """Yield what a reader gives; of several files one that is refused leaves the others."""
+    """Yield the messages of each file; a refused file becomes a fault."""
     for member in members:
         try:
             yield from reader([member], reading)
@@ -103,7 +103,7 @@ def _read_each(reader: Reader, members: Sequence[Member], reading: Reading) -> I
 
 
 def find_export(path: Path, max_bytes: int = MAX_BYTES) -> ChatFiles | None:
-    """Return the files of an export by the program they are of; None where a single file is of none of them.
+    """Return the files of an export, grouped by program, or None if a single file is of no known program.
 
     Raises:
         TransferError: there is no such file; or it is an archive or a folder that holds no chat.
@@ -122,7 +122,7 @@ def find_export(path: Path, max_bytes: int = MAX_BYTES) -> ChatFiles | None:
 
 
 def _slack_members(export: Export) -> set[Member]:
-    """Return the files of a workspace: its lists, and a file for each day beside each other in folders."""
+    """Return the files of a Slack workspace: its lists, and the daily files of its channels."""
     files = [member for member in export.members if _is_json(member)]
     lists = [member for member in files if member.stem in messengers.SLACK_LISTS]
     has_days = any(_DAY.fullmatch(member.stem) and member.folder for member in files)
@@ -137,7 +137,7 @@ def _is_json(member: Member) -> bool:
 
 
 def _kind(member: Member, broken: list[Fault]) -> str:
-    """Return the program a file is of, blank for none that is known; what breaks on the way goes to `broken`."""
+    """Return the program that wrote a file, or "" if it is unknown; read errors go to `broken`."""
     with member.guarded(broken) as text:
         begins = text.read(_TEXT_CHARS)
     head = begins.lstrip("\ufeff \t\r\n\x00")
@@ -152,7 +152,7 @@ def _kind(member: Member, broken: list[Fault]) -> str:
 
 
 def _kind_of_lines(begins: str) -> str:
-    """Return the format of a file of lines, by the first of its lines that is one."""
+    """Return the format of a file with one JSON object a line, or ""."""
     lines = [line for line in begins.removeprefix("\ufeff").split("\n") if line.strip()][:_LINES]
     if not lines[0].lstrip().startswith("{") and isinstance(read_value(lines[0]), BadJson):
         return ""
@@ -176,7 +176,7 @@ _MARKS: dict[str, tuple[declared.Paths, ...]] = {
                  ("date", "type", "actor_id")),
     "slack": (("ts", "user"), ("ts", "bot_id"), ("ts", "subtype"), ("ts", "text")),
 }  # fmt: skip
-"""Paths that a conversation, memory, project or message of a program has: all of one of these."""
+"""Program to groups of field paths: a value with all paths of one group is of that program."""
 
 
 def _kind_of_part(part: Part | Fault) -> str:

@@ -34,14 +34,14 @@ _ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One message of a tree."""
+    """One message in the tree of a conversation."""
 
     id: str
     parent: str
     role: str
-    """user or assistant; another for what nobody said."""
+    """user or assistant; another value for a message of the system or a tool."""
     text: str
-    """Blank for what is not shown: it joins others and holds no words."""
+    """Blank for a message without visible words, which only connects others."""
     at: datetime | None = None
     edited: datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -53,13 +53,14 @@ class Shown(NamedTuple):
     node: Node
     at: datetime
     versions: list[Node]
-    """The lines in its place in the order of the file, itself among them."""
+    """All versions of the line in the order of the file, the shown one among them."""
 
 
 def choose_branch(nodes: Iterable[Node], current: str, begun: datetime | None, fallback: datetime) -> list[Shown]:
-    """Return the branch that ends with the current message, else with the last of the file.
+    """Return the lines of the branch that ends with the current message, or else with the last message of the file.
 
-    A line of another branch is a version of the line by the same speaker that is as far down, or the next one above.
+    A line of another branch becomes a version of the shown line by the same speaker at its depth, or of the next one
+    above.
     """
     by_id = {node.id: node for node in nodes}
     path = _walk(by_id, current if current in by_id else next(reversed(by_id), ""))
@@ -86,7 +87,7 @@ def _walk(by_id: Mapping[str, Node], last: str) -> list[Node]:
 
 
 def _count_above(by_id: Mapping[str, Node]) -> dict[str, int]:
-    """Return how many messages with words lie above each; one that is below itself begins anew."""
+    """Return for each message the number of messages with words above it."""
     counts: dict[str, int] = {}
     for start in by_id:
         path: dict[str, Node] = {}
@@ -102,7 +103,7 @@ def _count_above(by_id: Mapping[str, Node]) -> dict[str, int]:
 
 
 def _settle(shown: list[Node], begun: datetime | None, fallback: datetime) -> Iterator[datetime]:
-    """Yield a time for each line: its own, never before that of the line above it."""
+    """Yield a time for each line, never before the time of the line above."""
     first = next((node.at for node in shown if node.at is not None), None)
     moments = [moment for moment in (begun, first) if moment is not None]
     now = (shown[0].at if shown else None) or min(moments, default=fallback)
@@ -111,13 +112,13 @@ def _settle(shown: list[Node], begun: datetime | None, fallback: datetime) -> It
         yield now
 
 
-# What the three have in common
+# Reading conversations and their trees
 
 Conversation = Callable[[str, Mapping[str, Any], Member, Reading], Iterator[Read]]
 
 
 def _read(members: Sequence[Member], reading: Reading, keys: frozenset[str], one: Conversation) -> Iterator[Read]:
-    """Yield what `one` gives of every element of a list, or of a document with one of these keys."""
+    """Yield what `one` reads from every element of a list, or from a document with one of these keys."""
     for member in members:
         single: dict[str, Any] = {}
         messages: list[Any] = []
@@ -151,7 +152,7 @@ class _Tree(NamedTuple):
 def _lines(
     place: str, room: Room, tree: _Tree, user: Speaker, assistant: Speaker | None, member: Member, reading: Reading
 ) -> Iterator[Read]:
-    """Yield the lines of the branch that is shown; without `assistant` each line names its model."""
+    """Yield the lines of the shown branch; without `assistant`, the speaker is the model of each line."""
     lines = choose_branch(tree.nodes, tree.current, tree.begun, tree.begun or tree.ended or member.changed)
     wordless = sum(1 for node in tree.nodes if not node.text and node.role)
     if not lines:
@@ -183,7 +184,7 @@ def _beside(shown: Node, versions: Sequence[Node]) -> Beside:
 def _read_nodes(
     place: str, messages: Sequence[Any], room: str, make: Callable[[Mapping[str, Any], str, str], Node]
 ) -> tuple[list[Node], list[Fault]]:
-    """Return the messages of a list; one that names no parent follows the one before it."""
+    """Return the messages of a list; a message without a parent follows the one before it."""
     nodes: list[Node] = []
     faults: list[Fault] = []
     for number, message in enumerate(messages, 1):
@@ -195,7 +196,7 @@ def _read_nodes(
 
 
 def _join(parts: Iterable[Any], between: str = "\n") -> str:
-    """Return the texts of parts, each a text or an object with one."""
+    """Return the texts of parts, each a text or an object with a text."""
     texts = (
         clean(part) if isinstance(part, str) else text_at(part, "text") or text_at(dict_at(part, "text"), "value")
         for part in parts
@@ -204,7 +205,7 @@ def _join(parts: Iterable[Any], between: str = "\n") -> str:
 
 
 def _spoken(role: str, text: str) -> str:
-    """Return what a message shows: nothing where neither of the two speaks, an answer without its thoughts."""
+    """Return the visible words of a message: "" for other roles, an answer without its thoughts."""
     return said_without_thoughts(text).strip() if role == "assistant" else text if role == "user" else ""
 
 
@@ -212,14 +213,14 @@ def _spoken(role: str, text: str) -> str:
 
 _CHATGPT = Speaker("chatgpt", "ChatGPT", is_assistant=True)
 _SAID = frozenset({"text", "multimodal_text", "code", "citable_code_output", "super_widget", ""})
-"""Kinds of content that hold words of the two who speak; others are reasoning, tools, settings."""
+"""Content types with words of the user or the assistant; others are reasoning, tools and settings."""
 _HIDING = (
     "is_visually_hidden_from_conversation", "is_user_system_message", "is_contextual_answers_system_message",
     "is_thinking_preamble_message",
 )  # fmt: skip
 _NOT_REMEMBERED = ("is_do_not_remember", "is_temporary_chat", "is_temporary")
 _MARKS = re.compile("\ue200[^\ue200\ue201]*\ue201|[\ue200-\ue206]")
-"""Marks of sources and pictures, in letters of no script."""
+"""Marks of sources and pictures, in private-use characters."""
 
 
 def _chatgpt(place: str, value: Mapping[str, Any], member: Member, reading: Reading) -> Iterator[Read]:
@@ -253,7 +254,7 @@ def _chatgpt_nodes(mapping: Any) -> Iterator[Node]:
 
 
 def _chatgpt_words(message: Mapping[str, Any]) -> str:
-    """Return the text that ChatGPT showed of a message; blank for a hidden one."""
+    """Return the visible text of a message; "" for a hidden one."""
     metadata, content, weight = dict_at(message, "metadata"), message.get("content"), message.get("weight")
     recipient = message.get("recipient")
     if (
@@ -275,7 +276,7 @@ def _chatgpt_words(message: Mapping[str, Any]) -> str:
 
 
 def _chatgpt_files(message: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return the names of attached files, else the ids of pictures in the text."""
+    """Return the names of attached files, or else the ids of pictures."""
     names = [text_at(each, "name", "id") for each in list_at(dict_at(message, "metadata"), "attachments")]
     parts = list_at(dict_at(message, "content"), "parts")
     names = list(filter(None, names)) or [text_at(part, "asset_pointer") for part in parts]
@@ -303,7 +304,7 @@ def _listed(place: str, value: Mapping[str, Any], member: Member, reading: Readi
 
 
 def _walk_children(messages: list[Any]) -> Iterator[Any]:
-    """Yield messages, and those that lie in them below `children`."""
+    """Yield messages, and the messages nested in them under `children`."""
     waiting = messages[::-1]
     while waiting:
         message = waiting.pop()
@@ -341,7 +342,7 @@ _THOUGHTS = 100
 """Blocks of one message whose thoughts are looked for in its plain text."""
 
 _UNSUPPORTED = re.compile(r"```\s*This block is not supported on your current device yet\.\s*```")
-"""What stands in the plain text of a message in place of what a tool did."""
+"""The plain text's substitute for the work of a tool."""
 
 
 def read_claude(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
@@ -359,7 +360,7 @@ def _claude(
     people: Mapping[str, str], place: str, value: Mapping[str, Any], member: Member, reading: Reading
 ) -> Iterator[Read]:
     def owner(account: str) -> Speaker:
-        """Return who has the account; one account alone is also that of what does not say whose it is."""
+        """Return the speaker with this account; an unnamed account is the only one of the export."""
         if not account and len(people) == 1:
             account = next(iter(people))
         return Speaker(reading.user or account or USER_ID, people.get(account) or USER_NAME)
@@ -408,7 +409,7 @@ def _claude_node(project: str, message: Mapping[str, Any], before: str, missing:
 
 
 def _claude_words(message: Mapping[str, Any]) -> str:
-    """Return the texts of a message: of its blocks, else its plain text, else what was pasted as a file."""
+    """Return the text of a message: its blocks, or its plain text, or the text of its attachments."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else [content]
     shown = [block for block in blocks if isinstance(block, str) or text_at(block, "type") in ("text", "")]
@@ -438,7 +439,7 @@ def _claude_memories(place: str, value: Mapping[str, Any], owner: Speaker) -> It
 
 
 def _notes(place: str, text: str, owner: Speaker, at: datetime | None, kept: Mapping[str, Any]) -> Iterator[Note]:
-    """Yield a text in its paragraphs, each under its heading; none of them longer than a memory is good for."""
+    """Yield the paragraphs of a text as memories, each with its heading, at most _PIECE_CHARS characters long."""
     time = at.isoformat() if at else None
     for number, paragraph in enumerate(re.split(r"\n\s*\n", text), 1):
         words = paragraph.strip()

@@ -1,7 +1,7 @@
-"""Formats that are declared in a table: where chats, messages and their fields are in a JSON document or a CSV file.
+"""Formats declared in a table: the field paths of chats and messages in a JSON document or a CSV file.
 
-A new format is a row of `FORMATS`. Where its messages are not in one list of objects, `unfold` makes such a list. A
-file with one value a line, and a CSV file, is a list of its values: of chats, or of messages under `lines`.
+A new format is a row of `FORMATS`. If its messages are not one list of objects, `unfold` makes that list. A CSV file
+or a file with one JSON value a line is a list of chats, or one chat with its messages under `lines`.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ MAX_CHARS = 64 * 1024**2
 """Longest document of a declared format, each of which is read whole."""
 
 Paths = tuple[str, ...]
-"""Paths of one field, the first that holds something counts; steps are set apart by dots."""
+"""Paths of one field, in order of preference; a dot separates the steps of a path."""
 LINES = "lines"
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """Where things are in the files of one program."""
+    """Field paths of one program's files."""
 
     title: str
     marks: tuple[Paths, ...]
-    """What a chat of this format has: all paths of one of these. A path goes on in the first element of a list."""
+    """Groups of paths: a chat with all paths of one group is of this format. Of a list, the first element counts."""
     chats: Paths = ()
     """Paths of the list of chats; none where the document is a chat or a list of them."""
     messages: Paths = ("messages",)
@@ -58,31 +58,31 @@ class Format:
     time: Paths = ()
     id: Paths = ()
     speaker: Paths = ()
-    """Id of who speaks, or the name where people have no id; none in chats of one person with an assistant."""
+    """Id of the speaker, or the name if there are no ids; unused in chats of one person with an assistant."""
     shown: Paths = ()
     role: Paths = ()
     persona: frozenset[str] = frozenset()
     people: frozenset[str] = frozenset()
-    """Values of `role` of the two who speak; messages of any other role are left out. None declared: all are people."""
+    """Values of `role` for the persona and the person; messages of other roles are left out. Empty: all are people."""
     reactions: Paths = ()
     files: Paths = ()
     left: Mapping[str, str] = field(default_factory=dict)
-    """Field that is true in a message that is left out, to the reason."""
+    """Field that is true in a message to leave out -> the reason."""
     named_after: Literal["file", "folder", "both"] = "both"
-    """What a chat is called that has no id and no name."""
+    """Name of a chat that has neither id nor name."""
     newest_first: bool = False
     is_mangled: bool = False
-    """UTF-8 written as if each byte were a letter."""
+    """The file has one letter for each byte of UTF-8."""
     unfold: Callable[[Any], Any] | None = None
     notes: Callable[[Any], Iterator[tuple[str, str]]] | None = None
-    """Texts of a document that are memories, with a name each."""
+    """Yields the memories of a document: name and text."""
 
 
-# Messages that are not in one list of objects
+# Making one list of messages
 
 
 def _unfold_pairs(chat: Any) -> Any:
-    """Return the messages of text-generation-webui, which keeps pairs of a question and an answer."""
+    """Return the messages of text-generation-webui, which stores pairs of question and answer."""
     times = dict_at(chat, "metadata")
     return {"messages": [
         {"role": role, "text": text, "time": text_at(times.get(f"{role}_{at}"), "timestamp")}
@@ -99,11 +99,11 @@ _LABEL = re.compile(
     r"instrucci|mensaje|solicitud|richiesta|domanda|pedido|メッセージ|プロンプト|프롬프트)[^:：\n]{0,20}?\s?[:：])\s+",
     re.IGNORECASE,
 )
-"""What the program writes in front of a question, in the languages it is used in."""
+"""Label in front of a question, in the languages of the program."""
 
 
 def _unfold_activity(entry: Any) -> Any:
-    """Return the question and the answer of one entry of Google's list of activity."""
+    """Return question and answer of one entry of Google's activity list."""
     answers = [each.get("html") for each in list_at(entry, "safeHtmlItem") if isinstance(each, dict)]
     title, time = text_at(entry, "title"), entry.get("time")
     question, answer = _LABEL.sub("", title, count=1), "\n".join(map(_plain, filter(None, answers)))
@@ -119,7 +119,7 @@ def _plain(text: Any) -> str:
 
 
 def _unfold_sent(agent: Any) -> Any:
-    """Return an agent of Letta whose assistant says what it sent by its tool, where it has one for that."""
+    """Return a Letta agent whose messages have the texts that it sent with its tool, if it has one."""
     messages = []
     for message in list_at(agent, "messages"):
         calls = [dict_at(call, "function") for call in list_at(message, "tool_calls")]
@@ -136,7 +136,7 @@ def _read_json(text: str) -> Any:
 
 
 def _read_blocks(document: Any) -> Iterator[tuple[str, str]]:
-    """Yield the memory blocks of Letta: what the agent keeps of the person and of itself."""
+    """Yield Letta's memory blocks: label and text."""
     for block in list_at(document, "blocks"):
         yield text_at(block, "label"), text_at(block, "value")
 
@@ -144,7 +144,7 @@ def _read_blocks(document: Any) -> Iterator[tuple[str, str]]:
 # The table
 
 _NOT_SAID = re.compile(r"(?:redacted_)?(?:think|thought|reason|tool|function|server_tool|mcp_)", re.IGNORECASE)
-"""Types of parts of a message that are a thought, or a call of a tool."""
+"""Types of message parts that are a thought or a tool call."""
 _ASSISTANT, _USER = frozenset({"assistant"}), frozenset({"user"})
 _DELETED = "deleted there"
 
@@ -230,7 +230,7 @@ def _find_chats(form: Format, document: Any) -> list[Any]:
 
 
 def _read_document(member: Member, faults: list[Fault]) -> Any:
-    """Return the document of a file; of a file with one value a line, and of a CSV file, the list of its values."""
+    """Return the document of a file; for CSV and for one JSON value a line, the list of values."""
     with member.guarded(faults) as stream:
         text = stream.read(MAX_CHARS + 1).removeprefix("\ufeff")
     if len(text) > MAX_CHARS:
@@ -252,12 +252,12 @@ def _read_document(member: Member, faults: list[Fault]) -> Any:
 
 
 def has_marks(value: Any, marks: tuple[Paths, ...]) -> bool:
-    """Return whether a value has all paths of one of these."""
+    """Return whether a value has all paths of one of these groups."""
     return any(all(_has(value, path) for path in paths) for paths in marks)
 
 
 def _has(value: Any, path: str) -> bool:
-    """Return whether a path is there, through the first element of each list on the way."""
+    """Return whether a path exists, through the first element of each list on the way."""
     for step in path.split("."):
         value = value[0] if isinstance(value, list) and value else value
         if not isinstance(value, Mapping) or step not in value:
@@ -383,7 +383,7 @@ class _File:
         return self._text(sign), count_at(value, "reactor_emails")
 
     def _text(self, value: Any) -> str:
-        """Return a text: one, or the texts of a list of parts."""
+        """Return a text, joined from its parts where it is a list."""
         parts = value if isinstance(value, list) else [value]
         texts = [
             part if isinstance(part, str) else text_at(part, "text")

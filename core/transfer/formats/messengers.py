@@ -25,12 +25,12 @@ from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
 
 
 class _Messenger:
-    """Reads the exports of one program."""
+    """Base of the readers of one program."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading: Reading = reading
         self.head: dict[str, Any] = {}
-        """The fields of the chat at hand beside its messages, as far as they are read."""
+        """Fields of the current chat that were read so far, without its messages."""
         self.names: dict[str, str] = {}
         self._first_names: dict[str, str] = {}
 
@@ -39,7 +39,7 @@ class _Messenger:
             yield from self._read_file(member)
 
     def _read_file(self, member: Member) -> Iterator[Read]:
-        """Yield the messages of a file that is a list of them, one chat, or a list of chats."""
+        """Yield the messages of a file: a list of messages, one chat, or a list of chats."""
         chat: tuple[str | int, ...] | None = None
         room: Room | None = None
         for part in each_part(member):
@@ -68,14 +68,14 @@ class _Messenger:
         raise NotImplementedError
 
     def id_of_character(self, key: str, name: str, *, is_webhook: bool = False) -> str:
-        """Return the id of a character of a bot: the bot's own for its first name, unless it is a webhook."""
+        """Return an id for a character of a bot: the bot's own for its first name, except for a webhook."""
         if not is_webhook and self._first_names.setdefault(key, name) == name:
             return key
         return f"{key}:{name}"
 
 
 def _join_boxes(boxes: Sequence[Any], names: Sequence[str], field: tuple[str, str], fallback: str = "") -> str:
-    """Return the words of the boxes that a bot shows: the named texts and the fields of each."""
+    """Return the texts and fields of the boxes (embeds, attachments) that a bot shows."""
     texts = []
     for box in boxes:
         shown = [*(text_at(box, name) for name in names), _join_blocks(list_at(box, "blocks"))]
@@ -90,7 +90,7 @@ _DISCORD_TYPES = frozenset({
     "Default", "0", "Reply", "19", "ChatInputCommand", "ApplicationCommand", "20", "ContextMenuCommand", "23",
     "ThreadStarterMessage", "21", "",
 })  # fmt: skip
-"""Types of messages that somebody wrote; the program writes the others."""
+"""Types of messages that people or bots wrote; Discord itself writes the others."""
 _DIRECT: dict[str, Privacy] = {"DirectTextChat": "direct", "DirectGroupTextChat": "restricted"}
 _MENTION = re.compile(r"<@!?(\d+)>")
 _EMOJI = re.compile(r"<a?:(\w+):\d+>")
@@ -108,10 +108,10 @@ def _join_embeds(embeds: Sequence[Any]) -> str:
 
 
 class Discord(_Messenger):
-    """Partitions of a channel are one conversation."""
+    """Channels of Discord; the files of one channel are one conversation."""
 
     def _read_room(self, member: Member) -> Room:
-        """Return the channel; a thread stands under its parent."""
+        """Return the channel; the key of a thread begins with its parent."""
         channel, server = dict_at(self.head, "channel"), id_at(dict_at(self.head, "guild"), "id")
         kind, key, title = text_at(channel, "type"), id_at(channel, "id") or member.stem, text_at(channel, "name")
         if kind in _DIRECT or (server in _NO_SERVER and not kind.startswith("Guild")):
@@ -172,12 +172,12 @@ _SUPER = ("private_supergroup", "public_supergroup", "private_channel", "public_
 
 
 class Telegram(_Messenger):
-    """One file holds one chat or all of them."""
+    """Chats of Telegram, one or all in a file."""
 
     _unnamed = 0
 
     def _read_room(self, member: Member) -> Room:
-        """Return the chat, with the id that bots know it by."""
+        """Return the chat with the id that bots know."""
         kind, key, title = text_at(self.head, "type"), id_at(self.head, "id"), text_at(self.head, "name")
         privacy = _TELEGRAM_PRIVACY.get(kind, "direct")
         if not key:
@@ -220,7 +220,7 @@ class Telegram(_Messenger):
 
 
 def _telegram_text(value: Any) -> str:
-    """Return a text, which may be one or a list of texts and marked parts."""
+    """Return a text, which is one string or a list of strings and formatted parts."""
     whole = ""
     for part in value if isinstance(value, list) else [value]:
         text = part.get("text") if isinstance(part, Mapping) else part
@@ -251,7 +251,7 @@ def _poll(value: Mapping[str, Any]) -> str:
 SLACK_LISTS: dict[str, Privacy] = {
     "channels": "public", "groups": "restricted", "mpims": "restricted", "dms": "direct",
 }  # fmt: skip
-"""Files that list channels, with how private those are."""
+"""Files that list channels -> the privacy of these channels."""
 _BESIDE = frozenset({
     *SLACK_LISTS, "users", "integration_logs", "canvases", "huddle_transcripts", "lists", "file_conversations",
     "org_users", "orgs", "workflows",
@@ -260,7 +260,7 @@ _SLACK_TYPES = frozenset({
     "", "me_message", "file_share", "bot_message", "thread_broadcast", "reply_broadcast", "file_comment",
     "file_mention", "slackbot_response", "message_replied", "assistant_app_thread",
 })  # fmt: skip
-"""Subtypes of messages that somebody wrote; the program writes the others."""
+"""Subtypes of messages that people or bots wrote; Slack itself writes the others."""
 _INLINE = ("rich_text_section", "rich_text_quote", "rich_text_preformatted")
 _BLOCK_LEVELS = 8
 _MARK = re.compile(r"<([^<>|\s][^<>|]*)(?:\|([^<>]*))?>")
@@ -271,7 +271,7 @@ def _join_blocks(blocks: Sequence[Any]) -> str:
 
 
 def _block_words(block: Any, levels: int) -> str:
-    """Return the words of a block of Slack or of one of its elements, with Slack's marks."""
+    """Return the words of a block or element, with Slack's markup."""
     if not isinstance(block, Mapping) or levels == 0:
         return ""
     kind, text, url = text_at(block, "type"), block.get("text"), text_at(block, "url")
@@ -292,7 +292,7 @@ def _block_words(block: Any, levels: int) -> str:
 
 
 class Slack(_Messenger):
-    """A channel is a folder of days."""
+    """Channels of a Slack workspace, each a folder of daily files."""
 
     def __init__(self, reading: Reading) -> None:
         super().__init__(reading)
@@ -328,13 +328,13 @@ class Slack(_Messenger):
             self._titles[key] = name
 
     def _read_room(self, member: Member) -> Room:
-        """Return the channel that a file's folder belongs to; a channel that no list names is restricted."""
+        """Return the channel of a file; an unlisted channel is restricted."""
         folder = member.folder or member.stem
         key, title, privacy = self._channels.get(folder, (folder, folder, "restricted"))
         return Room(key, title, privacy, self._team if privacy == "public" else "")
 
     def _read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
-        """Return the line of a message; an answer in a thread stands in a conversation below its channel."""
+        """Return the line of a message; a thread is a conversation below its channel."""
         kind, inner = text_at(value, "subtype"), dict_at(value, "message")
         if kind == "message_changed" and inner:
             value = {**inner, "edited": dict_at(inner, "edited") or {"ts": value.get("ts")}}
@@ -371,7 +371,7 @@ class Slack(_Messenger):
         return Speaker(self.id_of_character(bot, shown) if bot else name or "unknown", shown, is_bot)
 
     def _words(self, value: Mapping[str, Any]) -> str:
-        """Return what a message says: its text, else the boxes of a bot."""
+        """Return the text of a message, or of its blocks or attachments."""
         text = text_at(value, "text") or text_at(dict_at(value, "comment"), "comment")
         boxes = list_at(value, "attachments")
         text = text or _join_blocks(list_at(value, "blocks"))
@@ -379,7 +379,7 @@ class Slack(_Messenger):
         return clean(html.unescape(_MARK.sub(lambda match: self._unmarked(match[1], match[2] or ""), text)))
 
     def _unmarked(self, mark: str, label: str) -> str:
-        """Return a mention, a channel or a link as people read it."""
+        """Return a mention, channel or link as plain text."""
         if mark.startswith(("@U", "@W", "@B")):
             return f"@{self.names.get(mark[1:]) or label or mark[1:]}"
         if mark.startswith("#"):

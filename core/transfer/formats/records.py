@@ -18,14 +18,14 @@ _OF_ITEMS = frozenset({"kind", "tier", "memory", "importance"})
 
 
 def fits(value: dict[str, Any]) -> bool:
-    """Return whether an object is a message of this format, and no memory."""
+    """Return whether an object is a message of this format rather than a memory."""
     if "text" not in value or (value.keys() & _OF_ITEMS and "speaker" not in value):
         return False
     return bool(value.keys() & {"speaker", "conversation", "timestamp"})
 
 
 def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
-    """Yield the messages of every file. Unknown fields are kept in the metadata, `session` with them."""
+    """Yield the messages of every file; unknown fields and `session` go to the metadata."""
     for member in members:
         yield from read_objects(member, partial(_message, member, reading))
 

@@ -1,4 +1,4 @@
-"""WhatsApp: the text file that a chat is exported as, of Android and iOS, also inside a zip archive."""
+"""WhatsApp: the text file of an exported chat, from Android or iOS."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
 
 
 def _load_words() -> dict[str, tuple[str, ...]]:
-    """Return what the program writes itself, in the languages it is used in, by what it stands for."""
+    """Return the words that WhatsApp itself writes in many languages, by meaning."""
     text = resources.find("prompts/exports/whatsapp.txt").read_text(encoding="utf-8")
     parts = re.split(r"^# (\w+)$", text, flags=re.MULTILINE)
     pairs = zip(parts[1::2], parts[2::2], strict=True)
@@ -29,7 +29,7 @@ _EITHER = {name: "|".join(map(re.escape, words)) for name, words in _WORDS.items
 AM, PM, DELETED = _WORDS["am"], _WORDS["pm"], frozenset(map(str.casefold, _WORDS["deleted"]))
 _OMITTED = rf"[^<>\n]{{0,60}}(?:{_EITHER['omitted']})[^<>\n]{{0,60}}"
 OMITTED = re.compile(rf"(?:<{_OMITTED}>|\u200e{_OMITTED})\s*", re.IGNORECASE)
-"""<Media omitted> on Android, a marked `image omitted` on iOS: the stem of the word says that something is left out."""
+"""<Media omitted> on Android, `image omitted` behind a mark on iOS, by the stem of the word."""
 ATTACHED = re.compile(
     rf"^(?P<name>[^\n/\\<>:]{{1,256}}\.\w{{2,5}}) \((?:{_EITHER['attached']})\)", re.IGNORECASE | re.MULTILINE
 )
@@ -42,7 +42,7 @@ CHAT_NAMES = re.compile(rf"(?:{_EITHER['named']})(?:\s+|\s*[-–:_]\s*)(?=\S)", 
 # Lines and their parts
 
 _MARKS = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]")
-"""Marks of direction, which stand around names and numbers and belong to nobody's words."""
+"""Marks of text direction around names and numbers."""
 _SPACES = re.compile("[\u00a0\u2007-\u200a\u202f\u3000]")
 HALVES = "|".join(sorted((re.escape(word) for word in {*AM, *PM}), key=len, reverse=True))
 _HEAD = re.compile(
@@ -61,13 +61,13 @@ _LOOKED_AT = 60
 _HEAD_CHARS = 72
 _LINE_CHARS = 1 << 20
 _FOUNDED = 2009
-"""Year in which the program appeared: earlier ones are of another calendar."""
+"""WhatsApp appeared in this year: an earlier one is of another calendar."""
 
 Day = tuple[int, int, int]
 
 
 class _Head(NamedTuple):
-    """What a line begins with."""
+    """Date and time at the beginning of a line."""
 
     in_brackets: bool
     separator: str
@@ -85,7 +85,7 @@ class _Message(NamedTuple):
 
 
 def fits(text: str) -> bool:
-    """Return whether one of the first lines begins as the program writes them."""
+    """Return whether one of the first lines begins with a date and time of WhatsApp."""
     return any(_parse(line) is not None for line in text.splitlines()[:_LOOKED_AT])
 
 
@@ -129,12 +129,12 @@ def _read_chat(member: Member, reading: Reading) -> Iterator[Read]:
 
 
 def iter_lines(text: TextIO) -> Iterator[str]:
-    """Yield the lines of a file; one of over a million characters in parts, so that it is never held whole."""
+    """Yield the lines of a file; a line of over a million characters comes in parts."""
     return iter(lambda: text.readline(_LINE_CHARS), "")
 
 
 def _parse(line: str) -> tuple[_Head, str] | None:
-    """Return what a line begins with and what stands behind it, None for one that goes on."""
+    """Return the head of a line and the rest, or None for a continuation line."""
     start = line.lstrip("\u200e\u200f\ufeff\u202a\u202c ")
     if not start or not (start[0] == "[" or start[0].isdecimal()):
         return None
@@ -157,7 +157,7 @@ def _parse(line: str) -> tuple[_Head, str] | None:
 
 
 def read_clock(hour: str, minute: str, second: str | None, half: str | None) -> time | None:
-    """Return a time of day, None where it is none; `half` is what stands for a.m. or p.m."""
+    """Return a time of day, or None if it is invalid; `half` is a word for a.m. or p.m."""
     hours, half = int(hour), (half or "").lower()
     if half in PM and hours < 12:
         hours += 12
@@ -190,7 +190,7 @@ def _read_messages(stream: TextIO, style: _Head) -> Iterator[_Message]:
 
 
 def _split(rest: str) -> tuple[str, str]:
-    """Return who said it and what; the name is blank for lines of the program."""
+    """Return the speaker and the text; the speaker is "" for lines of WhatsApp itself."""
     name, colon, words = rest.partition(": ")
     if not colon and rest.rstrip().endswith(":"):
         name, colon, words = rest.rstrip()[:-1], ":", ""
@@ -237,7 +237,7 @@ def _read_line(place: str, message: _Message, room: Room, order: str, reading: R
 
 
 def _title(member: Member) -> str:
-    """Return the name of the chat, from that of the file or, on iOS, of the archive it lies in."""
+    """Return the name of the chat from the file name, or on iOS from the name of the archive."""
     name = member.stem
     if name in ("_chat", "chat"):
         name = member.folder or member.export
@@ -249,7 +249,7 @@ def _title(member: Member) -> str:
 
 
 def find_order(days: Sequence[Day], separator: str, day_first: bool | None) -> str:
-    """Return in which order a file writes its dates: dmy, mdy, ymd or ydm."""
+    """Return the order of day, month and year in a file: dmy, mdy, ymd or ydm."""
     long = any(a > 99 or c > 99 for a, _, c in days)
     orders = ["ymd", "ydm"] if separator in ("年", "년") or any(a > 99 for a, _, _ in days) else ["dmy", "mdy"]
     if not long and orders[0] != "ymd":
@@ -290,6 +290,6 @@ def _date(day: Day, order: str) -> datetime | None:
 
 
 def _count_steps_back(days: Sequence[Day], order: str) -> int:
-    """Return how often a date lies before the one above it."""
+    """Return how often a date is earlier than the one above it."""
     dates = [date for date in (_date(day, order) for day in days) if date is not None]
     return sum(late < early for early, late in pairwise(dates))

@@ -1,4 +1,4 @@
-"""Memory items into a file and out of one, for hosts, the command line and the admin page."""
+"""Export and import of memory items, for hosts, the command line and the admin page."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _PLACE = re.compile(r"(?P<at>[^/]{0,40})/(?P<id>\d{1,19})\Z")
 
 
 class ItemExport:
-    """A file of items, as pieces of text: reading goes on while it is iterated over, once."""
+    """The text of an export, in pieces; iterate over it once."""
 
     def __init__(self, rows: Iterator[Any], syntax: Syntax, limit: int, max_bytes: int | None) -> None:
         self._rows = rows
@@ -51,7 +51,7 @@ class ItemExport:
         self.media_type: str = MEDIA_TYPES[syntax]
         self.count: int = 0
         self.next_after: str | None = None
-        """What `after` takes to go on where this export ends; None where nothing follows, and before its end."""
+        """Argument `after` for the next export; None if nothing follows, or before the end of the iteration."""
 
     def __iter__(self) -> Iterator[str]:
         """Yield the text of the file.
@@ -89,7 +89,7 @@ class ItemExport:
 
 
 def _build_item(row: Any) -> dict[str, Any]:
-    """Return a row of `memories.table_transfer.COLUMNS` as an item; times are ISO 8601, UTC, blank for none."""
+    """Return a row of `memories.table_transfer.COLUMNS` as an item; times are ISO 8601, UTC, or blank."""
     item: dict[str, Any] = make_strict(item_of(row))[0]
     return {name: value for name, value in item.items() if name not in ("archived_at", "superseded_by")} | {
         "id": str(row.id),
@@ -111,11 +111,10 @@ def export_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ItemExport:
-    """Return a file of the persona's memory items, oldest first, to be iterated over piece by piece.
+    """Return the persona's memory items as a file, oldest first, in pieces of text.
 
-    Those that are read today are in it, not those that are archived, replaced or expired, and no instructions. What it
-    holds is for an operator: items of every audience, those marked local_only too. A scope with a
-    conversation gets those it sees.
+    It has no archived, replaced or expired items and no instructions. It is for an operator: it has items of every
+    audience, also local_only ones. A scope with a conversation gets the items that this conversation sees.
 
     Args:
         kind: items of this kind, or of several; None is all.
@@ -192,9 +191,9 @@ def import_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ItemImport:
-    """Return what became of the items of a file. The same file again stores nothing.
+    """Import the items of a file. Importing the same file again stores nothing.
 
-    The file is looked at whole before the first item is stored; bad rows are listed, good ones taken. Items are stored
+    The whole file is checked before the first item is stored. Bad rows are listed, good rows stored. Items are stored
     in transactions of 1,000, so an import that was interrupted or failed has stored whole transactions, and goes on
     where it was when it is run again: an item is there already where its text, kind and tier are, as many times as it
     stands in the file. What is archived counts as not there.

@@ -1,4 +1,4 @@
-"""Reads a file of memory items: finds out by its content which program wrote it, and gives its rows.
+"""Reads files of memory items, and recognises the program that wrote one by its content.
 
 | Format | What is in the file |
 |---|---|
@@ -33,9 +33,9 @@ Syntax = Literal["json", "jsonl", "yaml"]
 MAX_BYTES = 20 * 1024**2
 MAX_ITEMS = 50_000
 MAX_DEPTH = 20
-"""Most lists and objects inside one another, the outermost counted."""
+"""Deepest nesting of lists and objects, the outermost counted."""
 MAX_VALUES = 3_000_000
-"""Most values of a file. Each takes many times its bytes once it is read; 50,000 full items have half as many."""
+"""Most values of a file: a value needs many times its bytes in memory. 50,000 full items have half as many."""
 
 _SHAPES = (
     "It must hold {items: [...]}, as JSON or YAML, or one item a line; or be a World Info file, a character book, an "
@@ -50,7 +50,7 @@ _IS_YAML = re.compile(
     r"(?:[^\S\n]*(?:#.*)?\n|---.*\n)*"
     r"(?:\w+:(?:\s|\Z)|-\s+[\"']?(?:id|text|content|memory|kind|tier|tags|importance|timestamp)[\"']?:\s)"
 )
-"""A text that begins with a key, or with a list of objects with a field of an item."""
+"""Matches a text that begins with a key, or with a list of objects that have a field of an item."""
 _HEADING = re.compile(r"\s*+(?:#{1,6}\s.*|```\w*|(?!items:)[^\n]{1,80}:)\s*\Z")
 
 
@@ -58,17 +58,17 @@ class Row(NamedTuple):
     """One row of a file."""
 
     number: int
-    """1-based place in its list, or number of its line."""
+    """1-based position in its list, or line number."""
     uid: str | int | None
     value: Any
-    """A text, or a mapping in the names of an export; None where the row is not taken."""
+    """A text, or an object with the field names of an export; None for a refused row."""
     reason: str = ""
     character: str | None = None
-    """Of an entry of a book, whom its {{char}} names; blank is the persona."""
+    """Name for {{char}} in an entry of a book; blank: the persona's name; None: no entry of a book."""
 
 
 class Items(NamedTuple):
-    """The rows of a file that hold items or were meant to."""
+    """The rows of a file."""
 
     format: str
     rows: list[Row]
@@ -144,7 +144,7 @@ def _read_yaml(text: str) -> Any:
 
 
 def _make_plain(value: Any) -> Any:
-    """Return a value with texts for keys and dates."""
+    """Return a YAML value with text keys and text dates."""
     if isinstance(value, dict):
         return {str(key): _make_plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple, set)):
@@ -165,7 +165,7 @@ def _check_bounds(value: Any, max_depth: int) -> None:
 
 
 def _split_lines(text: str, value: Any) -> list[JsonLine] | None:
-    """Return the items of a file that has one a line, also where there is one alone; None for a document."""
+    """Return the items of a file with one a line, or None for a document."""
     if not isinstance(value, BadJson):
         is_item = isinstance(value, dict) and value.keys() & _TEXTS and not value.keys() & _LISTS
         return [JsonLine(1, value)] if is_item else None
@@ -214,7 +214,7 @@ def _uid(value: Any, missing: str | int | None = None) -> str | int | None:
 
 
 def _is_list(text: str) -> bool:
-    """Return whether a text is a list of memories: every line an entry, below a heading maybe."""
+    """Return whether every line of a text is an entry of a list, below an optional heading."""
     lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith("```")]
     if lines and _HEADING.match(lines[0]) and not _IS_ENTRY.match(lines[0]):
         lines = lines[1:]
@@ -239,7 +239,7 @@ _READ_OF_MEM0 = frozenset({"memory", "created_at", "categories", "expiration_dat
 
 
 def _read_mem0(number: int, entry: Any) -> Row:
-    """Return the row of a memory: its categories are tags, whose it is and all else is kept in the metadata."""
+    """Return the row of a memory: its categories become tags, its other fields metadata."""
     if not _is_mem0(entry):
         return Row(number, None, None, "the row is no memory")
     metadata = entry.get("metadata")
@@ -279,7 +279,7 @@ def _read_graph(number: int, entry: Any) -> Iterator[Row]:
 
 
 def _words(value: Any) -> str:
-    """Return a name as people write it; that server asks for names without spaces."""
+    """Return a name with spaces; the memory server asks for names without them."""
     return value.replace("_", " ").strip() if isinstance(value, str) else ""
 
 
@@ -289,7 +289,7 @@ _NOT_KEPT = ("content", "disable", "enabled", "uid", "id")
 
 
 def find_book(value: Any) -> Mapping[str, Any] | None:
-    """Return the book of a card's data, or the value itself where it is one; None for everything else."""
+    """Return the book of a card's data, or the value itself if it is a book, or None."""
     book = value.get("character_book") if isinstance(value, dict) else None
     book = book if isinstance(book, dict) else value
     entries = book.get("entries") if isinstance(book, dict) else None
@@ -300,7 +300,7 @@ def find_book(value: Any) -> Mapping[str, Any] | None:
 
 
 def _read_books(value: dict[str, Any]) -> Items | None:
-    """Return the rows of a World Info file, a character book, or the book of a character card."""
+    """Return the rows of a World Info file, a character book or the book of a card, or None."""
     for holder in (value, value.get("data")):
         if (book := find_book(holder)) is None:
             continue
@@ -322,7 +322,7 @@ def _read_book(book: Mapping[str, Any], character: str) -> Iterator[Row]:
 
 
 def _read_entry(number: int, name: str | int, entry: Mapping[str, Any], book: str, character: str) -> Row:
-    """Return the row of an entry; a blank one and one that its owner has disabled are not taken."""
+    """Return the row of an entry; blank and disabled entries have a reason instead of a value."""
     extensions = entry.get("extensions")
     ids = (entry.get("uid"), entry.get("id"), extensions.get("uid") if isinstance(extensions, dict) else None, name)
     uid = _uid(next(each for each in ids if each is not None), number)
@@ -345,7 +345,7 @@ def _read_entry(number: int, name: str | int, entry: Mapping[str, Any], book: st
 
 
 def _keys(value: Any) -> list[str]:
-    """Return the keys of an entry; older files hold them as one text with commas."""
+    """Return the keys of an entry; older files have one text with commas."""
     keys = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else ()
     return [key.strip() for key in keys if isinstance(key, str) and key.strip()]
 

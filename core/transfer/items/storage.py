@@ -1,4 +1,4 @@
-"""Makes memories of the rows of a file and stores them in batches."""
+"""Turns the rows of a file into memories and stores them in batches."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .formats import Row
 
 BATCH = 1000
 MAX_LISTED = 1000
-"""Refused rows that are listed; further ones are counted."""
+"""Most refused rows that are listed; further ones are counted."""
 
 _OWNERS = {
     "persona": "persona", "persona_id": "persona", "conf_uid": "persona",
     "conversation": "conversation", "conversation_key": "conversation", "history_uid": "conversation",
     "participant": "participant", "participant_key": "participant",
 }  # fmt: skip
-"""Field that says whose an item is, to the field of the scope that counts instead."""
+"""Field that names the owner of an item -> field of the scope that is used instead."""
 _NOT_READ = frozenset({
     *_OWNERS, "id", "audience_id", "audience", "superseded_by", "archived_at", "created_at", "updated_at", "scope",
     "quarantined",
@@ -41,28 +41,28 @@ _USER_NAME = "the user"
 
 
 class ItemProblem(NamedTuple):
-    """A row that was not taken. The reason holds nothing of its text."""
+    """A refused row. The reason holds no part of its text."""
 
     row: int
-    """1-based place in its list, or number of its line."""
+    """1-based position in its list, or line number."""
     reason: str
     uid: str | int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ItemImport:
-    """What an import of items did: `imported + skipped + error_count` is the number of rows of the file."""
+    """The result of an import; `imported + skipped + error_count` is the number of rows of the file."""
 
     format: str = ""
     """items, lines, list, world_info, character_book, mem0 or mcp_memory."""
     imported: int = 0
-    """Items stored; in a dry run those that would be."""
+    """Items stored, or in a dry run, items that would be stored."""
     skipped: int = 0
-    """Blank items, and those that were there already."""
+    """Blank items and duplicates."""
     duplicates: int = 0
-    """Those of `skipped` that were there already."""
+    """Skipped items that were stored before."""
     errors: tuple[ItemProblem, ...] = ()
-    """Rows not taken, the first 1,000: what is wrong with them, `empty` for a blank entry of a book, `privacy`."""
+    """The first 1,000 refused rows with the reason, such as `privacy` or `empty` (a blank entry of a book)."""
     error_count: int = 0
     notes: tuple[str, ...] = ()
     dry_run: bool = field(default=False, compare=False)
@@ -75,7 +75,7 @@ class ItemImport:
 
 @dataclass(frozen=True, slots=True)
 class ItemDefaults:
-    """What counts for every item of one import."""
+    """Values that all items of one import share."""
 
     scope: Scope
     kind: str
@@ -90,7 +90,7 @@ class _ReadyItem(NamedTuple):
 
 
 class ItemWriter:
-    """Stores the items of one import and counts what became of them."""
+    """Stores the items of one import and counts the results."""
 
     def __init__(self, call: Call, kind: str, *, dry_run: bool = False) -> None:
         self._call, self._dry_run = call, dry_run
@@ -100,10 +100,10 @@ class ItemWriter:
         self._counts: Counter[str] = Counter()
         self.rows_done = 0
         self.row = 0
-        """The last row that was stored or was there already."""
+        """The last row that was stored or a duplicate."""
 
     def batches(self, rows: Iterable[Row]) -> Iterator[list[_ReadyItem]]:
-        """Yield what can be stored, in parts; other rows are counted."""
+        """Yield the storable items in batches; count the other rows."""
         ready = self._read_rows(rows)
         while batch := list(islice(ready, BATCH)):
             yield batch
@@ -124,7 +124,7 @@ class ItemWriter:
                 yield _ReadyItem(row, number_item(memory, seen), memory)
 
     def _with_names(self, row: Row) -> Any:
-        """Return the value of a row; of an entry of a book with names in place of {{char}} and {{user}}."""
+        """Return the value of a row, with names for {{char}} and {{user}} in an entry of a book."""
         if row.character is None:
             return row.value
         character = row.character or name_persona(self._call.persona)
@@ -142,7 +142,7 @@ class ItemWriter:
             self._errors.append(ItemProblem(row.number, reason, row.uid))
 
     def store(self, batch: list[_ReadyItem]) -> None:
-        """Store the new items of a part of the file, in one transaction."""
+        """Store the new items of a batch in one transaction."""
         call, items = self._call, [(ready.number, ready.memory) for ready in batch]
         self._notes.update(note for ready in batch for note in ready.memory.notes)
         try:
@@ -177,7 +177,7 @@ class ItemWriter:
 
 
 def read_item(value: Any, defaults: ItemDefaults) -> NewMemory | None:
-    """Return the memory that a value describes, None where its text is blank.
+    """Return the memory that a value describes, or None if its text is blank.
 
     Raises:
         MessageError, TypeError: it cannot be stored; the text says why and holds nothing of the item.
@@ -217,12 +217,12 @@ def _build_memory(given: Mapping[str, Any], defaults: ItemDefaults) -> NewMemory
 
 
 def read_kind(value: Any) -> str:
-    """Return a known kind; blank stays blank, as captured memories have none."""
+    """Return a known kind, or "" for a blank one, as captured memories have no kind."""
     return "" if isinstance(value, str) and not value.strip() else kind_of(value)
 
 
 def _owner_note(given: Mapping[str, Any], scope: Scope) -> str:
-    """Return a note where the file says that the item is somebody else's, else blank."""
+    """Return a note if the file names another owner than the call, or ""."""
     others = dict.fromkeys(
         owner
         for name, owner in _OWNERS.items()

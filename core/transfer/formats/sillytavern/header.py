@@ -1,4 +1,4 @@
-"""The first line of a chat of SillyTavern: what is kept of it, and the running recap that stands in it."""
+"""The header line of a SillyTavern chat, and the running recap in it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ _COUNTS = ("scene_count", "excluded_count", "prev_scene_index", "new_scene_index
 _INDEXES = ("prev_scene_index", "new_scene_index")
 _MOST = 2**31 - 2
 _LATEST_MS = 253_370_764_800_000
-"""The year 9999 has begun: later times are none."""
+"""The beginning of the year 9999; later times are refused."""
 
 
 def read(value: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Version, ...], int | None]:
-    """Return a header without the texts of its running recap, these as versions, and the number of the current one."""
+    """Return the header without the texts of its running recap, the recap's versions, and the number of the current
+    one.
+    """
     line = dict(value)
     metadata = line.get("chat_metadata")
     storage = metadata.get(RUNNING) if isinstance(metadata, dict) else None
@@ -70,7 +72,7 @@ def _time(value: Any) -> datetime | None:
 def write(
     line: Mapping[str, Any], versions: Sequence[Version], current: int | None, chat_id: str, indexes: Sequence[int]
 ) -> dict[str, Any]:
-    """Return the header with the running recap; `indexes` are those that the messages have in the file."""
+    """Return the header with the running recap; `indexes` are the positions of the messages in the new file."""
     metadata = dict_at(line, "chat_metadata")
     storage = metadata.get(RUNNING)
     entries = storage.get("versions") if isinstance(storage, dict) else None
@@ -96,12 +98,12 @@ def write(
 
 
 def _is_one(entries: Sequence[Any], number: Any) -> bool:
-    """Return whether a number is that of an entry whose text was taken."""
+    """Return whether this is the number of an entry whose text was stored elsewhere."""
     return any(isinstance(e, dict) and e.get("version") == number and e.get("content", "") is None for e in entries)
 
 
 def _filled(entry: Mapping[str, Any], version: Version, indexes: Sequence[int]) -> dict[str, Any]:
-    """Return an entry of the file with its text, and with the indexes the messages have in the new file."""
+    """Return an entry of the file with its text, and with indexes of the new file."""
     new = _new(version, indexes)
     return {**entry, "content": version.content} | {n: new[n] for n in _INDEXES if _whole(entry.get(n)) is not None}
 
@@ -119,6 +121,6 @@ def _new(version: Version, indexes: Sequence[int]) -> dict[str, Any]:
 
 
 def _in_file(index: int, indexes: Sequence[int]) -> int:
-    """Return the index in the file of a message; those outside stay as far outside as they are."""
+    """Return the index of a message in the file; an index outside keeps its distance to the end."""
     at = min(index, len(indexes) - 1)
     return index if at < 0 else indexes[at] + index - at

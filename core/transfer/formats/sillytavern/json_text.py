@@ -1,4 +1,4 @@
-"""JSON as SillyTavern writes it, and what of a file is kept as such a text."""
+"""JSON text as SillyTavern writes it, stored in metadata columns."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ...json_values import is_deeper
 
 KEY, DIGEST = "sillytavern", "sillytavern_digest"
 BEFORE, AFTER = "sillytavern_before", "sillytavern_after"
-"""Keys of a metadata column: a message's or header's own fields, and a digest of the message as it came; lines of the
-file that are no messages here, before a message and behind the last."""
+"""Keys of a metadata column: the line of a message or the header; a digest of the imported message; the blank lines
+before a message and after the last one."""
 _SEPARATORS = (",", ":")
 KEPT_BYTES = 4 * 1024**2
-"""Most bytes that are kept of one line beside its texts; a server takes no more than 16 MB in one statement."""
+"""Most bytes kept of one line without its texts; a server accepts 16 MB in one statement."""
 KEPT_DEPTH = 100
 
 _LONE = re.compile("[\ud800-\udfff]")
 
 
 def write(value: Any) -> str:
-    """Return a value as one line of JSON: lone surrogates escaped, NaN null."""
+    """Return a value as one line of JSON: lone surrogates escaped, NaN as null."""
     try:
         text = json.dumps(value, ensure_ascii=False, separators=_SEPARATORS, allow_nan=False)
     except ValueError:
@@ -40,7 +40,7 @@ def _finite(value: Any) -> Any:
 
 
 def keep(value: Any) -> str | None:
-    """Return the text that is kept of a value; None where it is larger than KEPT_BYTES or nested too deep."""
+    """Return a value as JSON text for the metadata, or None if it is over KEPT_BYTES or nested too deeply."""
     try:
         text = write(value)
     except RecursionError:
@@ -52,7 +52,7 @@ def keep(value: Any) -> str | None:
 
 
 def kept(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return the object that is kept in a metadata column under KEY, None where there is none."""
+    """Return the object stored under KEY in a metadata column, or None."""
     text = (metadata or {}).get(KEY)
     if not isinstance(text, str):
         return None
@@ -64,6 +64,6 @@ def kept(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def kept_lines(metadata: Mapping[str, Any] | None, key: str) -> list[str]:
-    """Return the lines that are kept under BEFORE or AFTER."""
+    """Return the lines stored under BEFORE or AFTER."""
     lines = (metadata or {}).get(key)
     return [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []

@@ -1,8 +1,8 @@
-"""A message's line in a chat of SillyTavern: what is stored of it in columns, what is kept of it, and the line again.
+"""Splits a line of a SillyTavern chat into columns and a kept line, and builds the line again.
 
-What is stored in columns, such as the text, the alternatives and the data of the recap extension, stands as null in the
-line that is kept, so that an edit or forgetting leaves nothing of it. An unchanged message is written by filling in
-these nulls. A digest of what is stored tells whether it was changed: then everything is written that is stored.
+The kept line has null in place of all values that columns store (text, alternatives, data of the recap extension), so
+an edit or forgetting leaves nothing of them. An unchanged message is written by filling these nulls. If the digest
+says that it was changed, all stored values are written.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from ...fields import SPEAKER_BYTES, fits_column, list_at, said_without_thoughts
 from .json_text import DIGEST, keep, kept
 
 _OWN_TYPES: dict[str, Role] = {"narrator": "narrator", "comment": "system"}
-"""`extra.type` of messages that no participant said."""
+"""`extra.type` of messages without a participant -> their role."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message as it is stored."""
+    """A message as the database stores it."""
 
     text: str
     role: str
@@ -41,7 +41,7 @@ class Said:
     beside: Beside = NOTHING
 
     def digest(self) -> str:
-        """Return what tells one state of the message from another."""
+        """Return a digest of the stored state of the message."""
         versions = [
             (each.number, each.text, each.is_current, None if each.is_current else _recap_values(each.recap))
             for each in self.beside.alternatives
@@ -70,7 +70,7 @@ def read_role(value: Mapping[str, Any]) -> tuple[Role, bool, bool]:
 
 
 def without_thoughts(text: str, line: Mapping[str, Any]) -> str:
-    """Return the text of a line as it is stored: a character's without its thoughts."""
+    """Return the text of a line to be stored: a character's without its thoughts."""
     return text if line.get("is_user") else said_without_thoughts(text)
 
 
@@ -78,7 +78,7 @@ def without_thoughts(text: str, line: Mapping[str, Any]) -> str:
 
 
 def split_line(value: Mapping[str, Any], message: Said) -> tuple[Said, dict[str, Any]]:
-    """Return the message with what the line has beside it, and the line that is kept."""
+    """Return the message with its recap, scene and alternatives, and the line without what columns store."""
     line = dict(value)
     line["mes"] = _left(value.get("mes"), message.text)
     extra, data = _take_data(value.get("extra"), _KEYS)
@@ -93,12 +93,14 @@ def split_line(value: Mapping[str, Any], message: Said) -> tuple[Said, dict[str,
 
 
 def _left(written: Any, stored: str) -> Any:
-    """Return what is kept in place of a text: nothing, unless it has more than is stored, such as thoughts."""
+    """Return what the kept line has in place of a text: None, or the text if it holds more than is stored, such as
+    thoughts.
+    """
     return None if isinstance(written, str) and clean(written) == stored else written
 
 
 def _take_alternatives(line: dict[str, Any], message: Said) -> Iterator[Alternative]:
-    """Yield the alternatives of a line, and leave nulls in their place."""
+    """Yield the alternatives of a line, and replace them by nulls in the line."""
     swipes, infos = line.get("swipes"), line.get("swipe_info")
     if not isinstance(swipes, list) or not swipes:
         return
@@ -122,13 +124,13 @@ def _take_alternatives(line: dict[str, Any], message: Said) -> Iterator[Alternat
 
 
 def _text(swipe: Any, line: Mapping[str, Any]) -> str | None:
-    """Return an alternative's text as it is stored; None for one that cannot be: no text, blank, too large."""
+    """Return the stored text of an alternative, or None if it is blank, too large or no text."""
     text = without_thoughts(clean(swipe), line) if isinstance(swipe, str) else ""
     return text if text.strip() and fits_column(text) else None
 
 
 def _find_current(chosen: Any, texts: list[str | None], text: str) -> int | None:
-    """Return the number of the current alternative; where the line names none, of the one that says the text."""
+    """Return the number of the current alternative: the one that the line names, or else the first with this text."""
     if isinstance(chosen, int) and not isinstance(chosen, bool) and 0 <= chosen < len(texts):
         return chosen if texts[chosen] is not None else None
     return texts.index(text) if text in texts else None
@@ -153,7 +155,7 @@ def build_line(message: Said) -> dict[str, Any]:
 
 
 def _fill(left: Any, stored: str, line: Mapping[str, Any]) -> str:
-    """Return a stored text, with the thoughts it had in the file where it was not changed."""
+    """Return a stored text with the thoughts that it had in the file, unless it was changed."""
     is_same = isinstance(left, str) and without_thoughts(clean(left), line) == stored
     return str(left) if is_same else stored
 
@@ -174,7 +176,7 @@ def _new(message: Said) -> dict[str, Any]:
 
 
 def iso(at: datetime | None) -> str:
-    """Return a time as SillyTavern writes it, with microseconds where it has them; blank for none."""
+    """Return a time as SillyTavern writes it, with microseconds if it has them; None gives ""."""
     if at is None:
         return ""
     kind = "milliseconds" if at.microsecond % 1000 == 0 else "microseconds"
@@ -209,9 +211,9 @@ def _put_alternatives(line: dict[str, Any], message: Said, is_changed: bool) -> 
 # Data of the recap extension
 
 _NAMESPACES = ("auto_recap", "auto_recap_memory")
-"""Names under which versions of the extension keep their data in `extra`; new data is put under the first."""
+"""Names of the extension's data in `extra`, by version; new data goes under the first."""
 _OF_RECAP = ("memory", "edited", "stale", *rules_recaps.IN_DATA)
-"""Keys of the recap that every alternative has of its own; `stale` is known to us alone."""
+"""Recap keys that each alternative has; `stale` is our own."""
 _KEYS = (*rules_recaps.KINDS, "stale")
 _MOST_CHARS = {"include": 40, "scene_break_name": 200}
 
@@ -223,7 +225,7 @@ def _namespace(extra: Any) -> str | None:
 
 
 def _take_data(extra: Any, keys: Collection[str]) -> tuple[Any, dict[str, Any]]:
-    """Return `extra` with nulls in place of the values of those keys, and the values; all that can be read, or none."""
+    """Return `extra` with nulls in place of these keys, and their values; unchanged if a value is unreadable."""
     name = _namespace(extra)
     if name is None:
         return extra, {}
@@ -239,7 +241,7 @@ def _take_data(extra: Any, keys: Collection[str]) -> tuple[Any, dict[str, Any]]:
 
 
 def _read(key: str, value: Any) -> Any:
-    """Return a value as it is stored, None for one that says nothing."""
+    """Return a value as it is stored, or None for an empty one."""
     if key == "scene_break_visible":
         return value if isinstance(value, bool) else None
     if key == "stale":
@@ -258,7 +260,7 @@ def _read(key: str, value: Any) -> Any:
 
 
 def _put_data(extra: Any, values: Mapping[str, Any], add: bool) -> Any:
-    """Return `extra` with the values in place of its nulls; with `add` all of them."""
+    """Return `extra` with the values in place of its nulls; with `add`, also with values that it lacked."""
     name = _namespace(extra)
     fields = dict(extra[name]) if name else {}
     for key in _KEYS:
@@ -271,7 +273,7 @@ def _put_data(extra: Any, values: Mapping[str, Any], add: bool) -> Any:
 
 
 def _values(message: Said) -> dict[str, Any]:
-    """Return everything that is stored beside a message, in the keys of the extension."""
+    """Return everything stored beside a message under the recap extension's keys."""
     exclude = {"exclude": True} if message.excluded else {}
     return {**_recap_values(message.beside.recap), **_scene_values(message.beside.scene), **exclude}
 
@@ -322,7 +324,7 @@ def _scene_values(scene: Scene | None) -> dict[str, Any]:
 
 
 def _sorted(value: Any) -> Any:
-    """Return a value with the keys of its objects sorted: servers do not keep their order."""
+    """Return a value with sorted keys: servers do not keep their order."""
     if isinstance(value, Mapping):
         return {key: _sorted(value[key]) for key in sorted(value)}
     return [_sorted(item) for item in value] if isinstance(value, (list, tuple)) else value
