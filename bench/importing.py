@@ -157,15 +157,18 @@ def _child(url: str, persona: str, path: str, stop_after: str) -> int:
 
     def progress(what: str, count: int, _total: int) -> None:
         done[0] = count if what == "storing" else 0
+        if most and done[0] >= most:
+            raise KeyboardInterrupt
 
     began = time.perf_counter()
-    result = import_file(
-        path, db=db, scope=Scope(persona), progress=progress, should_stop=lambda: bool(most) and done[0] >= most
-    )
+    try:
+        imported = import_file(path, db=db, scope=Scope(persona), progress=progress).imported
+    except KeyboardInterrupt:
+        imported = done[0]
     seconds = time.perf_counter() - began
     db.close()
     mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"imported": result.imported, "seconds": seconds, "mb": mb}))
+    print(json.dumps({"imported": imported, "seconds": seconds, "mb": mb}))
     return 0
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, get_args
 
@@ -198,32 +198,21 @@ def build_definition(form: str) -> dict[str, Any]:
 # Calls in a text
 
 
-def _find_tag(part: str, word: str, at: int = 0, *, closes: bool = False) -> re.Match[str] | None:
-    """Return the first opening or closing tag of an element; models put spaces into tags."""
-    slash = "/" if closes else ""
-    return re.compile(rf"<{slash}[ \t]{{0,8}}{word}[ \t]{{0,8}}>").search(part, at)
+def _build_tag(word: str, slash: str = "") -> re.Pattern[str]:
+    """Return a pattern for a tag of an element; models put spaces into tags."""
+    return re.compile(rf"<{slash}[ \t]{{0,8}}{word}[ \t]{{0,8}}>")
 
 
 def read_text_calls(text: str) -> list[ToolCall]:
     """Return the calls of the memory tool in a reply, in order; calls of other tools are left out."""
-    calls = [_read_call(part) for part in _iter_parts(text)]
-    return [call for call in calls if call is not None]
-
-
-def _iter_parts(text: str) -> Iterator[str]:
-    """Yield the text after each opening tag, up to the next one or the end."""
-    opening = _find_tag(text, "use_tool")
-    for _ in range(MOST_CALLS):
-        if opening is None:
-            return
-        start, opening = opening.end(), _find_tag(text, "use_tool", opening.end())
-        yield text[start : opening.start() if opening else len(text)]
+    parts = _build_tag("use_tool").split(text, MOST_CALLS)[1:]
+    return [call for part in parts if (call := _read_call(part)) is not None]
 
 
 def _read_element(part: str, word: str, at: int = 0) -> tuple[str | None, int]:
     """Return the content of the first such element and its end, or None if one of its tags is missing."""
-    first = _find_tag(part, word, at)
-    last = _find_tag(part, word, first.end(), closes=True) if first else None
+    first = _build_tag(word).search(part, at)
+    last = _build_tag(word, "/").search(part, first.end()) if first else None
     return (part[first.end() : last.start()], last.end()) if first and last else (None, at)
 
 
@@ -233,13 +222,13 @@ def _read_call(part: str) -> ToolCall | None:
         return None
     if name is None:
         return _broken("xml", "the call names no tool: <name> is missing or not closed")
-    word = next((word for word in (ARGUMENT, ALIAS) if _find_tag(part, word, after)), None)
+    word = next((word for word in (ARGUMENT, ALIAS) if _build_tag(word).search(part, after)), None)
     if word is None:
         return _broken("xml", f"<{ARGUMENT}> is missing")
     content, end = _read_element(part, word, after)
     if content is None:
         return _broken("xml", f"</{word}> is missing")
-    if not _find_tag(part, "use_tool", end, closes=True):
+    if not _build_tag("use_tool", "/").search(part, end):
         return _broken("xml", "</use_tool> is missing")
     return ToolCall(NAME, clean(html.unescape(content)).strip())
 

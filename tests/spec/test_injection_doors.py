@@ -33,7 +33,7 @@ EVERYTHING = "ISOLATION_SCOPES" in os.environ
 """Try each text in each field of a message; otherwise all at once in each, and by itself in one."""
 ONE = HOSTILE[7]
 
-NOT_GIVEN = {"db", "settings", "scope", "model", "screen", "counter", "progress", "should_stop", "shuffle",
+NOT_GIVEN = {"db", "settings", "scope", "model", "screen", "counter", "progress", "shuffle",
              "vocabulary", "wait", "dry_run", "folder", "max_bytes", "overwrite"}  # fmt: skip
 """Arguments that hold no text of anybody, or name a file."""
 

@@ -85,10 +85,10 @@ def test_r23_bytes_gone_wrong_anywhere_end_nothing(tmp_path: Path, sample: Path)
         junk = bytes(rng.randrange(256) for _ in range(rng.randrange(8)))
         path.write_bytes(content[:at] + junk + content[at + size :])
         if program == "whatsapp":
-            count_export(ChatFiles(Export(path)), Reading(day_first=True), None, bool)
+            count_export(ChatFiles(Export(path)), Reading(day_first=True), None)
         else:
             _read_all(path, program)
-            count_export(ChatFiles(Export(path)), Reading(), None, bool)
+            count_export(ChatFiles(Export(path)), Reading(), None)
 
 
 def test_parts_are_the_same_whole_and_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
