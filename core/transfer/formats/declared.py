@@ -233,12 +233,13 @@ def _read_document(member: Member, faults: list[Fault]) -> Any:
     """Return the document of a file; for CSV and for one JSON value a line, the list of values."""
     with member.guarded(faults) as stream:
         text = stream.read(MAX_CHARS + 1).removeprefix("\ufeff")
-    if len(text) > MAX_CHARS:
-        faults.append(Fault(member.name, f"it is longer than {MAX_CHARS:,} characters; import it in parts"))
+    if len(text) > MAX_CHARS or text.count(",") > MAX_VALUES:
+        most = f"{MAX_CHARS:,} characters or {MAX_VALUES:,} values"
+        faults.append(Fault(member.name, f"it has more than {most}; import it in parts"))
         return None
     if text.lstrip()[:1] not in ("{", "["):
         with suppress(csv.Error):
-            return list(csv.DictReader(io.StringIO(text))) if text.count(",") <= MAX_VALUES else None
+            return list(csv.DictReader(io.StringIO(text)))
         return None
     document = read_value(text)
     lines = [line for line in text.split("\n") if line.strip()]

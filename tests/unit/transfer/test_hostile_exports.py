@@ -173,7 +173,7 @@ def test_r23_a_document_that_is_read_whole_is_bounded(tmp_path: Path, monkeypatc
     assert declared.find_format(member) == "table"
     monkeypatch.setattr(declared, "MAX_CHARS", 100)
     (fault,) = declared.read("table", [member], Reading())
-    assert isinstance(fault, Fault) and "longer than 100 characters" in fault.reason
+    assert isinstance(fault, Fault) and "more than 100 characters" in fault.reason
 
 
 @contextmanager
