@@ -8,12 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
+from ..errors import TransferError
 from ..scope import Privacy
 from .formats import OWN, ChatFiles
 from .shapes import BLANK, Ending, Fault, Left, Line, Note, Progress, Read, Reading, Room
 
 MAX_LISTED = 1000
 """Most faults, and most people, that are listed; further ones are counted."""
+MAX_ROOMS, MAX_LINES = 100_000, 3_000_000
+"""An import remembers each conversation and the id of each message: this bounds its memory."""
 _EVERY = 500
 _FEW = 4
 
@@ -118,6 +121,9 @@ class Survey:
 
     def _add_line(self, program: str, line: Line) -> None:
         facts = self.rooms.setdefault((program, line.room.id), RoomFacts(line.room))
+        if len(self.rooms) > MAX_ROOMS or self.lines + self.services >= MAX_LINES:
+            most = f"{MAX_ROOMS:,} conversations or {MAX_LINES:,} messages"
+            raise TransferError(f"The export has more than {most}. Import it in parts.")
         if line.is_service:
             self.services += 1
         else:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from core.errors import TransferError
-from core.transfer import files, json_values
+from core.transfer import files, json_values, survey
 from core.transfer.files import Export
 from core.transfer.formats import PROGRAMS, ChatFiles, branches, declared
 from core.transfer.formats.whatsapp import ATTACHED
@@ -174,6 +174,22 @@ def test_r23_a_document_that_is_read_whole_is_bounded(tmp_path: Path, monkeypatc
     monkeypatch.setattr(declared, "MAX_CHARS", 100)
     (fault,) = declared.read("table", [member], Reading())
     assert isinstance(fault, Fault) and "more than 100 characters" in fault.reason
+
+
+@pytest.mark.parametrize("bound", ["MAX_ROOMS", "MAX_LINES"])
+def test_r23_conversations_and_messages_are_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str
+) -> None:
+    """A hostile file of a gigabyte holds millions of them, each of which an import remembers."""
+    row = {"speaker": "Ann", "text": "x", "timestamp": "2026-03-10"}
+    rows = [json.dumps({**row, "conversation": str(number)}) for number in range(4)]
+    (tmp_path / "chat.jsonl").write_text("\n".join(rows))
+    chats = ChatFiles(Export(tmp_path / "chat.jsonl"))
+    monkeypatch.setattr(survey, bound, 4)
+    assert count_export(chats, Reading(), None).lines == 4
+    monkeypatch.setattr(survey, bound, 3)
+    with pytest.raises(TransferError, match=r"more than .*\. Import it in parts"):
+        count_export(chats, Reading(), None)
 
 
 @contextmanager
