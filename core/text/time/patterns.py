@@ -241,7 +241,7 @@ _OPEN: Table = (
     ("Z x* i", lambda m, v: relate(m, v[0], "since")),
     ("Z x* n", lambda m, v: relate(m, v[0], "since")),
     ("Z x* j", lambda m, v: relate(m, v[0], "after")),
-    ("Z x* q", lambda m, v: relate(m, v[0], "before")),
+    ("Z x* &", lambda m, v: relate(m, v[0], "before")),
     ("Z x* v", lambda m, v: relate(m, v[0], "until")),
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -145,3 +146,20 @@ def test_t62_no_text_and_no_time_make_the_reader_fail(text: str, now: datetime) 
         assert all(0 <= begin < end <= len(text) for begin, end in span.words)
     find_about_days(text, at, UTC, ("en", "fr"))
     find_relative_day(text, at, UTC, ("en", "fr"))
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGE_CODES))
+def test_t62_words_of_time_in_any_order_fail_in_no_language(language: str) -> None:
+    lexicon, rng = load(language), Random(7)
+    assert lexicon is not None
+    words = [" ".join(phrase) for phrases in lexicon.phrases.values() for phrase in phrases] + ["3", "14", "2026"]
+    for _ in range(200):
+        text = " ".join(rng.choices(words, k=rng.randrange(2, 6)))
+        assert all(start <= end for start, end in (span.words[0] for span in read_spans(text, NOW, UTC, [language])))
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [("zh", "下個之前14?"), ("en", "I told you on Monday fortnight"), ("ko", "전 다음 주")]
+)
+def test_t62_a_word_for_before_is_no_amount_and_an_amount_no_word_for_before(language: str, text: str) -> None:
+    assert all(span.start is not None for span in read_spans(text, NOW, UTC, [language]))
