@@ -125,6 +125,10 @@ class Lexicon:
     suffixes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What an ending adds to its word."""
 
+    def may_hold(self, word: str) -> bool:
+        """Return whether something of the language may begin with a word."""
+        return word in self.phrases or word[:_SHORTEST_STEM] in self.stems
+
     def read(self, words: Sequence[str], at: int) -> tuple[Mapping[str, Any], int, Mapping[str, Any] | None]:
         """Return what the longest phrase at a word means, how many words it has, and what its ending adds."""
         length, kinds = 0, dict[str, Any]()

@@ -26,19 +26,22 @@ class Rule:
     read: Read
     begins: frozenset[str]
     """The kinds of which its first part has one."""
+    needs: frozenset[str]
+    """Kinds that a text has where it fits."""
+    choices: tuple[frozenset[str], ...]
+    """Groups of kinds, of each of which such a text has one."""
     number: int
     """Its place in the table: of two that are as long the first is read."""
 
 
+Rules = Mapping[str, Sequence[Rule]]
+"""Each kind with the rules that begin with it."""
+
+
 @lru_cache(maxsize=1)
-def tables() -> tuple[dict[str, tuple[Rule, ...]], ...]:
-    """Return the tables of patterns in the order they are applied: each kind with the rules that begin with it."""
-    made = []
-    for table in TABLES:
-        rules = [_rule(*each, number) for number, each in enumerate(table)]
-        kinds = {kind for rule in rules for kind in rule.begins}
-        made.append({kind: tuple(rule for rule in rules if kind in rule.begins) for kind in kinds})
-    return tuple(made)
+def tables() -> tuple[tuple[Rule, ...], ...]:
+    """Return the tables of patterns in the order they are applied."""
+    return tuple(tuple(_rule(*each, number) for number, each in enumerate(table)) for table in TABLES)
 
 
 def _rule(pattern: str, read: Read, number: int) -> Rule:
@@ -54,15 +57,19 @@ def _rule(pattern: str, read: Read, number: int) -> Rule:
         made.append(f"(<[^>]*[{kinds[-1]}][^>]*>){'?' * atom.endswith('?')}")
     first = next((n for n, atom in enumerate(pattern.split()) if not atom.endswith(("?", "x*"))), 0)
     begins = frozenset("".join(pattern.split()[: first + 1])) - set("[]?*")
-    return Rule(re.compile("".join(made)), tuple(kinds), read, begins, number)
+    needed = [atom for atom in pattern.split() if not atom.startswith("!") and not atom.endswith(("?", "*"))]
+    needs = frozenset(atom for atom in needed if len(atom) == 1)
+    choices = tuple(frozenset(atom[1:-1]) for atom in needed if len(atom) > 1)
+    return Rule(re.compile("".join(made)), tuple(kinds), read, begins, needs, choices, number)
 
 
 def read_parts(m: Moment, parts: Sequence[Part]) -> list[Part]:
     """Return the parts with what they name together."""
     line = _Line(_sure(m, parts))
     for table in tables():
-        if not line.kinds.isdisjoint(table):
-            read = _apply(m, line, table)
+        rules = line.find_rules(table)
+        if rules:
+            read = _apply(m, line, rules)
             line = line if read is line.parts else _Line(read)
     return list(line.parts)
 
@@ -73,61 +80,78 @@ class _Line:
     def __init__(self, parts: Sequence[Part]) -> None:
         codes = [part.code for part in parts]
         self.parts = parts
-        self.kinds = {kind for part in parts for kind in part.kinds}
         self.text = "".join(codes)
+        self.kinds = frozenset(self.text)
         self.offsets = list(accumulate(map(len, codes), initial=0))
+
+    def find_rules(self, table: Sequence[Rule]) -> Rules:
+        """Return the rules of a table whose kinds are all there."""
+        found: dict[str, list[Rule]] = {}
+        for rule in table:
+            if rule.needs <= self.kinds and not any(map(self.kinds.isdisjoint, rule.choices)):
+                for kind in rule.begins & self.kinds:
+                    found.setdefault(kind, []).append(rule)
+        return found
 
 
 _BEFORE = frozenset("I1234567LB")
 _PLACES = frozenset("x")
+_PLAIN_TIMES, _LONGER_TIMES, _NAMED = frozenset("DWZNMEo"), frozenset("XUWMmN"), frozenset("MW")
+_UNSURE = frozenset("DWwPmYSUo=")
+"""Kinds whose meaning depends on the parts beside them."""
 
 
 def _sure(m: Moment, parts: Sequence[Part]) -> list[Part]:
     """Return the parts with the meanings that a word of time in front makes sure: `in May`, `on the 6th`."""
     made: list[Part] = []
     for n, part in enumerate(parts):
-        kinds, back = dict(part.kinds), n - 1
-        while back > 0 and parts[back].kinds.keys() <= _PLACES and parts[back].kinds:
-            back -= 1
-        is_led = n > 0 and not _BEFORE.isdisjoint(parts[back].kinds)
-        is_ranged = n + 1 < len(parts) and "6" in parts[n + 1].kinds
-        if "D" in kinds and "P" in kinds and n and not set("DWZNMEo").isdisjoint(parts[back].kinds):
-            del kinds["D"]
-        is_habit = (n and "=" in parts[n - 1].kinds) or ("=" in kinds and not (n and "N" in parts[n - 1].kinds))
-        if is_habit:
-            kinds = {kind: value for kind, value in kinds.items() if kind not in "DWw"}
-        is_second = n > 1 and "8" in parts[n - 1].kinds and not {"M", "W"}.isdisjoint(made[n - 2].kinds)
-        if is_led or is_ranged or is_second or len(parts) == 1:
-            if "m" in kinds:
-                kinds["M"] = kinds["m"]
-            if "w" in kinds:
-                kinds["W"] = kinds["w"]
-            if "Y" in kinds:
-                kinds |= _node(fixed(of_month(kinds["Y"], 1, 12), "year"))
-        if is_led and "S" in kinds:
-            kinds |= _node(list_seasons(m, kinds["S"]))
-        if kinds.get("U") == "weekend" and not is_habit and (is_led or (n and "x" in parts[n - 1].kinds)):
-            kinds |= _node(every_week(5, 2))
-        follows = parts[n + 1].kinds if n + 1 < len(parts) else {BREAK: 0}
-        if is_led and "o" in kinds and "d" in kinds and "I" in parts[back].kinds and not set("XUWMmN") & follows.keys():
-            kinds |= _node(every_month(kinds["d"]))
-        made.append(Part(kinds, part.begin, part.end))
+        made.append(_make_sure(m, parts, n, made) if _UNSURE & part.kinds.keys() else part)
     return made
+
+
+def _make_sure(m: Moment, parts: Sequence[Part], n: int, made: Sequence[Part]) -> Part:
+    """Return a part with the meanings that the parts beside it make sure; `made` are those before it."""
+    part = parts[n]
+    kinds, back = dict(part.kinds), n - 1
+    while back > 0 and parts[back].kinds.keys() <= _PLACES and parts[back].kinds:
+        back -= 1
+    is_led = n > 0 and not _BEFORE.isdisjoint(parts[back].kinds)
+    follows = parts[n + 1].kinds if n + 1 < len(parts) else {BREAK: 0}
+    if "D" in kinds and "P" in kinds and n and not _PLAIN_TIMES.isdisjoint(parts[back].kinds):
+        del kinds["D"]
+    is_habit = (n and "=" in parts[n - 1].kinds) or ("=" in kinds and not (n and "N" in parts[n - 1].kinds))
+    if is_habit:
+        kinds = {kind: value for kind, value in kinds.items() if kind not in "DWw"}
+    is_second = n > 1 and "8" in parts[n - 1].kinds and not _NAMED.isdisjoint(made[n - 2].kinds)
+    if is_led or is_second or "6" in follows or len(parts) == 1:
+        if "m" in kinds:
+            kinds["M"] = kinds["m"]
+        if "w" in kinds:
+            kinds["W"] = kinds["w"]
+        if "Y" in kinds:
+            kinds |= _node(fixed(of_month(kinds["Y"], 1, 12), "year"))
+    if is_led and "S" in kinds:
+        kinds |= _node(list_seasons(m, kinds["S"]))
+    if kinds.get("U") == "weekend" and not is_habit and (is_led or (n and "x" in parts[n - 1].kinds)):
+        kinds |= _node(every_week(5, 2))
+    if is_led and "o" in kinds and "d" in kinds and "I" in parts[back].kinds and not _LONGER_TIMES & follows.keys():
+        kinds |= _node(every_month(kinds["d"]))
+    return Part(kinds, part.begin, part.end)
 
 
 def _node(time: Time) -> dict[str, Any]:
     return {"Z": time, level(time): time}
 
 
-def _apply(m: Moment, line: _Line, table: Mapping[str, Sequence[Rule]]) -> Sequence[Part]:
+def _apply(m: Moment, line: _Line, rules: Rules) -> Sequence[Part]:
     """Return the parts with what a table reads together; the same where it reads nothing."""
-    parts, begins = line.parts, table.keys()
+    parts, begins = line.parts, rules.keys()
     made, at, is_same = list[Part](), 0, True
     while at < len(parts):
         part, count = parts[at], 1
         if not begins.isdisjoint(part.kinds):
-            rules = {rule: None for kind in part.kinds for rule in table.get(kind, ())}
-            part, count = _read_at(m, parts, rules, line.text, at, line.offsets[at])
+            fits = {rule: None for kind in part.kinds for rule in rules.get(kind, ())}
+            part, count = _read_at(m, parts, fits, line.text, at, line.offsets[at])
             is_same = is_same and part is parts[at]
         made.append(part)
         at += count

@@ -14,7 +14,8 @@ from .spans import DAY, YEARS, Time, every_year, fixed, of_date, of_days, of_mon
 
 MOST_PARTS = 400
 _TOKEN = lazy_pattern(
-    r"(?P<iso>(?<!\d)\d{4}-\d\d?-\d\d?(?:/\d{1,4}(?:-\d\d?){0,2})?(?!\d))|(?P<week>(?<!\d)\d{4}-?w\d\d?(?!\d))"
+    rf"(?P<word>(?:[^\W\d_{SIGNS}]|[{MARKS}])+)"
+    r"|(?P<iso>(?<!\d)\d{4}-\d\d?-\d\d?(?:/\d{1,4}(?:-\d\d?){0,2})?(?!\d))|(?P<week>(?<!\d)\d{4}-?w\d\d?(?!\d))"
     r"|(?P<month>(?<!\d)\d{4}[-/](?:0[1-9]|1[0-2])(?![\d-]))"
     r"|(?P<dotted>(?<![\d.])\d\d?\. ?\d\d?\.(?: ?\d{4}|\d\d)?(?!\d))"
     r"|(?P<full>(?<![\d/.-])(?:\d\d?(?P<sign1>[/.-])\d\d?(?P=sign1)(?:\d{4}|\d\d)"
@@ -23,7 +24,7 @@ _TOKEN = lazy_pattern(
     r"|(?P<clock>(?<!\d)\d\d?:\d\d(?!\d)(?: ?[ap]\.?m\b\.?)?|(?<!\d)\d\d? ?[ap]\.?m\b\.?"
     r"|(?<!\d)\d\d? ?h ?(?:\d\d)?(?![\w]))"
     r"|(?P<number>\d+)(?P<ordinal>(?:st|nd|rd|th|er|e|o|a|º|ª|\.)(?=[^\w]|$))?"
-    rf"|(?P<sign>[{SIGNS}])|(?P<word>(?:[^\W\d_{SIGNS}]|[{MARKS}])+)"
+    rf"|(?P<sign>[{SIGNS}])"
     r"|(?P<dash>[-\u2013\u2014\u301c~\uff5e])|(?P<break>[!?;\n]|[.](?= |\n|$))|(?P<comma>[,、])"
 )
 _HAN = {char: at for at, char in enumerate("〇一二三四五六七八九")} | {"两": 2, "兩": 2, "十": 10}
@@ -49,16 +50,17 @@ def cut(text: str, lexicon: Lexicon) -> list[Part]:
     """Return the parts of a folded text, in order; words that mean nothing here are parts without a kind."""
     parts: list[Part] = []
     tokens = list(_TOKEN.finditer(text))[: 6 * MOST_PARTS]
-    words = [token["word"] or token["sign"] or "" for token in tokens]
+    words = [token[0] if token.lastgroup in ("word", "sign") else "" for token in tokens]
     at = 0
     while at < len(tokens) and len(parts) < MOST_PARTS:
         token, length, extra = tokens[at], 1, None
-        if words[at]:
-            kinds, length, extra = lexicon.read(words, at)
-            if not kinds and words[at] in _HAN:
-                length, kinds = _read_han(words, at)
-        else:
+        kinds: Mapping[str, Any] = {}
+        if not words[at]:
             kinds = _read_token(token, lexicon)
+        elif lexicon.may_hold(words[at]):
+            kinds, length, extra = lexicon.read(words, at)
+        if not kinds and words[at] in _HAN:
+            length, kinds = _read_han(words, at)
         end = tokens[at + length - 1].end()
         if kinds or not parts or parts[-1].kinds:
             parts.append(Part(kinds, token.start(), end))

@@ -113,8 +113,8 @@ def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Seq
     return day if [_find_only_day(each) for _, each in _iter_named(again, later)] == [day + 7 * DAY] else None
 
 
-_DAY_KINDS, _UNITS, _NUMBERS = frozenset("DHWwgrbq"), frozenset("U"), frozenset("N")
-"""Days beside today, weekdays, and what counts ahead or back; units, which need a number."""
+_DAY_KINDS, _AHEAD, _UNITS, _NUMBERS = frozenset("DHWwgrbq"), frozenset("a"), frozenset("U"), frozenset("N")
+"""Days beside today, weekdays, and what counts ahead or back; `in`, which needs a number and a unit."""
 
 
 def _may_name_day(text: str, languages: Sequence[str]) -> bool:
@@ -124,9 +124,10 @@ def _may_name_day(text: str, languages: Sequence[str]) -> bool:
     def holds(language: str, kinds: frozenset[str]) -> bool:
         return calendar.load_leading(language, kinds).stands_in(text, words)
 
-    return any(
-        holds(code, _DAY_KINDS) or (holds(code, _UNITS) and (has_digit or holds(code, _NUMBERS))) for code in languages
-    )
+    def counts_ahead(language: str) -> bool:
+        return holds(language, _AHEAD) and holds(language, _UNITS) and (has_digit or holds(language, _NUMBERS))
+
+    return any(holds(code, _DAY_KINDS) or counts_ahead(code) for code in languages)
 
 
 def _find_only_day(span: Found) -> date | None:
