@@ -76,7 +76,7 @@ def bare(text: str) -> str:
 def language_of(text: str, enough: float = ENOUGH) -> str:
     """Return the ISO 639-1 code of the language a text is in, "" where it cannot be told."""
     said = text[:LOOKED_AT]
-    return _by_script(said) or _latin(_scores(said), enough)
+    return _by_script(said) or _find_first(_rank_latin(said), enough)
 
 
 def _by_script(said: str) -> str:
@@ -98,30 +98,31 @@ def _script_class(language: str) -> re.Pattern[str]:
     return re.compile(wider[language]) if language in wider else dict(_SCRIPTS)[language]
 
 
-def _latin(scores: Mapping[str, float], enough: float) -> str:
-    if max(scores.values(), default=0.0) < enough:
-        return ""
-    first = min(scores, key=lambda language: (-scores[language], language))
-    second = max((worth for language, worth in scores.items() if language != first), default=0.0)
-    return first if scores[first] > second * 1.15 else ""
+def _find_first(ranked: Sequence[tuple[float, str]], enough: float) -> str:
+    """Return the language with the most evidence, "" where that is too little or another one has nearly as much."""
+    (worth, first), (next_worth, _) = (*ranked, _NONE, _NONE)[:2]
+    return first if -worth >= enough and worth < next_worth * 1.15 else ""
 
 
-def _scores(said: str) -> dict[str, float]:
-    """Return how much speaks for each language in Latin letters."""
+_NONE = (0.0, "")
+
+
+def _rank_latin(said: str) -> list[tuple[float, str]]:
+    """Return the languages in Latin letters by how much speaks for them, which is below zero so that it sorts first."""
     found: dict[str, float] = {}
     known = _known()
     for word in _WORD.findall(bare(said)):
-        for language, worth in known.get(word, _NOTHING).items():
-            found[language] = found.get(language, 0.0) + worth
+        if word in known:
+            for language, worth in known[word].items():
+                found[language] = found.get(language, 0.0) - worth
     if not said.isascii():
         lower = said.lower()
         for language, signs in _OWN_SIGNS.items():
             if not set(signs).isdisjoint(lower):
-                found[language] = found.get(language, 0.0) + 1.0
-    return found
+                found[language] = found.get(language, 0.0) - 1.0
+    return sorted((worth, language) for language, worth in found.items())
 
 
-_NOTHING: Mapping[str, float] = {}
 LIKELY = 3
 """Most languages of a text in Latin letters that are tried."""
 
@@ -132,13 +133,13 @@ def likely_languages(text: str, languages: Sequence[str] = ()) -> tuple[str, ...
     found = _by_script(said)
     if found:
         return (found,)
-    scores = _scores(said)
-    sure, weak = (_latin(scores, enough) for enough in (SURE, ENOUGH))
-    if sure:
+    ranked = _rank_latin(said)
+    if sure := _find_first(ranked, SURE):
         return (sure,)
-    ranked = sorted((code for code, worth in scores.items() if worth >= WEAK), key=lambda code: (-scores[code], code))
+    weak = _find_first(ranked, ENOUGH)
     given = (code.lower() for code in languages)
-    return tuple(dict.fromkeys([*([weak] if weak else []), *ranked[:LIKELY], *given]))
+    likely = [language for worth, language in ranked if -worth >= WEAK][:LIKELY]
+    return tuple(dict.fromkeys([*([weak] if weak else []), *likely, *given]))
 
 
 def languages_of(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
