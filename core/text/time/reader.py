@@ -184,13 +184,16 @@ def _read(
     folds: _Folds, now: datetime, zone: tzinfo, languages: Sequence[str], *, is_question: bool
 ) -> tuple[list[Part], Moment | None]:
     """Return the parts of a text as the language reads them that reads most into it."""
+    best: tuple[int, list[Part], Moment | None] = (0, [], None)
+    telling = may_tell_time(folds.text, languages)
+    if not telling:
+        return best[1:]
     try:
         local = now.astimezone(zone).replace(tzinfo=None)
     except (OverflowError, ValueError):
         local = now.astimezone(UTC).replace(tzinfo=None)
     said = _JOINED.sub(" ", folds.text if is_question else _leave_telling(folds.text, languages))
-    best: tuple[int, list[Part], Moment | None] = (0, [], None)
-    for language in may_tell_time(folds.text, languages):
+    for language in telling:
         lexicon = calendar.load(language)
         if lexicon is None:
             continue
@@ -202,7 +205,7 @@ def _read(
         length = sum(part.end - part.begin for part in parts if not _NAMING.isdisjoint(part.kinds)) + 1
         if length > best[0]:
             best = length, parts, moment
-    return best[1], best[2]
+    return best[1:]
 
 
 def _leave_telling(text: str, languages: Sequence[str]) -> str:
