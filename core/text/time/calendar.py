@@ -54,7 +54,10 @@ MARKS = "\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0903\u093a-\u094f\u0962\u0963\
 SIGNS = SPACELESS + "\uac00-\ud7a3"
 """Scripts that are read sign by sign: words of time stand inside longer runs."""
 _SIGN = lazy_pattern(f"[{SIGNS}]")
-_SPLIT = lazy_pattern(rf"[{SIGNS}]|(?:[^\W\d_{SIGNS}]|[{MARKS}])+")
+WORD_CHARS = f"(?:[a-z]+|[^\\W\\d_{SIGNS}]+|[{MARKS}]+)+"
+"""A word, as a pattern: the letters of most words first."""
+WORD = lazy_pattern(WORD_CHARS)
+_SPLIT = lazy_pattern(f"[{SIGNS}]|{WORD_CHARS}")
 
 CALENDARS = ("en", "de", "fr", "es", "it", "pt", "nl", "ru")
 """Languages whose words are tried where it cannot be told which one a text is in."""

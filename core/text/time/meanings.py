@@ -47,7 +47,9 @@ class Moment:
         return self.now.date()
 
     def choose(self, time: Time) -> Range | None:
-        """Return which one is meant of a time that comes again."""
+        """Return the span of a time, of one that comes again the one that is meant."""
+        if not time.period:
+            return next(iter(time.occur(self.today)), None)
         newest, coming = time.newest(self.now), time.coming(self.now)
         if self.is_told and time.period == "year" and newest and coming:
             is_just_over = self.now - newest[1] < JUST_OVER and coming[0] - self.now > FAR_AHEAD

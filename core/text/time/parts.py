@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...base.patterns import lazy_pattern
-from .calendar import BREAK, MARKS, SIGNS, Lexicon
+from .calendar import BREAK, SIGNS, WORD_CHARS, Lexicon
 from .spans import DAY, YEARS, Time, every_year, fixed, of_date, of_days, of_month
 
 MOST_PARTS = 400
 _TOKEN = lazy_pattern(
-    rf"(?P<word>(?:[^\W\d_{SIGNS}]|[{MARKS}])+)"
+    rf"(?P<word>{WORD_CHARS})"
     r"|(?P<iso>(?<!\d)\d{4}-\d\d?-\d\d?(?:/\d{1,4}(?:-\d\d?){0,2})?(?!\d))|(?P<week>(?<!\d)\d{4}-?w\d\d?(?!\d))"
     r"|(?P<month>(?<!\d)\d{4}[-/](?:0[1-9]|1[0-2])(?![\d-]))"
     r"|(?P<dotted>(?<![\d.])\d\d?\. ?\d\d?\.(?: ?\d{4}|\d\d)?(?!\d))"
@@ -30,8 +29,7 @@ _TOKEN = lazy_pattern(
 _HAN = {char: at for at, char in enumerate("〇一二三四五六七八九")} | {"两": 2, "兩": 2, "十": 10}
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A word, phrase, number or time of a text, and what it may mean."""
 
     kinds: Mapping[str, Any]

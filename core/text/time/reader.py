@@ -30,7 +30,7 @@ _DATED = lazy_pattern(
 _SENTENCE = lazy_pattern(r"[^.!?\n。！？]*[.!?\n。！？]+|[^.!?\n。！？]+")
 _MOST_AROUND = 3
 """In so few sentences all are read."""
-_WORD = lazy_pattern(rf"(?:[^\W\d_{calendar.SIGNS}]|[{calendar.MARKS}])+")
+_DIGIT = lazy_pattern(r"\d")
 _JOINED = lazy_pattern(r"(?<=[^\W_])[-'\u2019\u02bc](?=[^\W\d_])(?!w\d)")
 """What joins two words: `terça-feira`, `l'année`."""
 _ABOUT = frozenset({"minute", "part of day", "day"})
@@ -119,7 +119,7 @@ _DAY_KINDS, _AHEAD, _UNITS, _NUMBERS = frozenset("DHWwgrbq"), frozenset("a"), fr
 
 def _may_name_day(text: str, languages: Sequence[str]) -> bool:
     """Return whether a folded text holds a word for a day beside its own."""
-    words, has_digit = set(_WORD.findall(text)), any(map(str.isdigit, text))
+    words, has_digit = set(calendar.WORD.findall(text)), any(map(str.isdigit, text))
 
     def holds(language: str, kinds: frozenset[str]) -> bool:
         return calendar.load_leading(language, kinds).stands_in(text, words)
@@ -157,9 +157,9 @@ def mask_time(text: str, languages: Sequence[str]) -> str:
 def may_tell_time(text: str, languages: Sequence[str]) -> list[str]:
     """Return the languages in which a folded text holds a word that may name a time; all where it holds a date."""
     known = [language for language in languages if calendar.load(language) is not None]
-    if _DATED.search(text):
+    if _DIGIT.search(text) and _DATED.search(text):
         return known
-    words = set(_WORD.findall(text))
+    words = set(calendar.WORD.findall(text))
     return [language for language in known if calendar.load_leading(language).stands_in(text, words)]
 
 
