@@ -211,23 +211,25 @@ class SeenMessages:
         """Return True and remember the message when it is a new one, else False."""
         if entry.message_id and (entry.conversation, entry.message_id) in self._ids:
             return False
-        if any(_is_same(entry, other, has_line) for other, has_line in self._said.get(_key(entry), ())):
+        said = self._list_alike(entry)
+        if any(_is_same(entry, other, has_line) for other, has_line in said):
             return False
-        self._remember(entry, True)
+        self._remember_id(entry)
+        said.append((entry, True))
         return True
 
     def add_unseen(self, entry: HistoryEntry) -> None:
         """Remember a message that has no line, such as a hidden one, so that its copies are known."""
-        self._remember(entry, False)
+        self._remember_id(entry)
+        self._list_alike(entry).append((entry, False))
 
-    def _remember(self, entry: HistoryEntry, has_line: bool) -> None:
+    def _remember_id(self, entry: HistoryEntry) -> None:
         if entry.message_id:
             self._ids.add((entry.conversation, entry.message_id))
-        self._said.setdefault(_key(entry), []).append((entry, has_line))
 
-
-def _key(entry: HistoryEntry) -> tuple[str, str]:
-    return entry.conversation, compared_text(entry).replace('"', "'")
+    def _list_alike(self, entry: HistoryEntry) -> list[tuple[HistoryEntry, bool]]:
+        """Return the messages of the conversation with the same text, and whether each has a line."""
+        return self._said.setdefault((entry.conversation, compared_text(entry).replace('"', "'")), [])
 
 
 def _is_same(one: HistoryEntry, other: HistoryEntry, has_line: bool) -> bool:

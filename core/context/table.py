@@ -12,7 +12,7 @@ from sqlalchemy import Integer, bindparam, column, select, table
 
 from ..access.view import Recent, Viewer
 from ..database import compiled, sources
-from ..database.compiled import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Part, Shape, hide_from_index, readable
+from ..database.compiled import FIRST, KEY, NUMBER, TEXT, TIME, Branch, Part, Shape, hide_from_index
 from ..database.dialects import ID, Key, Time
 from ..database.engine import Database
 from ..database.schema import ai_diary, chat_history_cache
@@ -94,12 +94,8 @@ def _read_branches(db: Database, sections: Sequence[Branch], shared: Mapping[str
     found: dict[int, list[Any]] = {part.shape.number: [] for part in sections}
     read = {part.shape.number: part.shape.read for part in sections}
     for row in db.read(compiled.union(texts, db.family), values, source="sections"):
-        found[row[0]].append(read[row[0]](_readable(row, db)))
+        found[row[0]].append(read[row[0]](row))
     return found
-
-
-def _readable(row: Any, db: Database) -> Any:
-    return readable(row) if db.family == "sqlite" else row
 
 
 # Lines of conversations
@@ -154,11 +150,12 @@ def _read_recent(db: Database, history: HistoryWanted, shared: Mapping[str, Any]
     each = {**shared, "rows": history.recent_rows}
     ids = [_ids(db.family).text({**each, "conversation": chat.key}, values) for chat in chats]
     newest = _newest(db.family).text({"most": history.recent_most}, values)
-    lines = _newest_lines(db.family).text(shared, values)
-    text = f"WITH of_each AS ({compiled.union(ids, db.family)}), newest AS ({newest}) {lines}"
-    titles = {chat.key: chat.title for chat in chats}
-    found = [LINES.read(_readable(row, db)) for row in db.read(text, values, source=chat_history_cache.name)]
-    return _sort_newest_first(replace(line, title=titles.get(line.conversation, "")) for line in found)
+    wanted = _newest_lines(db.family).text(shared, values)
+    text = f"WITH of_each AS ({compiled.union(ids, db.family)}), newest AS ({newest}) {wanted}"
+    titles = {chat.key: chat.title for chat in chats if chat.title}
+    found = [LINES.read(row) for row in db.read(text, values, source=chat_history_cache.name)]
+    lines = (replace(line, title=title) if (title := titles.get(line.conversation)) else line for line in found)
+    return _sort_newest_first(lines)
 
 
 def _sort_newest_first(lines: Iterable[HistoryEntry]) -> list[HistoryEntry]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Dialect, Integer, bindparam, literal_column, null, type_coerce
@@ -22,7 +23,7 @@ from sqlalchemy.types import NullType
 from . import connections
 from .bulk import chunks
 from .dialects import Key, as_key
-from .stored_values import from_key, read_object, read_text, read_time, read_whole
+from .stored_values import read_object, read_text, read_time, read_whole
 
 IDS: Any = bindparam("ids", expanding=True)
 """What statements of `read_parts` and `execute_parts` bind."""
@@ -144,8 +145,6 @@ FIRST = 20
 """Numbers of the kinds that sections bring begin here; those below are the search's and the history's."""
 _TEXTS = 5
 _PLAIN = 6
-TEXT_PLACES = slice(2, 2 + _TEXTS)
-"""Where texts stand in a row as the statement gives it."""
 
 
 class Kind(NamedTuple):
@@ -165,19 +164,23 @@ TIME = Kind(False, read_time)
 OBJECT = Kind(False, read_object)
 PLAIN = Kind(False, None)
 """As the driver gives it."""
+_AS_THEY_COME = (None, read_text)
 
 
 class Shape(Generic[R]):
     """Rows of one kind, with an id and at most five texts or numbers and six other columns."""
 
-    __slots__ = ("_kinds", "_places", "number", "row")
+    __slots__ = ("_kinds", "_others", "_places", "_take", "_texts", "number", "row")
 
     def __init__(self, number: int, row: Callable[..., R], /, **kinds: Kind) -> None:
         self.number: int = number
         self.row: Callable[..., R] = row
         self._kinds = kinds
         texts, plain = iter(range(_TEXTS)), iter(range(_TEXTS, _TEXTS + _PLAIN))
-        self._places = [(2 + next(texts if kind.is_text else plain), kind.read) for kind in kinds.values()]
+        self._places = [2 + next(texts if kind.is_text else plain) for kind in kinds.values()]
+        self._take = itemgetter(1, *self._places)
+        self._texts = [at for at, kind in enumerate(kinds.values(), 1) if kind.is_text or kind.read is read_text]
+        self._others = [(at, kind.read) for at, kind in enumerate(kinds.values(), 1) if kind.read not in _AS_THEY_COME]
 
     def numbered(self, number: int) -> Shape[R]:
         """Return the shape of another kind with the same columns."""
@@ -187,7 +190,7 @@ class Shape(Generic[R]):
         """Return the columns of a SELECT that brings rows of this kind: each field by its name."""
         if set(given) != {"id", *self._kinds}:
             raise TypeError(f"The columns are {', '.join(given)}. They must be id, {', '.join(self._kinds)}.")
-        places = {place: name for name, (place, _) in zip(self._kinds, self._places, strict=True)}
+        places = dict(zip(self._places, self._kinds, strict=True))
         made = [literal_column(str(self.number), Integer()).label("kind"), given["id"].label("id")]
         for place in range(2, 2 + _TEXTS + _PLAIN):
             name = places.get(place)
@@ -198,19 +201,17 @@ class Shape(Generic[R]):
 
     def read(self, row: Sequence[Any]) -> R:
         """Return a row of the statement's result as this shape's type."""
-        return self.row(row[1], *[row[at] if read is None else read(row[at]) for at, read in self._places])
+        values = list(self._take(row))
+        if bytes in map(type, values):  # keys of a server, or bytes that somebody put into a text of SQLite by hand
+            for at in self._texts:
+                values[at] = read_text(values[at])
+        for at, read in self._others:
+            values[at] = read(values[at])
+        return self.row(*values)
 
     def rows_in(self, rows: Mapping[int, Sequence[Any]]) -> Sequence[R]:
         """Return the rows of this kind among those read, by number of their kind; none where there are none."""
         return rows.get(self.number, ())
-
-
-def readable(row: Any) -> Any:
-    """Return a row whose texts are texts: a column of SQLite keeps bytes that somebody put there by hand."""
-    texts = row[TEXT_PLACES]
-    if bytes not in map(type, texts):
-        return row
-    return (*row[:2], *(from_key(v) if isinstance(v, bytes) else v for v in texts), *row[TEXT_PLACES.stop :])
 
 
 @dataclass(frozen=True, slots=True)

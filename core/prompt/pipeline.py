@@ -246,14 +246,14 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     lists = guard("history", lambda: build_history(call, seeing, lines), HistoryLists())
     lists.names.asker(call.message)  # is named before the people of sections and memories
     sections = {} if asked is None else _build_sections(call, asked, lines.sections, lists)
+    drop = search.build_dropper(call, lists, sections)
     if started is not None:
-        recalled = search.finish_search(call, started, lists, sections)
+        recalled = search.finish_search(call, started, drop)
     else:
         recalled = search.ask_search_hook(call, seeing, lists) if memories is None else Recalled(memories)
     hits = _add_days(call, _name_speakers(recalled.hits, recalled, lists), recalled)
     sections["memory_gap"] = Built(recalled.gap)
     if seeing.index is not None and call.settings.enable_upcoming and not call.is_down:
-        drop = search.build_dropper(call, lists, sections)
         sections["upcoming"] = guard("upcoming", lambda: _build_upcoming(call, seeing, lists, recalled, drop), Built())
     report.note(*(note for built in sections.values() for note in built.notes))
     nothing: tuple[dict[str, Any], dict[str, list[str]]] = (order_context({}), {})

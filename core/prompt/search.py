@@ -52,14 +52,9 @@ def start_search(call: PromptCall, visible: VisibleContext) -> searching.Read | 
     return call.guard("search_index", start, None)
 
 
-def finish_search(
-    call: PromptCall,
-    read: searching.Read,
-    lists: HistoryLists,
-    sections: Mapping[str, Built],
-) -> Recalled:
-    """Return the hits, without what is visible in the lists and sections and without the message itself."""
-    db, report, drop = call.db, call.report, build_dropper(call, lists, sections)
+def finish_search(call: PromptCall, read: searching.Read, drop: searching.Drop) -> Recalled:
+    """Return the hits without those that `drop` names a reason for."""
+    db, report = call.db, call.report
     assert db is not None
 
     def work() -> searching.Selection:
