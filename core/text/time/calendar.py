@@ -258,6 +258,8 @@ def _iter_forms(name: str, listed: str) -> Iterator[tuple[str, Any]]:
 
 def _phrase(form: str) -> tuple[str, ...]:
     """Return the words of a form, or in scripts that are read so its signs."""
+    if form.isascii() and form.isalpha():  # as most
+        return (form.lower(),)
     return tuple(_SPLIT.findall(bare(form.rstrip("*"))))
 
 
