@@ -27,7 +27,7 @@ from ..text.hits import stored_tags
 from . import table as audience_table
 from . import table_conversations
 from .rules import AudienceKey, split_key
-from .table_conversations import Place
+from .table_conversations import AudienceRow
 
 RANGE = 200
 """Most rows indexed in one transaction, and before a search."""
@@ -118,12 +118,12 @@ def _conversation_of(source: SourceTable, row: Mapping[str, Any]) -> str:
     return "/".join(filter(None, (row["interface"], row["chat_id"], row["thread_id"])))
 
 
-def _find_place(connection: Connection, db: Database, persona: str, conversation: str) -> Place:
+def _find_place(connection: Connection, db: Database, persona: str, conversation: str) -> AudienceRow:
     """Return where rows of a conversation belong: in the whole persona where it is not known."""
     facts = table_conversations.find(connection, persona, conversation)
     if facts is not None:
-        return Place(facts.audience_id, facts.local_only)
-    return Place(audience_table.find_or_make(connection, db, persona, AudienceKey("persona")))
+        return AudienceRow(facts.audience_id, facts.local_only)
+    return AudienceRow(audience_table.find_or_make(connection, db, persona, AudienceKey("persona")))
 
 
 def participant_of(conversation: str, speaker: str) -> str | None:

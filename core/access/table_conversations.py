@@ -49,8 +49,8 @@ _PARTS = (("interface", 64), ("chat_id", 255), ("thread_id", 255))
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a row belongs."""
+class AudienceRow:
+    """Audience and conversation of a row."""
 
     audience_id: int
     local_only: bool = False
@@ -119,13 +119,13 @@ def ensure(
     title: str = "",
     server_name: str = "",
     is_greeting: bool = False,
-) -> Place:
+) -> AudienceRow:
     """Return where rows of the scope's conversation belong, and hold the conversation until the transaction ends.
 
     `sender` is who speaks, blank for somebody without an id; `is_greeting`: the persona speaks to nobody in particular.
     """
     if scope.conversation is None:
-        return Place(audiences.find_or_make(connection, db, scope.persona, AudienceKey("persona")))
+        return AudienceRow(audiences.find_or_make(connection, db, scope.persona, AudienceKey("persona")))
     facts = find(connection, scope.persona, scope.conversation, lock=True)
     if facts is None:
         facts = make(
@@ -211,7 +211,7 @@ def check_server(scope: Scope, facts: ConversationFacts) -> None:
 
 def settle(
     connection: Connection, db: Database, scope: Scope, facts: ConversationFacts, *, sender: str | None = None
-) -> Place:
+) -> AudienceRow:
     """Return the place of a stored conversation: private, with its person and on its server once the host says so."""
     check_server(scope, facts)
     stored, who = facts, sender or scope.participant
@@ -232,10 +232,10 @@ def settle(
         person = participants.person_of(connection, scope.persona, who)
     if privacy is not None:
         facts = turn(connection, db, scope.persona, facts, privacy, person)[0]
-    return Place(facts.audience_id, facts.local_only, facts)
+    return AudienceRow(facts.audience_id, facts.local_only, facts)
 
 
-def choose_place(connection: Connection, db: Database, scope: Scope, place: Place, kind: str) -> Place:
+def choose_place(connection: Connection, db: Database, scope: Scope, place: AudienceRow, kind: str) -> AudienceRow:
     """Return where an item of a kind belongs: all private conversations of a person share what they asked to keep."""
     person = None if place.facts is None else place.facts.direct_person
     if kind not in SHARED_KINDS or not person:

@@ -62,19 +62,21 @@ class StoredSummary(NamedTuple):
 
 def find_place(
     connection: Connection, db: Database, persona: str, conversation: str | None
-) -> table_conversations.Place | None:
+) -> table_conversations.AudienceRow | None:
     """Return the place of a conversation's summary and lock it; None if the conversation is gone."""
     if not conversation:
-        return table_conversations.Place(audience_table.find_or_make(connection, db, persona, AudienceKey("persona")))
+        return table_conversations.AudienceRow(
+            audience_table.find_or_make(connection, db, persona, AudienceKey("persona"))
+        )
     facts = table_conversations.find(connection, persona, conversation, lock=True)
-    return None if facts is None else table_conversations.Place(facts.audience_id, facts.local_only, facts)
+    return None if facts is None else table_conversations.AudienceRow(facts.audience_id, facts.local_only, facts)
 
 
 def enlist_summary(
     connection: Connection,
     db: Database,
     persona: str,
-    place: table_conversations.Place,
+    place: table_conversations.AudienceRow,
     new: NewSummary,
     *,
     most: int,

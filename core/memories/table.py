@@ -91,7 +91,7 @@ def hold_place(
     *,
     privacy_default: str,
     of_person: bool,
-) -> conversations.Place:
+) -> conversations.AudienceRow:
     """Return where an item belongs, held; the transaction returns `refused` where the level of who is speaking forbids
     the item, or where their person or conversation was forgotten since it was begun.
     """
@@ -118,7 +118,7 @@ def write(
     db: Database,
     scope: Scope,
     ready: Sequence[tuple[int, NewMemory]],
-    place: conversations.Place,
+    place: conversations.AudienceRow,
 ) -> None:
     """Store items with their index rows and tags, in the caller's transaction, which holds the place."""
     now = db.clock()
@@ -149,7 +149,9 @@ _SAME_NAMES = (
 """Columns that are called as the field of the item."""
 
 
-def _row(scope: Scope, row_id: int, memory: NewMemory, place: conversations.Place, now: datetime) -> dict[str, Any]:
+def _row(
+    scope: Scope, row_id: int, memory: NewMemory, place: conversations.AudienceRow, now: datetime
+) -> dict[str, Any]:
     return {name: getattr(memory, name) for name in _SAME_NAMES} | {
         "id": row_id,
         "persona_id": scope.persona,
@@ -210,7 +212,7 @@ def insert_each_once(
     db: Database,
     scope: Scope,
     new: Sequence[tuple[int, NewMemory]],
-    place: conversations.Place,
+    place: conversations.AudienceRow,
 ) -> Added:
     """Store items of one conversation and participant; one that says the same as another joins it."""
     if not new:

@@ -105,7 +105,7 @@ def find_stored(connection: Connection, persona: str, ids: Sequence[int]) -> int
 
 def _hold_place(
     connection: Connection, db: Database, scope: Scope, message: NewMessage, privacy_default: str
-) -> table_conversations.Place | WriteResult:
+) -> table_conversations.AudienceRow | WriteResult:
     """Hold the conversation and note who spoke there; return its place, or why the message is not stored."""
     persona, key, person = scope.persona, message.conversation, message.participant or message.triggered_by
     sender = person or ("" if message.is_of_somebody else None)
@@ -196,7 +196,7 @@ def write_rows(
     connection: Connection,
     db: Database,
     persona: str,
-    ready: Sequence[tuple[int, NewMessage, table_conversations.Place]],
+    ready: Sequence[tuple[int, NewMessage, table_conversations.AudienceRow]],
 ) -> None:
     """Insert the rows, then their index rows, which are shared by many writers."""
     made_with = [
@@ -224,7 +224,7 @@ def write_rows(
     index_table.add(connection, db.family, entries)
 
 
-def _row(persona: str, row_id: int, message: NewMessage, place: table_conversations.Place) -> dict[str, Any]:
+def _row(persona: str, row_id: int, message: NewMessage, place: table_conversations.AudienceRow) -> dict[str, Any]:
     return {
         "id": row_id,
         "persona_id": persona,

@@ -36,7 +36,7 @@ PART = 500
 """Messages stored in one transaction."""
 
 
-Ready = tuple[int, NewMessage, table_conversations.Place]
+Ready = tuple[int, NewMessage, table_conversations.AudienceRow]
 """A row to write: its id, message and place."""
 _SAME_US = 5_000_000
 _Said = tuple[bytes, str, str]

@@ -20,7 +20,7 @@ SHOWN, BY_SCENES, AT_SOURCE = 0, 1, 2
 """Values of `hidden`. By the scenes, which is worked out anew, or since the message came in, which stays."""
 
 
-class Place(NamedTuple):
+class MessagePosition(NamedTuple):
     """Where a message stands in its conversation."""
 
     at: datetime
@@ -31,12 +31,12 @@ class Row(NamedTuple):
     """A message of a conversation, in order."""
 
     row_id: int
-    place: Place
+    place: MessagePosition
     hidden: bool | None
     """None where it came in hidden, and stays so."""
 
 
-def read_breaks(read: Reader, persona: str, conversation: str, newest: int | None = None) -> list[Place]:
+def read_breaks(read: Reader, persona: str, conversation: str, newest: int | None = None) -> list[MessagePosition]:
     """Return where the visible scene breaks lie, all or the newest of them, oldest first."""
     joined = scenes.join(chat_history_cache, and_(_C.persona_id == _S.persona_id, _C.id == _S.break_row))
     breaks = (
@@ -46,7 +46,7 @@ def read_breaks(read: Reader, persona: str, conversation: str, newest: int | Non
         .order_by(_C.timestamp.desc(), _C.id.desc())
         .limit(newest)
     )
-    return [Place(*row) for row in reversed(list(read(breaks, {})))]
+    return [MessagePosition(*row) for row in reversed(list(read(breaks, {})))]
 
 
 _ORDER = (
@@ -59,18 +59,20 @@ _ORDER = (
 def read_rows(read: Reader, persona: str, conversation: str) -> list[Row]:
     """Return every message of a conversation, oldest first: its index is its position."""
     rows = read(_ORDER, {"persona": persona, "conversation": conversation})
-    return [Row(r.id, Place(r.timestamp, r.id), None if r.hidden >= AT_SOURCE else bool(r.hidden)) for r in rows]
+    return [
+        Row(r.id, MessagePosition(r.timestamp, r.id), None if r.hidden >= AT_SOURCE else bool(r.hidden)) for r in rows
+    ]
 
 
-def _up_to(place: Place) -> Any:
+def _up_to(place: MessagePosition) -> Any:
     return or_(_C.timestamp < place.at, and_(_C.timestamp == place.at, _C.id <= place.row_id))
 
 
-def _after(place: Place) -> Any:
+def _after(place: MessagePosition) -> Any:
     return or_(_C.timestamp > place.at, and_(_C.timestamp == place.at, _C.id > place.row_id))
 
 
-def is_misplaced(read: Reader, persona: str, conversation: str, last_hidden: Place | None) -> bool:
+def is_misplaced(read: Reader, persona: str, conversation: str, last_hidden: MessagePosition | None) -> bool:
     """Return whether a message is shown that should be hidden, or the other way round."""
     wrong: Any = _C.hidden == BY_SCENES
     if last_hidden is not None:
@@ -79,7 +81,7 @@ def is_misplaced(read: Reader, persona: str, conversation: str, last_hidden: Pla
     return any(True for _ in read(rows.limit(1), {}))
 
 
-def update_hidden(connection: Connection, persona: str, conversation: str, last_hidden: Place | None) -> int:
+def update_hidden(connection: Connection, persona: str, conversation: str, last_hidden: MessagePosition | None) -> int:
     """Hide every message up to one and show the rest, those alone that are not so already; return how many changed."""
     if last_hidden is None:
         return _set(connection, persona, conversation, BY_SCENES, SHOWN)
@@ -87,7 +89,7 @@ def update_hidden(connection: Connection, persona: str, conversation: str, last_
     return hidden + _set(connection, persona, conversation, BY_SCENES, SHOWN, _after(last_hidden))
 
 
-def give_to_scenes(connection: Connection, persona: str, conversation: str, last_hidden: Place) -> None:
+def give_to_scenes(connection: Connection, persona: str, conversation: str, last_hidden: MessagePosition) -> None:
     """Let what came in hidden up to a message be hidden by the scenes from now on."""
     _set(connection, persona, conversation, AT_SOURCE, BY_SCENES, _up_to(last_hidden))
 

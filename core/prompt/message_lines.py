@@ -33,8 +33,8 @@ from .fit import (
 from .messages import (
     INJECTED,
     LEFT_OUT,
+    MessagePart,
     Messages,
-    Part,
     find_day_marks,
     mark_days,
     order_for_dialect,
@@ -80,7 +80,7 @@ class Line(NamedTuple):
     head: str = ""
     """When and by whom; never cut."""
     hit: Hit | None = None
-    turn: Part | None = None
+    turn: MessagePart | None = None
 
     @property
     def text(self) -> str:
@@ -150,7 +150,7 @@ class MessageLines:
 
     # The lines
 
-    def _list_lines(self, turns: Sequence[Part], recap_role: str | None) -> list[Line]:
+    def _list_lines(self, turns: Sequence[MessagePart], recap_role: str | None) -> list[Line]:
         """Return every line that may be shown: section after section, as they are read.
 
         Args:
@@ -165,7 +165,7 @@ class MessageLines:
                 lines += [Line(section, part.text, marks.get(n, ""), turn=part) for n, part in enumerate(turns)]
             elif section == INJECTED and recap_role is not None:
                 text = mark_lines(value)
-                lines.append(Line(section, text, turn=Part(text, recap_role)))
+                lines.append(Line(section, text, turn=MessagePart(text, recap_role)))
             elif section == MEMORIES:
                 ordered = sorted(value, key=lambda hit: (str(hit.get("timestamp", "")), str(hit.get("id", ""))))
                 lines += [self._build_memory(hit, f"[m{n}] " if self.cite else "") for n, hit in enumerate(ordered, 1)]
@@ -290,7 +290,7 @@ class MessageLines:
         least = "At least " if self.may_match_more else ""
         return f"{least}{self.matching} lines match; the {shown} best are shown."
 
-    def _compose(self, lines: Sequence[Line]) -> tuple[list[str], list[Part]]:
+    def _compose(self, lines: Sequence[Line]) -> tuple[list[str], list[MessagePart]]:
         """Return the texts of the system's message, and the others."""
         turns = [line.turn for line in lines if line.turn is not None and line.section != INJECTED]
         recap = [line.turn for line in lines if line.turn is not None and line.section == INJECTED]
@@ -304,7 +304,7 @@ class MessageLines:
             text = f"{self.reply} {text}"
         block = "\n".join(filter(None, [HEAD if records else "", self.now, *records]))
         last = f"{block}\n\n{text}" if block else text
-        opening, parts = [*self.system, *relationship, *wishes], [*turns, Part(last)]
+        opening, parts = [*self.system, *relationship, *wishes], [*turns, MessagePart(last)]
         system, placed = place_recap(opening, parts, recap, self.recap_at, self.recap_depth)
         return system, mark_days(placed, self.at, self.zone)
 

@@ -83,19 +83,19 @@ def check_dialect(dialect: str) -> None:
         raise ValueError(f"dialect is {str(dialect)[:40]!r}. It must be {known}.")
 
 
-def order_for_dialect(dialect: str, system: list[str], parts: list[Part]) -> Messages | dict[str, Any]:
+def order_for_dialect(dialect: str, system: list[str], parts: list[MessagePart]) -> Messages | dict[str, Any]:
     """Return the texts of the system's message and the others as a provider reads them."""
     if dialect == "anthropic":
         return _anthropic(system, parts)
     return _openai(system, _alternate(parts) if dialect == "alternating" else parts)
 
 
-def _alternate(parts: list[Part]) -> list[Part]:
+def _alternate(parts: list[MessagePart]) -> list[MessagePart]:
     """Return the parts with those of one role in a row as one, a user's first."""
-    turns: list[Part] = []
+    turns: list[MessagePart] = []
     for part in parts:
         if not turns and part.role == "assistant":
-            turns.append(Part(_BEGINNING))
+            turns.append(MessagePart(_BEGINNING))
         if turns and turns[-1].role == ("assistant" if part.role == "assistant" else "user"):
             turns[-1] = turns[-1]._replace(content=f"{turns[-1].text}\n\n{part.text}", is_turn=part.is_turn)
         else:
@@ -103,24 +103,24 @@ def _alternate(parts: list[Part]) -> list[Part]:
     return turns
 
 
-def read_turns(context: Mapping[str, Any], asker: str) -> list[Part]:
+def read_turns(context: Mapping[str, Any], asker: str) -> list[MessagePart]:
     """Return the lines of this conversation as messages; a name stands in front where others than the asker speak."""
     turns = [line.turn for line in context.get(HISTORY[0], ()) if isinstance(line, ChatLine)]
     several = len({turn.name for turn in turns if not turn.is_persona} | {asker}) > 1
     return [_said(turn, with_name=several) for turn in turns]
 
 
-def _said(turn: Turn, *, with_name: bool) -> Part:
+def _said(turn: Turn, *, with_name: bool) -> MessagePart:
     text = clean(turn.text)
     if turn.is_persona:
-        return Part(text, "assistant", is_turn=True, time=turn.time)
+        return MessagePart(text, "assistant", is_turn=True, time=turn.time)
     if not with_name:
-        return Part(f"> {text}" if _STAMPED.match(text) else text, is_turn=True, time=turn.time)
+        return MessagePart(f"> {text}" if _STAMPED.match(text) else text, is_turn=True, time=turn.time)
     said = clean(" ".join(filter(None, (turn.name, turn.reply))))
-    return Part(f"{said}: {mark_lines(text)}", is_turn=True, several=True, time=turn.time)
+    return MessagePart(f"{said}: {mark_lines(text)}", is_turn=True, several=True, time=turn.time)
 
 
-def find_day_marks(turns: Sequence[Part], now: datetime, zone: tzinfo) -> dict[int, str]:
+def find_day_marks(turns: Sequence[MessagePart], now: datetime, zone: tzinfo) -> dict[int, str]:
     """Return positions of turns with the time that stands before each: the first of a day, and the first after a pause.
 
     Where all turns are of today, its first needs none.
@@ -137,19 +137,19 @@ def find_day_marks(turns: Sequence[Part], now: datetime, zone: tzinfo) -> dict[i
     return marks
 
 
-def mark_days(turns: Sequence[Part], now: datetime, zone: tzinfo) -> list[Part]:
+def mark_days(turns: Sequence[MessagePart], now: datetime, zone: tzinfo) -> list[MessagePart]:
     """Return the turns with their day marks, each in a user's turn: what the persona says begins with its words."""
-    marks, marked = find_day_marks(turns, now, zone), list[Part]()
+    marks, marked = find_day_marks(turns, now, zone), list[MessagePart]()
     for at, turn in enumerate(turns):
         mark = marks.get(at)
         if mark and turn.role == "user":
             marked.append(turn._replace(content=f"{mark} {turn.text}"))
         else:
-            marked += [Part(mark, is_turn=True), turn] if mark else [turn]
+            marked += [MessagePart(mark, is_turn=True), turn] if mark else [turn]
     return marked
 
 
-class Part(NamedTuple):
+class MessagePart(NamedTuple):
     """One message beside that of the system."""
 
     content: dict[str, Any] | str
@@ -170,7 +170,7 @@ class Part(NamedTuple):
         return self.content if isinstance(self.content, str) else to_json(self.content)
 
 
-def _openai(system: list[str], parts: list[Part]) -> Messages:
+def _openai(system: list[str], parts: list[MessagePart]) -> Messages:
     messages = [{"role": part.role, "content": part.text} for part in parts]
     messages.insert(0, {"role": "system", "content": "\n\n".join(system)})
     static = [n for n, part in enumerate(parts, 1) if part.is_static]
@@ -178,7 +178,7 @@ def _openai(system: list[str], parts: list[Part]) -> Messages:
     return Messages(messages, breakpoints=(0, *static, *turns[-1:]))
 
 
-def _anthropic(system: list[str], parts: list[Part]) -> dict[str, Any]:
+def _anthropic(system: list[str], parts: list[MessagePart]) -> dict[str, Any]:
     system_blocks = [_block(text) for text in system]
     if system_blocks:
         system_blocks[-1]["cache_control"] = dict(_CACHED)
@@ -204,8 +204,8 @@ def _block(text: str, *, cached: bool = False) -> dict[str, Any]:
 
 
 def place_recap(
-    system: list[str], parts: list[Part], recap: list[Part], position: str, depth: int
-) -> tuple[list[str], list[Part]]:
+    system: list[str], parts: list[MessagePart], recap: list[MessagePart], position: str, depth: int
+) -> tuple[list[str], list[MessagePart]]:
     """Return the system's texts and the parts, the new message last, with the running recap in its place."""
     if position == "before_prompt" and any(part.role == "system" for part in recap):
         return [*(part.text for part in recap), *system], parts
@@ -214,7 +214,7 @@ def place_recap(
     return system, [*parts[:at], *recap, *parts[at:]]
 
 
-def _place_parts(prompt: Mapping[str, Any], injection: Mapping[str, Any] | None) -> list[Part]:
+def _place_parts(prompt: Mapping[str, Any], injection: Mapping[str, Any] | None) -> list[MessagePart]:
     """Return static context, history, volatile context and input, with the running recap where `injection` says."""
     given = prompt.get("context")
     context = {
@@ -243,7 +243,7 @@ def _place_parts(prompt: Mapping[str, Any], injection: Mapping[str, Any] | None)
     ]
 
 
-def _read_injection(static: Mapping[str, Any], injection: Mapping[str, Any]) -> tuple[str, int, list[Part]]:
+def _read_injection(static: Mapping[str, Any], injection: Mapping[str, Any]) -> tuple[str, int, list[MessagePart]]:
     """Return `(slot, depth, parts)` of the running recap; depth 1 is after the last line of the chat."""
     position: str = check_position(injection.get("position", "in_chat"))
     depth = check_depth(injection.get("depth", 0))
@@ -251,14 +251,14 @@ def _read_injection(static: Mapping[str, Any], injection: Mapping[str, Any]) -> 
     if INJECTED not in static:
         return "", 1, []
     is_above = position == "before_prompt" and role == "system"
-    recap = [Part({INJECTED: static[INJECTED]}, role, is_above_system=is_above)]
+    recap = [MessagePart({INJECTED: static[INJECTED]}, role, is_above_system=is_above)]
     if position != "in_chat":
         return position, 1, recap
     return ("in_chat", depth, recap) if depth else ("last", 1, recap)
 
 
-def _build_part(content: dict[str, Any], *, is_static: bool = False) -> list[Part]:
-    return [Part(content, is_static=is_static)] if content else []
+def _build_part(content: dict[str, Any], *, is_static: bool = False) -> list[MessagePart]:
+    return [MessagePart(content, is_static=is_static)] if content else []
 
 
 def _split_history(history: dict[str, Any], depth: int) -> tuple[dict[str, Any], dict[str, Any]]:

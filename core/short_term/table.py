@@ -152,7 +152,7 @@ _HOLD_ENTRY = (
 
 def hold_place(
     connection: Connection, db: Database, new: NewEntry, people: Collection[str], default: str
-) -> tuple[Scope, table_conversations.Place, set[str]]:
+) -> tuple[Scope, table_conversations.AudienceRow, set[str]]:
     """Lock a conversation and people until the transaction ends; return scope, place, and people of level full."""
     scope = _inherit_privacy(connection, new)
     home = table_conversations.ensure(
@@ -196,7 +196,7 @@ def _hold_entry(connection: Connection, scope: Scope, since: Since) -> Any:
     return connection.execute(_HOLD_ENTRY, values).first()
 
 
-def _build_row(new: NewEntry, scope: Scope, home: table_conversations.Place, at: datetime) -> dict[str, Any]:
+def _build_row(new: NewEntry, scope: Scope, home: table_conversations.AudienceRow, at: datetime) -> dict[str, Any]:
     return {
         "audience_id": home.audience_id,
         "lineage_id": new.lineage,

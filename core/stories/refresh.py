@@ -19,7 +19,7 @@ from ..config import Settings
 from ..database.compiled import Reader
 from ..database.engine import Connection, Database
 from ..messages import table_hidden, table_lines, table_recaps
-from ..messages.table_hidden import Place
+from ..messages.table_hidden import MessagePosition
 from ..messages.table_lines import Line
 from ..scope import Scope
 from ..text.sizes import Counter
@@ -299,7 +299,7 @@ def auto_hide_plan(
     return _plan_changes(call.db.read, call.persona, call.conversation, wanted)[0]
 
 
-def _plan_changes(read: Reader, persona: str, conversation: str, count: int) -> tuple[HidePlan, Place | None]:
+def _plan_changes(read: Reader, persona: str, conversation: str, count: int) -> tuple[HidePlan, MessagePosition | None]:
     """Return the plan, empty when all is as it should be, and the newest message to be hidden."""
     nothing: HidePlan = {"hide": [], "show": []}
     if count < 0:

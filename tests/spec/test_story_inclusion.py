@@ -120,7 +120,7 @@ def test_s34_s35_the_plan_of_a_story_with_five_scenes(story: Story) -> None:
     done = story.refresh(AUTO_HIDE_SCENE_COUNT=2)
     assert (done["hidden"], done["shown"]) == ([(0, 70)], [])
     assert hidden_of(story) == list(range(71))
-    last = table_hidden.Place(story.time(70), story.messages[70])
+    last = table_hidden.MessagePosition(story.time(70), story.messages[70])
     work = lambda connection: table_hidden.update_hidden(connection, story.persona, story.path, last)  # noqa: E731
     assert story.db.transaction(work, source="test") == 0
     assert story.call(plan, 2) == {"hide": [], "show": []}

@@ -11,7 +11,7 @@ from typing import Any
 
 from .calendar import BREAK
 from .meanings import Found, Moment, list_seasons
-from .parts import Part, level
+from .parts import TimePart, level
 from .patterns import TABLES, Read
 from .spans import Time, every_month, every_week, fixed, of_month
 
@@ -63,7 +63,7 @@ def _rule(pattern: str, read: Read, number: int) -> Rule:
     return Rule(re.compile("".join(made)), tuple(kinds), read, begins, needs, choices, number)
 
 
-def read_parts(m: Moment, parts: Sequence[Part]) -> list[Part]:
+def read_parts(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:
     """Return the parts with what they name together."""
     line = _Line(_sure(m, parts))
     for table in tables():
@@ -77,7 +77,7 @@ def read_parts(m: Moment, parts: Sequence[Part]) -> list[Part]:
 class _Line:
     """Parts, and their letters as patterns read them."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[TimePart]) -> None:
         codes = [part.code for part in parts]
         self.parts = parts
         self.text = "".join(codes)
@@ -101,15 +101,15 @@ _UNSURE = frozenset("DWwPmYSUo=")
 """Kinds whose meaning depends on the parts beside them."""
 
 
-def _sure(m: Moment, parts: Sequence[Part]) -> list[Part]:
+def _sure(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:
     """Return the parts with the meanings that a word of time in front makes sure: `in May`, `on the 6th`."""
-    made: list[Part] = []
+    made: list[TimePart] = []
     for n, part in enumerate(parts):
         made.append(_make_sure(m, parts, n, made) if _UNSURE & part.kinds.keys() else part)
     return made
 
 
-def _make_sure(m: Moment, parts: Sequence[Part], n: int, made: Sequence[Part]) -> Part:
+def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[TimePart]) -> TimePart:
     """Return a part with the meanings that the parts beside it make sure; `made` are those before it."""
     part = parts[n]
     kinds, back = dict(part.kinds), n - 1
@@ -136,17 +136,17 @@ def _make_sure(m: Moment, parts: Sequence[Part], n: int, made: Sequence[Part]) -
         kinds |= _node(every_week(5, 2))
     if is_led and "o" in kinds and "d" in kinds and "I" in parts[back].kinds and not _LONGER_TIMES & follows.keys():
         kinds |= _node(every_month(kinds["d"]))
-    return Part(kinds, part.begin, part.end)
+    return TimePart(kinds, part.begin, part.end)
 
 
 def _node(time: Time) -> dict[str, Any]:
     return {"Z": time, level(time): time}
 
 
-def _apply(m: Moment, line: _Line, rules: Rules) -> Sequence[Part]:
+def _apply(m: Moment, line: _Line, rules: Rules) -> Sequence[TimePart]:
     """Return the parts with what a table reads together; the same where it reads nothing."""
     parts, begins = line.parts, rules.keys()
-    made, at, is_same = list[Part](), 0, True
+    made, at, is_same = list[TimePart](), 0, True
     while at < len(parts):
         part, count = parts[at], 1
         if not begins.isdisjoint(part.kinds):
@@ -159,8 +159,8 @@ def _apply(m: Moment, line: _Line, rules: Rules) -> Sequence[Part]:
 
 
 def _read_at(
-    m: Moment, parts: Sequence[Part], rules: Iterable[Rule], text: str, at: int, offset: int
-) -> tuple[Part, int]:
+    m: Moment, parts: Sequence[TimePart], rules: Iterable[Rule], text: str, at: int, offset: int
+) -> tuple[TimePart, int]:
     """Return what the longest pattern at a part reads, and how many parts it takes; else the part itself."""
     found = [(match, rule) for rule in rules if (match := rule.pattern.match(text, offset))]
     for match, rule in sorted(found, key=lambda one: (-one[0].end(), one[1].number)):
@@ -181,5 +181,5 @@ def _read_at(
         meant = read if isinstance(read, dict) else {"%": read} if isinstance(read, Found) else _node(read)
         if count == 1:
             meant = {**parts[at].kinds, **meant}
-        return Part(meant, parts[at].begin, parts[at + count - 1].end), count
+        return TimePart(meant, parts[at].begin, parts[at + count - 1].end), count
     return parts[at], 1

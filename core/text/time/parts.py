@@ -29,7 +29,7 @@ _TOKEN = lazy_pattern(
 _HAN = {char: at for at, char in enumerate("〇一二三四五六七八九")} | {"两": 2, "兩": 2, "十": 10}
 
 
-class Part(NamedTuple):
+class TimePart(NamedTuple):
     """A word, phrase, number or time of a text, and what it may mean."""
 
     kinds: Mapping[str, Any]
@@ -44,9 +44,9 @@ class Part(NamedTuple):
         return f"<{''.join(self.kinds)}>"
 
 
-def cut(text: str, lexicon: Lexicon) -> list[Part]:
+def cut(text: str, lexicon: Lexicon) -> list[TimePart]:
     """Return the parts of a folded text, in order; words that mean nothing here are parts without a kind."""
-    parts: list[Part] = []
+    parts: list[TimePart] = []
     tokens = list(_TOKEN.finditer(text))[: 6 * MOST_PARTS]
     words = [token[0] if token.lastgroup in ("word", "sign") else "" for token in tokens]
     at = 0
@@ -61,9 +61,9 @@ def cut(text: str, lexicon: Lexicon) -> list[Part]:
             length, kinds = _read_han(words, at)
         end = tokens[at + length - 1].end()
         if kinds or not parts or parts[-1].kinds:
-            parts.append(Part(kinds, token.start(), end))
+            parts.append(TimePart(kinds, token.start(), end))
         if extra:
-            parts.append(Part(extra, end, end))
+            parts.append(TimePart(extra, end, end))
         at += length
     return parts
 

@@ -12,7 +12,7 @@ from . import calendar
 from .calendar import BREAK
 from .grammar import read_parts
 from .meanings import Found, Moment
-from .parts import Part, cut
+from .parts import TimePart, cut
 from .spans import DAY, Role, Span, in_utc
 
 LOOKED_AT = 4_000
@@ -182,9 +182,9 @@ class _Folds:
 
 def _read(
     folds: _Folds, now: datetime, zone: tzinfo, languages: Sequence[str], *, is_question: bool
-) -> tuple[list[Part], Moment | None]:
+) -> tuple[list[TimePart], Moment | None]:
     """Return the parts of a text as the language reads them that reads most into it."""
-    best: tuple[int, list[Part], Moment | None] = (0, [], None)
+    best: tuple[int, list[TimePart], Moment | None] = (0, [], None)
     telling = may_tell_time(folds.text, languages)
     if not telling:
         return best[1:]
@@ -221,18 +221,18 @@ def _leave_telling(text: str, languages: Sequence[str]) -> str:
 _NAMING = frozenset("Z%")
 
 
-def _holds(parts: Sequence[Part], kind: str) -> bool:
+def _holds(parts: Sequence[TimePart], kind: str) -> bool:
     return any(kind in part.kinds for part in parts)
 
 
-def _is_denied(parts: Sequence[Part], part: Part) -> bool:
+def _is_denied(parts: Sequence[TimePart], part: TimePart) -> bool:
     """Return whether a word that denies stands in the sentence of a part."""
     at, breaks = parts.index(part), [n for n, each in enumerate(parts) if BREAK in each.kinds]
     begin = max((n for n in breaks if n < at), default=0)
     return _holds(parts[begin : min((n for n in breaks if n > at), default=len(parts))], "~")
 
 
-def _iter_named(parts: Sequence[Part], moment: Moment | None) -> list[tuple[Part, Found]]:
+def _iter_named(parts: Sequence[TimePart], moment: Moment | None) -> list[tuple[TimePart, Found]]:
     """Return the parts that name a span, with it."""
     if moment is None:
         return []
@@ -242,7 +242,7 @@ def _iter_named(parts: Sequence[Part], moment: Moment | None) -> list[tuple[Part
     return [(part, named) for part, named in found if named is not None]
 
 
-def _find_order(parts: Sequence[Part]) -> tuple[Role, Part] | None:
+def _find_order(parts: Sequence[TimePart]) -> tuple[Role, TimePart] | None:
     """Return whether the first or the last is asked for: `the first thing I told you`."""
     for n, part in enumerate(parts):
         kinds = part.kinds
