@@ -1,6 +1,4 @@
-"""The first round trip of a prompt: who sees what, which words are known, what changed since this process
-last looked.
-"""
+"""The first database read of a prompt: visible audiences, the tag vocabulary, and the words of the message."""
 
 from __future__ import annotations
 
@@ -53,7 +51,7 @@ def load_visible(call: PromptCall) -> VisibleContext:
 
 
 def _load_snapshot(call: PromptCall, db: Database) -> AccessSnapshot | None:
-    """Return what the scope sees; None when that cannot be told."""
+    """Return what the scope sees, None if the database fails."""
     version = tags_table.get_held(db, call.scope.persona)[0]
     request = Request(live_keys(call.live), version, count_recent(call), inserted_into=tuple(BY_NUMBER), servers=True)
     for step in (request, replace(request, vocabulary_version=None, inserted_into=())):
@@ -94,7 +92,7 @@ def count_recent(call: PromptCall) -> int:
 
 
 def find_tags(call: PromptCall, vocabulary: Vocabulary) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the tags of the message, and these with those linked to them; what fails adds none."""
+    """Return the tags of the message, and these together with linked tags; a hook that fails adds none."""
     text, s = call.asked_text, call.settings
     own, other = hooks.get_hook("extract_tags"), hooks.get_hook("expand_tags")
 
@@ -116,7 +114,7 @@ def find_tags(call: PromptCall, vocabulary: Vocabulary) -> tuple[Sequence[str], 
 
 
 def _texts(given: Any) -> list[str]:
-    """Return the texts of what a hook gave as a list of tags."""
+    """Return the tags in a list that a hook gave."""
     if given is not None and not isinstance(given, (list, tuple, set, frozenset)):
         raise TypeError(f"A list of tags was expected, {type(given).__name__} came.")
     return [str(tag) for tag in given or () if isinstance(tag, (str, int))]
@@ -140,9 +138,9 @@ def _is_key(text: str) -> bool:
 
 
 def may_see(call: PromptCall, visible: VisibleContext) -> Callable[[str], str]:
-    """Return what tells why live messages of a conversation stay out, blank when they may be seen.
+    """Return a function from a conversation key to the reason why its live messages are left out, blank to show them.
 
-    While the database does not say who may see what, only those of the conversation itself are shown.
+    Without a database only live messages of this conversation are shown.
     """
     viewer, live, own = visible.viewer, call.live, call.message.interface_path
     asked = frozenset(live_keys(live))

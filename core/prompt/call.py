@@ -1,4 +1,4 @@
-"""What the stages of a prompt work with: the call, its report, and the one place where what fails becomes a note."""
+"""The values that the stages of a prompt share: the call, its report, and the guard that turns errors into notes."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Report:
         self.note(*fitted.notes)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the report as plain JSON values; the keys always stand in this order."""
+        """Return the report as plain JSON values, its keys in a fixed order."""
         found = Counter(self._kept)
         found.update(item.section for item in self._left_out)
         report = {
@@ -103,7 +103,7 @@ class Report:
 
 
 class Guard:
-    """Runs the stages of one call, and lets no failure of theirs pass."""
+    """Run the stages of one call; a stage that fails gives its default and a note in the report."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -115,7 +115,7 @@ class Guard:
         """What failed last."""
 
     def __call__(self, source: str, work: Callable[[], T], otherwise: T) -> T:
-        """Return what `work` gives; when it fails, `otherwise`, with a note in the report and one warning."""
+        """Return the result of `work`; if it raises, return `otherwise`, note the error and log one warning."""
         try:
             return work()
         except Exception as error:  # noqa: BLE001 - the degrade point: whatever a source or hook raises ends here
@@ -123,7 +123,7 @@ class Guard:
             return otherwise
 
     def ask(self, source: str, read: Callable[[], T], otherwise: T) -> T:
-        """Return what the database gives; when it fails, or did not answer before, `otherwise`."""
+        """Return the result of `read`, or `otherwise` if it fails or the database is known to be down."""
         return otherwise if self.down else self(source, read, otherwise)
 
     def fail(self, source: str, error: Exception) -> None:
@@ -141,20 +141,20 @@ class Guard:
         logs.warning("source_failed", source=source, error=type(error).__name__, number=number)
 
     def lose_stored(self) -> None:
-        """Note that no stored section could be read, whatever it was that failed."""
+        """Report every table of stored sections as failed."""
         error = self.last or StoreError("The database could not be read.")
         for name in STORED:
             self.report.fail(name, error)
 
     def hook(self, name: str, arguments: Mapping[str, Any], read: Callable[[Any], T], otherwise: T) -> T:
-        """Return what `read` makes of a hook's answer; `otherwise` when there is no hook or either fails."""
+        """Return `read(answer of the hook)`, or `otherwise` if there is no such hook or either function fails."""
         function = hooks.get_hook(name)
         if function is None:
             return otherwise
         return self(name, lambda: read(self.call(function, arguments)), otherwise)
 
     def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-        """Return what a host's function gives; it may open a connection of its own meanwhile."""
+        """Call a host's function, with our connection released: the function may open one."""
         if isinstance(self.db, Database):
             self.db.release_connection()
         return hooks.call(function, arguments)
@@ -198,7 +198,7 @@ class PromptCall:
 
     @property
     def hits_wanted(self) -> int:
-        """Return how many hits the search is asked for; lite mode shows fewer of them."""
+        """Return the number of hits to search for; lite mode shows fewer."""
         most = self._asked_memories
         return max(1, self.settings.context_verbosity if most is None else most)
 
@@ -221,22 +221,22 @@ class PromptCall:
         return times.zone(self.settings.timezone) or UTC
 
     def for_database(self, db: Database) -> Call:
-        """Return the call as doors below know it."""
+        """Return the call in the shape that database functions take."""
         destination: Any = self.request.destination or self.scope.destination or self.settings.prompt_destination
         return Call(db, self.settings, replace(self.scope, destination=destination))
 
     def one_connection(self) -> AbstractContextManager[Any]:
-        """Return what keeps one connection for all reading of the call."""
+        """Return a context manager that keeps one connection for all reads of the call."""
         return self.db.request_connection(snapshot=True) if isinstance(self.db, Database) else nullcontext()
 
     def ask_hook(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-        """Return what a hook gives that takes the place of one of our functions."""
+        """Call a hook that replaces one of our functions."""
         common = {"db": self.db, "settings": self.settings, "scope": self.scope}
         return self.guard.call(function, {**arguments, **common})
 
 
 def open_call(request: PromptRequest) -> PromptCall:
-    """Read message, settings and scope; a database that cannot be opened leaves a prompt of what is live."""
+    """Read message, settings and scope; without a database the prompt has live messages alone."""
     if request.db is not None:
         defaults.check_handle(request.db)
     if request.destination not in (None, "remote", "local"):
@@ -274,7 +274,7 @@ def in_zone_of_asker(call: PromptCall) -> PromptCall:
 
 
 def put_under_key(message: IncomingMessage, live: LiveHistory, key: str | None) -> tuple[IncomingMessage, LiveHistory]:
-    """Return message and live messages with the key that their conversation is stored under."""
+    """Replace the conversation key of the message and of live messages by the stored key."""
     path = message.interface_path
     if path is None or key is None or path == key:
         return message, live
@@ -289,7 +289,7 @@ def put_under_key(message: IncomingMessage, live: LiveHistory, key: str | None) 
 
 @dataclass(frozen=True, slots=True)
 class VisibleContext:
-    """What the first round trip showed: who sees what, and which words and tags the message asks for."""
+    """Result of the first database read: visible audiences, and the words and tags of the message."""
 
     viewer: Viewer | None = None
     """None when nothing stored can be read."""
@@ -321,7 +321,7 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """Everything a prompt is made of."""
+    """Everything that a prompt is written from."""
 
     context: dict[str, Any] = field(default_factory=lambda: context_rules.order_context({}))
     persona: str = ""

@@ -1,4 +1,4 @@
-"""What of a prompt stays so that it fits: items are added in one order, and what does not fit is skipped.
+"""Fits a prompt into its limits: adds items in a fixed order and skips those without room.
 
 `fit_items` decides for JSON prompts (`fit`) and for chat messages (`message_lines.py`).
 """
@@ -60,7 +60,7 @@ Cut = Callable[[int, int], Item | None]
 
 
 class Space:
-    """How much a prompt may hold: characters, tokens or both. A size counts by whichever limit is the closer."""
+    """Limits of a prompt: characters, tokens or both. Sizes are measured against the tighter limit."""
 
     def __init__(
         self, limit_chars: int | None = None, limit_tokens: int | None = None, counter: TokenCounter | None = None
@@ -89,7 +89,7 @@ class Space:
         return max(len(text), math.ceil(tokens * self.limit_chars / self.limit_tokens))
 
     def find_broken(self, text: str) -> Literal["characters", "tokens"] | None:
-        """Return the unit of the limit that a whole text breaks, None where it breaks none."""
+        """Return the unit of the limit that the text exceeds, None if it fits."""
         if self.limit_chars is not None and len(text) > self.limit_chars:
             return "characters"
         return "tokens" if self.limit_tokens is not None and self.count_tokens(text) > self.limit_tokens else None
@@ -147,7 +147,7 @@ def _is_limit(value: object) -> bool:
 
 
 def _shown(value: object) -> str:
-    """Return a short account of a bad value; foreign objects are named by their type alone."""
+    """Describe a bad value in a few words, an object of the host by its type alone."""
     if isinstance(value, int) and value.bit_length() > 64:
         return "a number of more than 19 digits"
     if isinstance(value, int | float) or (isinstance(value, str) and len(value) <= 40):
@@ -167,12 +167,12 @@ def fit_items(
     cut: Cut,
     memory_share: float = MEMORY_SHARE,
 ) -> list[int]:
-    """Return the numbers of the items that fit, as they were added; `items` gets the cut ones in their places.
+    """Return the indexes of the items that fit, in the order of adding; shortened items replace theirs in `items`.
 
     Args:
-        best: numbers of the memories, best first.
-        openings: what a section takes beside its items, with its first one.
-        separator: what stands between two items of a section.
+        best: indexes of the memories, best first.
+        openings: size that a section adds with its first item, such as its title.
+        separator: size between two items of a section.
         memory_share: part of the room that goes to memories before other lists.
     """
     counts = Counter(item.section for item in items)
@@ -235,10 +235,12 @@ def _count_within(items: Sequence[Item], numbers: Sequence[int], room: int) -> i
 def keep_within(
     kept: list[int], space: Space, write: Callable[[list[int]], tuple[Any, str]]
 ) -> tuple[list[int], Any, str]:
-    """Return `(kept, prompt, text)` of the items that hold together: a counter may count a whole higher than its parts.
+    """Return `(kept, prompt, text)` with items dropped from the end until the whole fits the limit.
+
+    A token counter may count a text higher than the sum of its parts.
 
     Args:
-        write: items to the prompt with them and its text.
+        write: function from items to (prompt, text).
     """
     prompt, text = write(kept)
     if space.find_broken(text) is not None:
@@ -249,7 +251,7 @@ def keep_within(
 
 
 def build_fitted(items: Sequence[Item], kept: Iterable[int], prompt: Any, text: str) -> Fitted:
-    """Return a prompt with the account of which items are in it and which are not."""
+    """Return the prompt with its counts of kept items and a list of those left out."""
     there = set(kept)
     counts = dict.fromkeys((item.section for item in items), 0)
     for n in there:
@@ -275,7 +277,7 @@ def shorten(value: Any, most: int, measure: Callable[[Any], int], words: Sequenc
 
 
 def cut_text(text: str, most_chars: int, words: Sequence[str] = ()) -> str:
-    """Return the text, or the part of it around a match of the words, else its beginning up to a word."""
+    """Shorten a text to `most_chars`: around the first match of the words, else to its beginning."""
     if len(text) <= most_chars:
         return text
     match = find_match(text, words) if words else None
@@ -290,7 +292,7 @@ def cut_text(text: str, most_chars: int, words: Sequence[str] = ()) -> str:
 
 
 def _list_texts(value: Any) -> list[str]:
-    """Return every text inside; names of members are none."""
+    """Return every text inside a value, without the keys of dicts."""
     if isinstance(value, str):
         return [value]
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
@@ -394,7 +396,7 @@ def _fit_context(
 
 
 def _drop_context(prompt: dict[str, Any], items: Sequence[Item], space: Space) -> Fitted:
-    """Return what is never cut, and whether that alone is over a limit."""
+    """Return the prompt without its context, and the limit that it exceeds even so."""
     rest = {key: value for key, value in prompt.items() if key != "context"}
     bare = without_base64(rest)
     text = write_json(bare)

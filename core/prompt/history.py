@@ -1,4 +1,4 @@
-"""The history of a prompt: which stored lines are read, and the context made of them and of live ones."""
+"""Reads the stored history of a prompt and merges it with live messages into the context."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DEEPER, ROUNDS = 4, 6
 
 
 def read_stored(call: PromptCall, seeing: VisibleContext, parts: Sequence[Branch] = ()) -> StoredLines:
-    """Return the stored lines the context needs and the rows of sections; a source that fails gives none."""
+    """Read the stored lines of the history and the rows of all sections; a source that fails gives none."""
     s, caps = call.settings, call.caps
     assert call.db is not None and seeing.viewer is not None
     rows = caps.history + MARGIN
@@ -77,7 +77,7 @@ def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines) 
 def _read_further(
     call: PromptCall, seeing: VisibleContext, lines: StoredLines, lists: HistoryLists
 ) -> StoredLines | None:
-    """Return the lines with older ones, None where the lists are full or there is nothing more."""
+    """Read older lines too; None if the lists are full or there are no older lines."""
     asked, chats = lines.wanted, _list_chats(seeing)
     if lines.is_from_host or call.db is None or seeing.viewer is None or call.is_down:
         return None
@@ -114,7 +114,7 @@ def _list_chats(seeing: VisibleContext) -> list[Recent]:
 
 
 def _is_cut(entries: Sequence[HistoryEntry], rows: int) -> bool:
-    """Return whether some conversation may have more than the `rows` lines read of it."""
+    """Return whether a conversation may have more lines than the `rows` that were read."""
     chats: dict[str, list[HistoryEntry]] = {}
     for entry in entries:
         chats.setdefault(entry.conversation, []).append(entry)
@@ -122,7 +122,7 @@ def _is_cut(entries: Sequence[HistoryEntry], rows: int) -> bool:
 
 
 def _ends_hidden(entries: Sequence[HistoryEntry]) -> bool:
-    """Return whether the oldest rows read are all hidden: a story hides everything before its last scenes."""
+    """Return whether the oldest rows that were read are all hidden, as those before a story's last scenes are."""
     return len(entries) >= MARGIN and all(entry.hidden for entry in entries[-MARGIN:])
 
 
@@ -132,7 +132,7 @@ def _ends_hidden(entries: Sequence[HistoryEntry]) -> bool:
 def compose(
     call: PromptCall, lists: HistoryLists, sections: Mapping[str, Built], memories: Sequence[Hit]
 ) -> tuple[dict[str, Any], dict[str, list[str]]]:
-    """Return the context, of the memories as many as `Caps` says, and each section's ids of its items."""
+    """Return the context with at most `caps.memories` memories, and the item ids of each section."""
     s, most = call.settings, call.caps.memories
     parts: dict[str, Any] = {CURRENT: lists.current, RECENT: lists.recent}
     names = [f"{hit['source']}/{hit['id']}" for hit in memories]
@@ -152,7 +152,7 @@ def compose(
 
 
 def find_replaced(call: PromptCall, lines: StoredLines) -> Replaced | None:
-    """Return what the message takes the place of, None where nothing was named."""
+    """Return the message that this one replaces (`replacing`), None if none was named."""
     path, message_id, db = call.message.interface_path, call.replacing, call.db
     if path is None or message_id is None:
         return None
@@ -180,7 +180,7 @@ def find_replaced(call: PromptCall, lines: StoredLines) -> Replaced | None:
 
 
 def ask_history_hook(call: PromptCall, lines: StoredLines) -> StoredLines:
-    """Return the lines with those of the hook `history` in place of the database's, where it is set."""
+    """Return the lines of the hook `history` instead of the stored lines, if the hook is set."""
     function, path = hooks.get_hook("history"), call.message.interface_path
     if function is None:
         return lines

@@ -19,7 +19,7 @@ DIALECTS: Final = ("openai", "alternating", "anthropic")
 
 HISTORY: Final = ("history_current_chat", "history_recent")
 INJECTED: Final = "running_recap"
-"""Stands among the static parts, unless `injection` says where."""
+"""Key of the running recap, one of the static parts unless `injection` names a position."""
 VOLATILE: Final = (
     "thoughts",
     "memory_gap",
@@ -30,7 +30,7 @@ VOLATILE: Final = (
     "relationship",
     "message_recaps",
 )
-"""All other keys of `context` are static, those of the host too."""
+"""Sections that change with every message; all other keys of `context`, also those of the host, are static."""
 LEFT_OUT: Final = ("tags_placeholder",)
 """Keys that hold nothing for the model to read."""
 
@@ -84,14 +84,14 @@ def check_dialect(dialect: str) -> None:
 
 
 def order_for_dialect(dialect: str, system: list[str], parts: list[MessagePart]) -> Messages | dict[str, Any]:
-    """Return the texts of the system's message and the others as a provider reads them."""
+    """Return the system texts and the messages in the form of a provider."""
     if dialect == "anthropic":
         return _anthropic(system, parts)
     return _openai(system, _alternate(parts) if dialect == "alternating" else parts)
 
 
 def _alternate(parts: list[MessagePart]) -> list[MessagePart]:
-    """Return the parts with those of one role in a row as one, a user's first."""
+    """Merge neighbouring messages of one role, and begin with one of the user."""
     turns: list[MessagePart] = []
     for part in parts:
         if not turns and part.role == "assistant":
@@ -104,7 +104,7 @@ def _alternate(parts: list[MessagePart]) -> list[MessagePart]:
 
 
 def read_turns(context: Mapping[str, Any], asker: str) -> list[MessagePart]:
-    """Return the lines of this conversation as messages; a name stands in front where others than the asker speak."""
+    """Return the lines of this conversation as messages, with names if more than one person speaks."""
     turns = [line.turn for line in context.get(HISTORY[0], ()) if isinstance(line, ChatLine)]
     several = len({turn.name for turn in turns if not turn.is_persona} | {asker}) > 1
     return [_said(turn, with_name=several) for turn in turns]
@@ -121,9 +121,9 @@ def _said(turn: Turn, *, with_name: bool) -> MessagePart:
 
 
 def find_day_marks(turns: Sequence[MessagePart], now: datetime, zone: tzinfo) -> dict[int, str]:
-    """Return positions of turns with the time that stands before each: the first of a day, and the first after a pause.
+    """Return the times to show: index of the first turn of each day, and of the first after a pause, to its time.
 
-    Where all turns are of today, its first needs none.
+    The first turn of today needs none if there are no older turns.
     """
     marks: dict[int, str] = {}
     last = now
@@ -138,7 +138,7 @@ def find_day_marks(turns: Sequence[MessagePart], now: datetime, zone: tzinfo) ->
 
 
 def mark_days(turns: Sequence[MessagePart], now: datetime, zone: tzinfo) -> list[MessagePart]:
-    """Return the turns with their day marks, each in a user's turn: what the persona says begins with its words."""
+    """Return the turns with their times, each in a turn of the user: a turn of the persona holds its words alone."""
     marks, marked = find_day_marks(turns, now, zone), list[MessagePart]()
     for at, turn in enumerate(turns):
         mark = marks.get(at)
@@ -157,11 +157,11 @@ class MessagePart(NamedTuple):
     role: str = "user"
     is_static: bool = False
     is_above_system: bool = False
-    """Opens the text of the system's message; no message may stand before that one."""
+    """It opens the text of the system message, which must be the first message."""
     is_turn: bool = False
     """What was said in this conversation."""
     several: bool = False
-    """Names stand in front, since more than one person speaks."""
+    """It begins with a name because more than one person speaks."""
     time: datetime | None = None
     """When a turn was said."""
 
@@ -206,7 +206,7 @@ def _block(text: str, *, cached: bool = False) -> dict[str, Any]:
 def place_recap(
     system: list[str], parts: list[MessagePart], recap: list[MessagePart], position: str, depth: int
 ) -> tuple[list[str], list[MessagePart]]:
-    """Return the system's texts and the parts, the new message last, with the running recap in its place."""
+    """Insert the running recap at its position; return (system texts, messages with the new one last)."""
     if position == "before_prompt" and any(part.role == "system" for part in recap):
         return [*(part.text for part in recap), *system], parts
     places = {"in_chat": max(0, len(parts) - depth), "after_prompt": len(parts) - 1}
@@ -262,7 +262,7 @@ def _build_part(content: dict[str, Any], *, is_static: bool = False) -> list[Mes
 
 
 def _split_history(history: dict[str, Any], depth: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the history before and after a place among the lines of this chat; other chats' stand with the first."""
+    """Split the lines of this chat `depth` lines before its end; lines of other chats stay in the first part."""
     lines = history.get(HISTORY[0])
     chat: list[Any] = lines if isinstance(lines, list) else []
     at = max(0, len(chat) - depth + 1)

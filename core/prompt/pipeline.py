@@ -1,4 +1,4 @@
-"""One message to one prompt, in a straight line: a stage takes values and gives values, and what fails gives none.
+"""One message to one prompt, stage by stage; a stage that fails gives empty values.
 
 open_call       the message, settings, scope, database                          call.py
 load_visible    who sees what; the words and tags of the message                access.py
@@ -85,7 +85,7 @@ _ROWS_OF = {
     section_diary.KEY: AI_DIARY,
     section_thoughts.KEY: AI_DIARY,
 }
-"""Sections to the tables that their ids are of."""
+"""Section to the table of its ids."""
 PERSONA_KEY = "persona"
 _SHOWN_CHARS = 64
 LONGEST_RECORDS = 1_000_000
@@ -123,10 +123,10 @@ def build_messages(request: PromptRequest, dialect: str) -> tuple[Messages | dic
 
 
 def build_records(request: PromptRequest, held: Sequence[str] = ()) -> Fitted:
-    """Return what belongs to a message as one text of plain lines, for a request that somebody else writes.
+    """Return the records for a message as one text of plain lines, to be added to a request of another program.
 
     Args:
-        held: texts that the request has already.
+        held: texts that the request already contains.
     """
     limit_chars = Space(request.max_chars).limit_chars
     call = _for_lines(open_call(request))
@@ -138,7 +138,7 @@ def build_records(request: PromptRequest, held: Sequence[str] = ()) -> Fitted:
 
 
 def _read_space(request: PromptRequest) -> tuple[Space, str | None]:
-    """Return the limits that were asked for, and the name of the counter of tokens, None where there is none."""
+    """Return the limits of the request, and the name of the token counter or None."""
     count, name = None, None
     if request.counter is not None or request.limit_tokens is not None:
         count, name = resolve_counter(request.counter)
@@ -146,13 +146,13 @@ def _read_space(request: PromptRequest) -> tuple[Space, str | None]:
 
 
 def _for_lines(call: PromptCall) -> PromptCall:
-    """Return the call with as many memories as fit where nobody says how many, and times in the asker's zone."""
+    """Return the call for plain lines: as many memories as fit, and times in the zone of the asker."""
     return replace(in_zone_of_asker(call), most_memories=MOST_MEMORIES)
 
 
 @contextmanager
 def _note_repairs(call: PromptCall) -> Iterator[None]:
-    """Note what was repaired and repeated while a prompt was built."""
+    """Note in the report how many values were repaired and statements repeated in this block."""
 
     def count() -> tuple[int, int]:
         return stored_values.count_repairs(), call.db.count_repeats() if isinstance(call.db, Database) else 0
@@ -167,7 +167,7 @@ def _note_repairs(call: PromptCall) -> Iterator[None]:
 
 
 def _fit(call: PromptCall, space: Space, counter: str | None, write: Callable[[Space], Fitted]) -> Fitted:
-    """Return what `write` gives within the limits, entered in the report; a counter that fails counts for nothing."""
+    """Return the prompt that `write` fits into the limits, and report it; without tokens if their counter fails."""
     if space.limit_chars is None:  # where the caller says nothing, the hook, else the setting
         limit, note = call.guard.hook("engine_limit", {}, read_engine_limit, NO_LIMIT)
         call.report.note(*([note] if note else ()))
@@ -188,7 +188,7 @@ def _fit(call: PromptCall, space: Space, counter: str | None, write: Callable[[S
 
 
 def _note_shown(call: PromptCall, gathered: Gathered, shown: Sequence[Any]) -> None:
-    """Keep what is in the prompt: what repeats its memories is nothing new, and the answer is made with its rows."""
+    """Remember which memories and rows this prompt showed, for saving the answer."""
     if call.db is None:
         return
     chosen = {(one.hit["source"], one.hit["id"]): one.row.digest for one in gathered.recalled.chosen}
@@ -217,7 +217,7 @@ def _gather(call: PromptCall) -> Gathered:
 
 
 def _save_asked(call: PromptCall) -> None:
-    """Save what the message itself asks to remember, in mode plus, before it is answered."""
+    """Save what the message asks to remember before it is answered, if MEMORY_MODE is plus."""
     db = call.db
     if not isinstance(db, Database) or MODES[call.settings.memory_mode].how != "before":
         return
@@ -282,7 +282,7 @@ def _build_sections(call: PromptCall, asked: Asked, rows: StoredRows, lists: His
 
 
 def _name_speakers(hits: Sequence[Hit], recalled: Recalled, lists: HistoryLists) -> list[Hit]:
-    """Return the hits with the names that the lines use, oldest first named first."""
+    """Return the hits with the speaker names that the history uses, named from the oldest on."""
     keys = {(one.hit["source"], one.hit["id"]): one.row.said_by_key for one in recalled.chosen}
     labels: dict[tuple[str, str], str] = {}
     named: list[Hit] = []
@@ -295,11 +295,11 @@ def _name_speakers(hits: Sequence[Hit], recalled: Recalled, lists: HistoryLists)
 
 
 MOST_DATED = 24
-"""Memories in which words such as `tomorrow` are looked for, the best: a prompt of messages may have a hundred."""
+"""Number of best memories in which `tomorrow` and the like get a date: chat messages may show a hundred."""
 
 
 def _add_days(call: PromptCall, hits: Sequence[Hit], recalled: Recalled) -> list[Hit]:
-    """Return the hits, behind a text of an earlier day with a word such as `tomorrow` the day that it means."""
+    """Add the date meant by `tomorrow` and the like to the texts of earlier days."""
     asker, marked = in_zone_of_asker(call), list[Hit]()
     today = call.message.date.astimezone(asker.zone).date()
     others = {(one.hit["source"], one.hit["id"]) for one in recalled.chosen if one.rank > MOST_DATED}
@@ -318,7 +318,7 @@ def _add_days(call: PromptCall, hits: Sequence[Hit], recalled: Recalled) -> list
 
 
 def _add_host_context(call: PromptCall, gathered: Gathered) -> Gathered:
-    """Return what was gathered with the host's keys, and with the persona's text."""
+    """Add the keys of the hook `context` and the text of the persona."""
     given = call.request
     arguments = {
         "message": given.message,
@@ -342,7 +342,7 @@ def _add_host_context(call: PromptCall, gathered: Gathered) -> Gathered:
 
 
 def merge_host_context(context: Mapping[str, Any], given: Any) -> tuple[dict[str, Any], str, tuple[str, ...]]:
-    """Return `(context, persona text, notes)`: the context with the host's keys after its own."""
+    """Return `(context, persona text, notes)`, with the keys of the host behind those of the package."""
     merged, persona, notes = dict(context), "", []
     if given is not None and not isinstance(given, Mapping):
         notes.append(f"hook context: {type(given).__name__} is no dict and is left out")

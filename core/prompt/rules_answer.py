@@ -17,7 +17,7 @@ _OBJECT = re.compile(r"""(?:```[\w.+#-]*\s*)?[\[{]\s*["'\[{\]}]""")
 
 
 class Answer(TypedDict):
-    """A model's answer. Keys stand in this order."""
+    """The parsed answer of a model, its keys in this order."""
 
     text: str
     """What the persona says; blank where it says nothing."""

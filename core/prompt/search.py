@@ -25,7 +25,7 @@ from .call import PromptCall, Recalled, VisibleContext, in_zone_of_asker
 
 
 def start_search(call: PromptCall, visible: VisibleContext) -> searching.Read | None:
-    """Return the first round of the search, its rows read; None where there is none to run, or it failed."""
+    """Run the first round of the search; None if there is nothing to search for, or it failed."""
     db, viewer = call.db, visible.viewer
     s = in_zone_of_asker(call).settings
     tags, words = list(visible.tags), list(visible.keywords)
@@ -53,7 +53,7 @@ def start_search(call: PromptCall, visible: VisibleContext) -> searching.Read | 
 
 
 def finish_search(call: PromptCall, read: searching.Read, drop: searching.Drop) -> Recalled:
-    """Return the hits without those that `drop` names a reason for."""
+    """Return the hits of the search, without rows that `drop` gives a reason for."""
     db, report = call.db, call.report
     assert db is not None
 
@@ -80,7 +80,7 @@ def finish_search(call: PromptCall, read: searching.Read, drop: searching.Drop) 
 
 
 def _describe_gap(result: searching.Selection) -> str:
-    """Return the sentence on the spans asked for in which nothing is stored but the question; blank for none."""
+    """Return a sentence on the times asked for in which nothing is stored; blank if something is."""
     current = result.read.round
     is_alone = not result.chosen and all(reason == "echo" for _, reason in result.left)
     spans = current.missed or (current.question.spans if current.question.is_limited and is_alone else ())
@@ -88,7 +88,7 @@ def _describe_gap(result: searching.Selection) -> str:
 
 
 def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLists) -> Recalled:
-    """Return what the hook `search` gives, held to the same rules; nothing where there is none."""
+    """Return the hits of the hook `search`, filtered by the same rules; none if the hook is not set."""
     function, s = hooks.get_hook("search"), call.settings
     tags, words = list(visible.tags), list(visible.keywords)
     if function is None or not s.enable_memories or not (tags or words):
@@ -127,7 +127,7 @@ def ask_search_hook(call: PromptCall, visible: VisibleContext, lists: HistoryLis
 
 
 def build_dropper(call: PromptCall, lists: HistoryLists, sections: Mapping[str, Built]) -> searching.Drop:
-    """Return what leaves out the rows that are visible elsewhere, and copies of the message being answered."""
+    """Return a function from a row to the reason to leave it out: it is shown elsewhere, or repeats the message."""
     listed = [built for key in ("standing_wishes", "saved_memories") if (built := sections.get(key))]
     memories = {int(each) for built in listed for each in built.ids}
     diary = {int(each) for each in sections[section_diary.KEY].ids} if section_diary.KEY in sections else set()
@@ -173,7 +173,7 @@ def _message_rows(row: FoundRow) -> list[int]:
 
 
 def _stands_in(row: FoundRow, said_in: Mapping[int, HistoryEntry]) -> bool:
-    """Return whether a memory is a sentence of a message that is visible, the one it was made of."""
+    """Return whether a memory repeats a sentence of its visible source message."""
     lines = [said_in[each] for each in _message_rows(row) if each in said_in]
     if not lines:
         return False

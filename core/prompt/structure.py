@@ -1,4 +1,4 @@
-"""The JSON prompt: what was gathered for one message, as the prompt dict before it is fitted."""
+"""Writes the JSON prompt of one message, before it is fitted."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def ask_actions(call: PromptCall) -> Actions:
 
 
 def shape_actions(actions: Any, lite: bool, note: Callable[[str], None]) -> dict[str, Any]:
-    """Return what the model is told of each action: {schema, brief, source}, those that are there, and nothing else."""
+    """Return schema, brief and source of each action, without other keys."""
     if actions is not None and not isinstance(actions, Mapping):
         note(f"actions are of type {type(actions).__name__} and are left out")
     shaped: dict[str, Any] = {}
@@ -75,7 +75,7 @@ def shape_actions(actions: Any, lite: bool, note: Callable[[str], None]) -> dict
 
 
 def assemble(call: PromptCall, gathered: Gathered, actions: Actions) -> dict[str, Any]:
-    """Return the prompt before it is fitted: strict JSON that shares nothing with what hosts handed in."""
+    """Return the prompt before it is fitted: strict JSON, copied from what the host handed in."""
     renderer = Renderer(call.settings.templates_dir, call.report.note)
     context = {key: _mark(value) if key in MARKED else value for key, value in gathered.context.items()}
     parts, notes = make_strict(
@@ -95,7 +95,7 @@ def assemble(call: PromptCall, gathered: Gathered, actions: Actions) -> dict[str
 
 
 def _mark(value: Any) -> Any:
-    """Return a section without lines inside of its texts that could be taken for a speaker's."""
+    """Mark lines inside the texts of a section that look like another speaker's line."""
     if isinstance(value, str):
         return mark_lines(value)
     if isinstance(value, dict):
@@ -127,14 +127,14 @@ def _render_input(call: PromptCall, gathered: Gathered, renderer: Renderer) -> d
 
 
 def _write_instructions(call: PromptCall, gathered: Gathered, renderer: Renderer, form: AnswerForm) -> str:
-    """Return the persona's text, then the one line that says how to answer."""
+    """Return the text of the persona, then the instruction line."""
     lite = bool(call.settings.prompt_lite_mode)
     line = write_line(renderer, INSTRUCTIONS[form], call.message.interface, lite=lite)
     return "\n\n".join(part for part in (gathered.persona.strip("\r\n"), line) if part.strip())
 
 
 def write_line(renderer: Renderer, template: str, interface: str, *, lite: bool) -> str:
-    """Return the one line of a template that says how to answer; `one_line` would keep how it is indented."""
+    """Render the instruction line of a template, without its indentation."""
     return " ".join(clean(renderer.text(template, interface=interface, lite=lite)).split())
 
 

@@ -39,7 +39,7 @@ def build_upcoming(
     recalled: Recalled,
     drop: Callable[[FoundRow], str],
 ) -> Built:
-    """Return what people said about the next days before these came, of what no other section shows.
+    """Return what people said earlier about the next days, without rows that other sections show.
 
     Args:
         drop: why a row is left out, blank to keep it.
