@@ -35,7 +35,7 @@ there is something in it. Keys of the host stand after all of these.
 """
 
 OWN_KEYS = frozenset(name for name, _ in CONTEXT_KEYS)
-"""Names a host cannot give a key of its own."""
+"""Names that a host's own keys cannot have."""
 
 LITE_HISTORY, LITE_MEMORIES, LITE_SAVED, LITE_RECENT = 3, 2, 10, 2
 """Most items of each kind with PROMPT_LITE_MODE: lines of each list, memories, saved memories, recent conversations."""
@@ -79,7 +79,7 @@ def order_context(parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_hits(given: Any) -> tuple[list[Hit], int]:
-    """Return `(hits, refused)`: the hits among what a host handed in as memories, and how much of it was none."""
+    """Return `(hits, refused)`: the valid hits in a host's memories, and the number of invalid items."""
     hits: list[Hit] = []
     items = given if isinstance(given, (list, tuple)) else [] if given is None else [given]
     for item in items:

@@ -35,30 +35,30 @@ _OLDEST = datetime(1970, 1, 1, tzinfo=UTC)
 MaySee = Callable[[str], str]
 """Conversation key to blank, or to the reason why its messages stay out, such as `private`."""
 Placed = tuple[tuple[int, datetime, int, int, int], HistoryEntry]
-"""A message with what it is sorted by: how its time is known, the time, stored before live, row, position."""
+"""(sort key, message). The key: how the time is known, the time, stored before live, row, position."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryLists:
-    """The history part of `context`, and the account of it."""
+    """The history part of `context`, with a list of the messages left out."""
 
     current: list[str] = field(default_factory=list)
     """history_current_chat, oldest first."""
     recent: list[str] = field(default_factory=list)
     """history_recent, oldest first."""
     visible: list[HistoryEntry] = field(default_factory=list)
-    """The messages shown in the two lists: what memories need not repeat."""
+    """Messages shown in the two lists; memories do not repeat them."""
     left_out: list[LeftOut] = field(default_factory=list)
     echoes: list[HistoryEntry] = field(default_factory=list)
     """Copies of the message being answered, which memories leave out too."""
     replacing: Replaced | None = None
     """What the message takes the place of."""
     replaced: list[HistoryEntry] = field(default_factory=list)
-    """Messages that the message takes the place of, which memories leave out too."""
+    """Messages that the message replaces; memories leave them out too."""
     full: frozenset[str] = frozenset()
-    """Sections that would take no older message, so that none need be read for them."""
+    """Sections that are full, so that no older messages are read for them."""
     names: NameLabels = field(default_factory=NameLabels, compare=False)
-    """What the people of the lines are called."""
+    """Names of the people in the lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +73,14 @@ class HistoryBuilder:
     zone: tzinfo = UTC
     """TIMEZONE."""
     persona: str = ""
-    """Id of the persona, by which it is called where no line has its name."""
+    """Id of the persona, its name if no line has one."""
     replacing: Replaced | None = None
     """What the message takes the place of."""
     replaced_rows: frozenset[int] = frozenset()
     """Row ids of stored messages that the caller's own list replaces."""
 
     def build(self, stored_current: Iterable[HistoryEntry], stored_recent: Iterable[HistoryEntry]) -> HistoryLists:
-        """Return the two lists and the account of every message found."""
+        """Return the two lists, and why each other message was left out."""
         own, rows, others = self.message.interface_path, list(stored_current), list(stored_recent)
         s, caps, is_echo = self.settings, self.caps, echo_check(self.message)
         live_current, live_recent, left_out = self._choose_live()
@@ -118,7 +118,7 @@ class HistoryBuilder:
         return self.replacing is not None and self.replacing.takes(entry)
 
     def _choose_live(self) -> tuple[list[HistoryEntry], list[HistoryEntry], list[LeftOut]]:
-        """Return the live messages of this conversation and of others, and those that may not be seen."""
+        """Return live messages (this conversation, other conversations, left out because they may not be seen)."""
         own, s = self.message.interface_path, self.settings
         surface = self.message.interface if own is None else own.split("/", 1)[0]
         chosen: dict[str, list[HistoryEntry]] = {CURRENT: [], RECENT: []}
@@ -175,7 +175,7 @@ class HistoryBuilder:
         return newest[:most][::-1], left_out
 
     def _write_line(self, entry: HistoryEntry, names: NameLabels, titles: dict[str, str]) -> ChatLine:
-        """Return a line as it is shown; only those of other conversations name theirs."""
+        """Return a line as it is shown; lines of other conversations begin with their name."""
         name = names.entry(entry)
         if entry.reply is not None and entry.reply.is_persona:
             entry = replace(entry, reply=replace(entry.reply, name=names.persona))
@@ -192,7 +192,7 @@ class HistoryBuilder:
 
 
 def entry_id(entry: HistoryEntry) -> str:
-    """Return what the report calls the message by: its message id, else its row id, else blank."""
+    """Return the id of a message in the report: its message id, else its row id, else blank."""
     return entry.message_id or ("" if entry.row_id is None else str(entry.row_id))
 
 
@@ -242,7 +242,7 @@ def _is_same(one: HistoryEntry, other: HistoryEntry, has_line: bool) -> bool:
 
 
 def _is_same_sender(one: HistoryEntry, other: HistoryEntry) -> bool:
-    """Return whether two messages of one conversation have one sender: by id, or by a name where one has no id."""
+    """Return whether two messages of one conversation have the same sender id, or the same name if an id is missing."""
     if one.sender_id and other.sender_id:
         interface = f"{one.conversation.partition('/')[0]}/"  # hosts may store the id with it, as in a participant key
         return one.sender_id.removeprefix(interface) == other.sender_id.removeprefix(interface)
@@ -257,8 +257,8 @@ def _look(entry: HistoryEntry) -> tuple[str, str, str, bool, bool]:
 
 
 def _place_live(entries: Iterable[HistoryEntry]) -> list[Placed]:
-    """Return live messages with their places, of equal times after the stored ones; one without a time stays where the
-    host put it."""
+    """Return live messages with their sort keys: behind stored ones of the same time, and without a time in the host's
+    order."""
     by_chat: dict[str, list[HistoryEntry]] = {}
     for entry in entries:
         by_chat.setdefault(entry.conversation, []).append(entry)
@@ -279,7 +279,7 @@ def _sort_newest_first(placed: Iterable[Placed]) -> list[Placed]:
 # Which are never shown, and which are the message being answered
 
 ECHO_WINDOW = timedelta(seconds=60)
-"""An equal line of the same sender this near is the message itself, which the host stored a moment before it asked."""
+"""An equal line of the sender within this time is the message itself, stored by the host before it asked."""
 
 
 def why_not_shown(entry: HistoryEntry) -> str:
@@ -295,18 +295,18 @@ def why_not_shown(entry: HistoryEntry) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """A message of the conversation that another one takes the place of, and what the persona said after it."""
+    """A message that another one replaces, together with the persona's lines after it."""
 
     conversation: str
     message_id: str
     time: datetime | None = None
-    """When it was said; None where it was not found."""
+    """When it was said, None if it was not found."""
     row_id: int | None = None
     order: int | None = None
-    """Its position among the live messages; None where it is not one of them."""
+    """Its position among the live messages, None if it is a stored one."""
 
     def takes(self, entry: HistoryEntry) -> bool:
-        """Return whether an entry, stored or live, is not to be shown for it."""
+        """Return whether an entry, stored or live, is replaced."""
         if entry.conversation != self.conversation:
             return False
         return entry.message_id == self.message_id or (is_persona(entry) and self._is_before(entry))
@@ -322,7 +322,7 @@ class Replaced:
 
 
 def echo_check(message: IncomingMessage) -> Callable[[HistoryEntry], bool]:
-    """Return the function that tells whether an entry, stored or live, is the message being answered."""
+    """Return a function from an entry, stored or live, to whether it is the message being answered."""
     who, path = message.sender, message.interface_path
     asked = HistoryEntry(path or "", message.text, who.id, who.name, who.username)
     said = compared_text(asked)

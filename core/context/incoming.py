@@ -1,4 +1,4 @@
-"""Reads a message in the host's words: an incoming one, a live one of `context_memory`, one of a turn, and its reply.
+"""Reads messages in the formats of hosts: incoming messages, live ones of `context_memory`, and replies.
 
 Objects, dicts and any nesting of the two are read, with the names of NAMES, in snake or camel case.
 """
@@ -34,26 +34,26 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "reply": ("reply_to_message", "reply_to"),
     "thread": ("message_thread_id", "thread_id"),
 }
-"""What hosts call the parts of a message; the first that holds something counts."""
+"""Names that hosts give to the parts of a message; the first one with a value counts."""
 _ATTACHED = (
     "attachments", "media", "images", "image", "photo", "photos", "document", "documents", "audio", "voice", "video",
     "videos", "video_note", "video_notes", "sticker", "animation",
 )  # fmt: skip
 """Fields that hold what is attached."""
 _FOR_HOSTS = ("interface", "server_name")
-"""What the adapters of platforms add, for hooks and logs of hosts."""
+"""Keys that the adapters of platforms add for hooks and logs."""
 LOOKED_FOR = tuple(
     dict.fromkeys(
         ["text", "message_id", "date", "interface_path", "chat", "server_id", "is_private", "payload", "time_zone",
          "caption", *_ATTACHED, *(name for names in NAMES.values() for name in names)]
     )
 )  # fmt: skip
-"""Names of which a message has one at least."""
+"""A message has at least one of these names."""
 MOST_NAMED = 8
 """Most unknown keys that one note names."""
 
 ID_BYTES = {"message_id": 191, "chat.id": 255, "thread_id": 255, "from_user.id": 255, "interface": 64}
-"""Bytes of the columns these ids are stored in; the other ids' are `scope.KEY_BYTES`."""
+"""Bytes of the columns of these ids; for other ids see `scope.KEY_BYTES`."""
 
 
 # The parts of any message
@@ -80,7 +80,7 @@ def _names(message: Any, part: str) -> Sequence[str]:
 
 
 def read_part(message: Any, part: str) -> Any:
-    """Return the value of a part of NAMES, None where there is none."""
+    """Return the value of a part named in NAMES, None if the message has none."""
     return get(message, *_names(message, part))
 
 
@@ -97,7 +97,7 @@ def read_text(message: Any) -> str:
 
 
 def read_sender(message: Any) -> Sender:
-    """Return who sent a message: by fields of its own, else by the person in it; a bare number is an id."""
+    """Return the sender, from fields of the message or from the person in it; a bare number is an id."""
     person = read_part(message, "person")
     return Sender(
         text_at(message, *_names(message, "sender_id")) or text_at({"id": _read_person_id(person)}, "id"),
@@ -118,13 +118,13 @@ def read_name(person: Any) -> str:
 
 PERSON_WORDS = frozenset({"user", "human", "person", "participant"})
 PERSONA_WORDS = frozenset({"persona", "model", "assistant", "bot", "character", "self"})
-"""Roles by which hosts say that a person, or the persona, wrote a message."""
+"""Roles by which hosts name the author: a person, or the persona."""
 _PLAIN_KINDS = frozenset({"", "text", "message", "chat", "default", "reply"})
-"""Kinds that say nothing of who said it."""
+"""Kinds that do not name the author."""
 
 
 def read_role(message: Any) -> Literal["user", "persona", ""]:
-    """Return who said a message; blank where it names a role that is neither. Ids of a platform never say so."""
+    """Return the author of a message, blank for another role. An id of a platform never decides."""
     words = [word for name in _names(message, "role") if (word := word_at(message, name)) not in _PLAIN_KINDS]
     if words and (words[0] in PERSONA_WORDS or words[0] in PERSON_WORDS):
         return "persona" if words[0] in PERSONA_WORDS else "user"
@@ -135,7 +135,7 @@ def read_role(message: Any) -> Literal["user", "persona", ""]:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a message replies to, as far as the host says it."""
+    """The known facts of the message replied to."""
 
     message_id: Any
     text: str
@@ -149,7 +149,7 @@ class Reply:
 
 
 def read_reply(message: Any) -> Reply | None:
-    """Return what a message replies to, None where it replies to nothing."""
+    """Return the message replied to, None if there is none."""
     for name in _names(message, "reply"):
         quoted = get(message, name)
         if name == "reply_to_message" and isinstance(quoted, (str, bytes, bytearray)):
@@ -181,13 +181,13 @@ class IncomingMessage:
     chat_type: str | None = None
     server_id: str = ""
     is_private: bool | None = None
-    """What the host says of the conversation's privacy, None when it says nothing."""
+    """Whether the host calls the conversation private, None if it does not say."""
     time_zone: str | None = None
     raw: Any = None
     notes: tuple[str, ...] = ()
     """What had to be replaced or ignored while reading, for the report."""
     earlier: tuple[Any, ...] = ()
-    """The lines before it, where the host handed over a list of chat messages."""
+    """The lines before it, if the host passed a list of chat messages."""
     opening: tuple[str, ...] = ()
     """Texts of the system in such a list."""
 
@@ -195,7 +195,7 @@ class IncomingMessage:
     def read(
         cls, message: Any, *, context_memory: Any = None, interface_name: str | None = None, now: datetime
     ) -> IncomingMessage:
-        """Return the host's message in normal form; nothing of the host's is changed."""
+        """Return the host's message in normal form, without changing it."""
         earlier: list[Any] = []
         opening: list[str] = []
         if isinstance(message, list) or type(message) is tuple:
@@ -244,7 +244,7 @@ class IncomingMessage:
 
 
 def _split_messages(messages: Sequence[Any]) -> tuple[dict[str, Any], list[Any], list[str]]:
-    """Return (message, lines before it, texts of the system) of chat messages, of which the last one said counts."""
+    """Split chat messages into (last message, messages before it, system texts)."""
     roles = [word_at(each, "role") for each in messages]
     said = [at for at, role in enumerate(roles) if role in ("user", "assistant")]
     if not said:
@@ -279,7 +279,7 @@ def _check(message: Any) -> None:
 
 
 def _note_unread(message: Any) -> list[str]:
-    """Return a note on the keys of a dict that nobody looks for."""
+    """Return a note on keys that are not known."""
     known = _known_keys()
     unknown = [key for key in message if key not in known] if isinstance(message, Mapping) else []
     if not unknown:
@@ -296,7 +296,7 @@ def _known_keys() -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def _hint(key: str) -> str:
-    """Return a key with what may have been meant; a host's messages have the same keys each time."""
+    """Return a key with the known name that may have been meant; cached because keys recur."""
     meant = find_nearest(key, LOOKED_FOR)
     return f"{key!r} (did you mean {meant!r}?)" if meant else repr(key)
 
@@ -333,7 +333,7 @@ def _read_conversation(
 
 
 def _read_text(message: Any, notes: list[str]) -> str:
-    """Return the text, else what is said under a picture or file: of the message, else the first one attached."""
+    """Return the text, else the caption of the message, else that of its first attachment."""
     value = get(message, "text")
     text, note = ("", "") if isinstance(value, (list, tuple)) else as_text(value)
     notes += [f"text {note}"] if note else []
@@ -403,7 +403,7 @@ def read_attachments(raw: Any) -> list[Any]:
 
 
 def describe_reply(raw: Any) -> dict[str, Any]:
-    """Return text, time and name of the message replied to, as far as known; {} when there is none."""
+    """Return the known ones of text, time and name of the message replied to; {} without a reply."""
     reply = read_reply(raw)
     if reply is None:
         return {}

@@ -1,4 +1,4 @@
-"""Where the running recap is put among the parts of a prompt, and the numbers other programs use."""
+"""The position of the running recap in a prompt, as a word and as the numbers of other programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _POSITIONS: tuple[RecapPosition, ...] = ("in_prompt", "in_chat", "before_prompt"
 
 
 class Injection(TypedDict):
-    """What is to be put into a prompt, and where. Keys stand in this order."""
+    """A text to insert into a prompt, and its position. The keys come in this order."""
 
     key: str
     value: str

@@ -1,4 +1,4 @@
-"""How one message becomes one line of a history list, and what people are called in it."""
+"""Writes a message as one line of a history list, and chooses the names of people."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from ..text.hits import known_name, name_persona
 from .incoming import IncomingMessage
 
 NAMELESS_PERSONA = "You"
-"""What a persona is called that has no name: the model reads of itself."""
+"""Name of a persona without one: the model is addressed."""
 AGE_MARKER_MINUTES = 10
-"""Age from which a line says how long ago it was: younger ones belong to the talk of this moment."""
+"""Age from which a line shows its age."""
 REPLY_QUOTE_CHARS = 40
 """Characters shown of the line that is replied to: enough to recognise it."""
 UNKNOWN = "Unknown"
-"""Shown where nobody says who sent a message."""
+"""Name of an unknown sender."""
 
 
 def quoted(text: str) -> str:
-    """Return the text as it stands between the double quotes of a line: one line, its own double quotes single."""
+    """Return the text for the double quotes of a line: as one line, with single quotes inside."""
     return one_line(text).replace('"', "'")
 
 
 _SPEAKS = re.compile(r"\W*[^\s:\uff1a][^:\uff1a]{0,100}[:\uff1a]|\W*\[")
-"""How a line begins that could be taken for a speaker's: a name or a time, and a colon or a bracket."""
+"""A beginning that looks like a speaker's line: a name or a time, and a colon or a bracket."""
 
 
 def mark_lines(text: str) -> str:
-    """Return the text with a mark before each line after the first that could be taken for a speaker's line."""
+    """Mark each line after the first that looks like a speaker's line."""
     if text.isprintable():  # no line break is
         return text
     first, *more = text.splitlines() or [""]
@@ -41,7 +41,7 @@ def mark_lines(text: str) -> str:
 
 
 def mark_opening(text: str) -> str:
-    """Return a text that is shown without a speaker, with a mark where it could be taken for a speaker's line."""
+    """Mark a text without a speaker if it looks like a speaker's line."""
     return f"> {text}" if _SPEAKS.match(text) else text
 
 
@@ -51,7 +51,7 @@ def shown_name(*names: str) -> str:
 
 
 def has_name(message: IncomingMessage) -> bool:
-    """Return whether it is known how whoever sent the message is called, if only by an id."""
+    """Return whether the sender of the message has a name or an id."""
     return bool(known_name(message.sender.name, message.sender.username, message.sender.id))
 
 
@@ -98,7 +98,7 @@ def age_mark(time: datetime | None, now: datetime | None) -> str:
 
 
 def reply_note(name: str, text: str) -> str:
-    """Return what a line says of the message it replies to."""
+    """Return the mark of a line for the message it replies to."""
     quote = quoted(text)
     if not quote.strip():
         return f"[replied to {shown_name(name)}]"
@@ -114,9 +114,7 @@ def body(
     now: datetime | None,
     name: str = "",
 ) -> str:
-    """Return the line without the mark of its conversation: what the own conversation shows; without age where `now`
-    is None.
-    """
+    """Return the line without the name of its conversation, and without its age if `now` is None."""
     said = name or sender(entry)
     if entry.reply is not None:
         said = f"{said} {reply_note(entry.reply.name, entry.reply.text)}"
@@ -125,7 +123,7 @@ def body(
 
 
 def place_of(entry: HistoryEntry) -> str:
-    """Return the title or the readable key of a line's conversation, blank when neither is known."""
+    """Return the title or readable key of an entry's conversation, blank if neither is known."""
     return next((place for each in (entry.title, show_key(entry.conversation)) if (place := quoted(each)).strip()), "")
 
 
@@ -134,22 +132,22 @@ def place_of(entry: HistoryEntry) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one line of this conversation says, as it was said."""
+    """The message of one line, as it was said."""
 
     text: str
-    """With its quotes, line breaks and spaces."""
+    """The original text, with quotes, line breaks and spaces."""
     name: str
-    """Who is shown as the sender."""
+    """Name of the sender."""
     is_persona: bool
     reply: str = ""
-    """What the line says of the message it replies to, blank for none."""
+    """The mark for the message it replies to, blank for none."""
     time: datetime | None = None
     place: str = ""
-    """Title or key of the conversation, where it is another one."""
+    """Title or key of another conversation, blank for this one."""
 
 
 class ChatLine(str):
-    """A line of the history: a text as any other, that knows what was said."""
+    """A line of the history: a text that carries its message."""
 
     __slots__ = ("turn",)
     turn: Turn
@@ -164,7 +162,7 @@ class ChatLine(str):
 
 
 def turn_of(entry: HistoryEntry, name: str = "", place: str = "") -> Turn:
-    """Return what a message says, as it was said."""
+    """Return the message of an entry, as it was said."""
     reply = "" if entry.reply is None else reply_note(entry.reply.name, entry.reply.text)
     return Turn(entry.text, name or sender(entry), is_persona(entry), reply, entry.time, place)
 
@@ -172,7 +170,7 @@ def turn_of(entry: HistoryEntry, name: str = "", place: str = "") -> Turn:
 # What people are called
 
 Identity = tuple[str, str]
-"""Interface and id of a person; of somebody without an id, blank and the name."""
+"""(interface, id) of a person, or ("", name) without an id."""
 
 PERSONA: Identity = ("", "")
 
@@ -186,7 +184,7 @@ class NameLabels:
         self.persona = self.label(PERSONA, persona) if persona else ""
 
     def label(self, identity: Identity, name: str) -> str:
-        """Return the label of a person shown under a name; of somebody without an id the name itself."""
+        """Return the label of a person with this name; without an id, the name itself."""
         has_id = bool(identity[0]) or identity == PERSONA
         label, count = name, 1
         while True:
@@ -216,12 +214,12 @@ class NameLabels:
 
 
 def identity_of(conversation: str, sender_id: str, name: str) -> Identity:
-    """Return who a sender is, by id; by name where there is none."""
+    """Return the identity of a sender: by id, or by name if there is no id."""
     return (conversation.partition("/")[0], sender_id) if sender_id else ("", f"name:{fold(name)}")
 
 
 def find_persona_name(persona: str, entries: list[HistoryEntry]) -> str:
-    """Return what the persona is called: the newest name its lines carry, else one made of its id."""
+    """Return the name of the persona: the newest name in its lines, else one made from its id."""
     for entry in reversed(entries):
         if is_persona(entry):
             name = known_name(*(each for each in (entry.sender_name, entry.username) if each != PERSONA_SENDER))
@@ -232,7 +230,7 @@ def find_persona_name(persona: str, entries: list[HistoryEntry]) -> str:
 
 
 def holds_words(text: str, words: str) -> bool:
-    """Return whether words stand in a text one by one, not as part of others; both folded."""
+    """Return whether a text contains the words as whole words; both are folded."""
     at = text.find(words)
     while at >= 0:
         end = at + len(words)

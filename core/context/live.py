@@ -33,11 +33,11 @@ class LiveHistory:
     skips_history: bool = False
     """The host asked for a prompt without history lists and thoughts."""
     skipped: int = 0
-    """How many things were no message."""
+    """Number of items that were no message."""
     notes: tuple[str, ...] = ()
-    """What was left out as a whole and why, for the report; never a text that was said."""
+    """What was left out and why, for the report; never a text of a message."""
     private: frozenset[str] = frozenset()
-    """Conversations of which a message says that they are private."""
+    """Conversations that a message calls private."""
 
 
 def read_line(value: Any, conversation: str, order: int) -> HistoryEntry | None:
@@ -79,7 +79,7 @@ def _says_private(value: Any) -> bool:
 
 
 def read_context_memory(context_memory: Any) -> LiveHistory:
-    """Return the live messages by conversation, and how much was no message."""
+    """Return the live messages by conversation, and the number of items that were no message."""
     if context_memory is None:
         return LiveHistory()
     if not isinstance(context_memory, Mapping):
@@ -123,7 +123,7 @@ def read_context_memory(context_memory: Any) -> LiveHistory:
 
 
 def add_lines(live: LiveHistory, conversation: str, lines: Iterable[Any], asker: Sender) -> LiveHistory:
-    """Return the live messages with lines of a conversation behind those that are there; unnamed are the asker's."""
+    """Append lines to the live messages of a conversation; lines without a sender are the asker's."""
     there = live.chats.get(conversation, [])
     first = 1 + max((entry.order for entries in live.chats.values() for entry in entries), default=-1)
     entries = list(there)

@@ -1,4 +1,4 @@
-"""What a section of `context` is made of: what it may know, what it gives, the three names its module has."""
+"""The interface of a section module: its input, its result, and the three names it defines."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .history import HistoryLists
 from .incoming import IncomingMessage
 
 StoredRows = Mapping[int, Sequence[Any]]
-"""What the branches of all sections brought, by number of the kind; `Shape.rows_in` gives the rows of one."""
+"""Rows of all sections by number of their kind; `Shape.rows_in` gives those of one kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a section may know when it says what it needs."""
+    """Input of a section."""
 
     settings: Settings
     viewer: Viewer
