@@ -1,4 +1,4 @@
-"""What every call of a door begins with: `Call`, made once at the door and handed down."""
+"""`Call`: database, settings and scope of one call of a public function."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ..scope import KEY_BYTES, Destination, Scope, key_text
 from . import defaults
 
 GivenSettings = Settings | Mapping[str, object] | None
-"""Settings as doors take them: whole, as a mapping of flag to value, or those of the process."""
+"""Settings as public functions take them: whole, as a mapping of flag to value, or None for those of the process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What one call of a door works with."""
+    """Database, settings and scope of one call of a public function."""
 
     db: Database
     settings: Settings
     scope: Scope
     viewer: Viewer | None = None
-    """Who is asking, worked out: which audiences are seen. None until `with_viewer` has asked the database."""
+    """The audiences that the scope sees; None until `with_viewer` has read them."""
 
     @property
     def persona(self) -> str:
@@ -35,7 +35,7 @@ class Call:
 
     @property
     def destination(self) -> Destination:
-        """Return where texts go: what the scope says, else PROMPT_DESTINATION."""
+        """Return where the prompt is sent: the destination of the scope, else PROMPT_DESTINATION."""
         return self.scope.destination or self.settings.prompt_destination
 
 
@@ -44,7 +44,7 @@ def open_call(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Call:
-    """Return the call of a door that was passed these; what is None is the process's own."""
+    """Return the call for the arguments of a public function; None takes the default of the process."""
     known_db = defaults.handle(db)
     known = defaults.settings_for(settings)
     known_db.caches[CALENDAR] = Calendar(known.timezone or "UTC", known.languages)
@@ -61,7 +61,7 @@ def find_key(call: Call, conversation: object, field: str = "interface_path") ->
 
 
 def load_access(call: Call, request: Request = Request()) -> AccessSnapshot:  # noqa: B008 - it is frozen
-    """Return what the scope of a call sees, and what else was asked for, in one statement."""
+    """Read in one statement what the scope of a call sees, and what else `request` names."""
     return load_snapshot(call.db, call.scope, request, destination=call.destination, settings=call.settings)
 
 

@@ -1,4 +1,4 @@
-"""What a door works with when the caller passes nothing: database, settings, scope."""
+"""The defaults of the process: database, settings, scope, model and embedder."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def configure(
     model: Any = None,
     embedder: Any = None,
 ) -> None:
-    """Set what functions use from now on when they are passed nothing.
+    """Set the defaults of this process for functions that are called without these arguments.
 
     Args:
         db: a handle, or a connection string, which is opened at once; None goes back to DATABASE_URL, then
@@ -77,7 +77,7 @@ def configure(
 
 
 def check_model(model: Any) -> None:
-    """Refuse what can be asked neither by a call nor by `complete`."""
+    """Refuse a model that neither can be called nor has `complete`."""
     if model is not None and not callable(getattr(model, "complete", model)):
         raise TypeError(
             f"model is of type {type(model).__name__}. Pass a function taking the list of messages, "
@@ -89,7 +89,7 @@ MODEL_NAME_BYTES = 100
 
 
 def check_embedder(embedder: Any) -> None:
-    """Refuse what makes no vectors, and a name that cannot be stored with them."""
+    """Refuse an embedder without `embed`, or with a name that cannot be stored."""
     name = getattr(embedder, "name", None)
     is_name = isinstance(name, str) and bool(name.strip()) and name.isprintable()
     is_name = is_name and len(str(name).encode()) <= MODEL_NAME_BYTES
@@ -174,7 +174,7 @@ def handle(db: Any = None) -> Any:
 
 
 def check_handle(db: Any) -> Any:
-    """Return the handle, refusing a URL or anything else in its place before anything is asked of it."""
+    """Return the handle; refuse a URL or any other object."""
     if db is not None and not hasattr(type(db), "read"):
         raise TypeError(
             f"db is of type {type(db).__name__}. Pass what open_database(url) returned, or leave it out for the "
