@@ -1,4 +1,4 @@
-"""Many messages at once: an import, in parts of PART messages, one transaction each."""
+"""Stores many messages, as an import does: PART messages in one transaction."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def insert_messages(
     write_beside: WriteBeside[T] | None = None,
     instructions: Sequence[Sequence[Instruction]] = (),
 ) -> list[WriteResult]:
-    """Store messages of any conversations, and return for each what became of it, in the order given."""
+    """Store messages of any conversations; return the result of each in the order given."""
     results: list[WriteResult] = []
     for part in chunks(messages, PART):
         these = slice(len(results), len(results) + len(part))
@@ -137,7 +137,7 @@ def _hold_conversation(
     messages: Mapping[int, NewMessage],
     results: dict[int, WriteResult],
 ) -> list[Ready]:
-    """Return the rows to write of one conversation, which is held from here on."""
+    """Lock a conversation and return its rows to write."""
     batch, persona, key = list(messages.values()), scope.persona, scope.conversation or ""
     said = [message for message in batch if message.is_of_somebody]
     sender = next((message.participant for message in said if message.participant), "" if said else None)
@@ -168,7 +168,7 @@ class Seen:
 
     @classmethod
     def read(cls, connection: Connection, persona: str, conversation: str, batch: Sequence[NewMessage]) -> Seen:
-        """Return what is stored of all that a batch of one conversation could repeat."""
+        """Read the stored messages that a batch of one conversation may repeat."""
         seen, read, here = cls(), connection.execute, {"persona": persona, "conversation": conversation}
         ids = read_parts(read, _BY_ID, here, (m.message_id for m in batch if m.message_id is not None))
         seen._ids = {row.message_id: row.id for row in ids}

@@ -17,11 +17,11 @@ _S = scenes.c
 _MARK = "story_settings"
 """Row of `counters` with the digest of the settings that the stories of a persona were refreshed with."""
 SHOWN, BY_SCENES, AT_SOURCE = 0, 1, 2
-"""Values of `hidden`. By the scenes, which is worked out anew, or since the message came in, which stays."""
+"""Values of `hidden`: shown, hidden by its scene (may change), hidden when it was saved (stays)."""
 
 
 class MessagePosition(NamedTuple):
-    """Where a message stands in its conversation."""
+    """Position of a message in its conversation."""
 
     at: datetime
     row_id: int
@@ -33,11 +33,11 @@ class Row(NamedTuple):
     row_id: int
     place: MessagePosition
     hidden: bool | None
-    """None where it came in hidden, and stays so."""
+    """None if it was hidden when it was saved."""
 
 
 def read_breaks(read: Reader, persona: str, conversation: str, newest: int | None = None) -> list[MessagePosition]:
-    """Return where the visible scene breaks lie, all or the newest of them, oldest first."""
+    """Return the positions of the visible scene breaks, all or the newest ones, oldest first."""
     joined = scenes.join(chat_history_cache, and_(_C.persona_id == _S.persona_id, _C.id == _S.break_row))
     breaks = (
         select(_C.timestamp, _C.id)
@@ -82,7 +82,7 @@ def is_misplaced(read: Reader, persona: str, conversation: str, last_hidden: Mes
 
 
 def update_hidden(connection: Connection, persona: str, conversation: str, last_hidden: MessagePosition | None) -> int:
-    """Hide every message up to one and show the rest, those alone that are not so already; return how many changed."""
+    """Hide the messages up to a position and show the rest; return the number of changed rows."""
     if last_hidden is None:
         return _set(connection, persona, conversation, BY_SCENES, SHOWN)
     hidden = _set(connection, persona, conversation, SHOWN, BY_SCENES, _up_to(last_hidden))
@@ -90,7 +90,7 @@ def update_hidden(connection: Connection, persona: str, conversation: str, last_
 
 
 def give_to_scenes(connection: Connection, persona: str, conversation: str, last_hidden: MessagePosition) -> None:
-    """Let what came in hidden up to a message be hidden by the scenes from now on."""
+    """Let scenes decide on messages up to a position that were hidden when they were saved."""
     _set(connection, persona, conversation, AT_SOURCE, BY_SCENES, _up_to(last_hidden))
 
 
@@ -100,13 +100,13 @@ def _set(connection: Connection, persona: str, conversation: str, old: int, new:
 
 
 def set_excluded(connection: Connection, persona: str, row_id: int, *, excluded: bool) -> bool:
-    """Mark a message as excluded, or take the mark away; return whether that changed it."""
+    """Set or clear the mark `excluded` of a message; return whether it changed."""
     stmt = update(chat_history_cache).where(_C.persona_id == persona, _C.id == row_id, _C.excluded != int(excluded))
     return connection.execute(stmt.values(excluded=int(excluded))).rowcount > 0
 
 
 def clear_excluded(connection: Connection, persona: str, conversation: str) -> int:
-    """Take the mark `exclude` from all messages of a conversation and return how many had it."""
+    """Clear the mark `excluded` of all messages of a conversation; return how many had it."""
     mine = (_C.persona_id == persona, _C.interface_path == conversation, _C.excluded != 0)
     return connection.execute(update(chat_history_cache).where(*mine).values(excluded=0)).rowcount
 

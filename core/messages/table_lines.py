@@ -1,4 +1,4 @@
-"""Reading what was said (table chat_history_cache): the newest lines, those of some ids, a whole conversation."""
+"""Reads messages (table chat_history_cache): the newest ones, some by id, a whole conversation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..text.times import iso_text
 from .new_message import MESSAGE_ID_BYTES, PERSONA_ROLES
 
 OWN = -1
-"""Number under which the recap of a message's current alternative is stored; the others have theirs under their own."""
+"""Number of the recap of a message's current alternative; other alternatives use their own number."""
 PAGE = 100
 """Messages read at once of a whole conversation: few, since each may hold megabytes."""
 _C, _K, _R = chat_history_cache.c, conversations.c, message_recaps.c
@@ -60,7 +60,7 @@ class Line:
     metadata: dict[str, Any]
     digest: bytes
     text: str
-    """Blank where only what decides about the message was read."""
+    """Blank if the message was read without its text."""
 
     @property
     def is_anonymous(self) -> bool:
@@ -99,18 +99,18 @@ _BY_ID = select(*LINE).where(*_HERE, _C.message_id.in_(IDS))
 
 
 def read_lines(read: Reader, persona: str, rows: Collection[int], *, with_text: bool = True) -> list[Line]:
-    """Return those of these messages that are stored, in the order the conversation has them."""
+    """Return the stored ones of these messages, in the order of the conversation."""
     statement = _LINES_OF if with_text else _FACTS_OF
     return _in_order([build_line(row) for row in read_parts(read, statement, {"persona": persona}, rows)])
 
 
 def find_facts(read: Reader, persona: str, row_id: int) -> Line | None:
-    """Return a message without its text, None where there is none."""
+    """Return a message without its text, None if it is not stored."""
     return next(iter(read_lines(read, persona, [row_id], with_text=False)), None)
 
 
 def hold_line(connection: Connection, persona: str, row_id: int) -> Line | None:
-    """Return a stored message and hold it until the transaction ends; None where there is none."""
+    """Return a message and lock it until the transaction ends, None if it is not stored."""
     row = connection.execute(_LINES_OF.with_for_update(), {"persona": persona, "ids": [row_id]}).first()
     return None if row is None else build_line(row)
 
@@ -121,12 +121,12 @@ def read_texts(read: Reader, persona: str, rows: Collection[int]) -> dict[int, s
 
 
 def read_times(read: Reader, persona: str, rows: Collection[int]) -> dict[int, datetime | None]:
-    """Return message row to when it was said; those that are gone are not in it."""
+    """Return message row to time, without rows that are not stored."""
     return {line.row_id: line.at for line in read_lines(read, persona, rows, with_text=False)}
 
 
 def read_by_ids(read: Reader, persona: str, conversation: str, ids: Iterable[str]) -> dict[str, Line]:
-    """Return those of a conversation's messages that are stored, by their id on the platform."""
+    """Return the messages of a conversation with these ids of the platform."""
     rows = read_parts(read, _BY_ID, {"persona": persona, "conversation": conversation}, ids)
     return {row.message_id: build_line(row) for row in rows}
 
@@ -140,13 +140,13 @@ def update_facts(
 
 
 def find_message(db: Database, persona: str, conversation: str, message_id: str) -> Line | None:
-    """Return the message a platform knows by this id, None where there is none."""
+    """Return the message with this id of the platform, None if it is not stored."""
     read = db.read
     return read_by_ids(read, persona, conversation, [message_id]).get(message_id)
 
 
 def find_named(db: Database, persona: str, message: object, interface_path: object) -> tuple[int, str] | None:
-    """Return `(row id, conversation)` of the message a host names, None where there is none."""
+    """Return `(row id, conversation)` of the message that a host names, None if it is not stored."""
     if interface_path is not None:
         key = key_text(interface_path, "interface_path", KEY_BYTES["conversation"], required=True)
         line = find_message(db, persona, key, key_text(message, "message_id", MESSAGE_ID_BYTES))
@@ -162,7 +162,7 @@ def find_named(db: Database, persona: str, message: object, interface_path: obje
 
 
 def find_quoted(db: Database, persona: str, conversation: object, message_id: object) -> dict[str, str] | None:
-    """Return text, username and timestamp of the message the host knows by this id; None where there is none."""
+    """Return text, username and timestamp of the message with this id of the platform, None if it is not stored."""
     key = key_text(conversation, "interface_path", KEY_BYTES["conversation"], required=True)
     line = find_message(db, persona, key, key_text(message_id, "message_id", MESSAGE_ID_BYTES))
     if line is None:
@@ -210,7 +210,7 @@ def read_newest(
     local: bool = False,
     withdrawn: bool = False,
 ) -> list[Line]:
-    """Return the newest visible messages, oldest of them first; of one instant the one stored first stands first."""
+    """Return the newest visible messages, oldest first; of equal times the first one stored comes first."""
     room = plain_key(conversation or "")
     values = {"persona": persona, "most": limit, "conversation": conversation, "low": f"{room}/", "high": f"{room}0"}
     statement = _newest(level and conversation is not None, conversation is None, local, withdrawn)
@@ -257,7 +257,7 @@ def read_pages(
 
 
 def read_order(read: Reader, persona: str, conversation: str) -> tuple[int, ...]:
-    """Return the messages of a conversation, oldest first: a message's index is its position. Of the index alone."""
+    """Return the row ids of a conversation, oldest first; reads a covering index alone."""
     return tuple(r.id for r in read(_ORDER, {"persona": persona, "conversation": conversation}))
 
 
@@ -265,7 +265,7 @@ def read_order(read: Reader, persona: str, conversation: str) -> tuple[int, ...]
 
 
 class LoggedLine(NamedTuple):
-    """A message with the recap that lies on it."""
+    """A message with its recap."""
 
     line: Line
     recap: str
@@ -276,7 +276,7 @@ class LoggedLine(NamedTuple):
 
 
 def read_log(db: Database, persona: str, conversation: str, limit: int, before: int | None = None) -> list[LoggedLine]:
-    """Return messages of a conversation, the newest of them last."""
+    """Return messages of a conversation, the newest last."""
     mine = (_C.persona_id == persona, _C.interface_path == conversation)
     chosen = select(*LINE, _R.memory, _R.stale, _R.provenance).select_from(WITH_RECAP).where(*mine)
     if before is not None:
@@ -332,7 +332,7 @@ def has_several_people(read: Reader, persona: str, line: Line) -> bool:
 
 
 def is_open(connection: Connection, persona: str, line: Line, default: str) -> bool:
-    """Return whether a text may be made of a message now."""
+    """Return whether a recap may be made of a message now."""
     return bool(table_participants.keep_allowed(connection, persona, [line], default))
 
 

@@ -1,4 +1,4 @@
-"""Recaps of messages and of their alternatives (message_recaps, message_alternatives), and what makes them."""
+"""Recaps of messages and of their alternatives (tables message_recaps, message_alternatives), and their operations."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ _MOST_LINES = 2000
 
 @lru_cache(maxsize=2)
 def section(family: str) -> Part:
-    """Return what brings the included recaps of `conversation`, unless stories are off for it."""
+    """Return the branch that reads the included recaps of `conversation`."""
     off = select(conversations.c.stories_off).where(
         conversations.c.persona_id == bindparam("persona", type_=Key(64)),
         conversations.c.conversation_key == bindparam("conversation", type_=Key(512)),
@@ -157,7 +157,7 @@ def section(family: str) -> Part:
 
 
 def section_part(conversation: str) -> Branch:
-    """Return the part of a prompt's last statement that brings the included recaps of a conversation."""
+    """Return the SELECT of the included recaps of a conversation."""
     return Branch(INCLUDED, section, {"conversation": conversation, "most": _MOST_LINES}, "message_recaps")
 
 
@@ -191,7 +191,7 @@ def update_recap(
 
 
 def move_recap(connection: Connection, persona: str, row_id: int, source: int, target: int) -> None:
-    """Make the recap of one alternative that of another; it is not included until that is worked out anew."""
+    """Move a recap from one alternative to another; it is not included before the next refresh."""
     here = (_R.persona_id == persona, _R.message_row == row_id)
     connection.execute(delete(message_recaps).where(*here, _R.alternative == target))
     move = update(message_recaps).where(*here, _R.alternative == source)
@@ -256,7 +256,7 @@ class Alternative:
     is_current: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
     recap: Recap | None = None
-    """Where it was read with the alternative."""
+    """Its recap, if it was read too."""
 
 
 _ALL = select(_A.alternative, _A.text, _A.is_current, _A.metadata).where(*_OF_MESSAGE).order_by(_A.alternative)

@@ -1,4 +1,4 @@
-"""Scenes and their recaps (tables scenes and scene_recaps): a break ends a scene with the message it lies on."""
+"""Scenes and their recaps (tables scenes and scene_recaps): a scene ends with the message of its break."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def read_scenes(read: Reader, persona: str, conversation: str) -> list[Scene]:
 
 
 def find_scene(read: Reader, persona: str, break_row: int) -> Scene | None:
-    """Return the scene that ends with a message, None where no break lies on it."""
+    """Return the scene that ends with a message, None if the message has no break."""
     return next((_scene(r) for r in read(_BY_BREAK, {"persona": persona, "row": break_row})), None)
 
 
@@ -135,7 +135,7 @@ def update_scene(connection: Connection, persona: str, break_row: int, values: M
 
 
 def delete_scene(connection: Connection, persona: str, break_row: int) -> bool:
-    """Delete the break that lies on a message with the recaps of its scene, and return whether there was one."""
+    """Delete the break of a message and the recaps of its scene; return whether there was one."""
     query = select(_S.id).where(_S.persona_id == persona, _S.break_row == break_row).with_for_update()
     scene_id = connection.execute(query).scalar()
     if scene_id is None:
@@ -205,7 +205,7 @@ _UNDER_WAY = (
 
 
 def find_newest_operation(connection: Connection, persona: str, conversation: str, kind: str) -> int | None:
-    """Return the newest operation of a kind that has not ended, None where there is none."""
+    """Return the newest operation of a kind that is waiting or running, None if there is none."""
     values = {"persona": persona, "conversation": conversation, "type": kind}
     operation = connection.execute(_UNDER_WAY, values).scalar()
     return None if operation is None else int(operation)
