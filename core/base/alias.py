@@ -1,4 +1,4 @@
-"""A second name for the package in this process: the same module objects under both, nothing loaded twice."""
+"""A second import name for the package: both names give the same module objects."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Alias(MetaPathFinder, InspectLoader):
         return ModuleSpec(fullname, self, is_package=real.submodule_search_locations is not None)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the module itself, loaded under its own name."""
+        """Return the module of the package."""
         module = import_module(self._package + spec.name.removeprefix(self._alias))
         spec.loader_state = module.__spec__
         return module

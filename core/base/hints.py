@@ -1,4 +1,4 @@
-"""Which known name a mistyped one may have meant, for every message that refuses a name."""
+"""Suggests a known name for a mistyped one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One way to log: an event name and fields, never a text that was said or a secret."""
+"""Logs an event name with fields, never the text of a message or a secret."""
 
 from __future__ import annotations
 

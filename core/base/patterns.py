@@ -7,7 +7,7 @@ from typing import Any, cast
 
 
 class _Pattern:
-    """Becomes the compiled pattern, method by method, when one of its methods is first asked for."""
+    """Compiles the pattern at the first use of one of its methods."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         self._source = pattern, flags

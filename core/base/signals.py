@@ -1,4 +1,4 @@
-"""Ending by SIGTERM or Ctrl-C between two steps of the work."""
+"""Ends work between two steps on SIGTERM or Ctrl-C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts as an embedder gets them, and vectors as they are kept (docs/embeddings.md)."""
+"""Splits texts for an embedder, and packs vectors for storage (docs/embeddings.md)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 PIECE_WORDS = 100
 """Words of a piece: embedders read some 200 and blur what is longer."""
 MOST_PIECES = 12
-"""Pieces of one text; of a longer one each is longer."""
+"""Most pieces of one text; a longer text has longer pieces."""
 MOST_CHARS = 20_000
 """Characters of a text that are embedded."""
 MOST_DIMENSIONS = 4096
@@ -17,7 +17,7 @@ STEPS = 127
 
 
 def split_pieces(text: str, speaker: str = "") -> list[str]:
-    """Return what is embedded of a text: about PIECE_WORDS words each, led by who said it."""
+    """Split a text into pieces of about PIECE_WORDS words, each with the speaker in front."""
     words = text[:MOST_CHARS].split()
     if not words:
         return []
@@ -28,7 +28,7 @@ def split_pieces(text: str, speaker: str = "") -> list[str]:
 
 
 def pack_vector(vector: Iterable[float]) -> bytes | None:
-    """Return a vector as it is kept; None for one that has no direction, or that is none."""
+    """Pack a vector for storage; None if it is empty, zero, too long or not finite."""
     numbers = [float(each) for each in vector]
     most = max(map(abs, numbers), default=0.0)
     if not 0 < len(numbers) <= MOST_DIMENSIONS or not all(map(math.isfinite, numbers)) or most <= 0.0:

@@ -8,7 +8,7 @@ MOST_EXACT = 2**53
 
 
 def find_id(value: object) -> int | None:
-    """Return the row id a value holds as whole number or as text of digits, None where it is none."""
+    """Return the row id in a whole number or a text of digits, None for another value."""
     try:
         return read_id(value)
     except ValueError:

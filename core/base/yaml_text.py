@@ -37,7 +37,7 @@ def compose(text: str, *, aliases: bool = True) -> tuple[Any, Any]:
 
 
 def _check_events(yaml: Any, events: Any, aliases: bool) -> None:
-    """Refuse what may not be in a document before nodes are made of it."""
+    """Refuse aliases, several documents and deep nesting before nodes are built."""
     depth = documents = 0
     for event in events:
         line = event.start_mark.line + 1 if event.start_mark else 1
@@ -66,7 +66,7 @@ def _check_keys(root: Any) -> None:
 
 
 def construct(loader: Any, node: Any) -> Any:
-    """Return the Python value of a node; YamlError where there is none, for instance of a date without such a day."""
+    """Return the Python value of a node; YamlError for an impossible value, such as 30 February."""
     import yaml  # noqa: PLC0415 - as above
 
     try:
@@ -84,7 +84,7 @@ def write_value(value: Any) -> str:
 
 
 def read_value(text: str, max_chars: int = MAX_CHARS) -> Any:
-    """Return the value of a YAML text without aliases, at most `max_chars` characters; YamlError if it is none."""
+    """Return the value of a YAML text of at most `max_chars` characters, without aliases; else YamlError."""
     if len(text) > max_chars:
         raise YamlError(1, "is too long")
     loader, node = compose(text, aliases=False)
