@@ -1,1 +1,1 @@
-"""Who sees what: audiences, conversations, participants, and the one statement that works out what a scope sees."""
+"""Access control: audiences, conversations, participants, and the statement that finds the audiences of a scope."""

@@ -1,4 +1,4 @@
-"""Indexes rows that other programs insert by SQL with the columns of the original application alone."""
+"""Indexes rows that other programs insert by SQL with the columns of the original application."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _conversation_of(source: SourceTable, row: Mapping[str, Any]) -> str:
 
 
 def _find_place(connection: Connection, db: Database, persona: str, conversation: str) -> AudienceRow:
-    """Return where rows of a conversation belong: in the whole persona where it is not known."""
+    """Return the audience of a conversation's rows: the whole persona if the conversation is not known."""
     facts = table_conversations.find(connection, persona, conversation)
     if facts is not None:
         return AudienceRow(facts.audience_id, facts.local_only)
@@ -127,7 +127,7 @@ def _find_place(connection: Connection, db: Database, persona: str, conversation
 
 
 def participant_of(conversation: str, speaker: str) -> str | None:
-    """Return the participant key of who spoke, None for the persona, nobody, and keys that are too long."""
+    """Return the participant key of the speaker; None for the persona, for nobody, and for keys that are too long."""
     interface = split_key(conversation)[0]
     if not interface or not speaker or speaker == PERSONA_SENDER:
         return None

@@ -1,4 +1,4 @@
-"""The first statement of a prompt: what its scope sees."""
+"""The first statement of a prompt: the audiences that its scope sees."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ WAITING = "Some rows that were inserted by SQL are not indexed yet. Run `prompt-
 def load_snapshot(
     db: Database, scope: Scope, request: Request, *, destination: str, settings: Settings
 ) -> AccessSnapshot:
-    """Work out what a scope sees, in one statement; once more where rows that others inserted were indexed first."""
+    """Read what a scope sees in one statement; read again if rows inserted by SQL had to be indexed first."""
     rows = _ask(db, scope, request, destination, settings)
     if _is_waiting(rows):
         from .external_rows import index_before_search  # noqa: PLC0415 - loads numpy, and few databases have such rows
@@ -183,7 +183,7 @@ def _recent(rows: Sequence[Any], visible: set[int]) -> tuple[Recent, ...]:
 def _place(
     scope: Scope, facts: Mapping[str, ConversationFacts], people: Mapping[str, str]
 ) -> tuple[Privacy, str, str | None]:
-    """Return privacy, server and person of the scope's conversation: as stored, else as its parent, else as said."""
+    """Return privacy, server and person of the scope's conversation: as stored, else its parent's, else the scope's."""
     person = people.get(scope.participant or "", scope.participant)
     if scope.conversation is None:
         return "public", scope.server, person
@@ -216,7 +216,7 @@ _SEEN: Any = table("seen", column("audience_id", ID), column("kind"), column("se
 
 
 def _row(part: int, *, n: Sequence[Any] = (), k: Sequence[Any] = (), x: Any = None) -> list[Any]:
-    """Return the columns every branch has: four numbers, three keys, one text; what is not given is NULL."""
+    """Return the columns of a branch: four numbers, three keys, one text; missing ones are NULL."""
     numbers = [*n, *[null()] * (4 - len(n))]
     keys = [*k, *[null()] * (3 - len(k))]
     return [
@@ -228,7 +228,7 @@ def _row(part: int, *, n: Sequence[Any] = (), k: Sequence[Any] = (), x: Any = No
 
 
 def _raw(key: Any) -> Any:
-    """A key column without its type, so that a union mixes it with others; the reader decodes."""
+    """Return a key column without its type, so that a union can mix it with others; the reader decodes it."""
     return type_coerce(key, NullType())
 
 
@@ -291,7 +291,7 @@ def _select_seen(all_of_server: bool, family: str) -> Part:
 
 @lru_cache(maxsize=2)
 def _select_always(family: str) -> tuple[Part, ...]:
-    """Return what every look brings: conversations, the participant, audiences."""
+    """Return the branches that are always read: conversations, the participant, audiences."""
     c, p = conversations.c, participants.c
     facts = _row(
         CONVERSATION,
@@ -312,7 +312,7 @@ def _select_always(family: str) -> tuple[Part, ...]:
 
 @lru_cache(maxsize=2)
 def _select_spoken_in(family: str) -> Part:
-    """Return what brings the public audiences of the servers on which the participant spoke last.
+    """Return the branch of the public audiences of the servers on which the participant spoke last.
 
     None for a participant of the level `full`.
     """
@@ -341,7 +341,7 @@ def _select_spoken_in(family: str) -> Part:
 
 @lru_cache(maxsize=4)
 def _select_inserted(numbers: tuple[int, ...], family: str) -> Part:
-    """Return what brings one row where rows that others inserted into these sources wait to be indexed."""
+    """Return the branch that tells whether rows inserted by SQL into these sources wait to be indexed."""
     tables = [BY_NUMBER[number].table for number in numbers]
     waiting = [exists(t.c.id).where(t.c.persona_id == _P, t.c.indexed == 0) for t in tables]
     return Part(select(*_row(INSERTED)).where(or_(*waiting)), family)
@@ -349,7 +349,7 @@ def _select_inserted(numbers: tuple[int, ...], family: str) -> Part:
 
 @lru_cache(maxsize=2)
 def _select_vocabulary(family: str) -> tuple[Part, ...]:
-    """Return what brings the persona's tags, in rows only where their version is not the one the caller holds."""
+    """Return the branch of the persona's tags, without rows if the caller holds their version."""
     version = select(counters.c.value).where(
         counters.c.persona_id == _P, counters.c.name == literal("tag_vocabulary", Key(64))
     )
@@ -372,7 +372,7 @@ def _select_vocabulary(family: str) -> tuple[Part, ...]:
 
 @lru_cache(maxsize=4)
 def _select_recent(all_of_server: bool, family: str) -> tuple[Part, ...]:
-    """Return what brings the other conversations with the newest messages, of each audience that may be seen."""
+    """Return the branch of the other conversations with the newest messages in each audience."""
     a, c = audiences.c, conversations.c
     if all_of_server:
         servers = (_SERVER, literal("", Key(191)))
@@ -398,7 +398,7 @@ def _select_recent(all_of_server: bool, family: str) -> tuple[Part, ...]:
 
 @lru_cache(maxsize=2)
 def _select_recent_inserted(family: str) -> Part:
-    """Return what brings the other conversations that only rows inserted by SQL name; the whole persona sees them."""
+    """Return the branch of conversations that are named by rows inserted by SQL alone; the whole persona sees them."""
     a, c, m = audiences.c, conversations.c, chat_history_cache.c
     everywhere = select(a.audience_id).where(
         a.persona_id == _P, a.kind == literal("persona", Key(12)), a.server_id == literal("", Key(191))

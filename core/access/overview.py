@@ -1,4 +1,4 @@
-"""The public face of the noun: its conversations, people and personas, listed, counted and named."""
+"""Public functions that list, count and name conversations, people and personas."""
 
 from .table_overview import ConversationCount as ConversationCount
 from .table_overview import choose_persona as choose_persona

@@ -38,7 +38,7 @@ _KIND = re.compile(r"/%([a-z]+)-")
 
 @dataclass(frozen=True, slots=True, order=True)
 class AudienceKey:
-    """What names an audience within its persona."""
+    """The key of an audience within its persona."""
 
     kind: AudienceKind
     server: str = ""
@@ -48,7 +48,7 @@ class AudienceKey:
 def said_privacy(
     is_private: bool | None, chat_type: str | None, chat_id: str | None, sender_id: str | None, server: str
 ) -> Privacy | None:
-    """Return what a host's message says of its conversation's privacy, None when it says nothing."""
+    """Return the privacy of a conversation according to a host's message, None if it does not say."""
     kind = (chat_type or "").lower()
     if is_private is False:
         return "public"
@@ -85,7 +85,7 @@ def seen_audiences(privacy: Privacy, server: str, conversation: str | None, pers
 
 
 def choose_threads(audiences: Iterable[AudienceKey], server: str, channel: str) -> list[AudienceKey]:
-    """Return those of the audiences that are of threads of a restricted channel: who is in it sees them."""
+    """Return the audiences of threads of a restricted channel, which its members see."""
     return sorted(
         key
         for key in audiences
@@ -98,7 +98,7 @@ SERVER_MARK = "\x1f"
 
 
 def mark_server(conversation: str, server: str) -> str:
-    """Return the key of a room whose name another server has too."""
+    """Return the stored key of a room whose name another server uses too."""
     return f"{conversation}{SERVER_MARK}{blake2b(server.encode(), digest_size=8).hexdigest()}"
 
 
@@ -124,7 +124,7 @@ def split_key(conversation: str) -> tuple[str, str, str]:
 
 
 def named_participant(interface: str, name: str) -> str | None:
-    """Return the participant key of somebody without an id: the name is the id, cut to fit; None without a name."""
+    """Return a participant key made from a name, cut to fit; None without a name."""
     prefix = f"{interface}/" if interface else ""
     room = max(KEY_BYTES["participant"] - len(prefix.encode()), 0)
     own = one_line(name).strip().encode()[:room].decode("utf-8", "ignore")
@@ -132,7 +132,7 @@ def named_participant(interface: str, name: str) -> str | None:
 
 
 def parent_key(conversation: str) -> str | None:
-    """Return the key of the conversation a thread belongs to, None for one that is no thread."""
+    """Return the key of a thread's parent conversation, None if it is no thread."""
     interface, chat, thread = split_key(conversation)
     mark = conversation[len(plain_key(conversation)) :]
     return f"{interface}/{chat}{mark}" if thread else None

@@ -1,4 +1,4 @@
-"""Audiences: the sets of rows that may be seen together. Each has an id within its persona."""
+"""Audiences: sets of rows with the same visibility, each with an id within its persona."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORGOTTEN_KINDS = ("direct", "saved", "conversation")
 
 
 def find_or_make(connection: Connection, db: Database, persona: str, key: AudienceKey) -> int:
-    """Return the id of an audience; the first row of an audience makes it."""
+    """Return the id of an audience, inserting it if it is new."""
     values = {"persona": persona, "kind": key.kind, "server": key.server, "ref": key.ref}
     audience_id = connection.execute(_HOLD if key.kind in FORGOTTEN_KINDS else _FIND, values).scalar()
     if audience_id is not None:
@@ -39,13 +39,13 @@ def find_or_make(connection: Connection, db: Database, persona: str, key: Audien
 
 
 def find(connection: Connection, persona: str, key: AudienceKey) -> int | None:
-    """Return the id of an audience, None where it has no rows yet."""
+    """Return the id of an audience, None if it has no rows yet."""
     values = {"persona": persona, "kind": key.kind, "server": key.server, "ref": key.ref}
     return connection.execute(_FIND, values).scalar()
 
 
 def lock(connection: Connection, persona: str, audience_id: int) -> None:
-    """Hold the audience until the transaction ends, so that who looks for an equal row first does so alone."""
+    """Lock the audience until the transaction ends, so that only one writer at a time looks for an equal row."""
     connection.execute(_LOCK, {"persona": persona, "id": audience_id})
 
 
@@ -57,7 +57,7 @@ _LOCK = (
 
 
 def read_keys(db: Database, persona: str) -> dict[int, AudienceKey]:
-    """Return what names each audience of a persona, by id."""
+    """Return the key of each audience of a persona by its id."""
     rows = db.read(_NAMED, {"persona": persona}, source="audiences")
     return {int(row[0]): AudienceKey(*row[1:]) for row in rows}
 

@@ -1,4 +1,4 @@
-"""Conversations: known from their first message on, public or private, turned private by themselves."""
+"""Conversations: inserted with their first message, public or private, and moved when that changes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TITLE_CHARS = 200
 SHARED_KINDS = ("saved", "instruction")
 """Kinds of memory that a person asked for, and that their private conversations share."""
 UNKNOWN_PERSON = ""
-"""direct_person_key of a direct message whose person has not spoken yet; NULL is no direct message."""
+"""direct_person_key of a direct message whose person has not spoken yet; NULL for other conversations."""
 
 MOVED = ("conversations", "chat_history_cache", "memories", "ai_diary", *(table.name for table, _ in FOLLOWING))
 """Tables whose rows go where their conversation goes."""
@@ -55,7 +55,7 @@ class AudienceRow:
     audience_id: int
     local_only: bool = False
     facts: ConversationFacts | None = None
-    """None for a row without conversation, which is seen everywhere within the persona."""
+    """None for a row without a conversation, which is visible everywhere within the persona."""
 
 
 def check_key(conversation: object) -> str:
@@ -84,7 +84,7 @@ _LOCK = _FIND.with_for_update()
 
 
 def find(connection: Connection, persona: str, conversation: str, *, lock: bool = False) -> ConversationFacts | None:
-    """Return the stored row of a conversation, None where there is none; `lock` holds it until the end."""
+    """Return the stored row of a conversation or None; `lock` locks it until the transaction ends."""
     row = connection.execute(_LOCK if lock else _FIND, {"persona": persona, "conversation": conversation}).first()
     return None if row is None else ConversationFacts(*row)
 
@@ -102,7 +102,7 @@ def _touch(family: str, named: tuple[str, ...]) -> Part:
 def touch(
     connection: Connection, persona: str, conversation: str, at: datetime, title: str = "", server_name: str = ""
 ) -> bool:
-    """Hold the conversation, open again if it was closed, and note its newest message; False where it is not known."""
+    """Lock the conversation, reopen it, and set its newest message; return False if it is not known."""
     values = {"persona": persona, "conversation": conversation, "at": at}
     names = {"title": title[:TITLE_CHARS], "server_name": server_name[:TITLE_CHARS]}
     names = {name: text for name, text in names.items() if text}
@@ -120,7 +120,7 @@ def ensure(
     server_name: str = "",
     is_greeting: bool = False,
 ) -> AudienceRow:
-    """Return where rows of the scope's conversation belong, and hold the conversation until the transaction ends.
+    """Return the audience of rows of the scope's conversation, and lock the conversation until the transaction ends.
 
     `sender` is who speaks, blank for somebody without an id; `is_greeting`: the persona speaks to nobody in particular.
     """
@@ -135,7 +135,7 @@ def ensure(
 
 
 def _said(scope: Scope, sender: str | None) -> Privacy | None:
-    """Return what host and ids say of the conversation: a chat id that is the sender's own id is a direct message."""
+    """Return the privacy that host and ids imply: a chat id equal to the sender's id is a direct message."""
     interface, chat, _ = split_key(scope.conversation or "")
     who = sender or scope.participant
     return scope.privacy or ("direct" if who and chat and who == f"{interface}/{chat}" else None)
@@ -151,7 +151,8 @@ def make(
     server_name: str = "",
     is_greeting: bool = False,
 ) -> ConversationFacts:
-    """Make the scope's conversation known, as private as its parent or as host and ids say, and return its row."""
+    """Insert the scope's conversation, with the privacy of its parent or the one that host and ids imply; return its
+    row."""
     key = check_key(scope.conversation)
     above = parent_key(key)
     parent = find(connection, scope.persona, above, lock=True) if above else None
@@ -204,7 +205,7 @@ def _privacy_of_new(
 
 
 def check_server(scope: Scope, facts: ConversationFacts) -> None:
-    """Refuse a room that another server made at the same moment: resolved anew, this one's gets a key of its own."""
+    """Raise if another server inserted a room of this name meanwhile: the retry gives this room another key."""
     if scope.server and facts.server not in ("", scope.server) and facts.direct_person is None:
         raise DuplicateKeyError(DUPLICATE_KEY, source="conversations")
 
@@ -212,7 +213,7 @@ def check_server(scope: Scope, facts: ConversationFacts) -> None:
 def settle(
     connection: Connection, db: Database, scope: Scope, facts: ConversationFacts, *, sender: str | None = None
 ) -> AudienceRow:
-    """Return the place of a stored conversation: private, with its person and on its server once the host says so."""
+    """Update privacy, person and server of a stored conversation from the message; return its audience."""
     check_server(scope, facts)
     stored, who = facts, sender or scope.participant
     privacy: Privacy | None = None
@@ -236,7 +237,8 @@ def settle(
 
 
 def choose_place(connection: Connection, db: Database, scope: Scope, place: AudienceRow, kind: str) -> AudienceRow:
-    """Return where an item of a kind belongs: all private conversations of a person share what they asked to keep."""
+    """Return the audience of a memory of a kind: what a person asked to keep is shared by their private
+    conversations."""
     person = None if place.facts is None else place.facts.direct_person
     if kind not in SHARED_KINDS or not person:
         return place
@@ -304,7 +306,7 @@ def turn(
     privacy: Privacy,
     person: str | None,
 ) -> tuple[ConversationFacts, Counter[str]]:
-    """Give a conversation, and the threads below it, another privacy, and move all rows; return its row and counts."""
+    """Set the privacy of a conversation and its threads, and move their rows; return its row and counts per table."""
     direct = (person or UNKNOWN_PERSON) if privacy in ("direct", "separate") else None
     key = own_audience(privacy, "" if direct is not None else facts.server, facts.key, direct)
     new = replace(
@@ -345,7 +347,7 @@ def relocate(
 
 
 def said_in(source: SourceTable, facts: ConversationFacts) -> Any:
-    """Return the condition for rows of a source that came from a conversation."""
+    """Return the SQL condition for rows of a source from a conversation."""
     if source is CHAT:
         return chat_history_cache.c.interface_path == facts.key
     if source is MEMORIES:
@@ -357,7 +359,7 @@ def said_in(source: SourceTable, facts: ConversationFacts) -> Any:
 
 
 def hold_threads(connection: Connection, persona: str, above: str) -> list[ConversationFacts]:
-    """Return the threads below a conversation by their keys, held until the transaction ends."""
+    """Lock the threads of a conversation and return them by key."""
     c = conversations.c
     below = select(*FACTS).where(
         c.persona_id == persona,
@@ -369,7 +371,7 @@ def hold_threads(connection: Connection, persona: str, above: str) -> list[Conve
 
 
 def is_of_another(parent: str | None, thread: str | None) -> bool:
-    """Return whether what looks like a thread of somebody's direct message is with another person."""
+    """Return whether a direct message with the key of a thread belongs to another person."""
     return bool(parent and thread and parent != thread)
 
 

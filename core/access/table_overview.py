@@ -1,4 +1,4 @@
-"""Personas, conversations and people as an operator lists them: all audiences of a persona, whoever is in them."""
+"""Lists personas, conversations and people for operators, over all audiences."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class ConversationCount(NamedTuple):
 
     key: str
     title: str
-    """As it is called; blank where nobody said."""
+    """Its title, blank if unknown."""
     server: str
-    """Its name, else its id; blank where it is of none."""
+    """Name of its server, else the id; blank without a server."""
     person: str
-    """Key of the person it is held with alone; blank where it is none of two."""
+    """Key of the person of a direct message; blank for other conversations."""
     is_private: bool
     local_only: bool
     last_at: datetime | None
@@ -48,15 +48,15 @@ class PersonCount(NamedTuple):
     key: str
     name: str
     person: str
-    """Key of the identity they are linked to; their own where there is none."""
+    """Key of the linked identity, else their own key."""
     privacy: str
-    """What they chose; blank where they did not."""
+    """The level they chose, blank if none."""
     items: int = 0
     messages: int = 0
 
 
 class PlaceCount(NamedTuple):
-    """Messages, memories and diary entries that are seen together."""
+    """Number of messages, memories and diary entries in one audience."""
 
     kind: str
     """persona, server, direct, saved or conversation."""
@@ -71,7 +71,7 @@ def list_personas(db: Database, limit: int) -> list[str]:
 
 
 def choose_persona(db: Database, wanted: str) -> str:
-    """Return the wanted persona if it has rows, else the one spoken to last, else the wanted."""
+    """Return `wanted` if that persona has rows, else the persona with the newest message, else `wanted`."""
     if db.read(select(_A.persona_id).where(_A.persona_id == wanted).limit(1), source="audiences"):
         return wanted
     newest = select(_K.persona_id).order_by(_K.last_message_at.desc(), _K.id.desc()).limit(1)
@@ -80,7 +80,7 @@ def choose_persona(db: Database, wanted: str) -> str:
 
 
 def count_places(db: Database, persona: str) -> list[PlaceCount]:
-    """Return how many rows stand where, most first."""
+    """Return the number of rows in each audience, most first."""
     rows = union_all(
         *(
             select(table.c.audience_id).where(table.c.persona_id == persona)
@@ -107,7 +107,7 @@ def list_keys(db: Database, persona: str, kind: str) -> list[str]:
 def _count(
     db: Database, persona: str, table: Table, column: str, keys: Iterable[str], *where: Any
 ) -> Mapping[str, int]:
-    """Return key to how many rows there are of it."""
+    """Return key to number of rows."""
     c = table.c
     mine = (c.persona_id == persona, c[column].in_(IDS), *where)
     counted = select(c[column], func.count()).where(*mine).group_by(c[column])
@@ -142,7 +142,7 @@ def _conversation(row: Any) -> ConversationCount:
 
 
 def _read_conversations(db: Database, persona: str, chosen: Select[Any]) -> list[ConversationCount]:
-    """Return what a statement chooses, each with how many messages it has."""
+    """Return the conversations of a statement, each with its number of messages."""
     shown = [_conversation(row) for row in db.read(chosen, source="conversations")]
     messages = _count(db, persona, chat_history_cache, "interface_path", [each.key for each in shown])
     return [each._replace(messages=messages[each.key]) for each in shown]
@@ -158,13 +158,13 @@ def list_conversations(
 
 
 def find_conversation(db: Database, persona: str, key: str) -> ConversationCount | None:
-    """Return one conversation, None where nothing is stored of it."""
+    """Return one conversation, None if it is not known."""
     chosen = _select_conversations(persona, _K.conversation_key == key)
     return next(iter(_read_conversations(db, persona, chosen)), None)
 
 
 def read_titles(db: Database, persona: str, keys: Iterable[str]) -> dict[str, ConversationCount]:
-    """Return conversation key to the conversation, its messages not counted."""
+    """Return conversation key to conversation, without message counts."""
     chosen = _select_conversations(persona, _K.conversation_key.in_(IDS))
     rows = read_parts(db.read, chosen, {}, keys)
     return {row.conversation_key: _conversation(row) for row in rows}
@@ -181,7 +181,7 @@ def _select_people(persona: str, *where: Any) -> Select[Any]:
 
 
 def _read_people(db: Database, persona: str, chosen: Select[Any]) -> list[PersonCount]:
-    """Return what a statement chooses, each with how many items and messages they have."""
+    """Return the people of a statement, each with their numbers of items and messages."""
     m = memories.c
     rows = db.read(chosen, source="participants")
     keys = [row.participant_key for row in rows]
@@ -210,7 +210,7 @@ def read_identities(db: Database, persona: str, key: str) -> list[PersonCount]:
 
 
 def read_names(db: Database, persona: str, keys: Iterable[str]) -> dict[str, str]:
-    """Return participant key to the name they go by; who has none is left out."""
+    """Return participant key to name, without people who have no name."""
     named = select(_P.participant_key, _P.display_name).where(
         _P.persona_id == persona, _P.participant_key.in_(IDS), _P.display_name != ""
     )

@@ -1,4 +1,4 @@
-"""Participants: who is the same person, and what may be kept of them."""
+"""Participants: linked identities, and privacy levels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..database.schema import participants, privacy_levels
 from ..scope import KEY_BYTES, key_text
 
 LEVELS = ("none", "partial", "full")
-"""none: everything is kept. partial: nothing for the long term. full: nothing."""
+"""none: everything is stored. partial: nothing for the long term. full: nothing is stored."""
 NAME_CHARS = 255
 
 _P = participants.c
@@ -26,7 +26,7 @@ class Known:
     """What is stored about one participant key."""
 
     level: str
-    """The strictest of all linked identities; the default where none has chosen."""
+    """The strictest level of all linked identities, else the default."""
     display_name: str | None
     """None where there is no row yet."""
 
@@ -43,10 +43,10 @@ def level_of(rank: int | None, default: str) -> str:
 
 MINE, LINKED = participants.alias("mine"), participants.alias("linked")
 IDENTITIES = MINE.join(LINKED, (LINKED.c.persona_id == MINE.c.persona_id) & (LINKED.c.person_key == MINE.c.person_key))
-"""A participant, and the identities that a persona knows them by."""
+"""A participant with their linked identities."""
 IS_LEVEL = privacy_levels.c.participant_key == LINKED.c.participant_key
 _LEVELS = IDENTITIES.join(privacy_levels, IS_LEVEL)
-"""With what may be kept of each."""
+"""The same with the privacy level of each."""
 
 _RANKS = (
     select(MINE.c.participant_key, func.max(rank_of(privacy_levels.c)).label("strictest"))
@@ -66,7 +66,7 @@ def strictest_rank(key: Any) -> Any:
 
 
 def known(connection: Connection, persona: str, keys: Iterable[str], default: str) -> dict[str, Known]:
-    """Return level and name of every key asked for, read now, in the caller's transaction."""
+    """Read level and name of each key in the caller's transaction."""
     wanted, read = sorted(set(keys)), connection.execute
     ranks = {row[0]: row[1] for row in read_parts(read, _RANKS, {}, wanted)}
     names = {row[0]: row[1] for row in read_parts(read, _NAMES, {"persona": persona}, wanted)}
@@ -95,7 +95,7 @@ def find_on_interfaces(connection: Connection, keys: Iterable[str]) -> dict[str,
 
 
 class SaidLine(Protocol):
-    """A message, as far as privacy levels go."""
+    """The facts of a message that privacy levels depend on."""
 
     @property
     def participant(self) -> str | None: ...
@@ -117,7 +117,7 @@ def keep_allowed(
     *,
     levels: Collection[str] = LEVELS[:2],
 ) -> list[_Line]:
-    """Return the lines a text may be made of now: said by people at one of these levels, and answers to them."""
+    """Return the lines that a new text may use: those of people at one of these levels, and answers to them."""
     names = {name for line in lines for name in (line.participant, line.triggered_by) if name}
     people = known(connection, persona, names, default) if names else {}
     refused = {name for name, person in people.items() if person.level not in levels}
@@ -144,7 +144,7 @@ def delete_levels(connection: Connection, keys: Iterable[str]) -> int:
 
 
 def person_of(connection: Connection, persona: str, participant: str | None) -> str | None:
-    """Return the key of the person behind a participant: of the identity it is linked to, else its own."""
+    """Return the key of the identity that a participant is linked to, else the participant's key."""
     if not participant:
         return None
     person = connection.execute(_PERSON, {"persona": persona, "key": participant}).scalar()
@@ -157,7 +157,7 @@ _PERSON = select(_P.person_key).where(_P.persona_id == bindparam("persona"), _P.
 def note_names(
     connection: Connection, db: Database, persona: str, names: Mapping[str, str], stored: Mapping[str, Known]
 ) -> None:
-    """Make people whose lines are stored known, and keep the name they go by now."""
+    """Insert or update the participants of stored lines, with their latest names."""
     now = db.clock()
     for key, shown in sorted(names.items()):
         known_person = stored.get(key)
@@ -184,7 +184,7 @@ def checked_key(participant: object, field: str = "participant") -> str:
 
 
 def hold(connection: Connection, db: Database, persona: str, keys: Iterable[str]) -> dict[str, str]:
-    """Make sure the rows are there, hold them, and return key to person of them and of all linked to them."""
+    """Insert missing participants, lock them, and return key to person for them and their linked identities."""
     now = db.clock()
     wanted = sorted(set(keys))
     for key in wanted:

@@ -1,4 +1,4 @@
-"""Who was forgotten a moment ago, so that what this process was writing before is not stored after it."""
+"""Remembers who was forgotten lately, so that rows begun before are not stored afterwards."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Marks:
 def note(
     db: Database, persona: str, cutoff: int, *, people: Iterable[str] = (), conversations: Iterable[str] = ()
 ) -> None:
-    """Keep that people or conversations are forgotten: rows of theirs with ids below `cutoff` are late."""
+    """Note that people or conversations were forgotten: their rows with ids below `cutoff` must not be stored."""
     marks: _Marks = db.caches.setdefault(_NAME, _Marks())
     with marks.lock:
         if len(marks.before) >= _MOST:

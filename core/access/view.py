@@ -1,4 +1,4 @@
-"""What one call may see: the values that `load` works out and that every read of the call uses."""
+"""What one call may see: computed by `load`, used by every read of the call."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class ConversationFacts:
 
     @property
     def is_unstated(self) -> bool:
-        """Return whether it is restricted until somebody speaks there or the host says how private it is."""
+        """Return whether it is restricted only because its privacy is not known yet."""
         return self.state == UNSTATED
 
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who is asking, worked out: the audiences seen and what is known about them."""
+    """The person asking, the audiences they see, and the facts about these."""
 
     scope: Scope
     destination: str
@@ -61,7 +61,7 @@ class Viewer:
 
     @property
     def bound(self) -> dict[str, Any]:
-        """Return the values that statements bind for who is asking."""
+        """Return the values that statements bind for the viewer."""
         return {
             "persona": self.scope.persona,
             "audiences": self.audiences,
@@ -106,7 +106,7 @@ class AccessSnapshot:
     vocabulary: Vocabulary | None = None
     """None when the caller's version is the stored one."""
     notes: tuple[str, ...] = ()
-    """What is not seen yet, and what to do."""
+    """Notes on rows that are not visible yet, and what to do."""
 
 
 def is_seen(row: Any, audiences: Collection[int], local: bool) -> bool:
