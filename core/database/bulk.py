@@ -1,4 +1,4 @@
-"""Many rows in one statement: compiled once, values handed to the driver as tuples."""
+"""Writes many rows in one statement that is compiled once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs on the driver's own cursor: statements compiled once, the shapes of their rows, and lists of ids in parts.
+"""Statements that are compiled once and run on the driver's cursor, the shapes of their rows, and batches of ids.
 
 A search joins some fifty SELECTs of a few kinds in one statement. Each kind has a shape of its own, though a UNION
 gives all equal columns.
@@ -26,20 +26,20 @@ from .dialects import Key, as_key
 from .stored_values import read_object, read_text, read_time, read_whole
 
 IDS: Any = bindparam("ids", expanding=True)
-"""What statements of `read_parts` and `execute_parts` bind."""
+"""The parameter for ids in statements of `read_parts` and `execute_parts`."""
 AT_ONCE = 500
 """Most ids in one statement."""
 Reader = Callable[[Any, Mapping[str, Any]], Iterable[Any]]
-"""Gives the rows of a statement: `Database.read` what is committed, `Connection.execute` what it has written itself."""
+"""`Database.read` for committed rows, or `Connection.execute` to see the rows of the open transaction too."""
 
 
 def read_parts(read: Reader, statement: Any, values: Mapping[str, Any], ids: Iterable[Any]) -> list[Any]:
-    """Return the rows of a statement that binds `ids`, which are given to it in parts."""
+    """Run a SELECT that binds `ids` for batches of ids, and return all rows."""
     return [row for part in chunks(sorted(set(ids)), AT_ONCE) for row in read(statement, {**values, "ids": part})]
 
 
 def execute_parts(connection: Connection, statement: Any, ids: Iterable[Any]) -> int:
-    """Run a change that binds `ids`, which are given to it in parts; return how many rows it changed."""
+    """Run a change that binds `ids` for batches of ids; return the number of changed rows."""
     parts = chunks(sorted(set(ids)), AT_ONCE)
     return sum(connection.execute(statement, {"ids": part}).rowcount for part in parts)
 
@@ -60,7 +60,7 @@ def dialect_of(family: str) -> Dialect:
 
 
 def hide_from_index(column: Any, family: str) -> Any:
-    """Return the column as a condition that leads SQLite to no index: the other conditions choose the rows."""
+    """Return the column in a form for which SQLite uses no index, so that other conditions choose the rows."""
     if family != "sqlite":
         return column
     return UnaryExpression(column, operator=operators.custom_op("+"), type_=column.type)
@@ -129,7 +129,7 @@ def _name(compiled: Any, dialect: Dialect, name: str) -> _Name:
 
 
 def union(texts: Sequence[str], family: str) -> str:
-    """Return the texts joined by UNION ALL; each may end in ORDER BY and LIMIT of its own."""
+    """Join SELECTs by UNION ALL; each may have ORDER BY and LIMIT."""
     if len(texts) == 1:
         return texts[0]
     if family == "sqlite":
@@ -142,16 +142,16 @@ def union(texts: Sequence[str], family: str) -> str:
 R = TypeVar("R")
 
 FIRST = 20
-"""Numbers of the kinds that sections bring begin here; those below are the search's and the history's."""
+"""First number for kinds of sections; lower ones belong to search and history."""
 _TEXTS = 5
 _PLAIN = 6
 
 
 class Kind(NamedTuple):
-    """How one column of a shape travels and is read."""
+    """How a column of a shape is selected and read."""
 
     is_text: bool
-    """It stands among the texts; every other comes as it is stored."""
+    """Whether it uses one of the text columns; other columns come as they are stored."""
     read: Callable[[Any], Any] | None
     """None for a value that needs no reading."""
 
@@ -210,7 +210,7 @@ class Shape(Generic[R]):
         return self.row(*values)
 
     def rows_in(self, rows: Mapping[int, Sequence[Any]]) -> Sequence[R]:
-        """Return the rows of this kind among those read, by number of their kind; none where there are none."""
+        """Return the rows of this kind, from rows by number of their kind."""
         return rows.get(self.number, ())
 
 
@@ -222,8 +222,8 @@ class Branch:
     select: Callable[[str], Part]
     """Server family to the compiled SELECT; cached by whoever makes it (`functools.lru_cache`)."""
     values: Mapping[str, Any]
-    """What it binds, beside `persona`, `audiences`, `local_only` and `now`, which every branch may use."""
+    """Its parameters beside `persona`, `audiences`, `local_only` and `now`, which every branch may use."""
     source: str
     """Table named in the report when it fails."""
     of_persona: bool = False
-    """Its rows stand in no audience: it is read though the scope sees no row of any."""
+    """It belongs to the persona and no audience, so it is read even if the scope sees none."""

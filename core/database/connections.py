@@ -37,7 +37,7 @@ A search has the server join what it finds to one text: of hundreds of rows the 
 """
 
 PARAMETERS = ("tls", "tls_ca", "unix_socket", "charset")
-"""What may stand behind the question mark of a connection string to a server."""
+"""Parameters of a connection string to a server."""
 KEPT_PLANS = 48
 """Statements whose plans a reading connection to SQLite keeps, some 7 MB.
 
@@ -45,7 +45,7 @@ A plan of a prompt's last statement takes 170 kB, and its text is another for ot
 128 plans take 20 MB, and spare one prompt in six the 1 ms that a plan takes.
 """
 _WAIT = "lock_wait"
-"""Under which name a connection knows how long its statements wait for what others hold."""
+"""Key in `connection.info` of the lock wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def check_url(url: str) -> None:
 
 
 def _check_parts(url: URL) -> None:
-    """Refuse what no server and no file is reached by, so that no driver fails on it with the password in its error."""
+    """Refuse an address that cannot work before a driver names the password in its error."""
     if not url.get_backend_name().startswith("sqlite") and "@" in f"{url.host}{url.database}":
         raise _refuse(  # a part of the password was taken for host or name
             "DATABASE_URL has a character that separates its parts inside the user or the password. Write %40 for @, "
@@ -275,7 +275,7 @@ def _log_in(dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) 
 
 
 def wait_for_locks(connection: Connection, seconds: float) -> None:
-    """Let the statements of a writing connection wait no longer than this for what others hold."""
+    """Limit how long statements of a writing connection wait for locks."""
     is_file = connection.dialect.name == "sqlite"
     # Of a file half of it, so that it is tried again. A server gives up before a client that hangs up, which leaves a
     # transaction that goes on holding its rows.
@@ -292,7 +292,7 @@ def wait_for_locks(connection: Connection, seconds: float) -> None:
 
 @contextmanager
 def without_waiting(connection: Connection, timeout_seconds: float) -> Iterator[None]:
-    """Let a connection to SQLite wait for nobody for the time of the block."""
+    """Do not wait for locks of SQLite within this block."""
     line: Any = connection.connection.dbapi_connection
     line.execute("PRAGMA busy_timeout = 0").close()
     try:
@@ -315,7 +315,7 @@ def _set_lock_wait(line: Any, wait: int) -> None:
 
 
 def set_timeout(connection: Connection, seconds: float) -> None:
-    """Let the next statement of a connection wait no longer than this for the server."""
+    """Limit how long the next statement of a connection waits for the server."""
     _set_times(connection.connection.dbapi_connection, seconds)
 
 
@@ -386,7 +386,7 @@ def _run(connection: Connection, sql: str, values: Sequence[Any], *, many: bool 
 
 
 def begin_snapshot(connection: Connection) -> None:
-    """Let what is read next be as it was now; nothing is locked.
+    """Begin a snapshot: later reads see the database as it is now. Nothing is locked.
 
     On a server that was configured to read what is committed, each statement sees what is committed when it runs.
     """
@@ -395,7 +395,7 @@ def begin_snapshot(connection: Connection) -> None:
 
 
 def end_snapshot(connection: Connection) -> None:
-    """Let what is read next be what is committed by then."""
+    """End the snapshot: later reads see what is committed by then."""
     run_driver(connection, "COMMIT", ())
 
 

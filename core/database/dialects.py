@@ -1,4 +1,4 @@
-"""What the servers do differently, and nothing else: column types, the two plain predicates, upserts, connecting."""
+"""All differences between servers: column types, two predicates, upserts, connecting."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COLLATION = "utf8mb4_bin"
 LIKE_ESCAPE = "!"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NEVER_US = -(2**62)
-"""Microseconds that stand for a time nobody can read: older than every other."""
+"""Microseconds for an unreadable time, older than any other."""
 
 
 class _Plain:
@@ -59,7 +59,7 @@ class _Numeric(_Plain, Numeric[Any]):
 
 
 class _Stored(TypeDecorator[T]):
-    """One type on SQLite and another on servers, read whatever stands there: SQLite keeps values of every type."""
+    """A type with one form on SQLite and another on servers; it reads any value, since SQLite stores any type."""
 
     impl: Any = Text
     on_sqlite: TypeEngine[Any] = Text()
@@ -137,7 +137,7 @@ class StoredText(_Stored[str]):
 
 
 class Decimal(_Stored[float]):
-    """A number with decimals, 0 where something else stands there."""
+    """A decimal number; another stored value is read as 0."""
 
     impl: Any = Numeric
 
@@ -151,7 +151,7 @@ class Decimal(_Stored[float]):
 
 
 class Whole(_Stored[int]):
-    """A whole number; what is none is read as 0."""
+    """A whole number; another stored value is read as 0."""
 
     impl: Any = Integer
     on_sqlite: TypeEngine[Any] = sqlite.INTEGER()
@@ -165,7 +165,7 @@ class Whole(_Stored[int]):
 
 
 class StoredBytes(_Stored[bytes]):
-    """Bytes; none where something else stands there."""
+    """Bytes; another stored value is read as empty."""
 
     impl: Any = LargeBinary
     on_sqlite: TypeEngine[Any] = LargeBinary()

@@ -32,7 +32,7 @@ T = TypeVar("T")
 TRIES = 6
 """How often a transaction is begun at most."""
 DUPLICATE_TRIES = 3
-"""How often beside a writer of the same: what is read within it, and ids made within it, are others each time."""
+"""Most tries after a duplicate key; each try reads again and makes new ids."""
 
 
 class RollbackError(Exception):
@@ -76,7 +76,7 @@ _handles: weakref.WeakSet[Database] = weakref.WeakSet()
 
 
 def _leave_parent() -> None:
-    """Let a forked process open connections of its own: two on one connection would read each other's answers."""
+    """Drop inherited connections in a forked process: two processes on one connection would mix their answers."""
     for handle in _handles:
         handle._leave_connections()
 
@@ -135,7 +135,7 @@ class Database:
         raise TypeError("A Database stays in its process. Pass the connection string, and open_database(url) there.")
 
     def _leave_connections(self) -> None:
-        """Use no connection of the parent process any more, and close none: it goes on using them."""
+        """Drop the connections of the parent process without closing them; it still uses them."""
         call: Call | None = getattr(self._local, "call", None)
         self._opening = threading.Lock()
         if not self.target.in_memory:
@@ -360,7 +360,7 @@ class Database:
         raise AssertionError
 
     def _explain_large(self, error: exc.SQLAlchemyError) -> str:
-        """Return what to do where a statement ended the connection because it is too large; blank otherwise."""
+        """Return advice if a statement was too large for the server and ended the connection, else blank."""
         size = failures.measure_statement(error) if failures.is_lost(error) else 0
         if size < failures.LARGE_BYTES:
             return ""
@@ -372,7 +372,7 @@ class Database:
         return failures.TOO_LARGE if size > int(most) else ""
 
     def _note_repeat(self, name: str, error: exc.SQLAlchemyError, source: str) -> None:
-        """Count what is run again; close our own idle connections where the server takes no more."""
+        """Count a retry; close our idle connections if the server has too many."""
         number = failures.error_number(error)
         if number in failures.CROWDED and self._engines is not None:
             _dispose(self._engines)
@@ -381,7 +381,7 @@ class Database:
         event(logging.INFO, name, source=source, number=number)
 
     def _check_file(self, kind: type[StoreError]) -> None:
-        """Notice that the SQLite file was replaced or removed while it was open: what is written there is lost."""
+        """Raise if the open SQLite file was replaced or removed: writes to it would be lost."""
         if self.family != "sqlite" or self.target.in_memory:
             return
         try:
@@ -402,12 +402,12 @@ class Database:
         )
 
     def count_repeats(self) -> int:
-        """Return how often something was run again for the calling thread, since it first used the handle."""
+        """Return the number of retries of the calling thread."""
         found: int = getattr(self._local, "repeats", 0)
         return found
 
     def idempotent_transaction(self, work: Callable[[Connection], T], *, source: str) -> T:
-        """Run `work` as `transaction` does; again even where it may be stored: twice does no harm."""
+        """Run `work` as `transaction` does, and retry even if it may already be stored: `work` is idempotent."""
         return self.transaction(work, source=source, confirm=lambda _: None)
 
     @contextlib.contextmanager
@@ -442,7 +442,7 @@ class Database:
                 raise
 
     def _check_version(self, connection: Connection) -> None:
-        """Refuse to write where a newer program has migrated the database: its tables hold what this one leaves out."""
+        """Refuse to write to a database that a newer version has migrated: this one would leave columns out."""
         sql = "SELECT MAX(version_num) FROM schema_version WHERE version_num < ':'"  # not the row of `db copy`
         version = connections.run_driver(connection, sql, ())[0][0]
         if str(version or "") > self.version:

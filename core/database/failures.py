@@ -1,4 +1,4 @@
-"""Driver errors made readable: what may be tried again, and what is told to people."""
+"""Classifies driver errors: which may be retried, and what people are told."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ refused at the commit, by Galera or by group replication."""
 CROWDED = frozenset({1040, 1203, 1226})
 """Numbers that say that there are too many connections, of all or of this account."""
 NO_LOGIN = 2059
-"""Number for a login that the driver cannot do as it is installed."""
+"""Number of a login that needs a package that is not installed."""
 IN_THE_WAY = frozenset({1213, 1020, 1180, 3101})
-"""Numbers of two writers in each other's way, told as soon as it is so."""
+"""Numbers of conflicts between two writers that are reported at once."""
 ENDED = frozenset({1053, 1927, 4031})
 """Numbers by which the server says that it ends the connection: shutting down, killed, closed for idling."""
 LOST = frozenset({2003, 2006, 2013, 2055, 0}) | ENDED
@@ -94,7 +94,7 @@ LARGE_BYTES = 1 << 18
 
 
 def error_number(error: BaseException) -> int | None:
-    """Return the server's error number, None when there is none."""
+    """Return the error number of the server, None without one."""
     original = getattr(error, "orig", None)
     arguments = getattr(original, "args", ())
     return arguments[0] if arguments and isinstance(arguments[0], int) else None

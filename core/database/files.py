@@ -1,4 +1,4 @@
-"""The folder of an SQLite file, looked at without loading what opens databases."""
+"""Checks the folder of an SQLite file without importing the database packages."""
 
 from __future__ import annotations
 

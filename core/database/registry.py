@@ -1,4 +1,4 @@
-"""Every table in one list: which of its columns hold texts, and how rows of somebody are found in it.
+"""All tables: their text columns, and the columns by which rows of a person or conversation are found.
 
 It is read off the schema: a column that names somebody has the same name in every table.
 """
@@ -39,15 +39,15 @@ class Registered:
     table: str
     scoped: Scoped
     texts: tuple[str, ...]
-    """Columns that hold what people or models wrote, or words of it: where a canary must not be after forgetting."""
+    """Columns with texts of people or models: after forgetting they contain nothing of the forgotten."""
     participant: tuple[str, ...]
     """Key columns that name a participant; a row in which one of them is theirs is found by it."""
     conversation: tuple[str, ...]
     """Columns that name the conversation: one holds its key; three are interface, chat id and thread id."""
     row_of: str
-    """Column with the id of a row elsewhere, with which this row goes; blank for none."""
+    """Column with the id of a parent row; the row is deleted with its parent. Blank for none."""
     row_table: str
-    """Table that `row_of` leads to."""
+    """Table of the parent row."""
 
     @property
     def persona(self) -> str:
@@ -90,7 +90,7 @@ FOLLOWING: tuple[tuple[Table, Column[str]], ...] = tuple(
 
 
 def move_followers(connection: Connection, persona: str, conversation: str, audience_id: int) -> dict[str, int]:
-    """Give what was made of a conversation its new audience, and return the counts per table."""
+    """Move rows derived from a conversation to its new audience; return the counts per table."""
     counts = {}
     for table, key in FOLLOWING:
         c = table.c

@@ -1,4 +1,4 @@
-"""How values stand in a row: what may be written, and what a stored value is read as, broken ones included."""
+"""Checks and converts values before they are written to a row."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def yes_no(value: object, field: str) -> int:
 
 
 def json_value(value: object, field: str, notes: list[str]) -> Any:
-    """Return a value as plain JSON; what had to change is noted, never dropped unsaid."""
+    """Return a value as plain JSON, with a note for each change."""
     made, changed = make_strict(value)
     notes += [f"{field}: {note}" for note in changed]
     return made

@@ -1,4 +1,4 @@
-"""What every table of the schema is declared with: the metadata, and the columns that recur."""
+"""The metadata of the schema, and the columns that many tables have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ metadata: MetaData = MetaData()
 
 
 def persona() -> Column[Any]:
-    """Return the column that owns a row."""
+    """Return the persona column."""
     return Column("persona_id", Key(64), nullable=False, server_default=text("'default'"))
 
 
@@ -27,7 +27,7 @@ def flag(name: str) -> Column[Any]:
 
 
 def times(*names: str) -> list[Column[Any]]:
-    """Return columns that hold a time, or nothing."""
+    """Return nullable timestamp columns."""
     return [Column(name, Time(), nullable=True) for name in names]
 
 

@@ -1,4 +1,4 @@
-"""The three tables a search looks into: which column is what in each, and which of their rows can be found at all."""
+"""The three tables that are searched: their columns, and which of their rows can be found."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..shapes import Source
 from .schema import ai_diary, chat_history_cache, conversations, memories
 
 WITHDRAWN = 3
-"""Value of `hidden` of an answer that was made with something forgotten: no recall finds it."""
+"""Value of `hidden` of an answer made with forgotten data: no search finds it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """One source of hits. `number` stands for it in the search tables and breaks ties between hits of one time."""
+    """One source of hits. `number` identifies it in the search tables and breaks ties between hits of equal time."""
 
     number: int
     name: Source

@@ -1,4 +1,4 @@
-"""Reads what stands in a column: texts, keys, times, JSON, numbers. It never fails: it repairs, and counts that."""
+"""Reads stored values: texts, keys, times, JSON, numbers. Broken values are repaired and counted, never an error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..text.folding import clean
 from ..text.times import LATEST
 
 Kind = Literal["text", "time", "number", "bytes", "texts", "object", "json"]
-"""What a column holds; texts is a JSON list of texts, object a JSON object, json either list or object."""
+"""Type of a column; texts is a JSON list of texts, object a JSON object, json either of them."""
 
 
 T = TypeVar("T")
@@ -73,7 +73,7 @@ def read_text(value: Any) -> Any:
 
 
 def from_key(value: Any) -> str:
-    """Return a key read without its column type as text."""
+    """Return a key as text that was read without its column type."""
     return READ_UTF8(value) if isinstance(value, (bytes, bytearray)) else str(value)
 
 
@@ -101,7 +101,7 @@ def _within(moment: datetime) -> datetime:
 
 
 def read_number(value: Any) -> Any:
-    """Return a number, None for what is none."""
+    """Return a number, None for another value."""
     if value is None or isinstance(value, (int, float)):
         return value
     try:
@@ -111,7 +111,7 @@ def read_number(value: Any) -> Any:
 
 
 def read_whole(value: Any) -> int | None:
-    """Return a whole number; 0 for what no column can hold, so that arithmetic goes on. None stays None."""
+    """Return a whole number, 0 for another value; None stays None."""
     if type(value) is int or value is None:
         return value
     number = read_number(value)
@@ -125,7 +125,7 @@ def read_whole(value: Any) -> int | None:
 
 
 def read_bytes(value: Any) -> bytes | None:
-    """Return bytes; none for what is something else. None stays None."""
+    """Return bytes, empty for another value; None stays None."""
     return value if type(value) is bytes or value is None else _repaired(b"")
 
 
@@ -142,7 +142,7 @@ def read_json(value: object) -> Any:
 
 
 def _without_surrogates(value: Any) -> Any:
-    """Return JSON without halves of characters, which no text can be sent with."""
+    """Return JSON without lone surrogates, which cannot be encoded."""
     if isinstance(value, str):
         cleaned = clean(value)
         return value if cleaned == value else _repaired(cleaned)
@@ -175,7 +175,7 @@ _SHAPES: dict[Kind, Any] = {"texts": list, "object": dict, "json": (list, dict)}
 
 
 def is_readable(value: Any, kind: Kind) -> bool:
-    """Return whether a value reads as what it is, without a repair."""
+    """Return whether a value can be read without a repair."""
     if value is None:
         return True
     if kind == "bytes":

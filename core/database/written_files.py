@@ -1,4 +1,4 @@
-"""Files this process wrote from rows: nothing else knows where they are, and forgetting cannot reach them."""
+"""Lists export files of this process, which forgetting cannot delete."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST = 1000
 
 
 def note_file(db: Database, persona: str, path: str | os.PathLike[str]) -> None:
-    """Keep that a file holds rows of a persona."""
+    """Note that a file contains rows of a persona."""
     kept: dict[tuple[str, str], None] = db.caches.setdefault(_NAME, {})
     key = persona, str(Path(path).absolute())
     kept.pop(key, None)
