@@ -1,4 +1,4 @@
-"""Sentences and words chosen from what was said, where no model can sum it up."""
+"""Extracts of messages for hosts without a model: chosen sentences and words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .languages import language_of
 from .words import small_words, stop_words, words
 
 FEWEST_WORDS = 3
-"""A sentence of stop words alone needs as many to be of use."""
+"""Fewest words of a useful sentence of stop words alone."""
 AGAIN = 0.3
 """What a word still counts in a sentence when one chosen before holds it."""
 _SAMPLE_CHARS = 2_000
@@ -195,7 +195,7 @@ def _cut(text: str, most_chars: int) -> str:
 
 
 def rarest_words(texts: Sequence[str], among: Sequence[str], most: int = 8) -> list[str]:
-    """Return the words of some texts that stand in the fewest of others, for a title, in the order they were said."""
+    """Return the words that occur in the fewest texts, for a title, in the order they were said."""
     text = unicodedata.normalize("NFKC", clean("\n".join(texts)))
     stops = _stops(texts)
     rows = Counter(word for other in among for word in words(other))
@@ -205,7 +205,7 @@ def rarest_words(texts: Sequence[str], among: Sequence[str], most: int = 8) -> l
 
 
 def _spell(run: str, spaceless: bool, left: set[str]) -> Iterator[str]:
-    """Yield the words of a run that are left, in its own spelling, pairs of characters in one piece where they meet."""
+    """Yield the chosen words of a run as it spells them, adjacent character pairs joined."""
     if not spaceless:
         if not left.isdisjoint(keys := words(run)[:1]):
             left.difference_update(keys)

@@ -1,4 +1,4 @@
-"""How text is cleaned, folded and split into runs; everything that compares or indexes text stands on it."""
+"""Cleans, folds and splits text, for everything that compares or indexes it."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def fold(text: str) -> str:
 
 
 def fold_letters(text: str) -> str:
-    """Return the text folded but for katakana, which tells where a word of Japanese begins and ends."""
+    """Fold the text, but keep katakana, which shows where Japanese words begin and end."""
     folded = fold_case(text)
     if _HAS_VARIANTS.search(folded) is None:
         return folded
@@ -88,7 +88,7 @@ def fold_letters(text: str) -> str:
 
 
 def fold_case(text: str) -> str:
-    """Return NFKC, then case folding: as `fold`, with accents and variants."""
+    """Return NFKC, then case folding; accents and variants stay."""
     if text.isascii():
         return text.lower()
     if _MANY_MARKS.search(text):
@@ -103,7 +103,7 @@ _ONE_LETTER = {
     "آ": "ا", "أ": "ا", "إ": "ا", "ٱ": "ا", "ؤ": "و", "ئ": "ي", "ى": "ي", "ی": "ي", "ې": "ي", "ک": "ك",
     "ة": "ه", "ۀ": "ه", "ە": "ه", "ۃ": "ه",
 }  # fmt: skip
-"""Letters that are written one for the other, without an accent that says so."""
+"""Letters that are interchangeable although none is an accented form of the other."""
 _LEFT_OUT = "591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 640 64b-65f 670 6d6-6dc 6df-6e8 6ea-6ed 93c"
 """Vowel signs of Hebrew and Arabic, the line that stretches a word, the dot of Hindi: most people leave them out."""
 _ZEROS = (0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xE50)

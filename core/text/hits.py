@@ -1,4 +1,4 @@
-"""Found rows: their snippets, what a match is, and what texts are compared by."""
+"""Snippets and matches of hits, and the keys by which texts are compared."""
 
 from __future__ import annotations
 
@@ -129,9 +129,7 @@ def known_name(*names: str) -> str:
 
 
 def name_persona(persona: str) -> str:
-    """Return what a persona is called whose lines do not say it: its id, which is a name unless it is the
-    default one.
-    """
+    """Return the name of a persona whose lines have none: its id, unless that is the default id."""
     return PERSONA_SENDER if persona in ("", DEFAULT_PERSONA) else persona
 
 

@@ -1,4 +1,4 @@
-"""The one reader of what hosts hand in: objects, dicts and any nesting of the two."""
+"""Reads values of hosts: objects, dicts, and any nesting of both."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def as_text(value: Any) -> tuple[str | None, str]:
 
 
 def text_at(value: Any, *names: str) -> str:
-    """Return the first named field that is a text with something in it, cleaned; blank when there is none."""
+    """Return the first of the named fields with a text that is not blank, cleaned; else blank."""
     for name in names:
         given = get(value, name)
         text = clean(given) if type(given) is str else as_text(given)[0]
@@ -72,7 +72,7 @@ def text_at(value: Any, *names: str) -> str:
 
 
 def word_at(value: Any, name: str) -> str:
-    """Return a word of a closed set, lower case: a text, or an enum's text value, else an enum's name; else blank."""
+    """Return a keyword in lower case, from a text or an enum's value or name; else blank."""
     found = get(value, name)
     if isinstance(found, Enum):
         found = found.value if isinstance(found.value, str) else found.name

@@ -20,7 +20,7 @@ ENOUGH = 0.7
 SURE = 1.6
 """Evidence that leaves no doubt."""
 WEAK = 0.25
-"""Evidence from which a language is worth a try."""
+"""Least evidence for a language to be tried."""
 
 _ACCENTS = lazy_pattern("[\u0300-\u036f]+")
 _WORD = lazy_pattern(r"[^\W\d_]+")
@@ -45,12 +45,12 @@ _SCRIPTS = (
 _LATIN = lazy_pattern("[a-z\u00e0-\u024f\u1e00-\u1eff]")
 
 _OWN_SIGNS = {"es": "¿¡ñ", "pt": "ãõ", "de": "ß", "pl": "ąęłśźż", "cs": "ěřů", "hu": "őű", "tr": "ğşı", "ro": "ășț"}
-"""Signs that speak for a language as much as a word of its own."""
+"""Letters that are evidence for a language, as much as a word of that language alone."""
 
 
 @lru_cache(maxsize=1)
 def _known() -> Mapping[str, Mapping[str, float]]:
-    """Return, for each common word, the languages it speaks for; a word of many languages says little of each."""
+    """Return the evidence of each common word: its languages, with less weight the more they are."""
     owners: dict[str, list[str]] = {}
     for language, words in read_lists("common_words").items():
         for word in words.split():
@@ -65,7 +65,7 @@ def common_words(language: str) -> frozenset[str]:
 
 
 def bare(text: str) -> str:
-    """Return the folded text without accents: what people leave out when they type in a hurry."""
+    """Return the folded text without accents."""
     folded = fold(text)
     if folded.isascii():
         return folded
@@ -99,7 +99,7 @@ def _script_class(language: str) -> re.Pattern[str]:
 
 
 def _find_first(ranked: Sequence[tuple[float, str]], enough: float) -> str:
-    """Return the language with the most evidence, "" where that is too little or another one has nearly as much."""
+    """Return the language with the most evidence, "" if that is too little or another one has nearly as much."""
     (worth, first), (next_worth, _) = (*ranked, _NONE, _NONE)[:2]
     return first if -worth >= enough and worth < next_worth * 1.15 else ""
 
@@ -108,7 +108,7 @@ _NONE = (0.0, "")
 
 
 def _rank_latin(said: str) -> list[tuple[float, str]]:
-    """Return the languages in Latin letters by how much speaks for them, which is below zero so that it sorts first."""
+    """Return (minus evidence, language) of languages in Latin letters, the most evidence first."""
     found: dict[str, float] = {}
     known = _known()
     for word in _WORD.findall(bare(said)):
@@ -159,12 +159,12 @@ LEAST_TELLING = 3
 """Fewest different words of a language."""
 MOST_SPOKEN = 3
 MOST_OWNERS = 3
-"""A word of more languages speaks for none."""
+"""A word of more languages is no evidence."""
 
 
 @lru_cache(maxsize=1)
 def telling_words() -> Mapping[str, tuple[tuple[str, bool], ...]]:
-    """Return the small words that speak for one language, or a few: each language, and whether it is common there."""
+    """Return the small words of one or few languages: each language, and whether the word is common there."""
     owners: dict[str, dict[str, bool]] = {}
     for language in sorted(STOP_WORD_LANGUAGES.union(read_lists("common_words"))):
         common = common_words(language) or stop_words(language)
@@ -175,7 +175,7 @@ def telling_words() -> Mapping[str, tuple[tuple[str, bool], ...]]:
 
 
 class SpokenCounts:
-    """How much of some texts speaks for each language."""
+    """Evidence for each language in some texts."""
 
     def __init__(self, docs: Mapping[str, int]) -> None:
         self.rows: Counter[tuple[str, bool]] = Counter()

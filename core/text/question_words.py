@@ -52,7 +52,7 @@ def _phrases(name: str, language: str) -> tuple[str, ...]:
 
 
 def asked_words(text: str) -> str:
-    """Return the words of a text as phrases are looked for in it: bare, one space between and at both ends."""
+    """Return the words of a text in the form that phrases are searched in: bare, one space between and around them."""
     return f" {' '.join(all_runs(bare(text[:LOOKED_AT])))} "
 
 
@@ -77,7 +77,7 @@ def is_request(words: str, languages: Sequence[str]) -> bool:
 
 
 def asks_about_now(words: str, languages: Sequence[str]) -> bool:
-    """Return whether a question asks what holds now: nothing in it speaks of something before, or it says `now`."""
+    """Return whether a question asks about the present: it names nothing earlier, or it says `now`."""
     known = [language for language in languages if list_phrases("past", language)]
     return bool(known) and (holds(words, "now", known) or not holds(words, "past", known))
 
@@ -102,7 +102,7 @@ def asks_about_person(words: str, people: Collection[str], languages: Sequence[s
 
 
 def self_words(languages: Sequence[str]) -> list[str]:
-    """Return the words by which somebody speaks of themselves in the languages, folded."""
+    """Return the words of the first person in the languages, folded."""
     return list(dict.fromkeys(fold(word) for code in languages for word in list_phrases("self", code)))
 
 

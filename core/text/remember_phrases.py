@@ -201,7 +201,7 @@ def _holds_any(form: str, group: str, known: Sequence[Phrases]) -> bool:
 
 
 def _before_quotation(sentence: str, known: Sequence[Phrases]) -> tuple[str, bool]:
-    """Return a sentence up to a colon that opens a quotation, and whether what it opens is all that follows."""
+    """Cut a sentence at the colon before a quotation; also return whether the quotation is the whole rest."""
     colon = _COLON.search(sentence)
     if colon is None:
         return sentence, False
@@ -267,7 +267,7 @@ def _groups_of(said: str, phrases: Phrases, may_wish: bool) -> set[str]:
 
 
 def _begins(group: str, clauses: Sequence[str], stated: Sequence[str], phrases: Phrases) -> bool:
-    """Return whether a sentence, or what is left of it from one of its clauses on, begins with a phrase."""
+    """Return whether a sentence, or one of its clauses, begins with a phrase."""
     leads = tuple(phrases.get("leads", ()))
     if group != "explicit":
         leads += tuple(each.rstrip("?") for each in phrases.get("explicit", ()) if not each.startswith("*"))

@@ -1,4 +1,4 @@
-"""Reading what a model answered: thoughts dropped, the object that was asked for, and what is no answer at all."""
+"""Reads the answer of a model: drops thoughts, finds the JSON object, and detects refusals and errors."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ def is_unreadable(text: str) -> bool:
 
 
 def read_object(reply: str, keys: Collection[str], *, fits: Fits | None = None) -> dict[str, Any] | None:
-    """Return the first object of a reply that has one of the keys, wherever and however it stands there; None where it
-    holds none.
-    """
+    """Return the first JSON object of a reply with one of the keys, in any fence or prose; None without one."""
     if not isinstance(reply, str) or len(reply) > MAX_CHARS:
         return None
     names = (keys,) if isinstance(keys, str) else tuple(keys)
@@ -61,7 +59,7 @@ def _iter_inside(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _first_fence(text: str) -> str:
-    """Return what stands in the first fenced block, without its language word; blank without one."""
+    """Return the content of the first fenced block, without its language; blank without a block."""
     fenced = _FENCED.search(text)
     return fenced[1].strip() if fenced else ""
 
@@ -94,7 +92,7 @@ _NOTHING = object()
 
 
 class TooDeepError(ValueError):
-    """Brackets stand more than MAX_DEPTH deep."""
+    """Brackets are nested more than MAX_DEPTH deep."""
 
 
 def iter_objects(text: str) -> Iterator[dict[str, Any]]:
@@ -217,7 +215,7 @@ def _number(said: str) -> int | float | None:
 
 
 def _is_escaped(text: str, at: int, start: int) -> bool:
-    """Return whether an odd number of backslashes stands before."""
+    """Return whether an odd number of backslashes comes before."""
     first = at
     while first > start and text[first - 1] == "\\":
         first -= 1
@@ -320,7 +318,7 @@ def _strip_channels(reply: str) -> str:
 
 
 def _find_behind_marks(reply: str) -> str | None:
-    """Return what follows a pair of marks at the beginning that holds thoughts, None where there is none."""
+    """Return the text behind a pair of marks around thoughts at the beginning, None without such marks."""
     opening = _OPENING.match(reply)
     if opening is None or _SAID.fullmatch(opening["name"]):
         return None

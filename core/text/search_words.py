@@ -1,4 +1,4 @@
-"""What a message is searched by: its words worth looking for, their forms, their rarity, and near spellings."""
+"""The search words of a message: salient words, their stems, rarity, and near spellings."""
 
 from __future__ import annotations
 
@@ -119,14 +119,14 @@ def _numbers(folded: str, languages: Sequence[str]) -> frozenset[str]:
 
 
 def _single_signs(run: str) -> list[str]:
-    """Return the Han signs that stand alone between signs that tell nothing: a noun of one character."""
+    """Return single Han characters between function characters: nouns of one character."""
     function = _function_signs()
     parts = "".join(sign if _HAN.match(sign) and sign not in function else " " for sign in run).split()
     return [part for part in parts if len(part) == 1]
 
 
 def least_pairs(text: str) -> tuple[frozenset[str], int]:
-    """Return the pairs of signs of a text that is one word without spaces, and how many of them make it that word.
+    """Return the character pairs of a text that is one word without spaces, and how many of them must match.
 
     `大学` is not `大学士`. Hiragana behind Han are an ending, and function signs tell nothing.
     """
@@ -194,7 +194,7 @@ FEW_WORDS = 3
 
 
 def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[str]:
-    """Return what a message is searched by that holds common words alone; nothing for one that asks nothing.
+    """Return search words for a message of common words alone; none unless it is a question.
 
     A question is asked by what is least common in it; the first of the languages is its own. What wants something
     done or is said for courtesy's sake leads nowhere.
@@ -238,7 +238,7 @@ SHORTEST_HANGUL = 2
 
 
 def search_form(word: str, languages: Sequence[str]) -> str:
-    """Return the part of a word that is looked for: its stem where that stands in it, else the word itself."""
+    """Return the stem of a word if the word contains it, else the word."""
     form = stem(word, languages)
     own = script_language(word)
     if len(form) < (SHORTEST_HANGUL if own == "ko" else SHORTEST_STEM):
@@ -271,19 +271,19 @@ _LAST_LETTERS = 3
 
 
 def may_be_misspelt(word: str) -> bool:
-    """Return whether a word that found nothing is worth a second look."""
+    """Return whether a word without matches may be misspelt."""
     shortest = _SHORTEST_OF.get(script_language(word), SHORTEST)
     return shortest <= len(word) <= LONGEST and word.isalpha() and not SPACELESS_PATTERN.search(word)
 
 
 def split_halves(word: str) -> tuple[str, str]:
-    """Return the beginning and the end by which the known words are found that may be meant."""
+    """Return the first and second half of a word, to find similar known words."""
     middle = min((len(word) + 1) // 2, len(word) - (1 if script_language(word) == "ko" else _LAST_LETTERS))
     return word[:middle], word[middle:]
 
 
 def choose_nearest(word: str, known: Mapping[str, int], score: float, *, is_held: bool = False) -> str:
-    """Return the known word that is meant by a misspelt one, "" where none is near enough.
+    """Return the known word nearest to a misspelt one, "" if none is near enough.
 
     Args:
         is_held: a row holds the word, so that its end may be a slip too.

@@ -26,7 +26,7 @@ write_json = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": "), allow
 
 
 def to_json(value: Any) -> str:
-    """Return the value as JSON text, letters as they are; what is no strict JSON is made so first.
+    """Return the value as JSON text without escapes of letters; a value that is no strict JSON is converted first.
 
     >>> to_json({"text": 'é"😀'}), to_json([1, float("nan")])
     ('{"text": "é\\\\"😀"}', '[1, null]')

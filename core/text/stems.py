@@ -54,7 +54,7 @@ def _ending_of(word: str, endings: Sequence[str], shortest: int) -> str:
 
 
 def _stem_arabic(word: str) -> str:
-    """Take off `and`, `the` and what stands with it, and the endings of number, gender and possession."""
+    """Remove the prefixes for `and` and `the`, and endings of number, gender and possession."""
     for prefix in PREFIXES["ar"]:
         if word.startswith(prefix) and len(word) - len(prefix) >= _SHORTEST:
             word = word[len(prefix) :]
@@ -123,7 +123,7 @@ _FEMININE = lazy_pattern("ee(s?)$")
 
 
 def _regular_stem(word: str, language: str) -> str:
-    """Return the stem by the rules of a language, "" where there are none."""
+    """Return the stem by the rules of a language, "" without rules."""
     stemmer = _stemmer(language)
     if stemmer is None:
         return ""
@@ -136,7 +136,7 @@ def _regular_stem(word: str, language: str) -> str:
 
 @lru_cache(maxsize=32)
 def _heads(language: str) -> dict[str, str]:
-    """Return the stems of irregular forms, each with the stem that stands for its family."""
+    """Return the stem of each irregular form with the common stem of its family."""
     families = read_families(language) if _stemmer(language) else []
     stems_of = [[_regular_stem(word, language) for word in family] for family in families]
     heads = {family[0] for family in stems_of}

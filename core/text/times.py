@@ -17,7 +17,7 @@ LATEST = datetime(9998, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
 """A day short of the last year, so that every zone's local time exists."""
 
 _ISO_CHARS = 64
-"""No form of a time is longer; a text of 1 MB is not looked at."""
+"""No format of a time is longer; longer texts are not parsed."""
 
 _SECONDS = lazy_pattern(r"[+-]?\d{9,20}(\.\d{1,12})?")
 """Seconds since 1970 as text, as some platforms send them. Shorter digits are dates (`20260310`) or nothing."""
@@ -117,4 +117,4 @@ MINUTE = 60_000_000
 LEAST_GAP, MOST_GAP = 30 * MINUTE, 6 * 60 * MINUTE
 """A pause shorter than the first never ends a session, one longer than the second always does; in microseconds."""
 USUAL_STEPS = 20
-"""Between the two, a pause of so many usual steps ends one."""
+"""Between the two, a pause of so many usual gaps between messages ends a session."""

@@ -47,7 +47,7 @@ def candidates_of(run: str, spaceless: bool, min_chars: int = MIN_CHARS) -> Iter
 
 
 def _without_leading_marks(word: str) -> str:
-    """Drop marks that belong to what stands in front, such as the variation selector of an emoji."""
+    """Drop leading marks that belong to the character before, such as the variation selector of an emoji."""
     at = 0
     while at < len(word) and unicodedata.category(word[at])[0] == "M":
         at += 1
@@ -103,7 +103,7 @@ def read_lists(name: str) -> Mapping[str, str]:
 
 @lru_cache(maxsize=8)
 def small_words(name: str) -> frozenset[str]:
-    """Return a list of words that tell little, folded, from `prompts/small_words.txt`.
+    """Return a list of words with little meaning, folded, from `prompts/small_words.txt`.
 
     two_letters: of any language, where written small. tells_nothing: of English, even where a message says little else.
     about_talk: of English, about the talk itself. polite: written with a capital, and no names. courtesy: what people
@@ -113,13 +113,13 @@ def small_words(name: str) -> frozenset[str]:
 
 
 def rough_words(folded: str) -> int:
-    """Return about how many words a text has: what is between spaces, and every character of scripts without spaces."""
+    """Estimate the number of words: between spaces, and each character of scripts without spaces."""
     count = folded.count(" ") + 1
     return count if folded.isascii() else count + len(SPACELESS_PATTERN.findall(folded))
 
 
 def index_terms(folded: str) -> dict[str, int]:
-    """Return the terms the search index holds of a folded text, each with how often it stands there."""
+    """Return the index terms of a folded text with their counts."""
     terms = Counter(list_terms(folded))
     for char in () if folded.isascii() else _OTHER.findall(folded):
         if unicodedata.category(char) == "So":
@@ -160,7 +160,7 @@ def _symbols(between: str) -> Iterator[Fragment]:
 
 
 MOST_LETTERS = 3
-"""A word of no more letters stands inside many that have nothing to do with it."""
+"""A word of at most so many letters occurs inside many unrelated words."""
 
 
 def is_short_word(text: str) -> bool:

@@ -28,7 +28,7 @@ MOST_PARTS = 3
 
 
 def list_quoted(text: str) -> list[str]:
-    """Return the phrases of several words that stand in quotation marks, folded."""
+    """Return the quoted phrases of several words, folded."""
     return [phrase for phrase in (" ".join(fold(said).split()) for said in _QUOTED.findall(text)) if " " in phrase]
 
 
@@ -123,7 +123,7 @@ Find = Callable[[str], list[str]]
 
 
 def split_compound(word: str, find: Find, languages: Sequence[str], most: int = MOST_PARTS) -> list[list[str]]:
-    """Return the parts of a compound that the index holds, each with its forms there; nothing where it is none."""
+    """Return the indexed parts of a compound, each with its indexed forms; empty if the word is no compound."""
     links = [
         "",
         *dict.fromkeys(link.strip("_") for code in languages for link in read_rules(code).get("links", "").split()),

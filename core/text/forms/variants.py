@@ -159,7 +159,7 @@ _SURE_ENDING = 4
 
 
 def _list_variants(stem: str, ending: str, paradigm: Paradigm) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield a stem and what it may become, each with the endings that may follow."""
+    """Yield a stem and its variants, each with the endings that may follow."""
     is_closed = ending in paradigm.closed
     for other, endings in ((stem, paradigm.endings), *_list_bent(stem, is_closed, paradigm)):
         yield other, endings
@@ -172,7 +172,7 @@ def _list_variants(stem: str, ending: str, paradigm: Paradigm) -> Iterator[tuple
 
 
 def _list_bent(stem: str, is_closed: bool, paradigm: Paradigm) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield what a stem becomes where its end changes, or what stands before its last vowels."""
+    """Yield variants of a stem whose end or last consonant before the vowels changes."""
     body = stem.rstrip(paradigm.tail) if paradigm.tail else stem
     if body != stem:
         for other, endings in _list_changed(body, is_closed, paradigm):

@@ -104,12 +104,12 @@ _VALUE = {
     "end": "end", "first": 1, "latest": -1, "first_half": "half1", "second_half": "half2", "before": -1, "after": 1,
 }  # fmt: skip
 LEADING = frozenset("MmWwSUDEHRFPOTKq@e")
-"""Kinds of which one must stand in a text without digits that names a time."""
+"""Kinds of which a text without digits contains one if it names a time."""
 _TELLING = frozenset("MWSUDHERgT1")
-"""Kinds of words that tell a time wherever they stand."""
+"""Kinds of words that always mean a time."""
 _NAMING = frozenset("MWDE")
 _UNSURE = {"M": "m", "W": "w", "S": "!", "F": "!", "D": "!", "U": "!", "P": "!", "H": "!", "E": "!"}
-"""What an ambiguous word is instead: a month or weekday in need of a word beside it, or nothing."""
+"""The kind of an ambiguous word instead: a month or weekday that needs another word beside it, or none."""
 _MAY_END = frozenset("MWSUFPDE")
 _SHORTEST_STEM = 3
 _ANY_ENDING = 8
@@ -129,11 +129,11 @@ class Lexicon:
     """What an ending adds to its word."""
 
     def may_hold(self, word: str) -> bool:
-        """Return whether something of the language may begin with a word."""
+        """Return whether a phrase or stem of the language may begin with a word."""
         return word in self.phrases or word[:_SHORTEST_STEM] in self.stems
 
     def read(self, words: Sequence[str], at: int) -> tuple[Mapping[str, Any], int, Mapping[str, Any] | None]:
-        """Return what the longest phrase at a word means, how many words it has, and what its ending adds."""
+        """Return the meaning of the longest phrase at a word, its number of words, and the meaning of its ending."""
         length, kinds = 0, dict[str, Any]()
         for phrase, meanings in self.phrases.get(words[at], {}).items():
             if len(phrase) > length and tuple(words[at : at + len(phrase)]) == phrase:
@@ -152,7 +152,7 @@ class Lexicon:
 
 @dataclass(frozen=True, slots=True)
 class Leading:
-    """What of a language stands in every text that names a time in words."""
+    """Words and stems of a language, of which a text that names a time contains one."""
 
     words: frozenset[str]
     stems: Mapping[str, tuple[str, ...]]
@@ -160,7 +160,7 @@ class Leading:
     signs: tuple[str, ...]
 
     def stands_in(self, text: str, words: Collection[str]) -> bool:
-        """Return whether one of them stands in a folded text."""
+        """Return whether a folded text contains one of them."""
         if not self.words.isdisjoint(words) or (self.signs and any(each in text for each in self.signs)):
             return True
         return any(word.startswith(stems) for word in words if (stems := self.stems.get(word[:_SHORTEST_STEM])))
@@ -195,19 +195,19 @@ def load(language: str) -> Lexicon | None:
 
 @lru_cache(maxsize=64)
 def time_words(language: str) -> frozenset[str]:
-    """Return the single words that tell a time, none that is another word too."""
+    """Return the single words for times that have no other meaning."""
     return _find_words(language, lambda kinds: bool(_TELLING & kinds.keys() or kinds.get("L")))
 
 
 @lru_cache(maxsize=64)
 def name_words(language: str) -> frozenset[str]:
-    """Return the single words that name a time or a length of it, `day` aside: `How was my day?` names none."""
+    """Return the single words for a time or a length of time, without `day`: `How was my day?` names none."""
     return _find_words(language, lambda kinds: bool(_NAMING & kinds.keys()) or kinds.get("U", "day") != "day")
 
 
 @lru_cache(maxsize=64)
 def talk_words(language: str) -> frozenset[str]:
-    """Return the single words by which people speak of their talk."""
+    """Return the single words about the conversation itself, such as `said`."""
     return _find_words(language, lambda kinds: "V" in kinds)
 
 
@@ -220,7 +220,7 @@ def _find_words(language: str, fits: Callable[[Mapping[str, Any]], bool]) -> fro
 
 @lru_cache(maxsize=256)
 def load_leading(language: str, needed: Set[str] = LEADING) -> Leading:
-    """Return of each word and phrase of some kinds the longest word."""
+    """Return the longest word of each word and phrase of some kinds."""
     lexicon = load(language) or Lexicon()
     words, signs = set[str](), set[str]()
     for phrases in lexicon.phrases.values():
@@ -257,7 +257,7 @@ def _iter_forms(name: str, listed: str) -> Iterator[tuple[str, Any]]:
 
 
 def _phrase(form: str) -> tuple[str, ...]:
-    """Return the words of a form, or in scripts that are read so its signs."""
+    """Return the words of a form, or its characters in scripts that are read character by character."""
     if form.isascii() and form.isalpha():  # as most
         return (form.lower(),)
     return tuple(_SPLIT.findall(bare(form.rstrip("*"))))

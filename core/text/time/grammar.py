@@ -18,18 +18,18 @@ from .spans import Time, every_month, every_week, fixed, of_month
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """A pattern, and what makes a time of the values it finds."""
+    """A pattern, and the function that turns its values into a time."""
 
     pattern: re.Pattern[str]
     kinds: tuple[str, ...]
-    """What each of its groups may be."""
+    """The kinds that each of its groups may have."""
     read: Read
     begins: frozenset[str]
     """The kinds of which its first part has one."""
     needs: frozenset[str]
-    """Kinds that a text has where it fits."""
+    """Kinds that a text must have for the pattern to match."""
     choices: tuple[frozenset[str], ...]
-    """Groups of kinds, of each of which such a text has one."""
+    """Groups of kinds; the text must have one kind of each group."""
     number: int
     """Its place in the table: of two that are as long the first is read."""
 
@@ -64,7 +64,7 @@ def _rule(pattern: str, read: Read, number: int) -> Rule:
 
 
 def read_parts(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:
-    """Return the parts with what they name together."""
+    """Join the parts that name a time together."""
     line = _Line(_sure(m, parts))
     for table in tables():
         rules = line.find_rules(table)
@@ -75,7 +75,7 @@ def read_parts(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:
 
 
 class _Line:
-    """Parts, and their letters as patterns read them."""
+    """Parts, and their kinds as one text for the patterns."""
 
     def __init__(self, parts: Sequence[TimePart]) -> None:
         codes = [part.code for part in parts]
@@ -144,7 +144,7 @@ def _node(time: Time) -> dict[str, Any]:
 
 
 def _apply(m: Moment, line: _Line, rules: Rules) -> Sequence[TimePart]:
-    """Return the parts with what a table reads together; the same where it reads nothing."""
+    """Join the parts that match a table; return the same list if none match."""
     parts, begins = line.parts, rules.keys()
     made, at, is_same = list[TimePart](), 0, True
     while at < len(parts):
@@ -161,7 +161,7 @@ def _apply(m: Moment, line: _Line, rules: Rules) -> Sequence[TimePart]:
 def _read_at(
     m: Moment, parts: Sequence[TimePart], rules: Iterable[Rule], text: str, at: int, offset: int
 ) -> tuple[TimePart, int]:
-    """Return what the longest pattern at a part reads, and how many parts it takes; else the part itself."""
+    """Return the result of the longest matching pattern at a part and its number of parts; else the part."""
     found = [(match, rule) for rule in rules if (match := rule.pattern.match(text, offset))]
     for match, rule in sorted(found, key=lambda one: (-one[0].end(), one[1].number)):
         values: list[Any] = []

@@ -1,4 +1,4 @@
-"""What words of time mean, beside the moment they are said at: `last week`, `two Fridays ago`, `since Monday`."""
+"""Computes the meaning of time words at a moment: `last week`, `two Fridays ago`, `since Monday`."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ JUST_OVER, FAR_AHEAD = 31 * DAY, 300 * DAY
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A span with ends that are fixed, None where it is open."""
+    """A span with fixed ends; None is an open end."""
 
     start: datetime | None
     end: datetime | None
     precision: Precision
     coming: Range | None = None
-    """Of a time that comes again, the one that is still to come."""
+    """The next occurrence of a recurring time."""
     due: Range | None = None
-    """Of what ends with a time, that time: `by Friday`."""
+    """The time of a deadline: Friday of `by Friday`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When and where a text is said, and which way it looks."""
+    """The time and zone of a text, and whether it is about the future."""
 
     now: datetime
     """In local time."""
     zone: tzinfo
     lexicon: Lexicon
     is_plan: bool = False
-    """It speaks of what is to come."""
+    """The text is about the future."""
     is_told: bool = False
-    """It is a stored text, and no word of it speaks of a plan."""
+    """It is a stored text without a word for a plan."""
 
     @property
     def today(self) -> date:
         return self.now.date()
 
     def choose(self, time: Time) -> Range | None:
-        """Return the span of a time, of one that comes again the one that is meant."""
+        """Return the span of a time; of a recurring time the occurrence that is meant."""
         if not time.period:
             return next(iter(time.occur(self.today)), None)
         newest, coming = time.newest(self.now), time.coming(self.now)
@@ -75,7 +75,7 @@ def choose_unit(m: Moment, unit: str, step: int) -> Time | None:
 
 
 def choose_step(m: Moment, time: Time, step: int) -> Time | None:
-    """Return of what comes again the last, this or next one."""
+    """Return the last, this or next occurrence of a recurring time."""
     if step < 0:
         fits = [each for each in time.occur(m.today) if each[1] <= at_midnight(m.today)][step:]
         span = fits[0] if len(fits) == -step else None
@@ -86,7 +86,7 @@ def choose_step(m: Moment, time: Time, step: int) -> Time | None:
 
 
 def find_this(m: Moment, time: Time) -> Range | None:
-    """Return the one of this week or year."""
+    """Return the occurrence in this week or year."""
     unit = time.period or "day"
     start, end = spans.of_unit(unit, m.today, 0)
     return next((each for each in time.occur(m.today) if start <= each[0] < end), None)
@@ -120,7 +120,7 @@ def date_of(year: int, month: int, day: int) -> Time | None:
 
 
 def count_away(m: Moment, side: int, count: float, unit: str) -> Time | None:
-    """Return what lies N days, weeks ... before or after now."""
+    """Return the time N days, weeks ... before or after now."""
     if count > MOST_COUNT * (60 if unit in ("hour", "minute") else 1):
         return None
     if unit in ("minute", "hour"):
@@ -257,7 +257,7 @@ def take_edge_of(m: Moment, edge: str, step: int, unit: str) -> Time | None:
 
 
 def place_in_year_of(time: Time, year: Time) -> Time | None:
-    """Return what comes every year in one year: `5 March last year`."""
+    """Return the occurrence of a yearly time in one year: `5 March last year`."""
     return (
         None if time.period != "year" or year.period else place_in_year(time, next(iter(year.occur(date.min)))[0].year)
     )
@@ -280,7 +280,7 @@ def take_hour(m: Moment, values: Sequence[Any]) -> Time | None:
 
 
 def place_at_hour(time: Time, hour: int) -> Time:
-    """Return an hour on the day of a time, in the same half of it."""
+    """Return an hour on the day of a time, in the same half of the day."""
 
     def cut(span: Range) -> Range:
         at = at_midnight(span[1].date()) + (hour + (12 if span[1].hour > 12 > hour else 0)) * HOUR
@@ -290,7 +290,7 @@ def place_at_hour(time: Time, hour: int) -> Time:
 
 
 def relate(m: Moment, time: Time, relation: str) -> Found | None:
-    """Return what lies since, after, before or until a time."""
+    """Return the span since, after, before or until a time."""
     span = m.choose(time.as_edge())
     if span is None:
         return None
@@ -311,7 +311,7 @@ _LENGTHS = {"": 0, "day": 1, "week": 2, "month": 3, "year": 4}
 
 
 def join_times(m: Moment, one: Time, other: Time) -> Found | None:
-    """Return the span from A to B; what one leaves out it takes from the other."""
+    """Return the span from A to B; missing parts of one are taken from the other."""
     one, other = one.as_edge(), other.as_edge()
     if (not one.period and other.period) or 0 < _LENGTHS[other.period] < _LENGTHS[one.period]:
         first = m.choose(one)  # `from 3 March to the 5th`

@@ -40,7 +40,7 @@ class TimePart(NamedTuple):
 
     @property
     def code(self) -> str:
-        """Return its letters, as patterns read them."""
+        """Return its kinds as text for the patterns."""
         return f"<{''.join(self.kinds)}>"
 
 
@@ -69,7 +69,7 @@ def cut(text: str, lexicon: Lexicon) -> list[TimePart]:
 
 
 def _read_han(words: list[str], at: int) -> tuple[int, Mapping[str, Any]]:
-    """Return how many signs are a number, and the number, up to 99."""
+    """Return the length of a number in Han characters, and the number, up to 99."""
     length = next((n for n, word in enumerate(words[at : at + 4]) if word not in _HAN), min(4, len(words) - at))
     tens, ten, ones = "".join(words[at : at + length]).partition("十")
     if ten:
@@ -114,7 +114,7 @@ def _read_number(token: re.Match[str], value: int) -> Mapping[str, Any]:
 
 
 def _read_clock(text: str, numbers: list[int]) -> Mapping[str, Any]:
-    """Return a clock time in minutes; nothing for a number that is none."""
+    """Return a clock time in minutes, {} for an invalid one."""
     hour, minute = numbers[0], numbers[1] if len(numbers) > 1 else 0
     if hour > 24 or minute > 59:
         return {}
@@ -142,7 +142,7 @@ def _yearless(first: int, second: int, lexicon: Lexicon, *, is_dotted: bool = Fa
 
 
 def yearly(month: int, day: int | None = None) -> Time:
-    """Return a month, or a day of it, of every year."""
+    """Return a yearly month, or a yearly day."""
     if day is None:
         return every_year(lambda year: of_month(year, month), "month")
     return every_year(lambda year: of_date(year, month, day), "day")

@@ -1,4 +1,4 @@
-"""What rows of parts name: `L U` is `last week`, `W x* L U` is `Tuesday of last week`.
+"""Patterns of parts that name a time: `L U` is `last week`, `W x* L U` is `Tuesday of last week`.
 
 A pattern is a row of kinds (`calendar.KINDS`, `parts.level`); `x*` are small words between them, `?` may be missing,
 `[ab]` is one kind or the other, and after `!ab` neither follows. The tables are applied one after the other, each from
@@ -49,12 +49,12 @@ from .parts import yearly
 from .spans import DAY, Time, at_midnight, every_day, fixed, of_days, of_month
 
 Read = Callable[[Moment, Any], "Time | Found | dict[str, Any] | None"]
-"""Returns what the values of a pattern's parts mean, None where they mean nothing together."""
+"""Function from the values of a pattern's parts to their meaning; None if they have none together."""
 Table = Sequence[tuple[str, Read]]
 
 
 def _steps(*units: str) -> Callable[[Moment, Any], Time | None]:
-    """Return what reads a unit beside this one, where it is one of some units."""
+    """Return a function that reads the last, this or next of these units."""
     return lambda m, v: choose_unit(m, *v) if v[0] in units else None
 
 

@@ -21,7 +21,7 @@ MOST_SPANS = 24
 MOST_ABOUT, MOST_DAYS = 3, 14
 """Spans of a stored text that name its days, and days of one of them."""
 _ANY_TIME = datetime(2001, 1, 1, tzinfo=UTC)
-"""Where words of time stand does not depend on when they are said."""
+"""The positions of time words do not depend on the moment."""
 _DATED = lazy_pattern(
     r"\d[./:-]\d|\d\.(?!\d)|(?<!\d)(?:19|20)\d\d(?!\d)|\d ?(?:[ap]\.?m|st|nd|rd|th|h|er|[\u00ba\u00aa])\b"
     r"|\d ?[年月日号號년월일시时時点點]"
@@ -29,16 +29,16 @@ _DATED = lazy_pattern(
 """Digits that may be a date or a time without a word beside them."""
 _SENTENCE = lazy_pattern(r"[^.!?\n。！？]*[.!?\n。！？]+|[^.!?\n。！？]+")
 _MOST_AROUND = 3
-"""In so few sentences all are read."""
+"""A text of at most so many sentences is read whole."""
 _DIGIT = lazy_pattern(r"\d")
 _JOINED = lazy_pattern(r"(?<=[^\W_])[-'\u2019\u02bc](?=[^\W\d_])(?!w\d)")
 """What joins two words: `terça-feira`, `l'année`."""
 _ABOUT = frozenset({"minute", "part of day", "day"})
-"""How exact the words of a stored text are that name a day."""
+"""Precisions of words that name a day."""
 
 
 def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str]) -> list[Span]:
-    """Return the spans that a question names, in the order of its words; [] where it names none for sure.
+    """Return the spans that a question names, in the order of its words; [] if none is certain.
 
     What comes every week or year is the newest one that has begun or, where the text speaks of what is to come, the
     first that has not ended; where it speaks of neither, that one comes too, with the role `about`. `first` and `last`
@@ -72,7 +72,7 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
 
 
 def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> tuple[date, ...]:
-    """Return the days that a stored text is about, with the time it was said at as now; at most three spans of them."""
+    """Return the days that a stored text is about, relative to the time it was said; of at most three spans."""
     days: dict[date, None] = {}
     parts, moment = _read(_Folds(text[:LOOKED_AT]), said_at, zone, languages, is_question=False)
     for _, named in list(_iter_named(parts, moment))[:MOST_ABOUT]:
@@ -88,7 +88,7 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
 
 
 def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> date | None:
-    """Return the one day that a stored text names beside its own, such as `tomorrow`; None where that is not sure."""
+    """Return the single day that a stored text names relative to its own, such as `tomorrow`; None if not certain."""
     folds = _Folds(text[:LOOKED_AT])
     if not _may_name_day(folds.text, languages):
         return None
@@ -118,7 +118,7 @@ _DAY_KINDS, _AHEAD, _UNITS, _NUMBERS = frozenset("DHWwgrbq"), frozenset("a"), fr
 
 
 def _may_name_day(text: str, languages: Sequence[str]) -> bool:
-    """Return whether a folded text holds a word for a day beside its own."""
+    """Return whether a folded text contains a word for a day relative to its own."""
     words, has_digit = set(calendar.WORD.findall(text)), any(map(str.isdigit, text))
 
     def holds(language: str, kinds: frozenset[str]) -> bool:
@@ -144,7 +144,7 @@ def read_moment(text: str, now: datetime, zone: tzinfo, languages: Sequence[str]
 
 
 def mask_time(text: str, languages: Sequence[str]) -> str:
-    """Return a text with spaces for its words of time, feasts and seasons aside: they need not be searched for."""
+    """Blank out time words, except feasts and seasons, since they need not be searched for."""
     if not may_tell_time(_Folds(text[:LOOKED_AT]).text, languages):
         return text
     masked = list(text)
@@ -164,7 +164,7 @@ def may_tell_time(text: str, languages: Sequence[str]) -> list[str]:
 
 
 class _Folds:
-    """A folded text, and where its characters stand in the text as it was."""
+    """A folded text, with the positions of its characters in the original text."""
 
     def __init__(self, text: str) -> None:
         self.text = bare(text)
@@ -183,7 +183,7 @@ class _Folds:
 def _read(
     folds: _Folds, now: datetime, zone: tzinfo, languages: Sequence[str], *, is_question: bool
 ) -> tuple[list[TimePart], Moment | None]:
-    """Return the parts of a text as the language reads them that reads most into it."""
+    """Return the parts of a text in the language that recognises most of it."""
     best: tuple[int, list[TimePart], Moment | None] = (0, [], None)
     telling = may_tell_time(folds.text, languages)
     if not telling:
@@ -209,7 +209,7 @@ def _read(
 
 
 def _leave_telling(text: str, languages: Sequence[str]) -> str:
-    """Return a text with spaces for the sentences that tell no time and stand beside none that does."""
+    """Blank out sentences without a time whose neighbours have none either."""
     sentences = _SENTENCE.findall(text)
     tells = [bool(may_tell_time(each, languages)) for each in sentences] if len(sentences) > _MOST_AROUND else [True]
     if all(tells):
@@ -226,14 +226,14 @@ def _holds(parts: Sequence[TimePart], kind: str) -> bool:
 
 
 def _is_denied(parts: Sequence[TimePart], part: TimePart) -> bool:
-    """Return whether a word that denies stands in the sentence of a part."""
+    """Return whether the sentence of a part contains a negation."""
     at, breaks = parts.index(part), [n for n, each in enumerate(parts) if BREAK in each.kinds]
     begin = max((n for n in breaks if n < at), default=0)
     return _holds(parts[begin : min((n for n in breaks if n > at), default=len(parts))], "~")
 
 
 def _iter_named(parts: Sequence[TimePart], moment: Moment | None) -> list[tuple[TimePart, Found]]:
-    """Return the parts that name a span, with it."""
+    """Return the parts that name a span, each with its span."""
     if moment is None:
         return []
     found = (

@@ -51,26 +51,26 @@ class Span:
     precision: Precision = "day"
     role: Role = "said"
     words: tuple[tuple[int, int], ...] = ()
-    """Where the words that name it stand in the text, as begin and end."""
+    """Positions of its words in the text, as (begin, end)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """A time that words name: one span, or one that comes again every day, week, month or year."""
+    """A time in words: one span, or a span that recurs every day, week, month or year."""
 
     precision: Precision
     occur: Callable[[date], Iterable[Range]] = field(repr=False)
-    """Return its spans around a day, rising."""
+    """Return its occurrences around a day, ascending."""
     period: Period = ""
     is_middle: bool = False
     """It is the middle of a month or year: since then is since about the 15th."""
 
     def cut(self, change: Callable[[Range], Range], precision: Precision) -> Time:
-        """Return a part of it, such as its morning."""
+        """Return a part of the time, such as its morning."""
         return Time(precision, lambda around: [change(each) for each in self.occur(around)], self.period)
 
     def as_edge(self) -> Time:
-        """Return it as the end of a longer span."""
+        """Return the time as an end of a longer span."""
         if not self.is_middle:
             return self
 
@@ -81,20 +81,20 @@ class Time:
         return self.cut(narrow, self.precision)
 
     def newest(self, now: datetime) -> Range | None:
-        """Return the newest one that has begun; of a weekday the newest that has ended."""
+        """Return the latest occurrence that has begun; of a weekday the latest that has ended."""
         today = at_midnight(now.date())
         is_weekday = self.period == "week" and self.precision in ("day", "part of day", "hour", "minute")
         fits = [each for each in self.occur(now.date()) if (each[1] <= today if is_weekday else each[0] <= now)]
         return fits[-1] if fits else None
 
     def coming(self, now: datetime) -> Range | None:
-        """Return the first one that has not ended before today; of a weekday the first after today."""
+        """Return the first occurrence that has not ended before today; of a weekday the first after today."""
         after = at_midnight(now.date()) + (DAY if self.period == "week" else timedelta())
         return next((each for each in self.occur(now.date()) if each[1] > after), None)
 
 
 def fixed(span: Range, precision: Precision) -> Time:
-    """Return a time that comes once."""
+    """Return a time with a single span."""
     return Time(precision, lambda _: (span,))
 
 
