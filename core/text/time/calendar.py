@@ -55,7 +55,7 @@ SIGNS = SPACELESS + "\uac00-\ud7a3"
 """Scripts that are read sign by sign: words of time stand inside longer runs."""
 _SIGN = lazy_pattern(f"[{SIGNS}]")
 WORD_CHARS = f"(?:[a-z]+|[^\\W\\d_{SIGNS}]+|[{MARKS}]+)+"
-"""A word, as a pattern: the letters of most words first."""
+"""A word, as a pattern; nothing may follow it, since its letters can be matched in several ways."""
 WORD = lazy_pattern(WORD_CHARS)
 _SPLIT = lazy_pattern(f"[{SIGNS}]|{WORD_CHARS}")
 
