@@ -15,12 +15,12 @@ nobody takes the tables of a creation under way for another program's.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, exc, select, update
 
 from ..base import resources
 from ..base.logs import event
@@ -38,6 +38,8 @@ COPYING = "copying"
 """A row of `schema_version` with this name: `db copy` writes to the database, or was cut off."""
 PATIENCE_SECONDS = 6 * 3600.0
 """Longest answer to one statement: an index on millions of rows takes minutes, far over DB_TIMEOUT_SECONDS."""
+LOCK = "SELECT GET_LOCK(CONCAT('prompt_engine.', LEFT(SHA2(DATABASE(), 256), 40)), %s)"
+"""Ends with its connection."""
 MIGRATE = "Run `prompt-engine db migrate`"
 OLD_BUILD = "Export it with that build, and import the file into a new database"
 SHOWN_DIFFERENCES = 5
@@ -147,7 +149,20 @@ def list_foreign(found: Container[str], versions: Mapping[str, str] | None) -> l
 
 
 def migrate(db: Database) -> Migrated:
-    """Bring the database to the present and return what was done."""
+    """Bring the database to the present and return what was done; processes that do so at once take turns."""
+    if db.family == "sqlite":  # which sets no limit to a statement, and whose transactions wait for each other
+        return _migrate(db, db)
+    url = db.target.url.render_as_string(hide_password=False)
+    with (
+        closing(Database(url, timeout_seconds=PATIENCE_SECONDS, clock=db.clock)) as patient,
+        patient.connection(source="schema_version") as connection,
+    ):
+        with suppress(exc.SQLAlchemyError):  # some clusters have no such locks
+            connection.exec_driver_sql(LOCK, (int(PATIENCE_SECONDS),))
+        return _migrate(db, patient)
+
+
+def _migrate(db: Database, patient: Database) -> Migrated:
     from . import inspection  # noqa: PLC0415 - a database that is at the present does without
 
     db.version, facts = list_revisions()[-1], inspection.read_facts(db)
@@ -165,7 +180,7 @@ def migrate(db: Database) -> Migrated:
     if mismatch is not None and mismatch.remedy != MIGRATE:
         raise _refusal(mismatch)
     if version < list_revisions()[-1]:
-        _run_patiently(db)
+        run_revisions(patient)
         facts = inspection.read_facts(db)
     differences = inspection.list_differences(facts, db.family)
     if any(one.severity == "error" for one in differences) or (pending and differences):
@@ -180,16 +195,6 @@ def migrate(db: Database) -> Migrated:
     _record_fingerprint(db, pending[-1])
     event(20, "migrated", version=pending[-1])
     return Migrated(tuple(pending), tuple(f"version {one}" for one in pending))
-
-
-def _run_patiently(db: Database) -> None:
-    """Run the revisions, however long a statement takes."""
-    if db.family == "sqlite":  # which sets no limit to a statement
-        run_revisions(db)
-        return
-    url = db.target.url.render_as_string(hide_password=False)
-    with closing(Database(url, timeout_seconds=PATIENCE_SECONDS, clock=db.clock)) as patient:
-        run_revisions(patient)
 
 
 def _record_fingerprint(db: Database, version: str) -> None:

@@ -358,13 +358,21 @@ def test_d29_a_migration_that_was_killed_is_completed_by_the_next(
     assert [hit["snippet"] for hit in search_memories(query="clarinet", db=present)] == ["Ann plays the clarinet."]
 
 
-@pytest.mark.engines("sqlite")
-def test_d29_processes_that_migrate_a_file_at_once_wait_for_each_other(present: Database, next_version: Any) -> None:
-    """Each that opens the file would migrate it; on a server an operator runs `db migrate` once."""
-    next_version("import time; time.sleep(0.5)")
-    children = [start_migration(present) for _ in range(2)]
-    assert [child.wait(60) for child in children] == [0, 0]
-    assert migration.list_pending(present) == []
+@NOT_SEEKDB
+@pytest.mark.slow
+@pytest.mark.parametrize("is_empty", [True, False], ids=["empty", "a version behind"])
+def test_d29_processes_that_migrate_at_once_wait_for_each_other(
+    is_empty: bool, fresh_url: str, next_version: Any, request: pytest.FixtureRequest
+) -> None:
+    """Containers that start together all run `db migrate`, and programs that open a file migrate it."""
+    url = fresh_url if is_empty else request.getfixturevalue("fresh_migrated_url")
+    if not is_empty:
+        next_version("import time; time.sleep(0.5)")
+    with closing(Database(url)) as db:
+        children = [start_migration(db) for _ in range(4)]
+        assert [child.wait(120) for child in children] == [0, 0, 0, 0]
+        assert migration.list_pending(db) == [] and inspection.list_differences(shape(db), db.family) == []
+        assert len(stored(db)["schema_version"]) == 1
 
 
 @pytest.mark.engines("sqlite")
