@@ -172,7 +172,11 @@ class _Transcript:
         spoken = [Spoken("persona" if line.role == "persona" else "user", line.text) for line in self._stored]
         if after and self._stored:
             spoken, self._latest = [], self._stored[-1].at
-        self._matches = rules.match_lines([line.spoken for line in lines], spoken)
+        place, who = call.scope.conversation or "", call.scope.participant
+        self._is_named = bool(who) and place.startswith(f"{who}/")
+        """Whether a front end named the conversation: then each of its lists is the whole conversation."""
+        said = [line.spoken for line in lines]
+        self._matches = rules.match_lines(said, spoken, is_whole=self._is_named)
         pairs = [(at, index) for at, index in enumerate(self._matches) if index is not None]
         self._changed = {at for at, index in pairs if lines[at].spoken != spoken[index]}
 
@@ -192,7 +196,7 @@ class _Transcript:
 
     def find_replaced(self) -> frozenset[int]:
         people = [at for at, line in enumerate(self._lines) if line.spoken.role == "user" and not line.is_character]
-        last = self._matches[people[-1]] if people else None
+        last = self._find_answered(people[-1]) if people else None
         kept = {index for at, index in enumerate(self._matches) if index is not None and at not in self._changed}
         changed = {self._matches[at] for at in self._changed}
         return frozenset(
@@ -200,6 +204,14 @@ class _Transcript:
             for index, line in enumerate(self._stored)
             if index in changed or (last is not None and index > last and index not in kept)
         )
+
+    def _find_answered(self, at: int) -> int | None:
+        """Return the index of the stored line that is answered, for a new line that of the line before it."""
+        before = next((each for each in range(at, -1, -1) if self._matches[each] is not None), at)
+        index = self._matches[before]
+        if before == at or index is None:
+            return index
+        return index + at - before - 1 if self._is_named else None
 
     def save(self, answer: str) -> TranscriptSaved:
         before, index = self._after, None

@@ -18,10 +18,15 @@ class Spoken(NamedTuple):
     text: str
 
 
-def match_lines(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> list[int | None]:
-    """Return for each line the index of the same stored line, edited or not, or None for a new line."""
+def match_lines(lines: Sequence[Spoken], stored: Sequence[Spoken], *, is_whole: bool = False) -> list[int | None]:
+    """Return for each line the index of the same stored line, edited or not; None for a new line.
+
+    Args:
+        is_whole: whether the list begins where the stored conversation begins.
+    """
     matches = _pair_equal(lines, stored)
-    if lines and matches[-1] is not None and not _is_repeated(lines, matches, stored):
+    is_first = is_whole and len(lines) == 1 and matches[0] == 0
+    if lines and matches[-1] is not None and not is_first and not _is_repeated(lines, matches, stored):
         matches[-1] = None
     _pair_edited(lines, matches, stored)
     for at, line in enumerate(lines):
@@ -61,7 +66,8 @@ def _is_repeated(lines: Sequence[Spoken], matches: Sequence[int | None], stored:
     assert index is not None
     if not any(each.role == lines[-1].role for each in stored[index + 1 :]):
         return True
-    return len(lines) > 1 and index > 0 and matches[-2] == index - 1
+    before = next((at for at in reversed(range(len(lines) - 1)) if matches[at] is not None), None)
+    return before is not None and index - matches[before] == len(lines) - 1 - before  # type: ignore[operator]
 
 
 def _pair_equal(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> list[int | None]:

@@ -467,6 +467,35 @@ def test_r17_an_answer_that_is_made_again_is_not_shown_to_the_model(proxy: Proxy
         assert "Swan" not in str(proxy.model.last.messages)
 
 
+def test_r17_an_older_line_that_is_answered_again_is_answered_without_the_lines_after_it(proxy: ProxyWorld) -> None:
+    """A front end cuts the list at the line that is answered again; what was said after it has not been said yet."""
+    client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
+    said = ["Hello.", "Hi.", "Which ship is mine?", "The Raven.", "No, my ship is the Swan.", "The Swan, then."]
+    proxy.model.answers = said[1::2]
+    for count in (1, 3, 5):
+        proxy.ask(client, *said[:count])
+        proxy.wait_for_lines(count + 1, "proxy/ann/7")
+    edited = [said[0], "Hey.", said[2]], [*said[:2], "Which ship is my sister's?"]
+    for again in (said[:3], said[:1], *edited):
+        proxy.ask(client, *again)
+        sent = str(proxy.model.last.messages)
+        assert [later for later in said[len(again) :] if later in sent] == [], again
+    proxy.ask(client, *said, "Does the ship sail?")
+    assert "Swan" in str(proxy.model.last.messages)
+
+
+def test_r17_a_line_that_another_chat_of_the_person_said_before_hides_nothing(proxy: ProxyWorld) -> None:
+    """Without an id all chats of a person are one conversation, and a list is a part of it."""
+    client = proxy.client(X_User_Id="ann")
+    proxy.model.answers = ["Hi.", "Noted.", "Hi."]
+    proxy.ask(client, "Hello.")
+    proxy.wait_for_lines(2, "proxy/ann")
+    proxy.ask(client, "My ship is the Swan.")
+    proxy.wait_for_lines(4, "proxy/ann")
+    proxy.ask(client, "Hello.", "Hi.", "Which ship is mine?")
+    assert "Swan" in str(proxy.model.last.messages)
+
+
 def test_r17_a_rejected_answer_is_not_shown_where_another_character_spoke_after_it(proxy: ProxyWorld) -> None:
     client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
     proxy.model.answers = ["Your ship is the grey Swan."]
