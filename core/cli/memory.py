@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, BadParameter, Option
 
+from ..base.wire_ids import find_id
 from ..scope import Scope
 from ..shapes import Hit
 from . import output
@@ -157,37 +158,67 @@ def forget(
     ] = None,
     conversation: ConversationOption = None,
     memory: Annotated[int | None, Option(metavar="ID", help="One memory item.")] = None,
+    message: Annotated[
+        str | None, Option(metavar="ID", help="One message: its number in `search`; or its id in --conversation.")
+    ] = None,
     server: Annotated[
         str | None, Option(metavar="ID", help="A server: all its conversations, and what is its alone.")
     ] = None,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
 ) -> None:
-    """Delete a person, conversation, memory or server for good.
+    """Delete a person, conversation, message, memory or server for good.
 
     It cannot be undone. --dry-run counts the rows of each table; without --yes you are asked first. The exit code is 1
     if there is nothing to delete.
     """
     from ..forgetting import forget as forget_rows
 
+    if message is not None and (participant, memory, server) == (None, None, None):
+        _forget_message(run, message, conversation, dry_run=dry_run, yes=yes)
+        return
     given = {"participant": participant, "conversation": conversation, "memory": memory, "server": server}
     wanted: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if len(wanted) != 1:
-        raise BadParameter("name exactly one of --participant, --conversation, --memory and --server")
+    if len(wanted) != 1 or message is not None:
+        raise BadParameter("name exactly one of --participant, --conversation, --message, --memory and --server")
     call: dict[str, Any] = {"db": run.db, "scope": run.scope()}
     if not dry_run and not yes:
         counted = forget_rows(**wanted, dry_run=True, **call)
         rows = "1 row" if counted.total == 1 else f"{counted.total} rows"
-        question = f"Delete or change {rows} in {sum(map(bool, counted.values()))} tables for good?"
-        alone = "nobody can be asked here: add --yes to delete, or --dry-run to count"
-        if counted.total and not is_agreed(question, alone):
-            raise typer.Abort
+        if counted.total:
+            _require_consent(f"Delete or change {rows} in {sum(map(bool, counted.values()))} tables for good?")
     done = forget_rows(**wanted, dry_run=dry_run, **call)
     run.answer(done.as_dict(), lambda: _print_counts(done))
     if not done.total:
         ((kind, key),) = wanted.items()
         output.note(name_near(run, kind, str(key)), style="yellow")
         raise typer.Exit(1)
+
+
+def _forget_message(run: Run, message: str, conversation: str | None, *, dry_run: bool, yes: bool) -> None:
+    """Delete one message by its row id, or by its platform's id within a conversation."""
+    from ..chat_history_cache import delete_chat_message
+    from ..messages import find_named, read_lines
+
+    scope = run.scope(conversation, destination="local")
+    named = find_named(run.db, scope.persona, message if conversation else find_id(message) or 0, conversation)
+    if named is None:
+        output.note(f"No message of the persona {scope.persona!r} has the id {message!r} here.", style="yellow")
+        raise typer.Exit(1)
+    (line,) = read_lines(run.db.read, scope.persona, [named[0]])
+    what = f"the message of {line.sender_name or line.sender_id} in {named[1]}: {line.text[:80]}"
+    if not dry_run:
+        if not yes:
+            _require_consent(f"Delete {what} for good?")
+        scope = replace(scope, conversation=named[1])
+        delete_chat_message(named[0], db=run.db, settings=run.settings, scope=scope)
+    value = {"dry_run": dry_run, "id": named[0], "conversation": named[1]}
+    run.answer(value, f"Nothing was changed. It would delete {what}" if dry_run else f"Deleted {what}")
+
+
+def _require_consent(question: str) -> None:
+    if not is_agreed(question, "nobody can be asked here: add --yes to delete, or --dry-run to see what goes"):
+        raise typer.Abort
 
 
 def name_near(run: Run, kind: str, key: str) -> str:

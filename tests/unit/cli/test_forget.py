@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from core.chat_history_cache import save_chat_message
+from core.chat_history_cache import load_chat_history, save_chat_message
 from core.config import Settings
 from core.db import open_database
 from core.scope import Scope
@@ -35,6 +36,21 @@ def test_f40_counted_then_deleted(said: Command) -> None:
     assert "chat_history_cache" in shown and "Nothing was changed." in shown
 
 
+def test_f40_one_message_by_its_number_or_its_id(said: Command, tmp_path: Path) -> None:
+    """A direct message, which the persona's other conversations do not see, is deleted like any other."""
+    with closing(open_database(f"sqlite:///{tmp_path / 'own.db'}")) as db:
+        ann = Scope("default", "tg/ann", "tg/ann", privacy="direct")
+        saved = [save_chat_message("tg/ann", text, db=db, scope=ann, message_id=text) for text in ("tea", "rum")]
+        for given in (("--message", str(saved[0].id)), ("--message", "rum", "--conversation", "tg/ann")):
+            trial = said("forget", *given, "--dry-run", "--text")
+            assert (trial.code, "Nothing was changed" in trial.out) == (0, True)
+            assert said("forget", *given).code == 2
+            assert said("forget", *given, "--yes").code == 0
+            assert said("forget", *given, "--yes").code == 1
+        assert load_chat_history("tg/ann", db=db, scope=ann) == []
+        assert len(load_chat_history("tg/1", db=db, scope=Scope("default", "tg/1"))) == 3
+
+
 def test_f78_nothing_is_deleted_unasked(said: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = said("forget", "--participant", "tg/ann")
     assert (ran.code, "--yes" in ran.err) == (2, True)
@@ -44,6 +60,9 @@ def test_f78_nothing_is_deleted_unasked(said: Command, monkeypatch: pytest.Monke
     assert said("forget", "--participant", "tg/ann", "--dry-run").json["total"] > 0
 
 
-@pytest.mark.parametrize("given", [(), ("--participant", "tg/1", "--memory", "3"), ("--memory", "x")])
+ONE_TOO_MANY = ("--message", "1", "--memory", "3"), ("--participant", "tg/1", "--memory", "3")
+
+
+@pytest.mark.parametrize("given", [(), *ONE_TOO_MANY, ("--memory", "x")])
 def test_f78_exactly_one_thing(run: Command, given: tuple[str, ...]) -> None:
     assert run("forget", *given, "--yes").code == 2
