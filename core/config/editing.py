@@ -41,7 +41,7 @@ def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config
             flag=declared.name,
         )
     try:
-        wanted = declared.read(value)
+        wanted = declared.kind.read(value)
     except BadValueError as bad:
         raise declared.refusal(value, "argument", "argument", hint=bad.hint) from None
     file = Path(path)
@@ -91,7 +91,7 @@ def _said(file: Path, text: str, declared: Flag) -> list[Any]:
     """Return what a text says of a flag, each time it does; nothing where it is no configuration."""
     try:
         entries = list(read_entries(str(file), text.encode(), FLAGS))
-        return [declared.read(entry.value) for entry in entries if flag_name(entry.key) == declared.name]
+        return [declared.kind.read(entry.value) for entry in entries if flag_name(entry.key) == declared.name]
     except (ConfigError, BadValueError, UnicodeEncodeError):
         return []
 

@@ -39,10 +39,6 @@ class Flag:
     secret: bool = False
     """Comes from the environment or a file it names; shown as dots and never written."""
 
-    def read(self, value: object) -> Any:
-        """Return the value as it is kept, from a value or its text."""
-        return self.kind.read_text(value) if isinstance(value, str) else self.kind.read(value)
-
     def shown(self, value: Any) -> str:
         """Return the value as people write it; dots for a secret that is set."""
         return DOTS if self.secret and value else self.kind.write_text(value)
@@ -129,7 +125,7 @@ class FlagValues:
     def _read(cls, name: str, value: object) -> Any:
         declared = cls.declared()[name]
         try:
-            return declared.read(value)
+            return declared.kind.read(value)
         except BadValueError as bad:
             raise declared.refusal(value, "argument", "argument", hint=bad.hint) from None
 

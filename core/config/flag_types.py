@@ -7,6 +7,7 @@ import os
 import re
 import reprlib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -68,15 +69,11 @@ class Kind:
     """What may be given, to follow "It must be"."""
 
     def read(self, value: object) -> Any:
-        """Return the value as it is kept; raise BadValueError."""
+        """Return the stored form of a value or of its text; raise BadValueError."""
         raise NotImplementedError
 
-    def read_text(self, text: str) -> Any:
-        """Return the value of a text from the environment; raise BadValueError."""
-        return self.read(text)
-
     def write_text(self, value: Any) -> str:
-        """Return the text that `read_text` reads back as `value`."""
+        """Return the text that `read` turns back into the value."""
         return "" if value is None else str(value)
 
 
@@ -86,15 +83,10 @@ class Switch(Kind):
     allowed = "a switch, 0 or 1"
 
     def read(self, value: object) -> bool:
-        if isinstance(value, bool) or (isinstance(value, int) and value in (0, 1)):
-            return bool(value)
-        raise BadValueError
-
-    def read_text(self, text: str) -> bool:
-        word = text.strip().lower()
-        if word not in _SWITCH_WORDS:
+        state = _SWITCH_WORDS.get(value.strip().lower()) if isinstance(value, str) else value
+        if not isinstance(state, int) or state not in (0, 1):
             raise BadValueError
-        return _SWITCH_WORDS[word]
+        return bool(state)
 
     def write_text(self, value: Any) -> str:
         return "1" if value else "0"
@@ -116,6 +108,8 @@ class Number(Kind):
         self.allowed = f"{kind}{f' of {unit}' if unit else ''}, {span}"
 
     def read(self, value: object) -> float | None:
+        if isinstance(value, str):
+            value = self._parse(value.strip())
         if value is None and self.is_optional:
             return None
         if isinstance(value, bool) or not isinstance(value, int if self.is_whole else (int, float)):
@@ -124,13 +118,12 @@ class Number(Kind):
             raise BadValueError
         return value if self.is_whole else float(value)
 
-    def read_text(self, text: str) -> float | None:
-        digits = text.strip()
+    def _parse(self, digits: str) -> float | None:
         if self.is_optional and not digits:
             return None
         if not (_WHOLE if self.is_whole else _NUMBER).fullmatch(digits):
             raise BadValueError
-        return self.read(int(digits) if self.is_whole else float(digits))
+        return int(digits) if self.is_whole else float(digits)
 
     def write_text(self, value: Any) -> str:
         if value is None:
@@ -146,12 +139,10 @@ class Choice(Kind):
         self.allowed = " or ".join(options)
 
     def read(self, value: object) -> str:
-        if not isinstance(value, str) or value not in self.options:
+        word = value.strip() if isinstance(value, str) else value
+        if word not in self.options:
             raise BadValueError
-        return value
-
-    def read_text(self, text: str) -> str:
-        return self.read(text.strip())
+        return str(word)
 
 
 class Text(Kind):
@@ -248,6 +239,9 @@ class Texts(Kind):
         self.options, self.allowed = options, allowed
 
     def read(self, value: object) -> tuple[str, ...]:
+        if isinstance(value, str):
+            parts = (part.strip() for part in value.split(","))
+            value = _read_structure(value) if value.lstrip().startswith("[") else [part for part in parts if part]
         if not isinstance(value, (list, tuple)):
             raise BadValueError
         for item in value:
@@ -256,11 +250,6 @@ class Texts(Kind):
             if not Text().read(item).strip() or (self.options is not None and item not in self.options):
                 raise BadValueError(f"{shown(item)} is not possible.")
         return tuple(dict.fromkeys(value))
-
-    def read_text(self, text: str) -> tuple[str, ...]:
-        if text.lstrip().startswith("["):
-            return self.read(_read_structure(text))
-        return self.read([part.strip() for part in text.split(",") if part.strip()])
 
     def write_text(self, value: Any) -> str:
         return json.dumps(list(value), ensure_ascii=False)
@@ -274,15 +263,13 @@ class Groups(Kind):
         self.allowed = f"lists of texts under {', '.join(names)}"
 
     def read(self, value: object) -> Frozen:
-        if not isinstance(value, Mapping):
+        value = _read_structure(value) if isinstance(value, str) else value
+        if not isinstance(value, Mapping) or any(isinstance(texts, str) for texts in value.values()):
             raise BadValueError
         unknown = [name for name in value if name not in self.names]
         if unknown:
             raise BadValueError(f"{shown(unknown[0])} is no group.")
         return Frozen({name: Texts().read(texts) for name, texts in value.items()})
-
-    def read_text(self, text: str) -> Frozen:
-        return self.read(_read_structure(text))
 
     def write_text(self, value: Any) -> str:
         return json.dumps({name: list(texts) for name, texts in value.items()}, ensure_ascii=False)
@@ -290,10 +277,8 @@ class Groups(Kind):
 
 def _read_structure(text: str) -> object:
     """Return what a JSON or YAML text holds; BadValueError where it is neither."""
-    try:
+    with suppress(ValueError, RecursionError):
         return json.loads(text)
-    except (ValueError, RecursionError):
-        pass
     try:
         return yaml_text.read_value(text)
     except yaml_text.YamlError:

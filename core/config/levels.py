@@ -66,7 +66,7 @@ class Level:
         try:
             if isinstance(value, BadValueError):
                 raise value
-            self.values[declared.name] = declared.read(value)
+            self.values[declared.name] = declared.kind.read(value)
         except BadValueError as bad:
             seen = "unreadable" if value is bad else value
             self.refused.add(declared.name)

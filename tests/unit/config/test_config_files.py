@@ -13,7 +13,7 @@ import yaml
 from core.config import FLAGS, Settings, check, load
 from core.config import file as config_file
 from core.config import levels as config_levels
-from core.config.flag_types import BadValueError
+from core.config.flag_types import BadValueError, Choice, Text
 from core.errors import ConfigError
 from tests import config_files
 from tests.unit.config import yaml_file
@@ -155,8 +155,9 @@ def test_g19_no_secret_has_a_line_in_config_yaml() -> None:
 def edges(name: str) -> list[Any]:
     kind: Any = FLAGS[name].kind
     spans = [kind.low, kind.high, kind.low - 1, kind.high + 1] if hasattr(kind, "low") else []
-    options = getattr(kind, "options", None) or ()
-    return [*spans, *options, True, False, 0, 2, "x", [], ["en"], ["x"], [""], {}, {"facts": ["a"]}]
+    options = kind.options if isinstance(kind, Choice) else ()
+    texts = ["x", ""] if isinstance(kind, (Text, Choice)) else []  # other kinds read a text as a variable's
+    return [*spans, *options, *texts, True, False, 0, 2, [], ["en"], ["x"], [""], {}, {"facts": ["a"]}]
 
 
 @pytest.mark.parametrize("name", sorted(set(FLAGS) - {"TIMEZONE", "TEMPLATES_DIR"}))

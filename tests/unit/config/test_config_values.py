@@ -28,23 +28,23 @@ def test_g18_numbers_are_taken_within_their_range_and_refused_outside(name: str)
     for value in (kind.low, kind.high):
         kept = kind.read(value)
         assert kept == value and type(kept) is type(FLAGS[name].default)
-        assert kind.read_text(f" {value} ") == value
+        assert kind.read(f" {value} ") == value
     below = kind.low - step
-    for bad in (below, kind.high + step, True, False, "4", None, [4], float("nan"), float("inf"), 10**400):
+    for bad in (below, kind.high + step, True, False, None, [4], float("nan"), float("inf"), 10**400):
         with pytest.raises(BadValueError):
             kind.read(bad)
     for bad_text in (str(kind.high + step), "ten", "", "yes", "1_0", "٤", "0x4", "nan", "inf", "9" * 5000):
         with pytest.raises(BadValueError):
-            kind.read_text(bad_text)
+            kind.read(bad_text)
 
 
 @pytest.mark.parametrize("name", OPTIONAL)
 def test_p40_a_count_may_be_left_unset(name: str) -> None:
     kind: Any = FLAGS[name].kind
     assert kind.read(None) is None
-    assert [kind.read_text(text) for text in ("", " ", "0", " 500 ")] == [None, None, 0, 500]
+    assert [kind.read(text) for text in ("", " ", "0", " 500 ")] == [None, None, 0, 500]
     assert [kind.write_text(value) for value in (None, 7)] == ["", "7"]
-    for bad in (-1, 501, True, "4", "", 4.0):
+    for bad in (-1, 501, True, "501", 4.0):
         with pytest.raises(BadValueError):
             kind.read(bad)
 
@@ -53,13 +53,11 @@ def test_p40_a_count_may_be_left_unset(name: str) -> None:
 def test_g18_a_switch_is_one_zero_or_a_bool(name: str) -> None:
     kind = FLAGS[name].kind
     assert [kind.read(value) for value in (1, 0, True, False)] == [True, False, True, False]
-    assert [kind.read_text(text) for text in ("1", "FALSE", "yes", "off")] == [True, False, True, False]
+    assert [kind.read(text) for text in ("1", "FALSE", "yes", "off")] == [True, False, True, False]
     assert kind.read(1) is True
-    for bad in (2, -1, 1.0, "1", "true", None):
+    for bad in (2, -1, 1.0, "2", None):
         with pytest.raises(BadValueError):
             kind.read(bad)
-    with pytest.raises(BadValueError):
-        kind.read_text("2")
 
 
 @pytest.mark.parametrize("name", CHOICES)
@@ -146,7 +144,7 @@ def test_g18_what_is_taken_stays_and_reads_back_from_its_text(name: str) -> None
             kept = kind.read(value)
         except BadValueError:
             continue
-        back = kind.read_text(kind.write_text(kept))
+        back = kind.read(kind.write_text(kept))
         assert kind.read(kept) == kept == back and type(back) is type(kept)
 
 
