@@ -1,4 +1,4 @@
-"""Configuration: what each flag's value is, where it came from, and what is wrong.
+"""Settings: the value of each flag, its source, and every problem.
 
 A value is taken from the highest level that has one: argument, environment, file, default. It is looked up at every
 call, and the same frozen `Settings` come back as long as nothing changed: no module reads a flag while it is imported,
@@ -34,7 +34,7 @@ _MAX_KEPT = 64
 _Variables = tuple[tuple[str, str], ...]
 
 _kept: dict[tuple[str, _Variables], tuple[bytes, Settings]] = {}
-"""File and variables to the content of the file and the settings that come of both."""
+"""Cache: (file name, variables) to (file content, settings)."""
 
 
 class Row(NamedTuple):
@@ -42,7 +42,7 @@ class Row(NamedTuple):
 
     flag: str
     value: str
-    """As people write it; dots for a secret that is set."""
+    """As text; dots for a secret."""
     source: ValueSource
     default: str
     allowed: str
@@ -55,7 +55,7 @@ def load(
     path: str | os.PathLike[str] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Settings:
-    """Return the value of every flag, each from the highest level that has one.
+    """Return the settings: each flag takes the value of its highest source.
 
     A bad value gives the flag's default, whatever the levels below it say, and one warning. The same object comes back
     while variables and file are the same; `sources` of it says of each flag where its value is from.
@@ -88,7 +88,7 @@ def load(
 
 
 def _joined(base: Settings, levels: list[Level]) -> Settings:
-    """Return `base` under the levels, lowest first, and tell their problems."""
+    """Return `base` with the values of the levels on top, lowest first, and log their problems."""
     values: dict[str, Any] = {}
     sources: dict[str, ValueSource] = {}
     for level in levels:
@@ -101,7 +101,7 @@ def _joined(base: Settings, levels: list[Level]) -> Settings:
 
 
 def resolve(settings: Settings | Mapping[str, object] | None = None) -> Settings:
-    """Return the settings a door works with: those passed whole, else those of `load` under the mapping passed."""
+    """Return the given settings, or those of `load` with the given overrides."""
     if settings is not None and not isinstance(settings, (Settings, Mapping)):
         raise TypeError(f"settings is of type {type(settings).__name__}. Pass a mapping of flag to value, or Settings.")
     return settings if isinstance(settings, Settings) else load(settings)
@@ -111,7 +111,7 @@ def check(
     path: str | os.PathLike[str] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> list[Problem]:
-    """Return everything that is wrong with the configuration, file first, then variables; [] for nothing.
+    """Return every problem of the configuration: first the file, then the variables.
 
     `path` and `environ` are those of `load`. It raises nothing: what cannot be read is a problem too.
 
@@ -133,7 +133,7 @@ def check(
 
 
 def show(settings: Settings) -> list[Row]:
-    """Return each flag with its value, where it came from, and what is declared about it, in order of declaration.
+    """Return each flag with its value, source and declaration, in the order of declaration.
 
     >>> show(Settings(context_verbosity=4))[0][:4]
     ('CONTEXT_VERBOSITY', '4', 'argument', '10')

@@ -1,4 +1,4 @@
-"""Changes one line of config.yaml, for `prompt-engine config set`."""
+"""Change one line of config.yaml, for `prompt-engine config set`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COMMENT = re.compile(r"(?<![ \t])[ \t]+#")
 
 
 def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config.yaml") -> bool:
-    """Write a flag's value to a configuration file, and return whether that changed it. It acts on the next call.
+    """Write a flag's value to a configuration file, and return whether the file changed. The next call uses it.
 
     The flag's line is replaced, or a commented one; else a line is added. A file that is not there is made. The value
     is of the flag's type, or its text.
@@ -65,7 +65,7 @@ def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config
 
 
 def _replaced(text: str, declared: Flag, line: str) -> str:
-    """Return the text with a line in the place of the flag's own, of its comment, or at the end.
+    """Return the text with `line` in place of the flag's line or of its commented line, else at the end.
 
     A comment behind the old value stays.
     """
@@ -79,7 +79,7 @@ def _replaced(text: str, declared: Flag, line: str) -> str:
 
 
 def _comment(line: str) -> str:
-    """Return the comment at the end of a line, with the blanks before it; a `#` within quotes begins none."""
+    """Return the trailing comment of a line with the blanks before it; a `#` in quotes is no comment."""
     for match in _COMMENT.finditer(line):
         value = line[: match.start()]
         if value.count('"') % 2 == value.count("'") % 2 == 0:
@@ -88,7 +88,7 @@ def _comment(line: str) -> str:
 
 
 def _said(file: Path, text: str, declared: Flag) -> list[Any]:
-    """Return what a text says of a flag, each time it does; nothing where it is no configuration."""
+    """Return every value that a text gives the flag; [] for a text that is no configuration."""
     try:
         entries = list(read_entries(str(file), text.encode(), FLAGS))
         return [declared.kind.read(entry.value) for entry in entries if flag_name(entry.key) == declared.name]

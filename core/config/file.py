@@ -1,4 +1,4 @@
-"""Reads config.yaml: which file it is, what it says, and on which line; it knows no flag."""
+"""Read config.yaml: find the file, and return its keys with values and line numbers."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class Entry(NamedTuple):
     """One top-level key of the file."""
 
     key: str
-    """As it is written."""
+    """As written."""
     line: int
     value: Any
-    """The value; a BadValueError where YAML cannot make one of it, for instance a date without such a day."""
+    """A BadValueError where YAML cannot build the value, for instance an impossible date."""
 
 
 def flag_name(key: str) -> str:
-    """Return a key in the spelling of flags, mechanically: `contextVerbosity` and `context_verbosity` alike."""
+    """Return a key in upper snake case: `contextVerbosity` and `context_verbosity` give the same."""
     return _HUMPS.sub("_", key).upper() if key.isascii() else key
 
 
 def read_file(named: str | None) -> tuple[str, bytes] | None:
-    """Return path and content of the file `named`, else of `config.yaml` here, else None."""
+    """Return path and content of the named file, or of `config.yaml` in the working folder; None without one."""
     name = named or "config.yaml"
     content = _read_bytes(name)
     if content is None and named:
@@ -40,7 +40,6 @@ def read_file(named: str | None) -> tuple[str, bytes] | None:
 
 
 def _read_bytes(name: str) -> bytes | None:
-    """Return what the file holds, None if there is no such file."""
     try:
         with open(name, "rb", buffering=0) as file:  # noqa: PTH123 - this runs for every prompt
             content = file.read(MAX_BYTES + 1)

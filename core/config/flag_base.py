@@ -1,4 +1,4 @@
-"""What a declared flag is, and what a set of flag values can do. `config.flags` declares the flags themselves."""
+"""The declaration of a flag, and the base class of a set of flag values. `config.flags` declares the flags."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..errors import ConfigError
 from .flag_types import DOTS, BadValueError, Choice, Frozen, Kind, Number, Switch, shown
 
 ValueSource = Literal["default", "file", "environment", "argument"]
-"""Where a value came from, lowest first."""
+"""Source of a value, lowest first."""
 
 GROUPS: dict[str, str] = {}
-"""Headings of config.yaml and of the documentation in order, with what each is about."""
+"""Heading to description, in the order of config.yaml and of the documentation."""
 
 _REMEDY = {
     "file": "Change it, or remove the line",
@@ -25,33 +25,33 @@ _REMEDY = {
 
 @dataclass(frozen=True)
 class Flag:
-    """What is declared about one flag."""
+    """The declaration of one flag."""
 
     name: str
-    """In upper case, as people write it."""
+    """In upper case."""
     default: Any
     kind: Kind
     group: str
     help: str
     """One sentence."""
     default_means: str = ""
-    """What the default does, where the value alone does not say it."""
+    """Effect of the default, where the value alone does not show it."""
     secret: bool = False
-    """Comes from the environment or a file it names; shown as dots and never written."""
+    """Read from the environment or a file named there; shown as dots, never written."""
 
     def shown(self, value: Any) -> str:
-        """Return the value as people write it; dots for a secret that is set."""
+        """Return the value as text; dots for a secret."""
         return DOTS if self.secret and value else self.kind.write_text(value)
 
     def shown_default(self) -> str:
-        """Return the default and what it means."""
+        """Return the default with its meaning."""
         value = self.shown(self.default)
         return f"{value} ({self.default_means})" if value and self.default_means else self.default_means or value
 
     def refusal(
         self, value: object, source: ValueSource, where: str, *, line: int | None = None, hint: str = ""
     ) -> ConfigError:
-        """Return the error that says what is wrong, where, what is allowed and what to do."""
+        """Return the error for a bad value: what is wrong, where, what is allowed, what to do."""
         place = f"{where}, line {line}" if line else where
         seen = DOTS if self.secret else shown(value)
         helped = f" {hint}" if hint and not self.secret else ""
@@ -65,7 +65,7 @@ class Flag:
 
 
 def group(name: str, meaning: str) -> None:
-    """Begin a group: the flags declared from here on belong to it."""
+    """Begin a group: flags declared from here on belong to it."""
     GROUPS[name] = meaning
 
 
@@ -80,7 +80,7 @@ def flag(
     default_means: str = "",
     secret: bool = False,
 ) -> Any:
-    """Declare one flag as a field of `Settings`, in the group begun last; `choices` is the Literal of its type."""
+    """Declare one flag as a field of `Settings`, in the latest group; `choices` is the Literal of its type."""
     if kind is None:
         if choices is not None:
             kind = Choice(get_args(choices))
@@ -92,16 +92,16 @@ def flag(
 
 
 class FlagValues:
-    """One value for each flag of a subclass, which is a frozen dataclass whose fields are made by `flag`."""
+    """One value for each flag. A subclass is a frozen dataclass whose fields are made by `flag`."""
 
     sources: Frozen
-    """Flag to where its value came from."""
+    """Flag to the source of its value."""
 
     _declared: ClassVar[Mapping[str, Flag]] = Frozen()
 
     @classmethod
     def declared(cls) -> Mapping[str, Flag]:
-        """Return every flag by its name in upper case, in the order of the declaration."""
+        """Return every flag by its name in upper case, in the order of declaration."""
         if not cls._declared:
             found = {}
             for each in fields(cls):  # type: ignore[arg-type]  # the subclasses are the dataclasses
@@ -130,7 +130,7 @@ class FlagValues:
             raise declared.refusal(value, "argument", "argument", hint=bad.hint) from None
 
     def under(self, values: Mapping[str, Any], sources: Mapping[str, ValueSource]) -> Self:
-        """Return these settings with some values changed that were read already; they are not looked at again."""
+        """Return these settings with changed values, which are not validated again."""
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
         made.__dict__.update({name.lower(): value for name, value in values.items()})
@@ -138,7 +138,7 @@ class FlagValues:
         return made
 
     def replace(self, **changes: object) -> Self:
-        """Return these settings with some values changed; names in lower case."""
+        """Return these settings with changed values; names in lower case."""
         values = {}
         for name, value in changes.items():
             if name.upper() not in self.declared() or name != name.lower():
@@ -160,7 +160,7 @@ class FlagValues:
 
 
 def plain(value: Any) -> Any:
-    """Return a flag's value as JSON knows it."""
+    """Return a flag's value as a JSON value."""
     if isinstance(value, Mapping):
         return {name: plain(each) for name, each in value.items()}
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""What the value of a flag may be: one class per kind of value, and the two ways a value comes in."""
+"""The kinds of flag values: one class per kind, which validates a value or its text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..text.stems import SNOWBALL
 from ..text.words import STOP_WORD_LANGUAGES
 
 DOTS = "......"
-"""What is shown in place of a secret."""
+"""Shown in place of a secret."""
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 _NUMBER = re.compile(r"[+-]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,3})?")
@@ -27,7 +27,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class BadValueError(ValueError):
-    """A value is of the wrong type or outside its range. `hint` is one more sentence that helps, or blank."""
+    """A value has the wrong type or is out of range. `hint` is one more helpful sentence, or blank."""
 
     def __init__(self, hint: str = "") -> None:
         super().__init__(hint)
@@ -40,7 +40,7 @@ _short.maxlevel = 2
 
 
 def shown(value: object) -> str:
-    """Return a value as messages quote it: its `repr`, cut where it is long."""
+    """Return the `repr` of a value for messages, shortened where it is long."""
     try:
         return _short.repr(value)
     except ValueError:  # a whole number of more digits than Python prints
@@ -48,7 +48,7 @@ def shown(value: object) -> str:
 
 
 class Frozen(dict[str, Any]):
-    """A dictionary that cannot be changed, and can be hashed where its values can."""
+    """A read-only dictionary; hashable if its values are."""
 
     def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise TypeError("Settings cannot be changed.")
@@ -63,10 +63,10 @@ class Frozen(dict[str, Any]):
 
 
 class Kind:
-    """One kind of value. Plain classes: ten dataclasses would take 5 ms of every start."""
+    """One kind of value. Plain classes: ten dataclasses would add 5 ms to every start."""
 
     allowed: str
-    """What may be given, to follow "It must be"."""
+    """Completes the sentence "It must be ..."."""
 
     def read(self, value: object) -> Any:
         """Return the stored form of a value or of its text; raise BadValueError."""
@@ -78,7 +78,7 @@ class Kind:
 
 
 class Switch(Kind):
-    """On or off: `1`, `0` or a bool; kept as bool."""
+    """On or off: `1`, `0` or a bool; stored as bool."""
 
     allowed = "a switch, 0 or 1"
 
@@ -93,9 +93,8 @@ class Switch(Kind):
 
 
 class Number(Kind):
-    """A number from `low` to `high`: a whole one, or a finite one kept as float. An optional one may be None.
-
-    A bool is none, and a number with a decimal point is no whole one.
+    """A number from `low` to `high`: whole, or finite and stored as float. An optional one may be None; a bool is
+    refused.
     """
 
     def __init__(
@@ -132,7 +131,7 @@ class Number(Kind):
 
 
 class Choice(Kind):
-    """One of a few words, spelt exactly."""
+    """One of a few words, in exact spelling."""
 
     def __init__(self, options: tuple[str, ...]) -> None:
         self.options = options
@@ -161,7 +160,7 @@ class Text(Kind):
 
 
 class Key(Text):
-    """An id: not blank, at most 64 bytes; a whole number is written in decimal."""
+    """An id: not blank, at most 64 bytes; a whole number becomes its decimal text."""
 
     def __init__(self) -> None:
         super().__init__("an id of at most 64 bytes, not blank", 64)
@@ -176,7 +175,7 @@ class Key(Text):
 
 
 class EmbedderName(Text):
-    """What makes vectors of texts: nothing, or the address of a server."""
+    """The address of an embedding server, or blank."""
 
     def __init__(self) -> None:
         super().__init__("an address such as http://127.0.0.1:11434/v1, or blank for none")
@@ -189,7 +188,7 @@ class EmbedderName(Text):
 
 
 class Zone(Text):
-    """The IANA name of a time zone this machine knows. `UTC` needs no zone data."""
+    """The IANA name of a time zone that this machine knows. `UTC` needs no zone data."""
 
     def __init__(self) -> None:
         # The longest name has 32 characters. Each slash is one more package to import: hundreds are a RecursionError.
@@ -209,7 +208,7 @@ class Zone(Text):
 
 
 class Folder(Kind):
-    """A folder that exists, or nothing; kept as Path. `~` is the home folder."""
+    """An existing folder, or None; stored as Path. `~` is the home folder."""
 
     allowed = "the path of a folder that exists"
 
@@ -229,11 +228,11 @@ class Folder(Kind):
 
 
 LANGUAGE_CODES = STOP_WORD_LANGUAGES | SNOWBALL | {"vi"}
-"""The languages whose stop words or word endings are known."""
+"""Languages with known stop words or word endings."""
 
 
 class Texts(Kind):
-    """A list of texts, none blank; kept as tuple. As text: a JSON or YAML list, or texts between commas."""
+    """A list of texts, none blank; stored as tuple. As text: a JSON or YAML list, or texts separated by commas."""
 
     def __init__(self, options: frozenset[str] | None = None, allowed: str = "a list of texts, none blank") -> None:
         self.options, self.allowed = options, allowed
@@ -256,7 +255,7 @@ class Texts(Kind):
 
 
 class Groups(Kind):
-    """Lists of texts under some of the names in `names`; kept as a Frozen mapping of tuples."""
+    """Lists of texts under some of the names in `names`; stored as a Frozen mapping of tuples."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
@@ -276,7 +275,7 @@ class Groups(Kind):
 
 
 def _read_structure(text: str) -> object:
-    """Return what a JSON or YAML text holds; BadValueError where it is neither."""
+    """Return the value of a JSON or YAML text."""
     with suppress(ValueError, RecursionError):
         return json.loads(text)
     try:

@@ -1,4 +1,4 @@
-"""The one declaration of every flag: default, range, unit, group and one sentence of help."""
+"""The declaration of every flag: default, range, unit, group and one sentence of help."""
 
 # ruff: noqa: RUF009 - what `flag` returns is the field itself
 
@@ -21,14 +21,14 @@ RecapPosition = Literal["before_prompt", "in_prompt", "in_chat", "after_prompt"]
 """before_prompt: above the persona card. in_prompt: below it. in_chat: among the history. after_prompt: below that."""
 
 RecapRole = Literal["system", "user", "assistant"]
-"""Who says the injected text."""
+"""Role of the injected text."""
 
 MemoryMode = Literal["agent", "plus", "basic", "project"]
 """agent: the model saves by calling a tool. plus: requests to remember are saved before the model answers. basic:
 memories are read, none is saved. project: neither."""
 
 PruneMode = Literal["any", "all"]
-"""any: what is too old or too unimportant goes. all: what is both."""
+"""any: too old or too unimportant. all: both."""
 
 SnippetWindow = Literal["start", "match"]
 """start: the beginning of the text. match: the part around the first match."""
@@ -345,4 +345,4 @@ class Settings(FlagValues):
 
 
 FLAGS: Mapping[str, Flag] = Settings.declared()
-"""Every flag by its name in upper case, in the order of the declaration."""
+"""Every flag by its name in upper case, in the order of declaration."""

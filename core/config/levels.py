@@ -1,4 +1,4 @@
-"""Reads the sources of settings (arguments, variables, file) one by one, and lists what is wrong in each."""
+"""Read each source of settings (arguments, variables, file), and list its problems."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .flag_types import BadValueError, shown
 from .flags import FLAGS
 
 CONFIG_FILE = "CONFIG_FILE"
-"""Variable that names the configuration file."""
+"""Variable with the path of the configuration file."""
 
 SECRET_FILES = {f"{name}_FILE": name for name, declared in FLAGS.items() if declared.secret}
-"""Variable to the secret that is read from the file it names."""
+"""Variable with a path to the secret that the file holds."""
 
 _VARIABLES = frozenset([*FLAGS, *SECRET_FILES, CONFIG_FILE])
 _VARIABLE_BYTES = frozenset(name.encode() for name in _VARIABLES)
@@ -32,20 +32,18 @@ _warned: set[str] = set()
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong in the configuration."""
+    """One problem of the configuration."""
 
     flag: str
-    """The flag, or the unknown key as it is written; blank when the whole file is at fault."""
+    """The flag, or the unknown key as written; blank for a problem of the whole file."""
     text: str
-    """What is wrong, where, what is allowed and what to do."""
+    """What is wrong, where, what is allowed, what to do."""
     source: str
     """Path, variable or argument."""
     line: int | None = None
-    """Line of the file."""
 
     @classmethod
     def of(cls, error: ConfigError) -> Problem:
-        """Return what an error says."""
         return cls(error.flag, str(error), error.source, error.line)
 
     def __str__(self) -> str:
@@ -53,7 +51,7 @@ class Problem:
 
 
 class Level:
-    """What one level says: good values by flag, the flags with a bad one, and what is wrong."""
+    """One source of settings: good values by flag, flags with a bad value, and problems."""
 
     def __init__(self, source: ValueSource) -> None:
         self.source = source
@@ -62,7 +60,7 @@ class Level:
         self.problems: list[Problem] = []
 
     def read(self, declared: Flag, value: object, where: str, line: int | None = None) -> None:
-        """Take one value; a BadValueError is one that could not be read."""
+        """Validate one value; a BadValueError stands for a value that could not be read."""
         try:
             if isinstance(value, BadValueError):
                 raise value
@@ -76,7 +74,7 @@ class Level:
 def read_environment(
     environ: Mapping[str, str] | None = None, found: list[ConfigError] | None = None
 ) -> tuple[tuple[str, str], ...]:
-    """Return the variables that matter, sorted by name, secrets read from the files that name them."""
+    """Return the relevant variables, sorted by name, with secrets read from their files."""
     if environ is None and os.supports_bytes_environ:  # four times as fast as asking for each name
         held = {os.fsdecode(name): os.fsdecode(os.environb[name]) for name in _VARIABLE_BYTES.intersection(os.environb)}
     else:
@@ -116,7 +114,6 @@ def _secret(variable: str, path: str) -> str:
 
 
 def environment_level(texts: Iterable[tuple[str, str]]) -> Level:
-    """Return what the variables say."""
     level = Level("environment")
     for name, text in texts:
         if name in FLAGS:
@@ -125,7 +122,7 @@ def environment_level(texts: Iterable[tuple[str, str]]) -> Level:
 
 
 def file_level(name: str, entries: Iterable[Entry]) -> Level:
-    """Return what the file says; a key that is no flag is a problem that names the nearest known one."""
+    """Return the level of the file; an unknown key is a problem that names the nearest flag."""
     level = Level("file")
     for entry in entries:
         flag = flag_name(entry.key)
@@ -140,7 +137,6 @@ def file_level(name: str, entries: Iterable[Entry]) -> Level:
 
 
 def argument_level(overrides: Mapping[str, object]) -> Level:
-    """Return the settings that the caller passed as arguments."""
     level = Level("argument")
     for key, value in overrides.items():
         level.read(known_flag(key), value, "argument")
@@ -148,7 +144,7 @@ def argument_level(overrides: Mapping[str, object]) -> Level:
 
 
 def known_flag(name: object) -> Flag:
-    """Return the flag of a name, in upper, lower or camel case."""
+    """Return the flag of a name in upper, lower or camel case; raise ConfigError for an unknown name."""
     declared = FLAGS.get(flag_name(name)) if isinstance(name, str) else None
     if declared is None:
         near = find_nearest(flag_name(name), FLAGS) if isinstance(name, str) else None
@@ -158,7 +154,7 @@ def known_flag(name: object) -> Flag:
 
 
 def warn_of_problems(problems: Iterable[Problem]) -> None:
-    """Log one warning for each problem that this process has not logged."""
+    """Log each problem once per process."""
     for problem in problems:
         if problem.text in _warned:
             continue
@@ -172,7 +168,7 @@ LEAST_TOKEN = 16
 
 
 def describe_bad_token(token: str) -> str:
-    """Return why the admin server does not start with a token, blank where it does; the token itself is not quoted."""
+    """Return why ADMIN_TOKEN cannot be used, or ""; the token itself is not quoted."""
     how = "Make one with `python -c 'import secrets; print(secrets.token_urlsafe(32))'` and set it in the environment."
     if not token:
         return f"ADMIN_TOKEN is unset. The admin server does not start without one. {how}"

@@ -1,4 +1,4 @@
-"""Work in the background: queueing operations, running them, cancelling, looking at the queue.
+"""Background work: queue, run, cancel, retry, list and count operations.
 
 A handler is `handle(operation, tools) -> effect`: it reads and asks the model, and what is to be written it returns as
 a function of a connection. The queue runs that function and marks the operation completed in one transaction, so that
@@ -30,7 +30,7 @@ __all__ = ["Effect", "Handler", "ListedOperation", "Operation", "OperationRun", 
 
 
 def __getattr__(name: str) -> Any:
-    """Return the worker, which loads models: a process that only queues does without."""
+    """Load the worker on first use: it imports models, which a process that only queues does not need."""
     if name != "Worker":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .worker import Worker  # noqa: PLC0415
@@ -50,7 +50,7 @@ def enqueue_operation(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Put an operation into the queue of the scope's persona and return its id, which is above 0.
+    """Queue an operation for the scope's persona and return its id, which is above 0.
 
     Args:
         type: RECAP, SCENE_DETECTION, CONSOLIDATION and others of the package, or one of `register_handler`.
@@ -102,7 +102,7 @@ def run_pending(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[OperationRun]:
-    """Do the operations of the scope's persona that may begin now, and return one report each in this order.
+    """Run the operations of the scope's persona that may begin now, and return one report for each.
 
     Those that are queued meanwhile are done too; those that wait for their next try are left for a later call.
 
@@ -143,7 +143,7 @@ def cancel(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Cancel operations that have not ended, and return how many; the results of running ones are dropped.
+    """Cancel operations that have not ended, and return their number; results of running ones are dropped.
 
     Ids that are unknown, of another persona or of operations that have ended are passed over.
 
@@ -166,7 +166,7 @@ def retry_operation(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Put a failed operation of the scope's persona back into the queue, with all its tries before it.
+    """Put a failed operation of the scope's persona back into the queue, with all its tries left.
 
     Returns `(True, id, "")`; with reason `unchanged` when it has not failed or there is none, and `refused` when it
     worked on texts handed in, which are not kept after the end.
@@ -197,7 +197,7 @@ def list_operations(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ListedOperation]:
-    """Return operations of the scope's persona by state, in the order of `states` below.
+    """Return operations of the scope's persona, grouped by state in the order of `states` below.
 
     Those that have not ended follow in the order of their turns, the others the last made first.
 
@@ -234,7 +234,7 @@ def count_operations(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, dict[str, int]]:
-    """Return how many operations of the scope's persona there are: type to state to number, without zeros.
+    """Return the number of operations of the scope's persona: type to state to count, without zeros.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import count_operations, enqueue_operation

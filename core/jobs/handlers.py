@@ -1,4 +1,4 @@
-"""What a handler of an operation gets and gives, and which function does which type.
+"""The interface of operation handlers, and the handler of each type.
 
 A handler is `handle(operation, tools) -> Effect | None`, known as `module:function` and imported when the first
 operation of its type runs.
@@ -20,29 +20,29 @@ from ..shapes import Operation
 from .rules import TYPE_BYTES
 
 Effect: TypeAlias = Callable[[Connection], None]
-"""What is to be written, on this connection and nowhere else: it runs in the transaction that marks the operation
-completed, and may be run again when that transaction is. Raising undoes all of it."""
+"""Writes the result, on this connection and nowhere else. It runs in the transaction that completes the operation, and
+again if that transaction is repeated. Raising undoes everything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a handler works with."""
+    """The services that a handler gets."""
 
     db: Database
     settings: Settings
     model: Any
-    """The model to ask by `llm.ask`; None where there is none."""
+    """The model for `llm.ask`, or None."""
     now: datetime
-    """When the try began, by the clock of the database."""
+    """Start of the try, by the database's clock."""
     notes: list[str] = field(default_factory=list)
-    """What made the result poorer than it could be, as `rules.error_text` writes it: the `error` of a completed one."""
+    """Why the result is poorer than it could be, in the form of `rules.error_text`; stored as `error`."""
     results: list[Any] = field(default_factory=list)
-    """What was done, for who waits for the operation."""
+    """What was done, for a caller that waits for the operation."""
 
 
 Handler: TypeAlias = Callable[[Operation, Tools], Effect | None]
-"""Reads, asks the model, and returns what is to be written; None when there is nothing to write. It writes nothing
-itself: what it does before its effect runs may be done again by another worker."""
+"""Reads, asks the model, and returns the effect, or None if there is nothing to write. It writes nothing itself:
+another worker may repeat what runs before the effect."""
 
 EMBED = "EMBED"
 _PACKAGE = __package__.partition(".")[0]
@@ -58,17 +58,17 @@ _handlers: dict[str, str | Handler] = {
     EMBED: f"{_PACKAGE}.semantic.handlers:embed",
 }
 ASKING = frozenset(_handlers) - {EMBED}
-"""Types of the package that ask a model where there is one."""
+"""Types of this package that ask a model, if there is one."""
 AFTER = {"CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.recent:follow_summary"}
-"""Type to what is done once the effect of such an operation is stored; what it writes is outside the database."""
+"""Type to a function that runs once the effect is stored, and writes outside the database."""
 FOLLOW_SETTINGS = f"{_PACKAGE}.stories.refresh:follow_settings"
-"""Brings the stories of a persona in line with the settings."""
+"""Updates the stories of a persona after a change of settings."""
 QUEUE_DUE = f"{_PACKAGE}.lifelong.schedule:queue_due"
-"""Queues the consolidations of a persona that are due."""
+"""Queues due consolidations of a persona."""
 
 
 def operation_scope(operation: Operation) -> Scope:
-    """Return the scope an operation acts in: that of the conversation it was queued for, without a server.
+    """Return the scope of an operation: its conversation and participant, without a server.
 
     >>> operation_scope(Operation(1, "RECAP", "default", "tg/42")).conversation
     'tg/42'
@@ -77,12 +77,11 @@ def operation_scope(operation: Operation) -> Scope:
 
 
 def operation_call(operation: Operation, tools: Tools) -> Call:
-    """Return the call that the handler of an operation works with: in the operation's own scope."""
     return Call(tools.db, tools.settings, operation_scope(operation))
 
 
 def register_handler(type: str, handler: str | Handler | None) -> None:  # noqa: A002 - the column's name
-    """Let operations of a type be done by `handler` in this process; None takes the type away again.
+    """Set the handler of a type in this process; None removes it.
 
     `handler` is `handle(operation, tools) -> Effect | None`, or where to find it as `module:function`; a type has at
     most 32 bytes. Raises MessageError for a type that is blank or too long, ValueError for another kind of handler.
@@ -106,7 +105,7 @@ def register_handler(type: str, handler: str | Handler | None) -> None:  # noqa:
 
 
 def list_types(settings: Settings | None = None) -> tuple[str, ...]:
-    """Return the types that can be done in this process: EMBED only where there is an embedder."""
+    """Return the types that this process can run: EMBED only if there is an embedder."""
     from ..llm import embedder  # noqa: PLC0415 - a process that only queues does without
 
     embeds = embedder.resolve(None, settings) is not None
@@ -114,18 +113,18 @@ def list_types(settings: Settings | None = None) -> tuple[str, ...]:
 
 
 def list_all_types() -> tuple[str, ...]:
-    """Return the types that have a handler here."""
+    """Return the types that have a handler."""
     return tuple(_handlers)
 
 
 def find(type: str) -> Handler:  # noqa: A002 - as above
-    """Return the function that does operations of a type."""
+    """Return the handler of a type."""
     handler = _handlers[type]
     return load(handler) if isinstance(handler, str) else handler
 
 
 def load(text: str) -> Callable[..., Any]:
-    """Return the function that `module:function` names."""
+    """Return the function named by `module:function`."""
     module, _, name = text.partition(":")
     function: Callable[..., Any] = getattr(import_module(module), name)
     return function

@@ -1,4 +1,4 @@
-"""Decisions about operations: their order, their waits, what a failure means."""
+"""Decisions about operations: order, pauses between tries, and which failures are final."""
 
 from __future__ import annotations
 
@@ -9,49 +9,49 @@ from typing import Literal, NamedTuple
 from ..shapes import OperationPriority, OperationState
 
 PRIORITIES: tuple[OperationPriority, ...] = ("HIGH", "NORMAL", "LOW")
-"""In the order of their turns; the place in this list is the number that is stored."""
+"""In order of execution; the index is the stored number."""
 
 TO_DO: tuple[OperationState, ...] = ("pending", "retrying")
-"""States of an operation that waits for a worker."""
+"""States of operations that wait for a worker."""
 
 STATES: tuple[OperationState, ...] = ("in_progress", "retrying", "pending", "failed", "cancelled", "completed")
-"""Every state, in the order lists show them: what goes on, what comes, what needs somebody, what is over."""
+"""Every state, in the order of lists: running, waiting, failed, ended."""
 
 TEXTS = "texts"
-"""The one key of a payload that may hold what was said; its value is emptied when the operation ends."""
+"""The only payload key that may hold texts of messages; emptied when the operation ends."""
 
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 10, 300
 MOST_ASKED_SECONDS = 3600
 MAX_TRIES = 8
-"""Tries of an operation before it has failed: with growing pauses, a model may be away for some minutes."""
+"""With growing pauses, a model may be unavailable for some minutes."""
 ERROR_CHARS = 500
 TYPE_BYTES = 32
 
 Verdict = Literal["retry", "fail"]
-"""retry: another try comes, later. fail: no try would end otherwise."""
+"""retry: try again later. fail: give up, since another try would fail too."""
 
 
 def number_of(priority: str) -> int:
-    """Return the number that is stored for a priority: lower comes first."""
+    """Return the stored number of a priority: lower runs first."""
     if priority not in PRIORITIES:
         raise ValueError(f"priority is {str(priority)[:40]!r}. It must be 'HIGH', 'NORMAL' or 'LOW'.")
     return PRIORITIES.index(priority)
 
 
 def name_of(number: int) -> OperationPriority:
-    """Return the name of a stored priority; a number out of range is that of its nearer end."""
+    """Return the name of a stored priority; a number out of range counts as the nearest."""
     return PRIORITIES[max(0, min(number, len(PRIORITIES) - 1))]
 
 
 def wait_seconds(tries: int, asked_seconds: float = 0.0) -> float:
-    """Return how long to wait after the failed try number `tries`: 10 s, then twice as long each time, up to 300 s."""
+    """Return the pause after failed try number `tries`: 10 s, doubled each time, at most 300 s."""
     doublings = min(max(tries, 1) - 1, 10)  # a large number would be a power of thousands of digits
     wait: float = min(FIRST_WAIT_SECONDS * 2**doublings, LONGEST_WAIT_SECONDS)
     return max(wait, min(asked_seconds, MOST_ASKED_SECONDS))
 
 
 def verdict(kinds: Sequence[str], reason: str = "") -> Verdict:
-    """Return what a failure means: bad input and a refused login fail at once, everything else is tried again."""
+    """Return whether to retry: bad input and refused log-ins are final, everything else is tried again."""
     if "ModelError" in kinds:
         return "fail" if reason == "auth" else "retry"
     return "fail" if _FOR_GOOD.intersection(kinds) else "retry"
@@ -61,7 +61,7 @@ _FOR_GOOD = frozenset({"ConfigError", "MessageError", "ScopeError", "TransferErr
 
 
 def error_text(kind: str, reason: str = "", number: int | None = None, cause: str = "") -> str:
-    """Return what is kept of a failure: class, reason, class underneath, server's number."""
+    """Return the stored text of a failure: class, reason, cause, server's error number."""
     text = f"{kind}: {reason}" if reason else kind
     facts = [cause] if cause else []
     facts += [str(number)] if number is not None else []
@@ -69,11 +69,11 @@ def error_text(kind: str, reason: str = "", number: int | None = None, cause: st
 
 
 UNREADABLE_ANSWER = error_text("ModelError", "unreadable")
-"""Note of an operation that made its text without the model's answer."""
+"""Note of an operation that could not read the model's answer."""
 
 
 class Waiting(NamedTuple):
-    """An operation that may be next, as far as its turn needs it."""
+    """A waiting operation, with the columns that decide its turn."""
 
     id: int
     priority: int
@@ -84,18 +84,18 @@ class Waiting(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """What a look at the operations that wait says."""
+    """The decision about waiting operations."""
 
     ready: tuple[Waiting, ...]
-    """May begin now, the next first."""
+    """May begin now, next one first."""
     failed: tuple[tuple[int, int], ...]
-    """Id of an operation that cannot begin any more, and that of the dependency it fails with."""
+    """(id of an operation, id of its dependency that failed)."""
     lost: tuple[int, ...]
-    """Ids of those whose last allowed try ended with their worker."""
+    """Ids of operations whose last try ended with a lost worker."""
 
 
 def choose_turns(waiting: Iterable[Waiting], states: Mapping[int, str]) -> Turns:
-    """Return which operations may begin, HIGH before NORMAL before LOW, then older first."""
+    """Return which operations may begin: HIGH before NORMAL before LOW, then oldest first."""
     ready: list[Waiting] = []
     failed: list[tuple[int, int]] = []
     lost: list[int] = []

@@ -1,4 +1,4 @@
-"""The queue (table memory_jobs): putting operations in, ending them by hand, listing and pruning them."""
+"""The queue (table memory_jobs): insert, end, retry, prune, list and count operations."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from ..text.times import iso_text
 from . import rules
 
 KEPT_DAYS = 7
-"""Completed and cancelled operations are kept this long, for people to see."""
+"""Completed and cancelled operations stay visible for this long."""
 FAILED_KEPT_DAYS = 30
-"""Failed ones are kept longer: somebody should look at them."""
+"""Failed operations stay longer, so that somebody can look at them."""
 PART = 500
-"""Rows changed in one transaction."""
+"""Rows per transaction."""
 _J = memory_jobs.c
 
 EMPTIED = func.json_replace(_J.payload, "$." + rules.TEXTS, "")
-"""The payload of an operation that has ended."""
+"""Payload of an ended operation."""
 
 
 def is_free(now: Any) -> Any:
-    """Return the condition of an operation in progress that nobody holds."""
+    """Return the condition: no worker holds a lease of the operation."""
     return or_(_J.lease_until.is_(None), _J.lease_until <= now)
 
 
@@ -52,7 +52,7 @@ def enqueue(
     once: bool = False,
     now: datetime | None = None,
 ) -> int | None:
-    """Put an operation into the queue, within the transaction of `connection`, and return its id."""
+    """Insert an operation in the transaction of `connection`; return its id, None if `once` found one waiting."""
     if once and _is_waiting(connection, persona, type, conversation):
         return None
     moment = now or db.clock()
@@ -76,7 +76,7 @@ def enqueue(
 
 
 def insert(db: Database, persona: str, kind: str, **fields: Any) -> int:
-    """Put an operation into the queue in a transaction of its own, and return its id; `fields` as in `enqueue`."""
+    """Insert an operation in its own transaction and return its id; `fields` as in `enqueue`."""
     job_ids: list[int] = []
 
     def work(connection: Connection) -> int:
@@ -115,13 +115,13 @@ _HOLD = (
 
 
 def hold(connection: Connection, persona: str, conversation: str | None) -> None:
-    """Let others who ask for the same conversation wait."""
+    """Lock the conversation's row, so that concurrent callers take turns."""
     if conversation is not None:
         connection.execute(_HOLD, {"persona": persona, "conversation": conversation}).first()
 
 
 def _is_waiting(connection: Connection, persona: str, kind: str, conversation: str | None) -> bool:
-    """Return whether one of the kind waits. Two who ask at once for a conversation are put in order by its row."""
+    """Return whether an operation of this type waits; concurrent callers take turns."""
     hold(connection, persona, conversation)
     values = {"persona": persona, "conversation": conversation}
     return connection.execute(_WAITING, {**values, "type": kind}).first() is not None
@@ -131,17 +131,17 @@ def _is_waiting(connection: Connection, persona: str, kind: str, conversation: s
 
 
 def cancel(db: Database, persona: str, ids: Sequence[int]) -> int:
-    """Cancel operations that have not ended, and return how many; the results of running ones are dropped."""
+    """Cancel operations that have not ended, and return their number; results of running ones are dropped."""
     return sum(_end(db, persona, part, "cancelled") for part in chunks(sorted(set(ids)), PART))
 
 
 def fail(db: Database, persona: str, job_id: int, reason: str) -> bool:
-    """Give up an operation that cannot begin any more, and return whether it was still to be done."""
+    """Mark an operation that cannot begin as failed; return whether it was still open."""
     return _end(db, persona, [job_id], "failed", error=reason[: rules.ERROR_CHARS]) == 1
 
 
 def _end(db: Database, persona: str, ids: Sequence[int], status: OperationState, *, error: str | None = None) -> int:
-    """End operations that have not ended; by their ids, so that rows are locked in one order."""
+    """End open operations, by id so that rows are locked in one order."""
     now = db.clock()
     change = (
         update(memory_jobs)
@@ -157,7 +157,7 @@ def _end(db: Database, persona: str, ids: Sequence[int], status: OperationState,
 
 
 def retry(db: Database, persona: str, job_id: int) -> bool | None:
-    """Put a failed operation back into the queue, with all its tries before it."""
+    """Reset a failed operation to pending; None if its texts were emptied."""
     rows = db.read(_FOUND, {"persona": persona, "id": job_id}, source="memory_jobs")
     if rows and (read_object(rows[0].payload) or {}).get(rules.TEXTS) == "":
         return None
@@ -182,7 +182,7 @@ _FOUND = select(_J.status, _J.payload).where(_J.persona_id == bindparam("persona
 
 
 def prune(db: Database, persona: str) -> int:
-    """Remove one batch of operations that ended long ago, and return how many; 0 when there are no more."""
+    """Delete one batch of operations that ended long ago, and return its size; 0 at the end."""
     now = db.clock()
     removed = 0
     for status, days in (("completed", KEPT_DAYS), ("cancelled", KEPT_DAYS), ("failed", FAILED_KEPT_DAYS)):
@@ -202,19 +202,19 @@ def prune(db: Database, persona: str) -> int:
 
 _NOW: Any = bindparam("now", type_=Time())
 _is_left: Any = and_(_J.status == "in_progress", is_free(_NOW))
-"""A dead worker left it: it is stored as in progress, and is pending."""
+"""Left by a dead worker: stored as in progress, listed as pending."""
 _STORED_AS: dict[str, tuple[Any, ...]] = {
     "in_progress": (and_(_J.status == "in_progress", not_(_is_left)),),
     "pending": (_J.status == "pending", _is_left),
 }
-"""What stands for a state in the table, where that is not the state itself."""
+"""Conditions of states that differ from the stored state."""
 _listed_columns = [column for column in _J if column.name != "payload"]
 
 
 def list_operations(
     db: Database, persona: str, states: Sequence[str], types: Sequence[str], conversation: str | None, most: int
 ) -> list[ListedOperation]:
-    """Return operations by state: those not ended in the order of their turns, ended ones the last made first."""
+    """Return operations by state: open ones in the order of execution, ended ones newest first."""
     chosen = select(*_listed_columns).where(_J.persona_id == persona).limit(most)
     if types:
         chosen = chosen.where(_J.type.in_(types))
@@ -258,7 +258,7 @@ def _build_listed(row: Any, state: OperationState) -> ListedOperation:
 
 
 def count_by_type(db: Database, persona: str) -> dict[str, dict[str, int]]:
-    """Return type to state to the number of operations; both in order, states without one left out."""
+    """Return type to state to count, both in order, without zeros."""
     values = {"persona": persona, "now": db.clock()}
     counts: dict[str, Counter[str]] = {}
     with db.request_connection(snapshot=True):

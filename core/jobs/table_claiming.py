@@ -1,4 +1,4 @@
-"""Who does an operation, and what becomes of it (table memory_jobs)."""
+"""Claims of operations, and their results (table memory_jobs)."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ _SOURCE = "memory_jobs"
 
 
 class Claim(NamedTuple):
-    """An operation and the sign by which its worker owns it."""
+    """An operation and the token of the worker that claimed it."""
 
     operation: Operation
     token: str
 
 
 class Batch(NamedTuple):
-    """The operations that are next in each state, and what decides about them."""
+    """The next operations of each state, and the states of their dependencies."""
 
     waiting: tuple[Waiting, ...]
     states: dict[int, str]
-    """State of those they depend on, by id."""
+    """Id of a dependency to its state."""
     is_all: bool
-    """Whether no more are there than were read."""
+    """Whether every waiting operation was read."""
 
 
 def read_personas(db: Database, *, working: bool = True) -> list[str]:
-    """Return the personas that have operations, in the order of their keys; the `working` ones have some not ended."""
+    """Return the personas that have operations, sorted; with `working` those with open ones."""
     rows = db.read(_PERSONAS, source=_SOURCE)
     return sorted({row.persona_id for row in rows if not working or row.status in OPEN_STATES})
 
@@ -54,7 +54,7 @@ _PERSONAS = select(_J.persona_id, _J.status).where(_J.persona_id > "").distinct(
 
 
 def read_next(db: Database, persona: str, types: Collection[str], most: int) -> Batch:
-    """Return the `most` operations that are next in each state and might be claimed."""
+    """Return the next `most` operations of each open state that could be claimed."""
     values = {"persona": persona, "types": sorted(types), "now": db.clock(), "most": most}
     waiting = tuple(
         Waiting(
@@ -78,7 +78,7 @@ _STATES = select(_J.id, _J.status).where(_J.persona_id == _P, _J.id.in_(bindpara
 
 @lru_cache(maxsize=1)
 def _next() -> Any:
-    """One SELECT for each state, in the order of the index: over several at once a server would sort all there are."""
+    """One SELECT per state, in index order: with several states at once a server would sort all rows."""
     now = bindparam("now", type_=Time())
     due = or_(_J.available_at.is_(None), _J.available_at <= now)
     branches = []
@@ -99,7 +99,7 @@ def _next() -> Any:
 
 
 def claim(db: Database, persona: str, job_id: int, *, lease_seconds: float) -> Claim | None:
-    """Claim an operation and return it, None when another worker was faster or it has ended."""
+    """Claim an operation and return it; None if another worker was faster or it has ended."""
     mine = {"persona": persona, "id": job_id, "token": _make_token()}
     confirm = partial(_read_claim, mine=mine)
     return db.transaction(lambda c: _claim(c, db, mine, lease_seconds), source=_SOURCE, confirm=confirm)
@@ -114,7 +114,7 @@ def begin(
     payload: Mapping[str, Any],
     lease_seconds: float,
 ) -> Claim | None:
-    """Claim an operation of a kind that waits, or else a new one; None while one of the types `alone` is being done."""
+    """Claim a waiting operation of a type, else a new one; None while one of the types `alone` is running."""
     mine: dict[str, Any] = {"persona": persona, "token": _make_token(), "id": 0}
     values = {"persona": persona, "types": list(alone), "type": kind, "conversation": conversation, "now": db.clock()}
 
@@ -203,35 +203,34 @@ _MINE = select(*(column for column in _J if column.name != "depends_on")).where(
 
 
 def renew_lease(db: Database, claimed: Claim, *, lease_seconds: float) -> bool:
-    """Let the lease begin anew, and return whether the operation is still this worker's."""
+    """Extend the lease; return whether the claim still holds."""
     # `updated_at` goes on saying since when it is in progress. Beginning the lease twice does no harm.
     change = _change(claimed).values(lease_until=db.clock() + timedelta(seconds=lease_seconds))
     return db.idempotent_transaction(lambda c: c.execute(change).rowcount == 1, source=_SOURCE)
 
 
 def complete(db: Database, claimed: Claim, effect: Callable[[Connection], None] | None, error: str = "") -> bool:
-    """Store the effect and mark the operation completed, both or neither, and return whether it was done."""
+    """Store the effect and complete the operation, in one transaction; return whether the claim still held."""
     return _settle(db, claimed, "completed", effect, payload=EMPTIED, error=error or None)
 
 
 def put_off(db: Database, claimed: Claim, error: str, until: datetime, *, is_try: bool = True) -> bool:
-    """Let the operation be tried again from `until` on."""
+    """Schedule another try at `until`."""
     tries = _J.tries if is_try else _J.tries - 1
     return _settle(db, claimed, "retrying", error=error, available_at=until, tries=tries)
 
 
 def give_up(db: Database, claimed: Claim, error: str) -> bool:
-    """Mark the operation failed for good."""
     return _settle(db, claimed, "failed", error=error, payload=EMPTIED)
 
 
 def give_back(db: Database, claimed: Claim) -> bool:
-    """Let the operation be as if it had not been claimed; for a worker that is told to stop in the middle."""
+    """Undo a claim, for a worker that must stop during the operation."""
     return _settle(db, claimed, "pending", tries=_J.tries - 1)
 
 
 def _change(claimed: Claim) -> Any:
-    """Return an UPDATE of the operation, as long as it is this worker's."""
+    """Return an UPDATE of the operation that applies while the claim holds."""
     operation = claimed.operation
     mine = (_J.id == operation.id, _J.status == "in_progress", _J.claimed_by == claimed.token)
     return update(memory_jobs).where(_J.persona_id == operation.persona, *mine)

@@ -36,27 +36,27 @@ from .handlers import Tools, operation_scope
 from .table_claiming import Claim
 
 POLL_SECONDS = 1.0
-"""Pause of a worker that found nothing to do."""
+"""Pause after an empty round."""
 LOOK_SECONDS = 10.0
-"""Pause between two looks for consolidations that are due."""
+"""Pause between two searches for due consolidations."""
 TROUBLE_SECONDS = 5.0
-"""Pause of a worker whose database did not answer."""
+"""Pause after a database error."""
 LEASE_SECONDS = 600
-"""A worker that says nothing for this long is taken for dead: longer than a slow model takes for an answer."""
+"""A worker that does not renew its lease for this long counts as dead: longer than any answer of a slow model."""
 BUDGET_SECONDS = 3600.0
-"""Longest wait before LLM_DAILY_CALLS is looked at again: it may have been raised."""
+"""Longest wait before LLM_DAILY_CALLS is read again: it may have been raised."""
 PRUNE_SECONDS = 600.0
-"""Old operations are removed this often."""
+"""Pause between two deletions of old operations."""
 _FIRST_LOOK = 16
-"""Operations read; eight times as many where none of them may begin."""
+"""Operations of the first read; eight times as many if none of them may begin."""
 _TRIES = 4
-"""Reads of a queue whose operations all go to other workers, before this one turns to something else."""
+"""Reads before a worker gives up on a queue whose operations other workers keep claiming."""
 EMBED_EVERY = timedelta(seconds=5)
-"""How often one handle looks whether rows of a persona lack vectors."""
+"""Pause between two searches for rows without vectors, per handle and persona."""
 
 
 class Worker:
-    """Does the operations of a database, and queues the consolidations that are due.
+    """Runs the operations of a database, and queues due consolidations.
 
     Args:
         db: the database.
@@ -83,11 +83,11 @@ class Worker:
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """Let the worker end after the operation at hand; from any thread."""
+        """End after the current operation; callable from any thread."""
         self._stopped.set()
 
     def run(self, *, once: bool = False) -> int:
-        """Do operations until `stop`, and return how many were begun.
+        """Run operations until `stop`, and return the number begun.
 
         Args:
             once: end as soon as none may begin now, instead of waiting for more; those that wait for their next try
@@ -122,14 +122,14 @@ class Worker:
         return begun
 
     def _queue_due(self) -> None:
-        """Index what others inserted, and queue the consolidations that are due."""
+        """Index rows that other programs inserted, and queue due consolidations."""
         external_rows.index_all_rows(self._db)
         queue_due, settings = handlers.load(handlers.QUEUE_DUE), settings_for(self._settings)
         for persona in self._only or embeddings_writing.personas(self._db):
             queue_due(self._db, persona, settings)
 
     def _round(self) -> int:
-        """Do operations of each persona in turn for a second or so, and return how many."""
+        """Run operations of each persona in turn for about a second, and return their number."""
         llm.resolve(self._model, settings_for(self._settings), self._db)  # told at once, not when something is queued
         waiting = list(self._only) or table_claiming.read_personas(self._db)
         until = time.monotonic() + POLL_SECONDS
@@ -149,7 +149,7 @@ class Worker:
 
 
 def prune_now_and_then(db: Database, personas: Sequence[str] = ()) -> None:
-    """Remove what ended long ago, of these personas or of all, unless that was done by this handle a moment ago."""
+    """Delete old operations of these personas, or of all, unless this handle did so a moment ago."""
     before: dict[tuple[str, ...], datetime] = db.caches.setdefault(__name__, {})
     of, now = tuple(personas), db.clock()
     if of in before and now < before[of] + timedelta(seconds=PRUNE_SECONDS):
@@ -161,7 +161,7 @@ def prune_now_and_then(db: Database, personas: Sequence[str] = ()) -> None:
 
 
 def queue_embedding(db: Database, settings: Settings, personas: Sequence[str] = (), *, now: bool = False) -> None:
-    """Queue an operation EMBED for each persona that has rows without vectors."""
+    """Queue an EMBED operation for each persona with rows that lack vectors."""
     embedder = embedders.resolve(None, settings)
     if embedder is None:
         return
@@ -185,7 +185,7 @@ def queue_embedding(db: Database, settings: Settings, personas: Sequence[str] = 
 
 
 def follow_settings(db: Database, settings: Settings, personas: Sequence[str] = ()) -> None:
-    """Let the stories of these personas, or of all, follow a change of settings."""
+    """Update the stories of these personas, or of all, after a change of settings."""
     follow = handlers.load(handlers.FOLLOW_SETTINGS)
     for persona in personas or embeddings_writing.personas(db):
         follow(db, persona, settings)
@@ -195,7 +195,7 @@ def follow_settings(db: Database, settings: Settings, personas: Sequence[str] = 
 
 
 def claim_next(db: Database, persona: str, types: Collection[str], *, lease_seconds: float) -> Claim | None:
-    """Return the next operation of a persona, claimed; None when none may begin now."""
+    """Claim and return the next operation of a persona; None if none may begin now."""
     most, tries = _FIRST_LOOK, 0
     while tries < _TRIES:
         batch = table_claiming.read_next(db, persona, types, most)
@@ -217,7 +217,7 @@ def claim_next(db: Database, persona: str, types: Collection[str], *, lease_seco
 
 
 def run_next(db: Database, persona: str, settings: GivenSettings, model: Any) -> OperationRun | None:
-    """Do the next operation of a persona and return what became of it; None when none may begin now."""
+    """Run the next operation of a persona and return its report; None if none may begin now."""
     current = settings_for(settings)
     current_model = llm.resolve(model, current, db)
     claimed = claim_next(db, persona, handlers.list_types(current), lease_seconds=LEASE_SECONDS)
@@ -227,7 +227,7 @@ def run_next(db: Database, persona: str, settings: GivenSettings, model: Any) ->
 def run_operation(
     db: Database, claimed: Claim, *, settings: Settings, model: Any = None, results: list[Any] | None = None
 ) -> OperationRun:
-    """Do one operation with the model to ask, None for extracts, and return what became of it.
+    """Run one operation and return its report; without a model texts are extracts.
 
     What its handler did is added to `results`, for who waits for it.
     """
@@ -260,7 +260,7 @@ def run_operation(
 
 @contextmanager
 def keep_lease(db: Database, claimed: Claim, lease_seconds: float) -> Iterator[None]:
-    """Keep the lease of a claim in the background for the time of the block, by beginning it anew every third of it."""
+    """Renew the lease of a claim in a thread while the block runs, every third of its length."""
     done = threading.Event()
 
     def renew() -> None:
@@ -281,7 +281,7 @@ def keep_lease(db: Database, claimed: Claim, lease_seconds: float) -> Iterator[N
 
 
 def _note_failure(db: Database, claimed: Claim, failure: Exception) -> tuple[RunState, str]:
-    """Store that an operation failed or is to be tried again; return its state and the reason as stored."""
+    """Store a failure as final or to be retried; return the state and the stored reason."""
     operation = claimed.operation
     kinds = [each.__name__ for each in type(failure).__mro__]
     reason, number, asked, cause = "", None, 0.0, ""

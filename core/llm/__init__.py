@@ -1,4 +1,4 @@
-"""Asking a language model for a text: who is asked, how long, and what counts as a failure.
+"""Ask a language model for a text: choose the model, bound the time, classify failures.
 
 Importing this loads no HTTP package; a client does, when it is asked.
 
@@ -30,11 +30,11 @@ __all__ = ["ChatClient", "Completes", "MeteredModel", "Model", "ask"]
 
 
 class Completes(Protocol):
-    """An object with a method `complete(messages, ...)` that gives a text, or an awaitable of one."""
+    """An object with a method `complete(messages, ...)` that returns a text, or an awaitable of one."""
 
     @property
     def complete(self) -> Callable[..., Any]:
-        """Gets the list of `{role, content}`, and those of the options that its signature names."""
+        """Takes the list of `{role, content}`, and the options that its signature names."""
 
 
 Model: TypeAlias = Completes | Callable[..., Any] | MeteredModel
@@ -43,7 +43,7 @@ both, `complete` is asked."""
 
 
 def resolve(model: Model | None, settings: Settings, db: Database | None = None) -> Model | None:
-    """Return the model to ask: the one passed, else that of the process, else the server of LLM_BASE_URL.
+    """Return the model to ask: the given one, else the process's, else the server of LLM_BASE_URL.
 
     With a database its calls are counted. A server is asked for LLM_MODEL, else for the model of the last request of a
     front end; without either no server is asked.
@@ -74,12 +74,12 @@ UNNAMED = "LLM_BASE_URL is set and LLM_MODEL is not, nor was a chat proxied: tex
 
 @lru_cache(maxsize=1)
 def _warn_unnamed() -> None:
-    """Log once in a process that a server is named, and no model of it."""
+    """Log once per process that LLM_BASE_URL is set without a model name."""
     logs.logger.warning("model_not_named %s", UNNAMED)
 
 
 def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings, **options: Any) -> str:
-    """Return the model's answer: a text that is not blank."""
+    """Return the model's answer: a text that is not blank. Raises ModelError."""
     metered = model if isinstance(model, MeteredModel) else None
     own: Any = metered.model if metered else model
     if metered:
@@ -106,7 +106,7 @@ def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings,
 
 
 def _judge(error: Exception) -> ModelError:
-    """Return what a foreign exception means; its text is left where it is."""
+    """Return the ModelError for a foreign exception, without the exception's text."""
     name = type(error).__name__
     status = getattr(error, "__dict__", {}).get("status_code")  # as the clients of model makers name it
     if isinstance(error, TimeoutError) or type(status) is not int:

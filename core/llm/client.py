@@ -1,4 +1,4 @@
-"""Ask a model server in the OpenAI dialect, or a host's own model, for a limited time."""
+"""Ask a model server in the OpenAI dialect, or a host's own model, within a time limit."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     import httpx2
 
 MAX_ANSWER_BYTES = 10_000_000
-"""A longer answer is given up."""
+"""A longer answer is refused."""
 CONNECT_SECONDS = 10.0
 """Longest wait for a connection."""
 MAX_RETRY_AFTER_SECONDS = 3600.0
-"""A server that asks for a longer rest is taken to ask for this."""
+"""Upper bound for a server's Retry-After."""
 AUTH_STATUSES = (401, 403)
 _ENDPOINT = "/chat/completions"
 _STATUS = re.compile("[1-5][0-9]{2}")
@@ -80,7 +80,6 @@ def ask_server(url: str, body: Mapping[str, Any], api_key: str, timeout_seconds:
 
 
 def name_reason(status: int | None) -> str:
-    """Return what a status means for who asked."""
     return "auth" if status in AUTH_STATUSES else "error"
 
 
@@ -110,7 +109,7 @@ def _post(url: str, body: bytes, api_key: str, timeout_seconds: float) -> tuple[
 
 
 def read_endpoint(base_url: str, endpoint: str = _ENDPOINT, flag: str = "LLM_BASE_URL", without: str = "") -> str:
-    """Return the address to post to, if the extra `llm` is installed."""
+    """Return the address to post to; raise ConfigError for a bad one, or without the extra `llm`."""
     base, otherwise = base_url.strip(), without or "remove it to work without a model"
     parts, usable = urlsplit(""), False
     with suppress(ValueError):
@@ -153,7 +152,7 @@ def read_text(answer: Mapping[str, Any]) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return how many seconds `Retry-After` asks to wait; None without a number."""
+    """Return the seconds of `Retry-After`; None if it is no number."""
     text = (headers.get("retry-after") or "").strip()[:64]
     if not text.isascii() or not text.replace(".", "", 1).isdecimal():
         return None
@@ -161,7 +160,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def build_client_options() -> dict[str, Any]:
-    """Return how a client of httpx2 is made: environment and home folder would add proxies and passwords."""
+    """Return options of an httpx2 client without proxies and passwords of environment and home folder."""
     from http.cookiejar import CookieJar, DefaultCookiePolicy  # noqa: PLC0415 - as heavy as what needs it
 
     cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
@@ -173,7 +172,7 @@ _clients_lock = threading.Lock()
 
 
 def _http() -> httpx2.Client:
-    """Return the connections of this process; a forked child takes none of its parent's."""
+    """Return the HTTP client of this process; a forked child opens its own."""
     import httpx2  # noqa: PLC0415 - heavy, and needed where a server is asked
 
     with _clients_lock:
@@ -185,7 +184,7 @@ def _http() -> httpx2.Client:
 
 
 def close() -> None:
-    """End the connections of this process; the next request opens new ones."""
+    """Close the HTTP client of this process; the next request opens another."""
     with _clients_lock:
         client = _clients.pop(os.getpid(), None)
     if client is not None:
@@ -199,7 +198,7 @@ atexit.register(close)
 
 
 def call_timed(function: Callable[..., Any], first: str, arguments: Mapping[str, Any], timeout_seconds: float) -> Any:
-    """Return what the function gives for those of the arguments it accepts; the one named `first` it always gets.
+    """Call a function with the arguments it accepts and return its result; the argument `first` is always passed.
 
     Raises TimeoutError after `timeout_seconds`; a function that hangs stays behind in a daemon thread.
     """

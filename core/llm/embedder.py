@@ -37,7 +37,7 @@ _REASONS = {
 
 
 class EmbedderError(CoreError):
-    """An embedder gave no vectors that can be used. `reason` is timeout, auth, config, error, count or vector."""
+    """An embedder gave no usable vectors. `reason` is timeout, auth, config, error, count or vector."""
 
     def __init__(self, reason: str, *, error: str = "", message: str = "") -> None:
         super().__init__((message or _REASONS[reason]) + (f" [{error}]" if error else ""))
@@ -47,17 +47,17 @@ class EmbedderError(CoreError):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Makes vectors of texts, sync or async. It may tell `is_local = True` where texts stay on the machine."""
+    """Makes vectors of texts, sync or async. `is_local = True` says that texts stay on this machine."""
 
     name: str
-    """Name of the model, 1 to 100 bytes; another name is another model, and its vectors are never mixed with others."""
+    """Name of the model, 1 to 100 bytes; vectors of different names are never compared."""
 
     def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """Return one vector for each text, all of one length."""
+        """Return one vector for each text, all of the same length."""
 
 
 def resolve(embedder: Any = None, settings: Settings | None = None) -> Any:
-    """Return the embedder to ask: the one passed, else that of the process, else that of the flag EMBEDDER."""
+    """Return the embedder to ask: the given one, else the process's, else the server of EMBEDDER."""
     if embedder is not None:
         defaults.check_embedder(embedder)
         return embedder
@@ -68,14 +68,14 @@ def resolve(embedder: Any = None, settings: Settings | None = None) -> Any:
 
 
 def check(embedder: Any) -> str:
-    """Return the name of an embedder that could be asked; the address of one that a flag names is checked."""
+    """Return the name of an embedder after checking it and the address of a flag."""
     if isinstance(embedder, EndpointEmbedder):
         embedder.check()
     return str(embedder.name)
 
 
 def is_local(embedder: Any) -> bool:
-    """Return whether an embedder may be shown rows marked local_only: it says that texts stay on the machine."""
+    """Return whether an embedder may see rows marked local_only: it says that texts stay on this machine."""
     return getattr(embedder, "is_local", False) is True
 
 
@@ -118,17 +118,17 @@ def _read_vectors(value: Any, count: int) -> list[list[float]]:
 
 @dataclass(frozen=True)
 class EndpointEmbedder:
-    """An embedder that asks a server. Its name is the model's."""
+    """An embedder on a server, named after its model."""
 
     url: str
-    """Address of the server; the route is added where it is not there."""
+    """Address of the server; the route is added if it is missing."""
     model: str = ""
-    """Sent as `model`; blank leaves the choice to the server."""
+    """Sent as `model`; blank lets the server choose."""
     api_key: str = field(default="", repr=False)
     timeout_seconds: float = 30.0
-    """Of one answer as a whole: a server on a slow machine takes some seconds for a batch."""
+    """Limit of one answer: a slow machine takes some seconds for a batch."""
     batch: int = 64
-    """Most texts of one request: the servers known take as many."""
+    """Most texts per request: known servers accept as many."""
 
     is_local = False  # an address tells nothing about where texts go from there
 

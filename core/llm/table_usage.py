@@ -1,4 +1,4 @@
-"""What was asked of models by day (table model_usage): the daily limit, and the model of the last request.
+"""Model calls per day (table model_usage): the daily limit, and the model of the latest proxied chat.
 
 The column `asker` is `worker` for the summaries, recaps and facts of one model, `total` for those of all models, which
 LLM_DAILY_CALLS limits, and `front_end` for chats that the proxy passed on, of which only the model is noted.
@@ -32,7 +32,7 @@ _BY_DAY = (
 
 
 class ModelUsage(NamedTuple):
-    """What was asked of one model on one day, in UTC."""
+    """The use of one model on one day, in UTC."""
 
     day: str
     model: str
@@ -43,7 +43,7 @@ class ModelUsage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MeteredModel:
-    """A model whose calls are counted, up to LLM_DAILY_CALLS a day."""
+    """A model whose calls are counted and limited to LLM_DAILY_CALLS a day."""
 
     model: Any
     name: str
@@ -54,7 +54,7 @@ class MeteredModel:
 
 
 def count_call(metered: MeteredModel, daily_calls: int, characters: int) -> None:
-    """Count a call that begins, with what is sent.
+    """Count a call before it is made, with the number of characters sent.
 
     Raises:
         ModelError: `budget`: there were `daily_calls` today already, of all models and processes.
@@ -80,7 +80,7 @@ def count_call(metered: MeteredModel, daily_calls: int, characters: int) -> None
 
 
 def count_answer(metered: MeteredModel, characters: int) -> None:
-    """Count what was answered; a count that is lost fails nothing."""
+    """Count the characters of an answer; a lost count is only logged."""
     db = metered.db
     of_model = (_U.day == f"{db.clock():%Y-%m-%d}", _U.asker == "worker", _U.model == _cut(metered.name))
     change = update(model_usage).where(*of_model).values(characters=_U.characters + characters)
@@ -91,7 +91,7 @@ def count_answer(metered: MeteredModel, characters: int) -> None:
 
 
 def note_request(db: Database, model: str) -> None:
-    """Keep the model of a front end's request, for workers without LLM_MODEL; the same one is written once an hour."""
+    """Store the model of a proxied chat, for workers without LLM_MODEL; at most once an hour."""
     now = db.clock()
     known: dict[str, datetime] = db.caches.setdefault(__name__, {})
     if not model or now - known.get(model, now - timedelta(days=1)) < timedelta(hours=1):
@@ -104,12 +104,12 @@ def note_request(db: Database, model: str) -> None:
 
 
 def find_last_model(db: Database) -> str:
-    """Return the model of the last request of a front end, blank where there was none."""
+    """Return the model of the latest proxied chat, or ""."""
     return next((str(row[0]) for row in db.read(_LAST, {}, source=_SOURCE)), "")
 
 
 def read_usage(db: Database, days: int = 14) -> list[ModelUsage]:
-    """Return what workers asked on each of the last days, the newest first."""
+    """Return the calls of workers on each of the last days, newest first."""
     since = f"{db.clock() - timedelta(days=days - 1):%Y-%m-%d}"
     rows = db.read(_BY_DAY, {"since": since}, source=_SOURCE)
     return [ModelUsage(row.day, row.model, int(row.calls), int(row.characters)) for row in rows]

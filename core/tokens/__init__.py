@@ -1,4 +1,4 @@
-"""Tokens, by which programs that reach the engine over a network say who they are.
+"""Tokens, by which other programs authenticate.
 
 A token is shown once, when it is made; the database keeps a hash of it. Which routes take which kind is decided by the
 guard (`web.guard`); what a token may see is decided by its scope, as for every other caller.
@@ -40,7 +40,7 @@ def add_token(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> NewToken:
-    """Make a token and return it as `list_tokens` shows it, with its text under `token`, which is shown this once.
+    """Create a token and return it as in `list_tokens`, with its text under `token`, shown only this once.
 
     Args:
         kind: `scope` for the participant of the scope, in its conversation and server where it names them; `host` for
@@ -87,7 +87,7 @@ def add_token(
 
 @retry_duplicates
 def issue_token(db: Database, token: AccessToken) -> NewToken:
-    """Store a token under an id of its own, and return it with its text."""
+    """Store a token under a new id, and return it with its text."""
     token_id = db.ids.one()
     text = shapes.write_token(token_id, secrets.token_urlsafe(32))
     listed = table.insert_token(db, replace(token, id=token_id), shapes.hash_token(text))
@@ -95,7 +95,7 @@ def issue_token(db: Database, token: AccessToken) -> NewToken:
 
 
 def find_token(text: str, *, db: Database | None = None) -> AccessToken | None:
-    """Return who shows a token, None for what is none or holds no more.
+    """Return the access token of a text; None if it is unknown, revoked or expired.
 
     >>> from prompt_engine import open_database, tokens
     >>> tokens.find_token("no token", db=open_database("sqlite://")) is None
@@ -117,7 +117,7 @@ def narrow_scope(
     server: str | None = None,
     privacy: Privacy | None = None,
 ) -> Scope:
-    """Return the scope of a request: what its token stands for, and what it says of itself as far as that may be said.
+    """Return the scope of a request: the token's, narrowed by what the request names.
 
     A host speaks for every participant and conversation of its persona, and as the other personas it may choose. A
     scope token speaks for its participant: in its conversation where it has one, else in conversations that are theirs
@@ -157,7 +157,7 @@ def list_tokens(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ListedToken]:
-    """Return the tokens of the scope's persona without their texts, the oldest first, revoked ones too.
+    """Return the tokens of the scope's persona without their texts, oldest first, revoked ones too.
 
     Args:
         admin: the admin tokens, which are nobody's, in place of the persona's.
@@ -181,7 +181,7 @@ def revoke_token(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> bool:
-    """Let a token hold no more from now on; False for one that was revoked before, or is not of the scope's persona.
+    """Revoke a token; False if it was revoked before, or belongs to another persona.
 
     Args:
         id: as `list_tokens` shows it, a whole number.

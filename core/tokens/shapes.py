@@ -1,4 +1,4 @@
-"""What a token is, how it is written, and what is stored of it. Pure."""
+"""The shapes of tokens, and their text and hash. Pure."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ admin: the operator's routes, and nothing else."""
 
 @dataclass(frozen=True, slots=True)
 class AccessToken:
-    """Who shows a token that holds."""
+    """A valid token."""
 
     id: int
     kind: TokenKind
     persona: str
     """Blank for an admin token."""
     participant: str | None = None
-    """Of a scope token; None otherwise."""
+    """None unless it is a scope token."""
     conversation: str | None = None
-    """Of a scope token that was made for one conversation; None otherwise."""
+    """Of a scope token for one conversation, else None."""
     server: str = ""
     label: str = ""
     personas: str = ""
-    """Other personas a host token may speak as, with commas between; `*` for all."""
+    """Other personas that a host token may speak as, separated by commas; `*` for all."""
     expires_at: datetime | None = None
-    """When it holds no more unless it is renewed; None for a token that holds until it is revoked."""
+    """None for a token without expiry."""
     resource: str = ""
-    """The one address it is for; blank for every route of its kind."""
+    """The only address it is for; blank for every route of its kind."""
 
     def may_speak_as(self, persona: str) -> bool:
         others = {each.strip() for each in self.personas.split(",")} if self.kind == "host" else set()
@@ -43,7 +43,7 @@ class AccessToken:
 
     @property
     def scope(self) -> Scope:
-        """Return the scope the token stands for; of a host token the persona's."""
+        """Return the token's scope; of a host token the persona's."""
         if self.kind == "admin":
             raise ScopeError("An admin token stands for no persona. Use a host token or a scope token.")
         if self.kind == "scope" and self.conversation is None and not self.server:
@@ -52,7 +52,7 @@ class AccessToken:
 
 
 class ListedToken(TypedDict):
-    """A token as it is listed. Keys stand in this order; neither the token nor its hash is among them."""
+    """A token in lists, without text and hash. The order of keys is part of the contract."""
 
     id: int
     kind: TokenKind
@@ -63,18 +63,18 @@ class ListedToken(TypedDict):
     personas: str
     label: str
     resource: str
-    """The one address it is for; blank for every route of its kind."""
+    """The only address it is for; blank for every route of its kind."""
     created_at: str
     """ISO 8601, UTC."""
     expires_at: str
-    """Blank for a token that holds until it is revoked."""
+    """Blank for a token without expiry."""
     revoked_at: str
-    """Blank while the token holds."""
+    """Blank while the token is valid."""
 
 
 class NewToken(ListedToken):
     token: str
-    """What is sent as `Authorization: Bearer TOKEN`. It is shown this once and stored nowhere."""
+    """Sent as `Authorization: Bearer TOKEN`. Shown only once and stored nowhere."""
 
 
 _FORM = re.compile(r"pe_([0-9]{1,19})_([A-Za-z0-9_-]{43})")
@@ -82,22 +82,22 @@ MOST_ID = 2**63 - 1
 
 
 def write_token(token_id: int, secret: str) -> str:
-    """Return the text of a token, which people and scanners know by its beginning."""
+    """Return the text of a token, with a prefix that people and secret scanners recognise."""
     return f"pe_{token_id}_{secret}"
 
 
 def read_token_id(text: str) -> int | None:
-    """Return the id that a token says of itself, None for what is no token."""
+    """Return the id in the text of a token; None if the text is no token."""
     parts = _FORM.fullmatch(text)
     number = int(parts[1]) if parts else 0
     return number if 0 < number <= MOST_ID else None
 
 
 def hash_token(text: str) -> bytes:
-    """Return what is stored of a token: with 256 random bits in it, one round cannot be turned back."""
+    """Return the stored hash of a token; one round suffices for 256 random bits."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def is_own_place(conversation: str, participant: str) -> bool:
-    """Return whether a conversation is a participant's own by its key alone: the chat with them, or a thread of it."""
+    """Return whether a conversation's key is the participant's own: their direct chat or a part of it."""
     return conversation == participant or conversation.startswith(f"{participant}/")

@@ -66,7 +66,7 @@ def insert_token(db: Database, token: AccessToken, token_hash: bytes) -> ListedT
 
 
 def read_token(db: Database, token_id: int) -> tuple[AccessToken, bytes] | None:
-    """Return a token and the hash that is stored of it, None where there is none, or it was revoked."""
+    """Return a token and its stored hash; None if it is unknown or revoked."""
     for row in db.read(_BY_ID, {"id": token_id}, source=_SOURCE):
         if row.revoked_at is None:
             token = AccessToken(
@@ -78,7 +78,7 @@ def read_token(db: Database, token_id: int) -> tuple[AccessToken, bytes] | None:
 
 
 def find_token(db: Database, text: str) -> tuple[AccessToken, bytes] | None:
-    """Return the token with this text and its hash, also where it has expired; None as in `read_token`."""
+    """Return the token with this text and its hash, even an expired one; None as in `read_token`."""
     token_id = read_token_id(text)
     row = read_token(db, token_id) if token_id is not None else None
     return row if row is not None and compare_digest(row[1], hash_token(text)) else None
@@ -89,7 +89,7 @@ def read_tokens(db: Database, persona: str) -> list[ListedToken]:
 
 
 def renew_token(db: Database, token_id: int, known_hash: bytes, new_hash: bytes, expires_at: datetime) -> bool:
-    """Give a token another text and time; return False where another renewal came first, or it was revoked."""
+    """Replace a token's hash and expiry; False if another renewal was faster or the token was revoked."""
     values = {"token": token_id, "known": known_hash, "new": new_hash, "at": expires_at}
 
     def work(connection: Connection) -> bool:
@@ -103,7 +103,7 @@ def renew_token(db: Database, token_id: int, known_hash: bytes, new_hash: bytes,
 
 
 def update_revoked(db: Database, persona: str, token_id: int) -> bool:
-    """Let a token hold no more, and return whether it did until now."""
+    """Revoke a token, and return whether it was valid until now."""
     values = {"persona": persona, "token": token_id, "at": db.clock()}
     return db.idempotent_transaction(lambda c: bool(c.execute(_REVOKED, values).rowcount), source=_SOURCE)
 
