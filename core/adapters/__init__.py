@@ -1,4 +1,4 @@
-"""FACES: the engine as a part of other frameworks, one module each, imported by name.
+"""Adapters for other frameworks, one module each, imported by name.
 
 Each imports its framework and nothing else that the engine does not bring; where it is missing the error names the
 extra to install. None has a rule of visibility, ranking or storing of its own: they read what the framework hands

@@ -1,4 +1,4 @@
-"""`MemoryTool` and `AsyncMemoryTool`: the memory tool of Claude, its files kept as rows of a scope.
+"""`MemoryTool` and `AsyncMemoryTool`: Claude's memory tool, with files stored as rows of a scope.
 
 Commands and answers are those of the SDK's own file tool, word for word. There is no disk: a path is a name, and `..`
 leads nowhere. What a file said before a change stays as a previous version; its text is found by searches and prompts
@@ -29,13 +29,13 @@ ROOT = "/memories"
 MAX_LINES = 999_999
 _NUMBER_WIDTH = 6
 _FOLDER_SIZE = "4K"
-"""What a folder takes on most disks; the answers name a size for each."""
+"""Size of a folder on most disks; listings name a size for each."""
 _DEEPEST = 2
-"""Levels that are shown of a folder."""
+"""Levels of a folder that a listing shows."""
 
 
 def _changes(command: Callable[..., str]) -> Callable[..., str]:
-    """Run a command in one transaction, while nobody else can change files of the scope."""
+    """Run a command in one transaction that locks the scope's files."""
 
     def run(self: _Files, *args: Any) -> str:
         try:
@@ -49,7 +49,7 @@ def _changes(command: Callable[..., str]) -> Callable[..., str]:
 
 
 class _Files:
-    """The commands over the files of a scope."""
+    """The commands on the files of a scope."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class _Files:
 
 
 class MemoryTool(_Files, BetaAbstractMemoryTool):
-    """The memory tool over the files of a scope. Its commands raise ToolError as the SDK's own tool does.
+    """The memory tool on the files of a scope. Its commands raise ToolError as the SDK's own tool does.
 
     Args:
         db, settings: those of the process where they are None.
@@ -181,7 +181,7 @@ class AsyncMemoryTool(_Files, BetaAsyncAbstractMemoryTool):
 
 
 def _read_path(path: str) -> Path:
-    """Return the parts of a path below `/memories`, () for that itself.
+    """Return the parts of a path below `/memories`; () for that folder itself.
 
     Raises:
         ToolError: it stands elsewhere.
@@ -200,7 +200,7 @@ def _read_path(path: str) -> Path:
 
 
 def _new_folders(change: Change, path: Path) -> list[NewValue]:
-    """Return the folders on a path that are to be made.
+    """Return the missing folders on a path.
 
     Raises:
         ToolError: one of them is a file.
@@ -225,7 +225,7 @@ def _find_existing(values: Values, shown: str, path: Path) -> StoredValue:
 
 
 def _find_text(change: Change, shown: str, path: Path) -> str:
-    """Return the text of a file that is to be changed."""
+    """Return the text of an existing file."""
     text = _find_existing(change, shown, path).value if path else None
     if text is None:
         raise ToolError(f"The path {shown} is not a file.")
@@ -236,7 +236,7 @@ def _find_text(change: Change, shown: str, path: Path) -> str:
 
 
 def _view_folder(shown: str, path: Path, values: Iterable[StoredValue]) -> str:
-    """Return the listing of a folder: what is in it, and what is in its folders."""
+    """Return a folder's listing, two levels deep."""
     lines = [f"{_FOLDER_SIZE}\t{shown}"]
     for value in sorted(values, key=lambda each: each.path):
         below = value.path[len(path) :]

@@ -1,4 +1,4 @@
-"""A message of discord.py as this engine's: server, thread, privacy, reply and attachments with it."""
+"""Read messages of discord.py, with server, thread, privacy, reply and attachments."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def on_edit(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Give a stored message the text it has now: `on_raw_message_edit(payload)` hands over `payload.message`.
+    """Update the text of a stored message: `on_raw_message_edit(payload)` hands over `payload.message`.
 
     Returns:
         Reason `unchanged` where it is not stored or says that already.
@@ -72,7 +72,7 @@ async def on_delete(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Delete a stored message that was deleted there; one of which only the id is known will do.
+    """Delete a stored message after its deletion on Discord; a partial message with its id suffices.
 
     Returns:
         Reason `unchanged` where it is not stored.
@@ -84,7 +84,7 @@ async def on_delete(
 
 
 def conversation_of(channel: Any) -> str:
-    """Return the conversation key of a channel, `discord/channel`, or of a thread, `discord/channel/thread`."""
+    """Return the conversation key: `discord/channel`, for a thread `discord/channel/thread`."""
     if isinstance(channel, discord.Thread):
         return f"{INTERFACE}/{channel.parent_id}/{channel.id}"
     return f"{INTERFACE}/{channel.id}"
@@ -105,7 +105,7 @@ def _is_private(channel: Any, guild: Any) -> bool:
 
 
 def _read(message: discord.Message) -> dict[str, Any]:
-    """Return id, date, text and sender of a message; what the bot itself said is the persona's."""
+    """Return id, date, text and sender of a message; the bot's own messages are the persona's."""
     author, own = message.author, message.guild.me if message.guild else getattr(message.channel, "me", None)
     return {
         "message_id": str(message.id),

@@ -1,4 +1,4 @@
-"""`Store`: LangGraph's long-term store on the engine's database.
+"""`Store`: LangGraph's long-term store on this package's database.
 
 Namespaces are kept as parts and compared exactly, in case. `query` is the engine's own search; what of a value is text
 is found by prompts too, and goes when its person or conversation is forgotten.
@@ -50,7 +50,7 @@ _KEY = re.compile(r"[\w .-]+\Z")
 
 
 class Store(BaseStore):
-    """A LangGraph store whose values are those of a scope.
+    """A LangGraph store for the values of a scope.
 
     Args:
         db, settings: those of the process where they are None.
@@ -77,7 +77,8 @@ class Store(BaseStore):
         self.ttl_config: TTLConfig | None = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations, each answer in its place: what reads sees what was there before, then all puts are stored.
+        """Run operations and return their answers in order: reads see the state before the batch, then all puts
+        are stored.
 
         Raises:
             InvalidNamespaceError: a label that is blank, no text, or holds a period; nothing was run.
@@ -118,7 +119,7 @@ class Store(BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def sweep_ttl(self) -> int:
-        """Delete at most 500 expired values of the scope, and return how many there were."""
+        """Delete at most 500 expired values of the scope, and return their number."""
         return open_values(**self._by).change(lambda change: change.delete_expired())
 
     def _search(self, values: Values, op: SearchOp) -> list[tuple[StoredValue, float | None]]:
@@ -141,7 +142,7 @@ class Store(BaseStore):
         ]
 
     def _find_scores(self, query: str) -> dict[int | None, float]:
-        """Return the score of each memory item that the search of memories finds."""
+        """Return the score of each memory item that the search finds."""
         _, report = explain_search(query=query, include_chat=False, limit=MAX_HITS, ranking="relevance", **self._by)
         return {hit["id"]: float(hit["score"]) for hit in report["hits"] if hit["source"] == "memories"}
 
@@ -175,7 +176,7 @@ class Store(BaseStore):
         return NewValue(path, value, self._read_text(op), ttl)
 
     def _read_text(self, op: PutOp) -> str:
-        """Return the text of a value that searches look in; blank for `index=False`."""
+        """Return the searchable text of a value; blank for `index=False`."""
         if op.index is False:
             return ""
         paths = self._fields if op.index is None else op.index
@@ -185,7 +186,7 @@ class Store(BaseStore):
 
 
 def _texts_in(value: Any) -> Iterator[str]:
-    """Yield the texts of a JSON value, in order and without its keys."""
+    """Yield the texts of a JSON value in order, without its keys."""
     pending = [value]
     while pending:
         item = pending.pop()
@@ -218,7 +219,7 @@ def _list(values: Values, op: ListNamespacesOp) -> list[tuple[str, ...]]:
 
 
 def _matches(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
-    """Return whether a namespace begins, or ends, with a path in which `*` stands for any part."""
+    """Return whether a namespace begins, or ends, with a path in which `*` matches any part."""
     path = tuple(condition.path)
     if len(namespace) < len(path):
         return False
@@ -232,7 +233,7 @@ def _matches(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
 
 
 def _fits(value: Any, wanted: Mapping[str, Any]) -> bool:
-    """Return whether each key of a filter holds for a value; a key with periods leads to what lies deeper."""
+    """Return whether a value has all fields of a filter; a key with periods is a path."""
     return all(_equals(_find(value, key), asked) for key, asked in wanted.items())
 
 

@@ -1,4 +1,4 @@
-"""`MemoryBlock`: a block of LlamaIndex's memory that brings what belongs to the last user message."""
+"""`MemoryBlock`: a block of LlamaIndex's memory that recalls what belongs to the last user message."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class MemoryBlock(BaseMemoryBlock[str]):
     name: str = "remembered"
     priority: int = 1
     db: Any = None
-    """An open database; None is that of the process."""
+    """An open database; None uses that of the process."""
     settings: Any = None
     scope: Any = None
     recall_chars: int = RECALL_CHARS
-    """Most characters that are brought."""
+    """Most characters of recalled text."""
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:  # noqa: ARG002
-        """Return what belongs to the last user message; blank where there is nothing."""
+        """Return what belongs to the last user message, or ""."""
         listed = list(messages or ())
         asked = next((each.content or "" for each in reversed(listed) if each.role.value == "user"), "")
         shown = [each.content or "" for each in listed]
@@ -47,12 +47,12 @@ class MemoryBlock(BaseMemoryBlock[str]):
         )  # fmt: skip
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
-        """Store what was said; calls of tools and their answers are left out."""
+        """Store what was said, without tool calls and their results."""
         lines = [(each.role.value, each.content or "") for each in messages if each.role.value in ("user", "assistant")]
         await asyncio.to_thread(save_lines, lines, db=self.db, settings=self.settings, scope=self.scope)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """Return the block smaller by about so many tokens, or None where nothing is left.
+        """Return the block shortened by about so many tokens; None if nothing is left.
 
         LlamaIndex asks for a list to be made smaller where the block brought nothing.
         """

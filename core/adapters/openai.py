@@ -89,14 +89,14 @@ class _Turn:
     scope: Scope
     key: chat.MessagesKey
     after: str = ""
-    """What the lines follow, where the model server holds those before."""
+    """Id of the response that the lines follow, if the model server holds the earlier ones."""
     lines: list[dict[str, Any]] = field(default_factory=list)
-    """What people and persona said; empty for what is no turn."""
+    """Lines of people and persona; empty if the call is no turn."""
     parts: list[str] = field(default_factory=list)
-    """The answer, as far as it came."""
+    """The streamed answer so far."""
 
     def open(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the arguments with what is remembered; whatever fails, the call goes on without it."""
+        """Return the arguments with recalled memories; if anything fails, the arguments as they are."""
         said = given.get(self.key)
         if isinstance(said, Iterable) and not isinstance(said, str):
             said = list(said)  # it may come from a generator
@@ -125,7 +125,7 @@ class _Turn:
         return recall(message, self.lines, held, after=self.after, db=self.db, settings=settings, scope=self.scope)
 
     def save(self, answer: str | None) -> None:
-        """Store the turn, of None the lines before the answer. It was given: a failure is only logged."""
+        """Store the turn, for None without an answer. The answer was already given: a failure is only logged."""
         try:
             if self.lines or self.after:
                 asking: dict[str, Any] = {"db": self.db, "settings": self.settings, "scope": self.scope}
@@ -134,14 +134,14 @@ class _Turn:
             logs.warning("turn_not_kept", error=type(error).__name__)
 
     def save_answer(self, answer: Any) -> None:
-        """Store the turn with a whole answer, or with none where it is no answer that we know."""
+        """Store the turn with a whole answer, or without one in an unknown form."""
         choice = None
         with suppress(AttributeError, KeyError, TypeError):
             choice = read_choice(answer.model_dump())
         self.save(None if choice is None else strip_thoughts(chat.read_words(choice.get("message"))))
 
     def read_event(self, event: Any) -> None:
-        """Add what an event of a stream says, and store the turn when the answer is whole."""
+        """Add the text of a stream event, and store the turn when the answer is whole."""
         choice: Mapping[str, Any] = {}
         with suppress(AttributeError, KeyError, TypeError):
             choice = read_choice(event.model_dump()) or {}
@@ -182,7 +182,7 @@ def _create_async(create: Callable[..., Any], begin: Callable[[], _Turn]) -> Cal
 
 
 class _Stream:
-    """A stream of either client, whose answer is stored when it is whole."""
+    """A stream of either client that stores its answer when it is whole."""
 
     def __init__(self, stream: Any, turn: _Turn) -> None:
         self._stream, self._turn = stream, turn

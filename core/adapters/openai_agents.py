@@ -1,4 +1,4 @@
-"""`Session`: the memory of an agent of the OpenAI Agents SDK, kept as a conversation of the engine.
+"""`Session`: the memory of an agent of the OpenAI Agents SDK, stored as a conversation.
 
 Every item is a line of the log, in order and whole. What of it was said is text that searches, prompts and recaps find,
 as of any other conversation; tool calls, reasoning and the like are kept beside it and shown to nobody but the agent.
@@ -33,7 +33,7 @@ except ImportError as _error:
 __all__ = ["Session"]
 
 ITEM = "agents_item"
-"""Key of a line's metadata that holds the item, as JSON text: servers write numbers of their JSON their own way."""
+"""Metadata key of the item, as JSON text: servers would rewrite numbers of a JSON column."""
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "persona", "system": "system", "developer": "system"}
 _ALL = 2**31 - 1
 _T = TypeVar("_T")
@@ -79,7 +79,7 @@ class Session:
         return [_read_item(line) for line in lines]
 
     async def add_items(self, items: list[Any], *, wrapper: Any = None) -> None:
-        """Store items after those there are, all or none.
+        """Append items, all or none.
 
         Raises:
             TypeError, ValueError: an item is no JSON.
@@ -89,7 +89,7 @@ class Session:
             await _settle(self._add_items, self._call(wrapper), items)
 
     async def pop_item(self, *, wrapper: Any = None) -> Any | None:
-        """Delete the newest item and return it; None where there is none. Of two callers each gets another."""
+        """Delete and return the newest item, or None; two concurrent callers get different items."""
         return await _settle(_pop_item, self._call(wrapper))
 
     async def clear_session(self, *, wrapper: Any = None) -> None:
@@ -98,7 +98,7 @@ class Session:
         await _settle(clear_chat_history, call.scope.conversation, db=call.db, settings=call.settings, scope=call.scope)
 
     async def recall(self, history: list[Any], new_input: list[Any]) -> list[Any]:
-        """Return a run's input with what belongs to its last message put in before it, as one message of data.
+        """Return a run's input with recalled memories before its last message, as one message of data.
 
         It is a `session_input_callback`: `RunConfig(session_input_callback=session.recall)`. What is put in is never
         stored. Where nothing can be read the run goes on without.
@@ -116,7 +116,7 @@ class Session:
         return [*history, {"role": "user", "content": text}, *new_input]
 
     def _call(self, wrapper: Any) -> Call:
-        """Return the call of a run: its scope stands in the session's conversation."""
+        """Return the call of a run, with the session's conversation in its scope."""
         call = open_call(self._db, self._settings, find_scope(getattr(wrapper, "context", None)) or self._scope)
         if call.scope.conversation is not None:
             return call
@@ -181,7 +181,7 @@ def _pop_item(call: Call) -> Any | None:
 
 
 async def _settle(function: Callable[..., _T], *args: Any, **kwargs: Any) -> _T:
-    """Run a change in a thread, and wait for its end though the caller be cancelled: what follows finds it done."""
+    """Run a change in a thread and wait for its end, even if the caller is cancelled."""
     change = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
     try:
         return await asyncio.shield(change)
@@ -198,7 +198,7 @@ def _role_of(item: Any) -> str:
 
 
 def _read_text(item: Any) -> str:
-    """Return what was said in an item; blank for one in which nobody says anything."""
+    """Return the spoken text of an item, or ""."""
     if not isinstance(item, Mapping) or item.get("role") not in _ROLES:
         return ""
     content = item.get("content")
@@ -210,7 +210,7 @@ def _read_text(item: Any) -> str:
 
 
 def _read_item(line: Line) -> Any:
-    """Return the item of a line; one that another host has stored in the conversation is a message."""
+    """Return the item of a line; a line stored by another host becomes a message."""
     stored = (line.metadata or {}).get(ITEM)
     if isinstance(stored, str):
         return json.loads(stored)

@@ -1,4 +1,4 @@
-"""`Memory`: a capability of Pydantic AI that brings what belongs to the prompt, and keeps the turn."""
+"""`Memory`: a capability of Pydantic AI that recalls what belongs to the prompt, and stores the turn."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class Memory(AbstractCapability[Any]):
     """
 
     db: Any = None
-    """An open database; None is that of the process."""
+    """An open database; None uses that of the process."""
     settings: Any = None
     scope: Scope | None = None
-    """Persona, conversation, who is speaking."""
+    """Persona, conversation and speaker."""
     recall_chars: int = RECALL_CHARS
-    """Most characters that are brought."""
+    """Most characters of recalled text."""
 
     async def before_model_request(self, ctx: Any, request_context: Any) -> Any:
-        """Put what belongs to the last user prompt before it, for this request alone."""
+        """Add recalled memories before the last user prompt, for this request only."""
         messages = list(request_context.messages)
         at = next((n for n in range(len(messages) - 1, -1, -1) if _read_prompt(messages[n])), None)
         if at is None:
@@ -53,7 +53,7 @@ class Memory(AbstractCapability[Any]):
         return replace(request_context, messages=messages)
 
     async def after_run(self, ctx: Any, *, result: Any) -> Any:
-        """Store what the person said and what was answered.
+        """Store the person's lines and the answer.
 
         Where that fails the answer, which is there, is given all the same; the log says that the turn is not kept.
 
@@ -75,7 +75,7 @@ class Memory(AbstractCapability[Any]):
 
 
 def _read_prompt(message: Any) -> str:
-    """Return what a person said in a message; blank where nobody did."""
+    """Return the text of a user prompt, or ""."""
     if not isinstance(message, ModelRequest):
         return ""
     contents = (part.content for part in message.parts if isinstance(part, UserPromptPart))

@@ -1,4 +1,4 @@
-"""What belongs to a message as one text, and the turn kept after it, for frameworks that build their own request.
+"""Recall memories as one text and store turns, for frameworks that build their own request.
 
 It is what the proxy puts into a request, without the conversation's own lines, which the framework has.
 What is recalled is data: it stands as records, after a sentence that says so.
@@ -21,11 +21,11 @@ from ..prompt.request import PromptRequest
 from ..scope import Scope
 
 RECALL_CHARS = 8000
-"""Most characters of what is put in."""
+"""Most characters of recalled text."""
 
 
 def find_scope(context: Any) -> Scope | None:
-    """Return the scope a framework's run was started with: its context, or the `scope` of that."""
+    """Return the scope of a framework's run: its context, or the context's `scope`."""
     scope = context if isinstance(context, Scope) else getattr(context, "scope", None)
     return scope if isinstance(scope, Scope) else None
 
@@ -39,7 +39,7 @@ def build_recall(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str:
-    """Return what belongs to a message, at most `max_chars` long; blank where nothing is found or read.
+    """Return the memories that belong to a message, at most `max_chars` long, or "".
 
     Args:
         text: the message.
@@ -70,7 +70,7 @@ def save_lines(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> None:
-    """Store what was said in a turn, each line `(role, text)`, in the scope's conversation; blank ones are not.
+    """Store the lines of a turn, each `(role, text)`, in the scope's conversation; blank ones are skipped.
 
     Args:
         lines: role `user` for who is speaking, `assistant` for the persona.

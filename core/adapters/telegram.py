@@ -1,4 +1,4 @@
-"""An update of python-telegram-bot as this engine's message: chat, topic, privacy, reply and attachments with it."""
+"""Read updates of python-telegram-bot, with chat, topic, privacy, reply and attachments."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def on_edit(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Give a stored message the text it has now: an update with `edited_message`.
+    """Update the text of a stored message, from an update with `edited_message`.
 
     Returns:
         Reason `unchanged` where it is not stored or says that already.
@@ -81,7 +81,7 @@ async def on_edit(
 
 
 def conversation_of(message: Message) -> str:
-    """Return the conversation key of a message: `telegram/chat`, with the topic where it stands in one."""
+    """Return the conversation key of a message: `telegram/chat`, in a topic `telegram/chat/topic`."""
     topic = f"/{message.message_thread_id}" if message.is_topic_message and message.message_thread_id else ""
     return f"{INTERFACE}/{message.chat.id}{topic}"
 
@@ -97,7 +97,7 @@ def _read(update: Update | Message) -> Message:
 
 
 def _describe(message: Message) -> dict[str, Any]:
-    """Return id, date, text and sender of a message; what the bot itself said is the persona's."""
+    """Return id, date, text and sender of a message; the bot's own messages are the persona's."""
     who, chat = message.from_user, message.sender_chat or message.chat
     if who is None:  # posts of a channel
         sender = {"id": str(chat.id), "username": chat.username or "", "full_name": chat.title or ""}
@@ -113,7 +113,7 @@ def _describe(message: Message) -> dict[str, Any]:
 
 
 def _is_own(message: Message, user_id: int) -> bool:
-    """Return whether a message is the bot's own, where the update came by a bot that is running."""
+    """Return whether the bot itself sent a message; False if the update belongs to no running bot."""
     try:
         return bool(message.get_bot().id == user_id)
     except RuntimeError:  # made without a bot, or by one that has not started

@@ -1,4 +1,4 @@
-"""The command with all its subcommands; what a failed run prints, and its exit code."""
+"""The command with all subcommands, and the output and exit code of a failed run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .run import app
 NAME = "prompt-engine"
 
 _WrongUsage: Any = typer.BadParameter.__base__
-"""The class of every error in a command line; the library it comes from differs between versions of typer."""
+"""Base class of command line errors; the library it comes from depends on typer's version."""
 
 
 def _version(asked: bool) -> None:
@@ -48,7 +48,7 @@ for name in ("demo", "prompt", "memory", "imports", "exports", "db", "config", "
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """Run the command and return its exit code: 0, 1 when it failed, 2 when it was called wrongly."""
+    """Run the command and return its exit code: 0, 1 for a failure, 2 for wrong usage."""
     run.debugging = False
     try:
         code = _run(arguments)
@@ -84,7 +84,7 @@ def _end_wrong_usage(error: Any) -> int:
 
 
 def _end_unwritten(error: OSError) -> int:
-    """Name what could not be read or written; a reader that ended, as `head` does, needs no sentence."""
+    """Report a failed read or write; a reader that ended early, such as `head`, needs no sentence."""
     output.abandon_stream(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return 1

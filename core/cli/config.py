@@ -1,4 +1,4 @@
-"""`prompt-engine config`: the settings, where each comes from, and what is wrong with them."""
+"""`prompt-engine config`: list, check and set flags, and write presets."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def check(run: Run) -> None:
 
 
 def _find_unusable(settings: Settings) -> Iterator[Problem]:
-    """Yield the values that are of their type, and that nothing can be reached or started with. Nothing is opened."""
+    """Yield values of the right type that cannot be used, such as a bad address. Opens nothing."""
     from ..database.connections import check_url
     from ..llm import embedder as embedders
     from ..llm.client import read_endpoint
@@ -157,7 +157,7 @@ def preset(
 
 @contextmanager
 def _without_log() -> Iterator[None]:
-    """Keep warnings about the configuration out of the log: here they are the answer."""
+    """Silence warnings about the configuration: here they are the answer."""
     before, logs.logger.disabled = logs.logger.disabled, True
     try:
         yield

@@ -1,4 +1,4 @@
-"""`prompt-engine db`: make, check, repair and back up the database."""
+"""`prompt-engine db`: create, check, repair, copy and back up the database."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def check(run: Run) -> None:
 
 
 def _find_model_usage(run: Run, db: Database) -> list[Finding]:
-    """Return what was asked of models today, where anything was."""
+    """Return a finding with today's model calls, if any."""
     from ..llm import read_usage
     from ..shapes import Finding
 
@@ -225,7 +225,7 @@ def run_script(
 
 
 def _read_value(script: Script, text: str) -> tuple[str, Value | datetime]:
-    """Return name and value of `NAME=VALUE`, the value of the type the script has there."""
+    """Return name and typed value of `NAME=VALUE`."""
     name, sign, given = text.partition("=")
     if not sign or name not in script.values:
         raise BadParameter(f"--set {text!r}: write NAME=VALUE; names are {', '.join(script.values)}")

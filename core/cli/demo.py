@@ -1,4 +1,4 @@
-"""`prompt-engine demo`: ten months of talk in a flat, and a question about something said long ago."""
+"""`prompt-engine demo`: ten months of sample chat, and a question about something said long ago."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def demo(run: Run) -> None:
 
 
 def _store_sample(db: Database, sample: Mapping[str, Any]) -> str:
-    """Store the sample and return how much of what there is, in words."""
+    """Store the sample and return its size in words."""
     from .. import ai_diary, synth_tagging
     from .. import db as door
     from ..transfer.imports import import_file
@@ -102,7 +102,7 @@ def _build_message(sample: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tell_story(db: Database, message: Mapping[str, Any]) -> None:
-    """Print what is asked, found, seen by whom, left out and sent for a message."""
+    """Print the question, what was found, who may see it, and what is sent."""
     from ..prompt_engine import build_messages, explain_messages
 
     asking: Any = {"db": db, "scope": Scope(PERSONA), "settings": {"MEMORY_ITEMS": _MOST_ITEMS}}
@@ -132,7 +132,7 @@ def _tell_story(db: Database, message: Mapping[str, Any]) -> None:
 
 
 def _count_hidden(db: Database, text: str) -> int:
-    """Return how many rows the same words find in the direct messages, and not in the kitchen."""
+    """Return how many matching rows of direct messages the kitchen chat does not see."""
     from ..synth_core_memory import search_memories
 
     def find(place: str, name: str) -> set[int]:

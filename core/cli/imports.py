@@ -139,7 +139,7 @@ def import_(
 
 
 def _holds_chats(file: Path) -> bool:
-    """Return whether a file is for `import_file`, which also says what is wrong with one that cannot be read."""
+    """Return whether `import_file` should read the file; it also reports what is wrong with an unreadable one."""
     from ..transfer.formats import find_export
 
     try:
@@ -151,7 +151,7 @@ def _holds_chats(file: Path) -> bool:
 def _print_rest(
     result: ImportResult | ItemImport, columns: Sequence[str], rows: Sequence[Sequence[object]], next_step: str = ""
 ) -> None:
-    """Print the notes, the first rows that were not taken, and what to run next."""
+    """Print notes, the first refused rows, and the next step."""
     for note in result.notes:
         output.say(output.sentence(f"Note: {note}"))
     if result.error_count:
@@ -204,7 +204,7 @@ def _import_chats(run: Run, file: Path, options: Mapping[str, Any], *, consolida
 
 
 def _consolidate(run: Run, result: ImportResult, progress: output.Progress) -> int:
-    """Queue a summary and the making of memories for every conversation, and return how many operations wait for it."""
+    """Queue a summary and a consolidation for each conversation, and return the number queued."""
     from .. import conversations, lifelong
 
     queued = 0
@@ -217,7 +217,7 @@ def _consolidate(run: Run, result: ImportResult, progress: output.Progress) -> i
 
 
 def _print_chats(result: ImportResult, queued: int) -> None:
-    """Print what was imported, what was not taken, and what to run next."""
+    """Print the result of a chat import."""
     output.facts(_list_facts(result))
     next_step = ""
     if queued:
@@ -230,7 +230,7 @@ def _print_chats(result: ImportResult, queued: int) -> None:
 
 
 def _list_facts(result: ImportResult) -> list[tuple[str, str]]:
-    """Return what an import did: names and values, without those that are zero."""
+    """Return the result as (name, value), without zeros."""
     from ..transfer.formats import TITLES
 
     chats, private = result.conversations, result.private_count
@@ -263,7 +263,7 @@ def _first(names: Sequence[str]) -> str:
 
 
 def _import_card(run: Run, file: Path, *, dry_run: bool) -> bool:
-    """Import a character card; return False where the file is none."""
+    """Import a character card; return False if the file is none."""
     from ..transfer.cards import import_card, read_card
 
     if read_card(file) is None:

@@ -74,7 +74,7 @@ def work(
 
 
 def _print_left(run: Run, personas: Sequence[str] | None, failed: Sequence[OperationRun]) -> None:
-    """Print what a run to the end has left: a model that does not answer looks like an empty queue."""
+    """Report waiting and failed operations: an unavailable model would look like an empty queue."""
     from .. import jobs
 
     left: list[ListedOperation] = []
@@ -133,7 +133,7 @@ _LISTED = (
     ("Tried again", "retrying", "available_at"),
     ("Failed", "failed", "updated_at"),
 )
-"""What is shown of a queue: a heading, a state, and the time that says since or until when."""
+"""Heading, state, and the time shown for it."""
 
 
 @command("jobs cancel")

@@ -1,4 +1,4 @@
-"""`search`, `remember`, `forget`, `tags` and `memory`: what is stored, by hand."""
+"""`search`, `remember`, `forget`, `tags` and `memory`: stored content."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def _require_consent(question: str) -> None:
 
 
 def name_near(run: Run, kind: str, key: str) -> str:
-    """Return a sentence that says which key is unknown, and names the keys that are near it."""
+    """Return a sentence that names an unknown key and the nearest known ones."""
     from ..access import overview
 
     persona = run.scope().persona

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # rich is loaded where something is printed
     from rich.table import Table
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is done, how many are done, and how many there are: 0 where that is not known."""
+"""Called with (stage, done, total); total is 0 if unknown."""
 _HIDING = (range(9), range(11, 32), range(127, 160), range(0x202A, 0x202F), range(0x2066, 0x206A))
 _UNREADABLE = dict.fromkeys(code for codes in _HIDING for code in codes)
 """Control characters and direction marks."""
@@ -25,7 +25,7 @@ _WIDE = 160
 
 
 def console(stream: TextIO) -> Console:
-    """Return the console of a stream: colour only on a terminal, elsewhere lines that a program can search."""
+    """Return the console of a stream: colour only on a terminal, elsewhere plain lines that programs can search."""
     from rich.console import Console
 
     width = None if stream.isatty() or "COLUMNS" in os.environ else _WIDE
@@ -33,7 +33,7 @@ def console(stream: TextIO) -> Console:
 
 
 def clean(text: object) -> str:
-    """Return a text that shows on a terminal as what it is, on one line.
+    """Return a text without control characters, on one line.
 
     >>> clean("a\\x1b[31mb\\nc")
     'a[31mb c'
@@ -42,7 +42,7 @@ def clean(text: object) -> str:
 
 
 def print_json(value: Any, *, in_one_line: bool = False) -> None:
-    """Print a value as JSON on stdout, letters as they are where stdout can take them."""
+    """Print a value as JSON on stdout; letters stay unescaped if stdout is UTF-8."""
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     indent = None if in_one_line else 2
     sys.stdout.write(json.dumps(value, ensure_ascii=not utf8, indent=indent, default=str) + "\n")
@@ -50,12 +50,10 @@ def print_json(value: Any, *, in_one_line: bool = False) -> None:
 
 
 def say(text: str, style: str = "") -> None:
-    """Print a sentence on stdout."""
     _print(sys.stdout, text, style)
 
 
 def lines(texts: Iterable[str]) -> None:
-    """Print sentences on stdout, each on a line of its own."""
     for text in texts:
         say(text)
 
@@ -66,7 +64,7 @@ def note(text: str, style: str = "") -> None:
 
 
 def _print(stream: TextIO, text: str, style: str) -> None:
-    """Print a text, on a terminal wrapped between words. Indented lines are commands to copy: they stay whole."""
+    """Print a text, wrapped on a terminal. Indented lines are commands to copy and stay whole."""
     from rich.text import Text
 
     to = console(stream)
@@ -75,13 +73,11 @@ def _print(stream: TextIO, text: str, style: str) -> None:
 
 
 def heading(text: str) -> None:
-    """Print a heading on stdout, with a blank line before it."""
     sys.stdout.write("\n")
     say(text, style="bold")
 
 
 def indented(text: str, style: str = "") -> None:
-    """Print a text on stdout, every line of it moved in by two."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -91,7 +87,7 @@ def indented(text: str, style: str = "") -> None:
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], nothing: str = "", *, right: Iterable[int] = ()
 ) -> None:
-    """Print rows under a header on stdout, or the sentence `nothing` where there are none.
+    """Print rows under a header on stdout, or the sentence `nothing` if there are none.
 
     `right` numbers the columns that are aligned to the right.
     """
@@ -107,7 +103,7 @@ def table(
 
 
 def facts(rows: Iterable[tuple[str, object]]) -> None:
-    """Print names and values on stdout, the values under each other."""
+    """Print names and values on stdout in two columns."""
     grid = _make_grid()
     grid.show_header = False
     grid.add_column(style="bold", no_wrap=True)
@@ -152,7 +148,7 @@ def _print_rows(grid: Table, rows: Iterable[Sequence[object]]) -> None:
 
 
 def _print_block(renderable: RenderableType) -> None:
-    """Print on stdout without the blanks that fill up lines."""
+    """Print on stdout without trailing blanks."""
     terminal = console(sys.stdout)
     with terminal.capture() as captured:
         terminal.print(renderable)
@@ -162,7 +158,7 @@ def _print_block(renderable: RenderableType) -> None:
 
 @contextmanager
 def bar() -> Iterator[Progress]:
-    """Yield what shows progress on stderr, a line for each stage; it is gone afterwards. No terminal, no bar."""
+    """Yield a progress function that shows a bar for each stage on stderr; without a terminal it shows nothing."""
     from rich.progress import Progress as Bar
 
     errors = console(sys.stderr)
@@ -179,7 +175,7 @@ def bar() -> Iterator[Progress]:
 
 
 def sentence(text: str) -> str:
-    """Return a text that ends as a sentence does, once.
+    """Return a text with one full stop at its end.
 
     >>> sentence("Done"), sentence("It must be a number."), sentence("Is it?")
     ('Done.', 'It must be a number.', 'Is it?')
@@ -188,7 +184,7 @@ def sentence(text: str) -> str:
 
 
 def prepare_streams() -> None:
-    """Let both streams take every character. Writing to a closed stdout fails, as on a full disk."""
+    """Let both streams accept every character. Writing to a closed stdout fails, as on a full disk."""
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
     if sys.stderr is None:
@@ -200,7 +196,7 @@ def prepare_streams() -> None:
 
 
 def abandon_stream(stream: TextIO) -> None:
-    """Drop what a stream holds and cannot write; the interpreter would report it at its end."""
+    """Discard unwritten output; the interpreter would report it at exit."""
     try:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())

@@ -1,4 +1,4 @@
-"""`prompt-engine build` and `explain`: one message in, one prompt out, or the report on it."""
+"""`prompt-engine build` and `explain`: the prompt for one message, or the report on it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .run import ConversationOption, LocalOption, Run, ServerOption, command, pa
 
 
 class MessageOptions(NamedTuple):
-    """The message to build for, and how much of a prompt."""
+    """Options of the message and of the prompt's size."""
 
     text: Annotated[str, Argument(metavar="TEXT", help="What was said; - reads standard input.", show_default=False)]
     conversation: ConversationOption = None
@@ -65,7 +65,7 @@ def explain(run: Run, options: MessageOptions) -> None:
 
 
 def _read_options(run: Run, given: MessageOptions) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the message of the options, and the arguments to build a prompt with."""
+    """Return the message and the arguments for building its prompt."""
     interface, user = None, given.user
     if user is not None and given.conversation is None:
         interface, _, user = (participant(None, user) or "").partition("/")

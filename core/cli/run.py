@@ -1,4 +1,4 @@
-"""One run of a subcommand: the options all of them have, its database, and how the answer is printed."""
+"""One run of a subcommand: common options, database, and output."""
 
 from __future__ import annotations
 
@@ -69,25 +69,24 @@ _groups: dict[str, typer.Typer] = {}
 
 _Function = TypeVar("_Function", bound=Callable[..., None])
 debugging: bool = False
-"""Whether the present run was asked for tracebacks; read by `cli.app` when it failed."""
+"""Whether --debug was given; read by `cli.app` after a failure."""
 
 
 class Run:
-    """What a subcommand works with."""
+    """The common options of a subcommand, with its database and output."""
 
     def __init__(self, *, database: str | None, persona: str | None, as_json: bool | None, creates: bool) -> None:
         self.url = database
         self.persona = persona
         self.asks_json = bool(as_json)
-        """Whether --json was given."""
         self.as_json = not sys.stdout.isatty() if as_json is None else as_json
         self.creates = creates
-        """Whether a missing SQLite file is made; a mistyped path would look like an empty memory."""
+        """Whether to create a missing SQLite file; a mistyped path would look like an empty memory."""
         self._db: Database | None = None
 
     @property
     def db(self) -> Database:
-        """The database, opened and migrated at first use."""
+        """The database, opened and migrated on first use."""
         if self._db is None:
             from .. import db
 
@@ -96,7 +95,7 @@ class Run:
         return self._db
 
     def open_bare(self, url: str | None = None) -> Database:
-        """Work on the database as it is from now on, and return it; refuse a missing file where none is made."""
+        """Open the database without migrating it; refuse a missing file unless `creates` is set."""
         self.url = url or self.url
         self._db = self._open_existing()
         return self._db
@@ -111,12 +110,10 @@ class Run:
         return bare
 
     def use(self, db: Database) -> None:
-        """Work on this database from now on."""
         self._db = db
 
     @property
     def settings(self) -> Settings:
-        """The settings in force."""
         from ..calls import defaults
 
         return defaults.settings_for(None)
@@ -128,16 +125,16 @@ class Run:
         server: str = "",
         destination: Destination | None = None,
     ) -> Scope:
-        """Return who is asking; the persona of `--persona-id`, else of PERSONA_ID."""
+        """Return a scope with the persona of `--persona-id`, else of PERSONA_ID."""
         persona = self.persona if self.persona is not None else self.settings.persona_id
         return Scope(persona, conversation, participant, server, destination)
 
     def asking(self) -> dict[str, Any]:
-        """Return the arguments every public function takes: database, settings and scope."""
+        """Return the common arguments of public functions: database, settings and scope."""
         return {"db": self.db, "settings": self.settings, "scope": self.scope()}
 
     def answer(self, value: Any, show: Callable[[], None] | str | None = None, *, nothing: str = "") -> None:
-        """Print the answer: `value` as JSON, or for people by `show`, which may be a sentence.
+        """Print `value` as JSON, or for people by `show`, a function or a sentence.
 
         Without it people see the value as a table; `nothing` is the sentence for an empty one.
         """
@@ -151,13 +148,12 @@ class Run:
             show()
 
     def close(self) -> None:
-        """Close the database's connections."""
         if self._db is not None:
             self._db.close()
 
 
 def command(path: str, *, without: Collection[str] = (), creates: bool = False) -> Callable[[_Function], _Function]:
-    """Make a function a subcommand: it gets a `Run` first, and the options of every subcommand are added to its own.
+    """Register a function as a subcommand: it gets a `Run` first, and the common options are added to its own.
 
     A parameter that is a NamedTuple stands for the options that its fields declare.
 
@@ -213,7 +209,7 @@ def _find_group(name: str) -> typer.Typer:
 
 
 def participant(conversation: str | None, user: str | None) -> str | None:
-    """Return the participant key of a user id; the interface is that of the conversation unless the id has one.
+    """Return the participant key of a user id; an id without interface takes the conversation's.
 
     Raises:
         BadParameter: an id alone, without a conversation.
@@ -234,7 +230,7 @@ def participant(conversation: str | None, user: str | None) -> str | None:
 
 
 def is_agreed(question: str, alone: str) -> bool:
-    """Ask on a terminal; elsewhere refuse with the sentence `alone`, which names the option to add.
+    """Ask on a terminal; without one refuse with the sentence `alone`, which names the option to add.
 
     Raises:
         BadParameter: there is no terminal.
@@ -246,7 +242,7 @@ def is_agreed(question: str, alone: str) -> bool:
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Report a value that a function refuses as a wrong call."""
+    """Report a ValueError as wrong usage."""
     try:
         yield
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""`serve`, `health`, `mcp` and `token`: what other programs reach, and how they say who they are."""
+"""`serve`, `health`, `mcp` and `token`: servers, and the tokens of their clients."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ HostOption = Annotated[
 PortOption = Annotated[int | None, Option("--port", metavar="PORT", min=1, max=65_535, help="Without it ADMIN_PORT.")]
 
 STREAM_SECONDS = 25
-"""Longest wait at the end for answers that are under way: container supervisors kill soon after."""
+"""Longest wait at shutdown for running answers: container supervisors kill soon after."""
 WORKER_SECONDS = 5.0
-"""Longest wait for its operation at hand; what is not done by then the next worker does."""
+"""Longest wait at shutdown for the worker's operation; the next worker repeats it otherwise."""
 KEPT_SECONDS = 75
-"""How long a connection without requests stays open: longer than clients keep theirs, or they would use closed ones."""
+"""Longest idle time of a connection: longer than clients keep theirs, or they would use closed ones."""
 
 
 @command("serve", without={"persona_id", "as_json"}, creates=True)
@@ -111,7 +111,7 @@ def serve(
 
 @contextmanager
 def _run_queue(db: Database, settings: GivenSettings) -> Iterator[None]:
-    """Let a worker in a thread do the work in the background for the time of the block."""
+    """Run a worker in a thread while the block runs."""
     from ..jobs import Worker
 
     worker = Worker(db, settings=settings)
@@ -148,7 +148,7 @@ def _terminated_as_interrupted() -> Iterator[None]:
 def _make_application(
     run: Run, asked: dict[str, Any] | None, allowed: Collection[str], *, public_url: str = "", **served: bool
 ) -> Starlette:
-    """Return what is served; refuse a missing extra or token, and for a proxy a missing upstream."""
+    """Return the application; exit if an extra, a token or the proxy's model server is missing."""
     try:
         import uvicorn  # noqa: F401 - an extra of its own
 
@@ -295,7 +295,7 @@ def _ask_readiness(host: str, port: int) -> tuple[int, dict[str, Any]]:
 
 
 def _check_place(participant: str | None, conversation: str | None, privacy: Privacy | None) -> None:
-    """Refuse keys that no other program would find, and a privacy that would open the talk between the two."""
+    """Refuse keys without an interface, and a privacy level without a conversation."""
     for option, key, form in (
         ("--participant", participant, "interface/id, such as web/ann"),
         ("--conversation", conversation, "interface/chat, such as web/42"),

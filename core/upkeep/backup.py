@@ -1,4 +1,4 @@
-"""A consistent copy of the database in a file that its owner alone can read, and the way back. Called by `cli.db`."""
+"""Write a consistent copy of the database into a private file, and restore it. Called by `cli.db`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from . import inspection
 DUMP_TOOLS = ("mariadb-dump", "mysqldump")
 CLIENTS = ("mariadb", "mysql")
 DUMP_OPTIONS = ("--single-transaction", "--no-tablespaces", "--hex-blob", "--skip-add-locks")
-"""Reading a dump that locks tables needs a right of its own."""
+"""A dump with table locks would need a right of its own to be restored."""
 OWN_OPTIONS = (("loose-set-gtid-purged", "OFF"), ("loose-column-statistics", "0"))
-"""What mysqldump needs rights on the whole server for, or tables of MySQL alone; a tool ignores `loose-` it lacks."""
+"""Without them mysqldump needs server-wide rights or tables that only MySQL has; `loose-` is skipped where unknown."""
 
 SQLITE_BEGINS = b"SQLite format 3\0"
 _OTHER_KIND = {
@@ -33,7 +33,7 @@ _OTHER_KIND = {
 
 
 def write_backup(db: Database, target: Path, *, overwrite: bool = False) -> int:
-    """Write the whole database into a file, or nothing, and return the bytes of the file.
+    """Write the whole database into a file, or nothing, and return the size in bytes.
 
     A SQLite file is copied; of a server `mariadb-dump` or `mysqldump`, whichever is installed, writes SQL.
 
@@ -56,7 +56,7 @@ def write_backup(db: Database, target: Path, *, overwrite: bool = False) -> int:
 
 
 def restore_backup(file: Path, db: Database) -> None:
-    """Read what `write_backup` wrote into a database that is not there yet, or empty.
+    """Restore a file of `write_backup` into a database that is missing or empty.
 
     Raises:
         StoreError: the database holds tables or the file of it is there; the backup is of the other kind of server, or
@@ -95,7 +95,7 @@ def _copy_file(source: Path, part: Path) -> None:
 
 
 def _run_tool(tools: Sequence[str], options: Sequence[str], target: Target, **streams: Any) -> None:
-    """Run the first of these programs that is installed on the database of a server."""
+    """Run the first installed one of these programs on a server's database."""
     tool = next(filter(None, map(shutil.which, tools)), None)
     if tool is None:
         command = shlex.join([tools[0], *options, *_address(target), "-p", str(target.url.database)])
@@ -120,7 +120,7 @@ def _address(target: Target) -> list[str]:
 
 @contextmanager
 def _login_file(target: Target) -> Iterator[str]:
-    """Yield an option file with address, password and encryption: on a command line every process could read them."""
+    """Yield an option file with address, password and encryption; every process could read them in a command line."""
     options = [option.removeprefix("--").partition("=")[::2] for option in _address(target)]
     if target.url.password:  # without a value a client asks for one
         options.append(("password", target.url.password))
@@ -133,7 +133,6 @@ def _login_file(target: Target) -> Iterator[str]:
 
 
 def _encryption(target: Target) -> list[tuple[str, str]]:
-    """Return the options for `tls` and `tls_ca` of the URL."""
     mode, query = target.tls_mode, target.url.query
     options = [("loose-ssl-mode", {"off": "DISABLED", "on": "REQUIRED"}.get(mode, "VERIFY_IDENTITY"))]
     # Without TLS a login of MySQL encrypts the password by a key of the server, as PyMySQL does.
@@ -144,5 +143,5 @@ def _encryption(target: Target) -> list[tuple[str, str]]:
 
 
 def _escape(value: str) -> str:
-    """Return a value as an option file has it between quotes."""
+    """Return a value as quoted in an option file."""
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,4 +1,4 @@
-"""Find what is wrong with a database and what repairs it: server, rights, tables, rows, index. Changes nothing."""
+"""Find what is wrong with a database and how to repair it: server, rights, tables, rows, index. Changes nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from . import ddl, inspection, migration
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 MINIMUM = {"MySQL": (8, 0), "MariaDB": (10, 11), "SQLite": (3, 38)}
-"""Oldest version of each product; OceanBase and TiDB have none written down."""
+"""Oldest supported version of each product; OceanBase and TiDB have none."""
 PACKET_NEEDED, PACKET_WISHED = 16 * 2**20, 64 * 2**20
 RIGHTS_TO_WORK = ("SELECT", "INSERT", "UPDATE", "DELETE")
 RIGHTS_TO_INIT = ("CREATE",)
@@ -34,7 +34,7 @@ INIT = "prompt-engine db init"
 REINDEX = "prompt-engine db reindex"
 EMPTY = "empty"
 CHECKED_BYTES = 1 << 30
-"""A larger SQLite file is not read from end to end."""
+"""A larger SQLite file is not checked for damage."""
 ROWS_AT_ONCE = 1000
 SHOWN_ROWS = 10
 
@@ -46,11 +46,11 @@ SETTINGS: tuple[tuple[Severity, str, tuple[str, ...], str, str], ...] = (
     ("warning", "innodb_flush_log_at_trx_commit", ("0", "2"), "1",
      "up to a second of stored writes is lost in a power cut (innodb_flush_log_at_trx_commit)"),
 )  # fmt: skip
-"""Settings of a server: the values that are wrong, the right one, and what to say about them."""
+"""Server settings: wrong values, the right one, and the sentence of the finding."""
 
 
 def check_server(db: Database) -> list[Finding]:
-    """Return what is wrong or worth knowing, errors first. Empty: nothing is wrong, and no memory is stored."""
+    """Return findings, errors first. Empty means that nothing is wrong and no memory is stored."""
     if db.target.is_missing:
         return [NO_TABLES]
     facts = inspection.read_facts(db)
@@ -107,7 +107,7 @@ def _is_whole(db: Database) -> bool:
 
 
 def product_of(version: str, comment: str = "") -> tuple[str, tuple[int, ...]]:
-    """Return product and version number of what a server says of itself."""
+    """Return product and version number from a server's version texts."""
     both = f"{version} {comment}"
     name = next((n for n in ("MariaDB", "OceanBase", "TiDB") if n.lower() in both.lower()), "MySQL")
     if name == "MariaDB":
@@ -119,7 +119,6 @@ def product_of(version: str, comment: str = "") -> tuple[str, tuple[int, ...]]:
 
 
 def check_version(product: str, version: tuple[int, ...]) -> list[Finding]:
-    """Return a finding when a product is older than its oldest supported version."""
     least = MINIMUM.get(product)
     if least is None or version[: len(least)] >= least:
         return []
@@ -143,7 +142,7 @@ def _check_server(db: Database, is_empty: bool) -> list[Finding]:
 
 
 def check_settings(values: Mapping[str, str]) -> list[Finding]:
-    """Return the settings of a server with which writes fail or get lost, each with the statement that changes it."""
+    """Return a finding for each setting that makes writes fail or get lost, with the statement that repairs it."""
     if values.get("log_bin", "").lower() not in ("on", "1"):
         values = {**values, "binlog_format": ""}
     return [
@@ -167,7 +166,7 @@ def _encryption(db: Database) -> list[Finding]:
 
 
 def check_packet(size: int) -> list[Finding]:
-    """Return a finding when the longest text, or a batch of rows, does not fit into one packet."""
+    """Return a finding if the longest text, or a batch of rows, does not fit into one packet."""
     if size >= PACKET_WISHED:
         return []
     severity: Severity = "error" if size < PACKET_NEEDED else "warning"
@@ -177,7 +176,7 @@ def check_packet(size: int) -> list[Finding]:
 
 
 def check_rights(grants: Iterable[str], database: str, user: str, *, is_empty: bool = False) -> list[Finding]:
-    """Return the rights that the grants do not give, with the GRANT that does; an empty database needs its tables."""
+    """Return a finding for missing rights, with the GRANT that adds them; an empty database needs CREATE."""
     held: set[str] = set()
     for line in grants:
         match = re.match(r"GRANT (.+?) ON (\S+) TO ", line, re.IGNORECASE)
@@ -204,7 +203,7 @@ def check_rights(grants: Iterable[str], database: str, user: str, *, is_empty: b
 
 
 def _covers(target: str, database: str) -> bool:
-    """Return whether `ON target` of a GRANT is about the whole database; names there are LIKE patterns."""
+    """Return whether the target of a GRANT covers the whole database; names there are LIKE patterns."""
     name, _, table = target.rpartition(".")
     if table != "*":
         return False
@@ -245,7 +244,7 @@ MEANINGS: Mapping[stored_values.Kind, str] = {
 
 
 def _check_values(db: Database) -> Iterator[Finding]:
-    """Name the rows with values that reading repairs, table by table and column by column."""
+    """Yield a finding for each column with values that reading repairs, with the ids of the rows."""
     for entry in REGISTRY:
         if entry.scoped == "audience":
             continue
@@ -278,7 +277,7 @@ def _choose_kind(column: Column[Any]) -> stored_values.Kind:
 def _walk(
     db: Database, table: Table, keys: list[str], kinds: Mapping[str, stored_values.Kind]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield key and columns of all rows as the driver gives them, by ranges of the id where there is one."""
+    """Yield key and columns of all rows as the driver returns them, in ranges of ids if there is one."""
     columns = [ddl.quote(name, db.family) for name in keys]
     for name, kind in kinds.items():
         quoted = ddl.quote(name, db.family)
@@ -312,7 +311,7 @@ def _check_index(db: Database) -> Iterator[Finding]:
 
 
 def _count_findings(db: Database) -> Iterator[Finding]:
-    """Count rows that wait, that belong to nothing, that have expired."""
+    """Yield a finding for rows that wait, belong to nothing, or have expired."""
     for severity, counted, what, where, remedy in _list_counts(db):
         count = int(db.read(counted, source=where)[0][0])
         if count:

@@ -30,7 +30,7 @@ from ..index import packing
 from . import migration
 
 INDEX = ("search_fresh", "search_segment", "search_block", "search_gone")
-"""Tables that are built from the rows at the target."""
+"""Tables that the target builds from its rows."""
 ROWS_AT_ONCE = 500
 CHARACTERS_AT_ONCE = 4_000_000
 Progress = Callable[[str, int, int], None]
@@ -39,20 +39,20 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What `copy_database` did."""
+    """The result of `copy_database`."""
 
     source: str
     target: str
-    """Both connection strings, with dots for the password."""
+    """Both are connection strings with dots for the password."""
     rows: Mapping[str, int]
-    """Rows of each table, equal in number and content in both databases."""
+    """Table to rows, equal in number and content in both databases."""
     repaired: int
-    """Values of the source that were unreadable, and are stored as every prompt reads them."""
+    """Unreadable values of the source, stored as prompts read them."""
 
 
 @dataclass(slots=True)
 class Digest:
-    """Number and sum of hashes of rows, whatever their order: each server sorts keys in its own way."""
+    """Number of rows and sum of their hashes, in any order: servers sort keys differently."""
 
     count: int = 0
     total: int = 0
@@ -91,7 +91,6 @@ def copy_database(
 
 
 def list_tables(*, tokens: bool) -> list[Table]:
-    """Return the tables that are copied."""
     left_out = {*INDEX, schema_version.name, *(() if tokens else (access_tokens.name,))}
     return [TABLES[entry.table] for entry in REGISTRY if entry.table not in left_out]
 
@@ -106,7 +105,7 @@ def _check_source(db: Database) -> None:
 
 
 def _begin(db: Database, tables: Sequence[Table]) -> None:
-    """Make the tables of the target, and mark it as a copy under way."""
+    """Create the target's tables, and mark it as an unfinished copy."""
     if migration.COPYING in (migration.read_versions(db) or ()):
         return
     migration.migrate(db)
@@ -124,7 +123,7 @@ def _begin(db: Database, tables: Sequence[Table]) -> None:
 
 @contextmanager
 def _snapshot(db: Database) -> Iterator[Connection]:
-    """Yield a connection whose reads see the database as it is now, whoever writes meanwhile."""
+    """Yield a connection whose reads see one moment of the database, whoever writes meanwhile."""
     with db.connection(source="SOURCE") as connection:
         connections.begin_snapshot(connection)
         try:
@@ -135,7 +134,7 @@ def _snapshot(db: Database) -> Iterator[Connection]:
 
 
 def _copy_table(source: Connection, target: Database, table: Table, progress: Progress | None) -> int:
-    """Copy a table unless it is there already, and return the number of its rows."""
+    """Copy a table unless it is already there, and return its number of rows."""
     with target.connection(source=table.name) as connection:
         there = _read_digest(connection, table)
     if there.count:  # of a copy that was cut off
@@ -178,7 +177,7 @@ def _read_digest(connection: Connection, table: Table) -> Digest:
 
 
 def _read_chunks(connection: Connection, table: Table) -> Iterator[list[Row]]:
-    """Yield the rows of a table in parts that one statement can take."""
+    """Yield the rows of a table in lists that fit into one statement."""
     chunk: list[Row] = []
     size = 0
     for row in _read_rows(connection, table):
@@ -192,7 +191,7 @@ def _read_chunks(connection: Connection, table: Table) -> Iterator[list[Row]]:
 
 
 def _read_rows(connection: Connection, table: Table) -> Iterator[Row]:
-    """Yield the rows of a table by primary key, each value as every server can store it."""
+    """Yield the rows of a table by primary key, each value in a form that every server can store."""
     fit = [_choose_fit(column) for column in table.columns]
     rows = select(table).order_by(*table.primary_key.columns).execution_options(stream_results=True)
     for row in connection.execute(rows):
@@ -200,7 +199,7 @@ def _read_rows(connection: Connection, table: Table) -> Iterator[Row]:
 
 
 def _choose_fit(column: Column[Any]) -> Callable[[Any], Any] | None:
-    """Return what makes a value of SQLite, which bounds neither lengths nor decimals, one of its column."""
+    """Return a converter for values that SQLite stores without bounds on length and decimals, or None."""
     kind: Any = column.type
     if isinstance(kind, JsonText):
         return read_json

@@ -1,4 +1,4 @@
-"""The statements that make tables, columns and indexes of the present schema, one server family or the other."""
+"""Statements that create tables, columns and indexes of the current schema, for SQLite or a server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OPTIONS = f" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE={COLLATION} ROW_FORM
 
 @lru_cache(maxsize=1)
 def build_fingerprint() -> str:
-    """Return 16 hexadecimal digits of all tables, columns, types, defaults and indexes, whatever their order."""
+    """Return 16 hexadecimal digits over all tables, columns, types, defaults and indexes, in any order."""
     parts = []
     for table in TABLES.values():
         keys = [table.primary_key.columns.keys(), list_indexes(table), table.dialect_options["sqlite"]["with_rowid"]]
@@ -32,13 +32,11 @@ def build_fingerprint() -> str:
 
 @lru_cache(maxsize=2)
 def choose_dialect(family: str) -> Dialect:
-    """Return the dialect that statements of a family are written in."""
     made: Dialect = sqlite.dialect() if family == "sqlite" else mysql.dialect()
     return made
 
 
 def quote(name: str, family: str) -> str:
-    """Return an identifier quoted for a statement."""
     return str(choose_dialect(family).identifier_preparer.quote(name))
 
 
@@ -48,7 +46,7 @@ def define_column(of: Column[Any], family: str) -> str:
 
 
 def list_indexes(table: Table) -> dict[str, tuple[bool, tuple[str, ...]]]:
-    """Return `{name: (unique, columns)}` of a table's indexes but the primary key, unique ones first, then by name."""
+    """Return `{name: (unique, columns)}` of a table's secondary indexes, unique ones first, then by name."""
     found: dict[str, tuple[bool, tuple[str, ...]]] = {}
     for rule in table.constraints:
         if isinstance(rule, UniqueConstraint):
@@ -63,7 +61,7 @@ def _names(columns: tuple[str, ...], family: str) -> str:
 
 
 def create_index(table: Table, name: str, family: str) -> str:
-    """Return the CREATE INDEX of one index; on SQLite it may run again."""
+    """Return a CREATE INDEX; on SQLite it may run again."""
     unique, columns = list_indexes(table)[name]
     kind = "UNIQUE INDEX" if unique else "INDEX"
     again = "IF NOT EXISTS " if family == "sqlite" else ""
@@ -71,7 +69,7 @@ def create_index(table: Table, name: str, family: str) -> str:
 
 
 def create_table(table: Table, family: str) -> str:
-    """Return the CREATE TABLE, on servers with all indexes."""
+    """Return a CREATE TABLE, on servers with all indexes."""
     parts = [define_column(column, family) for column in table.columns]
     parts.append(f"PRIMARY KEY ({_names(tuple(table.primary_key.columns.keys()), family)})")
     if family == "mysql":
@@ -89,7 +87,7 @@ def create_table(table: Table, family: str) -> str:
 
 
 def create_all(table: Table, family: str) -> list[str]:
-    """Return all statements that make a table with its indexes."""
+    """Return all statements that create a table with its indexes."""
     indexes = list_indexes(table) if family == "sqlite" else ()
     return [create_table(table, family), *(create_index(table, index, family) for index in indexes)]
 
@@ -103,7 +101,7 @@ def add_column(table: Table, of: Column[Any], family: str) -> str:
 
 
 def run_script(connection: Connection, text: str) -> None:
-    """Run the statements of a file made of these, one after the other; comments end with their line."""
+    """Run the statements of a script in order."""
     for statement in split_statements(text):
         connection.exec_driver_sql(statement)
 

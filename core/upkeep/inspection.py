@@ -1,4 +1,4 @@
-"""What the tables of a database are like, as plain facts, and where they differ from the schema."""
+"""Read the actual tables of a database, and compare them with the schema."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NO_STATEMENT = "Restore a backup, or copy the table into a new one"
 
 
 def read_facts(db: Database) -> Facts:
-    """Return what every table of the database is like, read in one round trip."""
+    """Return the facts of every table of the database, in one round trip."""
     sql = SQLITE_FACTS if db.family == "sqlite" else SERVER_FACTS
     facts: Facts = {}
     keys: dict[tuple[str, str, str], list[tuple[int, str]]] = {}
@@ -77,14 +77,14 @@ def list_names(facts: Facts) -> set[str]:
 
 @lru_cache(maxsize=512)
 def plain_type(text: str) -> str:
-    """Return a column type in the one spelling that every server of the family is compared in."""
+    """Return a column type in one spelling for all servers of a family."""
     text = re.sub(r" (character set|collate) \w+", "", text.lower())
     text = re.sub(r"^(tinyint|smallint|int|integer|bigint)\(\d+\)", r"\1", text)
     return re.sub(r"^numeric", "decimal", re.sub(r"^integer", "int", text)).replace(", ", ",").strip()
 
 
 def list_differences(facts: Facts, family: str) -> list[Finding]:
-    """Return what the schema has and the database has not, table by table. More in the database is no difference."""
+    """Return what the database lacks of the schema, table by table. Anything extra is no difference."""
     names = list_names(facts)
     findings: list[Finding] = []
     for table in TABLES.values():

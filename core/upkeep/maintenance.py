@@ -1,4 +1,4 @@
-"""Runs the scripts of `sql/maintenance/` by name, with the same meaning as a plain client."""
+"""Run the scripts of `sql/maintenance/` by name, with the same results as in a plain client."""
 
 from __future__ import annotations
 
@@ -27,41 +27,41 @@ _GIVEN = ("DROP TABLE IF EXISTS temp.given;", "CREATE TEMP TABLE given AS SELECT
 """Lines before the values on SQLite."""
 _CHANGED = re.compile(r"(?:UPDATE|DELETE FROM|(?:INSERT|REPLACE)(?: OR \w+| IGNORE)? INTO) (\w+)")
 PRUNE = "prune"
-"""The script after which the program also takes out what is packed."""
+"""After this script the program also removes packed index rows."""
 _FRAME = frozenset({"START TRANSACTION", "BEGIN IMMEDIATE", "COMMIT"})
-"""Statements for the plain client; here the transaction is the handle's."""
+"""Statements for plain clients; here the transaction belongs to the database handle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """One script, as its file has it."""
+    """One script file."""
 
     name: str
     head: str
-    """The lines on top: purpose, risk, tables, cost."""
+    """The comment on top: purpose, risk, tables, cost."""
     values: Mapping[str, Value]
-    """Its values as the file has them."""
+    """Default values."""
     statements: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a script found and did."""
+    """The result of a script."""
 
     name: str
     counted: Mapping[str, int] = field(default_factory=dict)
-    """What was counted, in the script's words and order."""
+    """Counts in the script's words and order."""
     changed: Mapping[str, int] = field(default_factory=dict)
-    """Rows changed by table; all zero unless the value `apply` was 1."""
+    """Table to changed rows; all zero unless `apply` was 1."""
 
 
 def list_scripts() -> list[str]:
-    """Return the names of all scripts, in order."""
+    """Return the names of all scripts, sorted."""
     return sorted({path.name.split(".")[0] for path in resources.find("sql/maintenance").glob("*.sql")})
 
 
 def get_script(name: str, family: str) -> Script:
-    """Return a script in the spelling of a family."""
+    """Return a script for a family."""
     if name not in list_scripts():
         raise TypeError(f"{name!r} is no maintenance script.{_list_known(name, list_scripts())}")
     text = (resources.find("sql/maintenance") / f"{name}.{family}.sql").read_text(encoding="utf-8")
@@ -69,7 +69,7 @@ def get_script(name: str, family: str) -> Script:
 
 
 def parse_script(name: str, text: str) -> Script:
-    """Return a script's parts: the comment on top, the values, and from there on statements."""
+    """Return the parts of a script: the comment on top, the values, the statements."""
     head: list[str] = []
     values: dict[str, Value] = {}
     rest: list[str] = []
@@ -89,7 +89,7 @@ def parse_script(name: str, text: str) -> Script:
 def run_script(
     db: Database, name: str, *, values: Mapping[str, Value | datetime] | None = None, apply: bool = False
 ) -> Ran:
-    """Run a script in one transaction and return what it counted and changed."""
+    """Run a script in one transaction and return its counts and changes."""
     script = get_script(name, db.family)
     given = dict(values or {}) | ({"apply": 1} if apply and "apply" in script.values else {})
     for wanted in given:
@@ -124,7 +124,7 @@ def run_script(
 
 
 def _unindex_expired(connection: Connection, db: Database, values: Mapping[str, Value]) -> None:
-    """Take rows that are to go out of the index, with their words, which no statement of a script can."""
+    """Remove the rows that will go from the index, with their words, which no statement of a script can do."""
     persona, m = str(values["persona"]), memories.c
     expired, archived = (
         bindparam(each, values[each], type_=String()) for each in ("expired_before", "archived_before")
@@ -136,7 +136,7 @@ def _unindex_expired(connection: Connection, db: Database, values: Mapping[str, 
 
 
 def _bind_values(connection: Connection, family: str, values: Mapping[str, Value]) -> None:
-    """Put the values where the statements of a script look for them."""
+    """Bind the values where the statements of a script look for them."""
     if family == "mysql":
         for key, value in values.items():
             connection.exec_driver_sql(f"SET @{key} = %s", (value,))

@@ -1,4 +1,4 @@
-"""Makes the tables of an empty database, and runs the revisions of `sql/migrations` that have not run.
+"""Create the tables of an empty database, and run pending revisions of `sql/migrations`.
 
 | State | What happens |
 |---|---|
@@ -33,13 +33,13 @@ from ..shapes import Finding
 from . import ddl
 
 UNFINISHED = "0000"
-"""The version while the tables are being made."""
+"""Version while the tables are being created."""
 COPYING = "copying"
-"""A row of `schema_version` with this name: `db copy` writes to the database, or was cut off."""
+"""A row of `schema_version` with this name marks an unfinished `db copy` into the database."""
 PATIENCE_SECONDS = 6 * 3600.0
-"""Longest answer to one statement: an index on millions of rows takes minutes, far over DB_TIMEOUT_SECONDS."""
+"""Longest statement: an index on millions of rows takes minutes, far over DB_TIMEOUT_SECONDS."""
 LOCK = "SELECT GET_LOCK(CONCAT('prompt_engine.', LEFT(SHA2(DATABASE(), 256), 40)), %s)"
-"""Ends with its connection."""
+"""The lock ends with its connection."""
 MIGRATE = "Run `prompt-engine db migrate`"
 OLD_BUILD = "Export it with that build, and import the file into a new database"
 SHOWN_DIFFERENCES = 5
@@ -48,32 +48,31 @@ NOTHING = "The database is at the present version. Nothing was changed."
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """What `migrate` did."""
+    """The result of `migrate`."""
 
     applied: tuple[str, ...] = ()
-    """Revisions that this run brought the database past, oldest first."""
+    """Revisions applied by this run, oldest first."""
     messages: tuple[str, ...] = ()
-    """A sentence for each thing done, or one that says that there was nothing to do."""
+    """A sentence for each change, or one that says that there was nothing to do."""
 
     @property
     def changed(self) -> bool:
-        """Return whether anything was done."""
         return bool(self.applied)
 
 
 def find_folder() -> Path:
-    """Return the folder of the migrations, in a checkout and in an installed wheel."""
+    """Return the folder of the migrations, in a checkout or in an installed wheel."""
     return resources.find("sql/migrations")
 
 
 def list_revisions() -> list[str]:
-    """Return the ids of all revisions, oldest first: what their file names begin with behind the `v`."""
+    """Return the ids of all revisions, oldest first: the file names' digits after the `v`."""
     files = (find_folder() / "versions").glob("v[0-9]*.py")
     return sorted(path.name.removeprefix("v").split("_", 1)[0] for path in files)
 
 
 def read_versions(db: Database) -> dict[str, str] | None:
-    """Return `{version: fingerprint}` of `schema_version`, None if there is no such table; one round trip."""
+    """Return `{version: fingerprint}` of `schema_version`, None without that table; one round trip."""
     v = schema_version.c
     for columns in ((v.version_num, v.fingerprint), (v.version_num,)):  # older builds recorded no fingerprint
         try:
@@ -87,7 +86,7 @@ def read_versions(db: Database) -> dict[str, str] | None:
 
 
 def find_version(versions: Mapping[str, str] | None) -> str:
-    """Return the last revision that ran, blank where none of ours has."""
+    """Return the latest applied revision, or ""."""
     return max((one for one in versions or () if len(one) == len(UNFINISHED) and one.isdigit()), default="")
 
 
@@ -104,7 +103,7 @@ def _list_pending(versions: Mapping[str, str] | None) -> list[str]:
 
 
 def find_mismatch(versions: Mapping[str, str] | None) -> Finding | None:
-    """Return why a database of ours has to be migrated or cannot be used; None if it is empty or at the present."""
+    """Return why a database needs a migration or cannot be used; None if it is empty or current."""
     if COPYING in (versions or ()):
         what = "a copy into the database is under way, or was cut off"
         return Finding("error", what, "schema_version", "Run `prompt-engine db copy` again, with the same source")
@@ -123,7 +122,7 @@ def find_mismatch(versions: Mapping[str, str] | None) -> Finding | None:
 
 
 def ensure_present(db: Database) -> None:
-    """Make the database usable at its opening; one round trip when it is at the present."""
+    """Create or migrate the database when it is opened; one round trip if it is current."""
     versions = read_versions(db)
     mismatch = find_mismatch(versions)
     if mismatch is not None and (db.family != "sqlite" or db.target.read_only or mismatch.remedy != MIGRATE):
@@ -134,13 +133,13 @@ def ensure_present(db: Database) -> None:
 
 
 def _refusal(finding: Finding) -> StoreError:
-    """Return the error that says what `db check` says."""
+    """Return the error for a finding of `db check`."""
     what = finding.what[0].upper() + finding.what[1:]
     return StoreError(f"{what}. Nothing was changed. {finding.remedy}.", source=finding.where)
 
 
 def list_foreign(found: Container[str], versions: Mapping[str, str] | None) -> list[str]:
-    """Return the tables that have our names and belong to another program; the tables were read before the versions."""
+    """Return tables of another program that have our names. `found` was read before `versions`."""
     if find_version(versions):
         return []
     names = [name for name in TABLES if name in found]
@@ -149,7 +148,7 @@ def list_foreign(found: Container[str], versions: Mapping[str, str] | None) -> l
 
 
 def migrate(db: Database) -> Migrated:
-    """Bring the database to the present and return what was done; processes that do so at once take turns."""
+    """Bring the database to the current version and return what was done; concurrent processes take turns."""
     if db.family == "sqlite":  # which sets no limit to a statement, and whose transactions wait for each other
         return _migrate(db, db)
     url = db.target.url.render_as_string(hide_password=False)
@@ -205,7 +204,7 @@ def _record_fingerprint(db: Database, version: str) -> None:
 
 
 def _create(db: Database) -> Migrated:
-    """Make every table of the present; safe to run again and at once with others."""
+    """Create every table; safe to run again and concurrently."""
     names = list_revisions()
     row = {"version_num": names[-1], "fingerprint": ddl.build_fingerprint()}
 
@@ -233,7 +232,7 @@ def _creation(family: str) -> tuple[str, ...]:
 
 
 def run_revisions(db: Database) -> None:
-    """Run the revisions that have not run by Alembic, in a transaction as far as the server's DDL allows one."""
+    """Run pending revisions with Alembic, in one transaction where the server's DDL allows it."""
     from alembic import command  # noqa: PLC0415 - takes longer to load than a database to be made
     from alembic.config import Config  # noqa: PLC0415
 
