@@ -1,4 +1,4 @@
-"""Memory over HTTP and MCP: one application with the admin page, the API for hosts, the proxy and MCP. Extra `admin`.
+"""The server: one ASGI application with the HTTP API, proxy, MCP and admin page. Extra `admin`.
 
 `create_app` returns the ASGI application that `prompt-engine serve` runs. A route parses a request into a scope and a
 message, calls one public function, and writes what it returned.

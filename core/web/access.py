@@ -1,4 +1,4 @@
-"""Who asks: the token a request shows, what it stands for, the log-ins of the page, and what routes work with."""
+"""Tokens of requests, log-ins of the page, and the context that routes work with."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ FORBIDDEN = "The token is not for this."
 
 TOKEN_THREADS = 8
 TOKEN_SECONDS = 2.0
-"""Longest wait for the database where a token was right a moment ago."""
+"""Longest wait for the database if the token was valid a moment ago."""
 MAX_REMEMBERED = 1000
-"""Tokens remembered for the time that the database does not answer."""
+"""Tokens remembered for times when the database does not answer."""
 
 TOKEN_KEY = "prompt_engine.token"  # noqa: S105 - a key of the request
 
 
 class TokenReader:
-    """Finds tokens in the database. One that was found a moment ago holds while the database does not answer."""
+    """Finds tokens in the database. A token that was just found stays valid while the database does not answer."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(TOKEN_THREADS, "prompt-engine-token")
@@ -63,7 +63,7 @@ class TokenReader:
 
 
 def get_token(request: HTTPConnection) -> AccessToken:
-    """Return the token of a request that has passed the guard."""
+    """Return the token of a request that passed the guard."""
     token = request.scope.get(TOKEN_KEY)
     if not isinstance(token, AccessToken):
         raise Refused(401, NO_TOKEN)
@@ -78,7 +78,7 @@ def read_scope(token: AccessToken, **said: Any) -> Scope:
 
 
 def read_header(headers: Mapping[str, str], name: str) -> str:
-    """Return a header that names somebody, blank where it is missing: UTF-8, which the server read as Latin-1."""
+    """Return a header with a name or id, or "". Servers decode headers as Latin-1; this one is UTF-8."""
     try:
         return headers.get(name.lower(), "").encode("latin-1").decode("utf-8")
     except UnicodeError:
@@ -88,7 +88,7 @@ def read_header(headers: Mapping[str, str], name: str) -> str:
 
 
 def is_token(given: str, token: str) -> bool:
-    """Return whether a text is the token, in a time that says nothing about where it differs."""
+    """Return whether a text is the token, compared in constant time."""
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode("utf-8", "surrogatepass"))
 
 
@@ -99,7 +99,7 @@ LIFETIME = timedelta(hours=12)
 
 
 class Sessions:
-    """The log-ins of this process: random values, each until it expires or is logged out."""
+    """The log-ins of this process: random values, each valid until it expires or is logged out."""
 
     def __init__(self) -> None:
         self._ends: dict[str, datetime] = {}
@@ -125,22 +125,22 @@ ADMIN = "/admin"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebContext:
-    """What every route works with. Settings are read at each request, so a changed flag acts at once."""
+    """The shared state of all routes. Settings are read for each request, so a change acts at once."""
 
     db: Database | None = None
-    """None for the database of the process."""
+    """None uses the database of the process."""
     settings: GivenSettings = None
     model: Any = None
-    """What consolidation asks; None for that of the process."""
+    """Model of consolidation; None uses that of the process."""
     allowed_hosts: frozenset[str] = frozenset()
-    """Names in the Host header that are answered, in lower case, beside loopback and ADMIN_HOST; `*` for all."""
+    """Accepted Host names in lower case, beside loopback and ADMIN_HOST; `*` accepts all."""
     admin_token: str = field(default="", repr=False)
-    """ADMIN_TOKEN when the application was made; blank without the operator's routes."""
+    """ADMIN_TOKEN when the application was created; blank without the operator's routes."""
     has_proxy: bool = False
     has_mcp: bool = False
     sessions: Sessions = field(default_factory=Sessions)
     oauth: Any = None
-    """The `mcp.oauth.Provider` by which the operator connects remote programs; None without a public address."""
+    """The `mcp.oauth.Provider` for remote programs; None without a public address."""
 
     def database(self) -> Database:
         db: Database = defaults.handle(self.db)
@@ -160,7 +160,7 @@ class AdminCall:
 
     @property
     def asking(self) -> dict[str, Any]:
-        """Return the keyword arguments of a public function; one about items also gets `operator=True`."""
+        """Return the common arguments of public functions; those for items also need `operator=True`."""
         return {"db": self.call.db, "settings": self.call.settings, "scope": self.call.scope}
 
 

@@ -1,4 +1,4 @@
-"""What the routes answer, as the OpenAPI document describes it: ids are whole numbers, times ISO 8601 in UTC."""
+"""The routes' answers, as described in OpenAPI: ids are whole numbers, times ISO 8601 in UTC."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class VersionsAnswer(BaseModel):
 
 
 class RelationshipAnswer(BaseModel):
-    """How the persona stands to a person, faded up to now; zeros for an unknown one."""
+    """The persona's relationship to a person, decayed up to now; zeros for an unknown one."""
 
     user_id: str = Field(examples=["telegram_bot/u1"])
     username: str = Field(examples=["Ann"])
@@ -83,7 +83,7 @@ class RelationshipsAnswer(BaseModel):
 
 
 class ImportProblem(BaseModel):
-    """A row of a file that was not taken. Holds nothing of its text."""
+    """A refused row of a file. Contains nothing of its text."""
 
     row: int = Field(description="1-based place in its list, or number of its line.", examples=[3])
     reason: str = Field(examples=["kind is 'Nope'. It must be one of FactsAboutUser, PastEvents, ..."])
@@ -91,7 +91,7 @@ class ImportProblem(BaseModel):
 
 
 class ImportAnswer(BaseModel):
-    """What an import did, or with dry_run would do."""
+    """The result of an import, or of its dry run."""
 
     format: str = Field(examples=["items"])
     imported: int = Field(examples=[1])
@@ -109,7 +109,7 @@ class PrunedItem(BaseModel):
 
 
 class PrunedAnswer(BaseModel):
-    """How many items were archived, or with dry_run would be, and which of them: the first 1,000."""
+    """The number of archived items, or with dry_run of those that would be, and the first 1,000 of them."""
 
     pruned: int = Field(examples=[3])
     notes: list[str]
@@ -138,7 +138,7 @@ class PromptAnswer(BaseModel):
 
 
 class WrittenAnswer(BaseModel):
-    """What became of one thing that was to be stored."""
+    """The result of storing one thing."""
 
     stored: bool
     id: RowId | None = Field(description="Of the row that was stored, or of the one that is there.")

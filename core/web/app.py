@@ -1,4 +1,4 @@
-"""The one application: which path leads where.
+"""The application: its routes and who may use them.
 
 | Path | What | Token |
 |---|---|---|
@@ -42,7 +42,7 @@ from . import access, bodies, errors, guard, http_api
 from .access import ADMIN, WebContext
 
 NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
-"""The web framework would record parameters and error texts where the process has such a recorder."""
+"""The web framework would pass parameters and error texts to a tracer of the process."""
 
 
 def create_app(
@@ -56,7 +56,7 @@ def create_app(
     mcp: bool = False,
     public_url: str = "",
 ) -> FastAPI:
-    """Return the ASGI application: the API for hosts, and what is chosen beside it, to be served with its lifespan on.
+    """Return the ASGI application: the HTTP API, and the chosen parts. Serve it with its lifespan on.
 
     Args:
         db, settings, model: None is what the process has, read at each request.
@@ -134,7 +134,7 @@ _CHECKED = (Depends(bodies.check_known),)
 
 
 def _make_bare(context: WebContext, lifespans: list[Any]) -> FastAPI:
-    """Return the application without routes: guard, errors, beginning and end."""
+    """Return the application without routes: guard, error handling, start and end."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -179,7 +179,7 @@ def _add_admin(app: FastAPI, context: WebContext) -> None:
 
 
 def list_own_paths() -> set[str]:
-    """Return the first two parts of the paths of the API for hosts, as `/v1/memories`."""
+    """Return the first two path segments of the HTTP API's routes, as `/v1/memories`."""
     paths = (route.path for route in http_api.router.routes if isinstance(route, APIRoute))
     return {"/".join(path.split("/")[:3]) for path in paths}
 
@@ -192,7 +192,7 @@ def _read_admin_token(settings: GivenSettings) -> str:
 
 
 def _make_rest(model_server: Any) -> ASGIApp:
-    """Return what answers a path without a route: the model server behind a proxy, else a 404."""
+    """Return the handler of unknown paths: the proxy, else a 404."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if not model_server or not guard.path_below(scope).startswith(f"{guard.V1}/"):
@@ -203,7 +203,7 @@ def _make_rest(model_server: Any) -> ASGIApp:
 
 
 async def _show_front(request: Request) -> Response:
-    """Say what runs here, and where its parts are."""
+    """Return a page that names the running parts and their addresses."""
     context: WebContext = request.app.state.context
     root = str(request.scope.get("root_path", "")).rstrip("/")
     address = escape(str(request.base_url).rstrip("/"))
@@ -228,17 +228,17 @@ async def _show_front(request: Request) -> Response:
 # What a supervisor is told: alive, when the process answers; ready, when requests can be served
 
 HEALTH_SECONDS = 1.0
-"""Everybody may ask, without a token: the database is asked at most so often."""
+"""Anybody may ask without a token: the database is asked at most this often."""
 _NO_STORE = {"cache-control": "no-store"}
 
 
 def _list_health_routes(context: WebContext) -> list[Route]:
-    """Return the routes; `/health` alone says what `/health/live` says."""
+    """Return the health routes; `/health` equals `/health/live`."""
     asking = asyncio.Lock()
     lack, asked_at = "", float("-inf")
 
     def find_lack() -> str:
-        """Return what is missing: nothing, an answer of the database, or tables of this version."""
+        """Return what is missing: "", "database" (no answer) or "schema" (another version)."""
         try:
             return "schema" if list_pending(context.database()) else ""
         except CoreError:

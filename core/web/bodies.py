@@ -1,4 +1,4 @@
-"""What the routes take: bodies and parameters, each with its range. What is not known is refused, not passed over."""
+"""The routes' bodies and parameters, with their ranges. Unknown ones are refused."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Kinds = Annotated[
 
 
 class ItemList(BaseModel):
-    """A page of items, as the parameters of an address name it."""
+    """A page of items, as query parameters."""
 
     q: str = Field(default="", max_length=10_000, description="Words; each must stand in the text. Blank lists.")
     kinds: Kinds = None
@@ -96,7 +96,7 @@ Date = Annotated[str | float | None, BeforeValidator(_read_date)]
 BEARER = Security(HTTPBearer(auto_error=False, description="From `prompt-engine token add`, or ADMIN_TOKEN."))
 _LOGIN = Security(APIKeyCookie(name=access.COOKIE, auto_error=False, description="Set by POST /admin/login."))
 OPERATOR = [BEARER, _LOGIN, Depends(require_operator)]
-"""Dependencies of every route of an operator."""
+"""Dependencies of every operator route."""
 
 
 def _open_call(context: Annotated[WebContext, Depends(require_operator)], conf_uid: ConfUid = "default") -> AdminCall:
@@ -113,14 +113,14 @@ def _open_memory_call(admin: Admin) -> AdminCall:
 
 
 MemoryAdmin = Annotated[AdminCall, Depends(_open_memory_call)]
-"""The same where memory is switched on."""
+"""The same, if memory is switched on."""
 
 _NOTHING = frozenset({b"", b"{}", b"null"})
-"""Bodies that ask for nothing; some clients always send one."""
+"""Empty bodies, which some clients always send."""
 
 
 async def check_known(request: Request) -> None:
-    """Refuse what a route would not read; for `Depends`, in every route of the API."""
+    """Refuse unknown parameters and bodies; a dependency of every route of the API."""
     route = request.scope.get("route")
     if not isinstance(route, APIRoute):
         return
@@ -154,7 +154,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         (503, "Memory is switched off, or the database, the model or the configuration does not serve."),
     )
 }
-"""What every route may answer in place of what was asked, for the OpenAPI document."""
+"""Errors of every route, for the OpenAPI document."""
 NOT_FOUND: dict[int | str, dict[str, Any]] = {
     404: {"model": ErrorAnswer, "description": "There is no such thing that the token may see."}
 }
@@ -179,7 +179,7 @@ class IdsBody(Body):
 
 
 class RetagBody(IdsBody):
-    """Tags that join and go, or those that stand in place of what is there."""
+    """Tags to add and remove, or a new list of tags."""
 
     add: list[str] = Field(default=[], max_length=100, examples=[["cat"]])
     remove: list[str] = Field(default=[], max_length=100)
@@ -193,7 +193,7 @@ class PinBody(IdsBody):
 
 
 class RelationshipBody(Body):
-    """What an operator changes of a relationship; it counts as no interaction."""
+    """A change of a relationship by an operator; it counts as no interaction."""
 
     user_id: str = Field(min_length=1, max_length=255, description="interface/id", examples=["telegram_bot/u1"])
     affinity_delta: Whole = Field(default=0, ge=-1000, le=1000, description="Affinity stays -100 to 100.")
@@ -202,7 +202,7 @@ class RelationshipBody(Body):
 
 
 class ForgetBody(Body):
-    """What is forgotten for good: exactly one of the three."""
+    """What to forget for good: exactly one of the three."""
 
     participant: ParticipantKey | None = Field(default=None, examples=["telegram_bot/u1"])
     conversation: Key | None = None
@@ -215,7 +215,7 @@ MAX_MESSAGES = 500
 
 
 class Who(Body):
-    """Who speaks where. A host token may name anybody of its persona; a scope token need not say any of it."""
+    """Who speaks where. A host token may name anybody of its persona; with a scope token all of it is optional."""
 
     conversation: Key | None = Field(default=None, description="interface/chat[/thread].", examples=["web/7"])
     participant: ParticipantKey | None = Field(default=None, description="interface/id.", examples=["web/ann"])
@@ -224,7 +224,7 @@ class Who(Body):
 
 
 class WhoAsks(Who):
-    """The same as parameters of an address, beside others."""
+    """The same as query parameters, beside others."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
 
@@ -249,7 +249,7 @@ class Person(BaseModel):
 
 
 class HostMessage(BaseModel):
-    """One message as its platform has it. Further fields are read as `build_json_prompt` reads them."""
+    """One message of a platform. Further fields are read as by `build_json_prompt`."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
 
@@ -274,7 +274,7 @@ class Reply(Body):
 
 
 class PromptBody(Body):
-    """A message, and how its prompt is wanted."""
+    """A message, and options of its prompt."""
 
     message: HostMessage
     context_memory: dict[str, Any] | None = Field(
@@ -289,7 +289,7 @@ class PromptBody(Body):
 
 
 class NewMessage(Body):
-    """A message, and the persona's reply to it where there is one."""
+    """A message, and the persona's reply if there is one."""
 
     message: HostMessage
     reply: Reply | None = None

@@ -1,4 +1,4 @@
-"""Connections of the server: one that never finishes the head of a request is closed."""
+"""Connections of the server: one that never completes a request's headers is closed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_SECONDS = 20.0
-"""Longest time from the first moment of a request to the end of its headers."""
+"""Longest time between the first byte of a request and the end of its headers."""
 
 
 class HeadTimedProtocol(H11Protocol):
-    """HTTP as uvicorn speaks it, which has no limit of its own for heads that are half sent."""
+    """Uvicorn's HTTP protocol with a time limit for incomplete headers."""
 
     _head_timer: asyncio.TimerHandle | None = None
 

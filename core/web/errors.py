@@ -1,4 +1,4 @@
-"""Every failure as one refusal: status, cause, sentence. The one place that decides which failure is which."""
+"""Map every failure to one refusal: status, error code, sentence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .problems import describe_problem
 
 
 class ErrorAnswer(BaseModel):
-    """What every route answers where it does not do what was asked. Never holds a stored text or a trace."""
+    """The answer of a failed request. Never contains a stored text or a trace."""
 
     error: str = Field(description="The cause in one word, for programs.", examples=["not_found"])
     message: str = Field(
@@ -39,7 +39,7 @@ STATUS: tuple[tuple[type[errors.CoreError], int, str], ...] = (
     (errors.StoreError, 503, "database"),
     (errors.CoreError, 503, "failed"),
 )
-"""The first class that fits counts."""
+"""The first matching class decides."""
 
 WORDS = {
     400: "wrong_shape", 401: "no_token", 403: "forbidden", 404: "not_found", 405: "method", 408: "too_slow",
@@ -54,7 +54,7 @@ FAILED = "Something went wrong that should not have. The log names its class; no
 
 
 class Refused(HTTPException):
-    """A request is refused, in a sentence of its own; the sentence is the same whatever is stored."""
+    """A refused request with its sentence, which does not depend on what is stored."""
 
     def __init__(
         self,
@@ -71,17 +71,17 @@ class Refused(HTTPException):
         self.answer = ErrorAnswer(error=word or WORDS.get(status, "failed"), message=message, fields=list(fields))
 
     def respond(self, body: Mapping[str, Any] | None = None) -> JSONResponse:
-        """Return the response, with another body for clients that read errors in a form of their own."""
+        """Return the response; `body` is for clients that expect errors in another form."""
         return JSONResponse(self.answer.model_dump() if body is None else body, self.status_code, headers=self.headers)
 
 
 class CutOffError(Exception):
-    """An answer ended early, and the log says so already."""
+    """A response ended early; the reason is already logged."""
 
 
 @contextmanager
 def refuse_bad_values() -> Iterator[None]:
-    """Make the ValueError by which some functions name a bad value a 422."""
+    """Turn a ValueError of a function into a 422."""
     try:
         yield
     except ValueError as error:
@@ -89,12 +89,12 @@ def refuse_bad_values() -> Iterator[None]:
 
 
 async def pass_on(_: Any, error: Exception) -> Any:
-    """Leave an error to the guard, in place of the handlers of the web framework."""
+    """Leave an error to the guard instead of the web framework's handlers."""
     raise error
 
 
 def judge(error: Exception) -> Refused:
-    """Return the refusal that a failure amounts to; only errors of this project say what is wrong."""
+    """Return the refusal for a failure; only errors of this package show their text."""
     if isinstance(error, Refused):
         return error
     if isinstance(error, errors.CoreError):
@@ -120,7 +120,7 @@ def _judge_core_error(error: errors.CoreError) -> Refused:
 
 
 def _judge_bad_values(problems: Sequence[Any]) -> Refused:
-    """Return the refusal of parameters that do not fit: all names, and the sentences about the first of them."""
+    """Return the refusal of bad parameters: all names, and the sentences about the first one."""
     names = [".".join(str(part) for part in problem["loc"][1:]) or "body" for problem in problems]
     # A name that is misspelt comes first: it explains the one that is missing.
     first = next((at for at, problem in enumerate(problems) if problem["type"] == "extra_forbidden"), 0)

@@ -1,4 +1,4 @@
-"""Who may ask: every request passes `Guard` before anything of it is read.
+"""Access control: every request passes `Guard` before its body is read.
 
 | Step | Refused with |
 |---|---|
@@ -33,7 +33,7 @@ Area = Literal["open", "admin", "hosts", "proxy"]
 """open: needs no token. admin: the operator's. hosts: the API and MCP. proxy: the model server's routes."""
 
 METRICS = "/metrics"
-"""Where programs that collect figures look: the route below ADMIN once more."""
+"""Usual path of Prometheus collectors: the route below ADMIN once more."""
 V1, MCP = "/v1", "/mcp"
 READING = ("GET", "HEAD", "OPTIONS")
 
@@ -41,11 +41,11 @@ FORM_BYTES = 8_192
 BODY_BYTES = 4_194_304
 """Largest body: many times the longest conversation that a model reads."""
 UPLOAD_BYTES = MAX_BYTES + 65_536
-"""Largest file, and what surrounds it in a multipart body."""
+"""Largest file plus its multipart frame."""
 PROXY_BYTES = 64_000_000
-"""Largest request to the model server: photos and recordings pass."""
+"""Largest request to the model server, with room for photos and recordings."""
 BODY_SECONDS = 60.0
-"""Longest time a body may take to arrive."""
+"""Longest time for a body to arrive."""
 PROXY_SECONDS = 600.0
 
 _POLICY = (
@@ -59,9 +59,9 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
-"""On every answer that does not say otherwise."""
+"""Default headers of every answer."""
 PROXY_HEADERS = {name: HEADERS[name] for name in ("cache-control", "x-content-type-options", "referrer-policy")}
-"""The same on what a model server answered, whose pages are its own."""
+"""Default headers of a model server's answers, whose pages are its own."""
 
 _NO_LOGIN = "A token is needed. Send it as `Authorization: Bearer TOKEN`, or log in on the page."
 WRONG_LOGIN = "The token is wrong, or the log-in has ended. Send the value of ADMIN_TOKEN, or log in again."
@@ -73,7 +73,7 @@ _OPERATOR = "prompt_engine.operator"
 
 
 class Guard:
-    """Stands before the application: refuses what may not pass, and turns what fails behind it into an answer."""
+    """Middleware that refuses forbidden requests, and turns exceptions into answers."""
 
     def __init__(self, app: ASGIApp, context: WebContext, own_paths: Collection[str]) -> None:
         self._app, self._context, self._own_paths = app, context, frozenset(own_paths)
@@ -105,7 +105,7 @@ class Guard:
                 await self._respond(refused, scope, area)(scope, receive, sending)
 
     def _respond(self, refused: errors.Refused, scope: Scope, area: Area) -> Response:
-        """Return a refusal in the form that the sender of the request reads."""
+        """Return a refusal in the form that this kind of client reads."""
         path, status, answer = path_below(scope), refused.status_code, refused.answer
         if area == "proxy":  # clients of the OpenAI dialect show `error.message` and nothing else
             field = answer.fields[0] if answer.fields else None
@@ -199,13 +199,13 @@ def is_public(path: str, method: str) -> bool:
 
 
 def lead_to_login(scope: Scope, wanted: str = "", *, failed: bool = False) -> HTMLResponse:
-    """Return a 401 that leads a browser to the log-in form, and after it to the page that was wanted."""
+    """Return a 401 page that leads a browser to the log-in form, and from there to the wanted page."""
     query = urlencode({name: value for name, value in (("failed", failed and "1"), ("next", wanted)) if value})
     return lead_to(f"{admin_root(scope)}/login{'?' if query else ''}{query}", "Log in", 401)
 
 
 def lead_to(address: str, words: str, status: int = 200) -> HTMLResponse:
-    """Return a page that leads a browser on, also where its policy forbids to redirect a form."""
+    """Return a page that redirects a browser; the page's policy forbids a redirect of a form."""
     place = escape(address)
     page = (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{words}</title>'
@@ -216,7 +216,7 @@ def lead_to(address: str, words: str, status: int = 200) -> HTMLResponse:
 
 
 def _name_page(scope: Scope) -> str:
-    """Return a screen of the page with its query, below ADMIN; blank for another address."""
+    """Return the admin path and query to return to after log-in, or ""."""
     path = path_below(scope).removeprefix(ADMIN)
     if not path.startswith("/page/"):
         return ""
@@ -228,7 +228,7 @@ def _name_page(scope: Scope) -> str:
 
 
 def path_below(scope: Scope) -> str:
-    """Return the path of a request below the place where a host mounted the application."""
+    """Return the path of a request below the host's mount point."""
     return str(scope["path"]).removeprefix(str(scope.get("root_path", "")).rstrip("/"))
 
 
@@ -252,7 +252,7 @@ def _max_bytes(path: str) -> int:
 
 
 async def read_body(receive: Receive, max_bytes: int, seconds: float) -> bytes:
-    """Return a body when all of it has come, so that a body that ends early changes nothing."""
+    """Return the whole body; an incomplete one changes nothing."""
     parts, got, more = [], 0, True
     try:
         async with asyncio.timeout(seconds):
@@ -271,7 +271,7 @@ async def read_body(receive: Receive, max_bytes: int, seconds: float) -> bytes:
 
 
 def give_body(body: bytes, receive: Receive) -> Receive:
-    """Return a receive that gives a body that was read, then what else comes over the connection."""
+    """Return a `receive` that yields a body that was read, then further messages of the connection."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_next() -> Message:
@@ -281,7 +281,7 @@ def give_body(body: bytes, receive: Receive) -> Receive:
 
 
 class _Sending:
-    """Sends an answer with these headers where it does not say otherwise, and knows whether it has begun."""
+    """Sends a response with default headers, and remembers whether it has begun."""
 
     def __init__(self, send: Send, headers: Mapping[str, str]) -> None:
         self._send, self._headers = send, headers
@@ -301,11 +301,11 @@ class _Sending:
 _ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 _PORTS = {"http": 80, "https": 443}
 _NOT_IN_HOSTS = frozenset("@/\\?#")
-"""Characters of an address around a host, never in it."""
+"""Characters that separate a host from the rest of an address."""
 
 
 def is_known_host(host: str, listening_on: str, allowed: Collection[str] = ()) -> bool:
-    """Return whether a Host header names this machine. Starlette's own check cannot tell IPv6 addresses."""
+    """Return whether a Host header names this machine. Starlette's own check does not parse IPv6 addresses."""
     if "*" in allowed:
         return True
     name = ""
@@ -331,7 +331,7 @@ def _parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address |
 
 
 def judge_origin(headers: Mapping[str, str], scheme: str) -> Literal["own", "foreign", "none"]:
-    """Return whether a page of this application sent a request, one of another site, or nobody says."""
+    """Return whether a page of this application sent the request, one of another site, or an unknown sender."""
     fetched = headers.get("sec-fetch-site", "").strip().lower()
     if fetched not in ("", "same-origin", "none"):
         return "foreign"
@@ -354,7 +354,7 @@ def _parse_place(url: str) -> tuple[str, int] | None:
 
 
 def require_operator(request: Request) -> Any:
-    """Return the context of a request with the operator's token or log-in; refuse any other."""
+    """Return the context of a request with the operator's token or log-in; refuse others."""
     if not request.scope.get(_OPERATOR):
         raise errors.Refused(401, _NO_LOGIN)
     return request.app.state.context

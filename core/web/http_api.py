@@ -1,4 +1,4 @@
-"""The routes for hosts. Each reads a scope and a message, calls one door, and writes what it gave."""
+"""The routes for hosts. Each reads scope and message, calls one public function, and returns its result."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .errors import Refused, refuse_bad_values
 router: APIRouter = APIRouter(prefix="/v1", tags=["For hosts"])
 
 SOURCE = "api"
-"""Where a memory came from that a route stored."""
+"""Source of memories that a route stored."""
 
 
 class HostCall:
-    """What one request of a host works with: its token, and what every public function is passed."""
+    """The token of a request, and the common arguments of public functions."""
 
     def __init__(self, request: Request) -> None:
         context = request.app.state.context
@@ -35,11 +35,11 @@ class HostCall:
         self.asking: dict[str, Any] = {"db": context.database(), "settings": context.values()}
 
     def by(self, who: bodies.Who) -> dict[str, Any]:
-        """Return the arguments of a public function for whom a body names, as far as the token stands for them."""
+        """Return the arguments of a public function, with the scope that a body names, if the token allows it."""
         return {**self.asking, "scope": access.read_scope(self.token, **{name: getattr(who, name) for name in _WHO})}
 
     def read_message(self, message: bodies.HostMessage) -> tuple[dict[str, Any], Scope]:
-        """Return a message as the doors take it, and the scope it is said in, as far as the token stands for it."""
+        """Return a message as public functions take it, and its scope, if the token allows it."""
         plain = message.model_dump(exclude_unset=True)
         with refuse_bad_values():
             said = scope_of(plain, scope=Scope(self.token.persona), **self.asking)
@@ -59,7 +59,7 @@ Host = Annotated[HostCall, Depends(HostCall)]
 
 @router.post("/prompt")
 def build_prompt(host: Host, body: bodies.PromptBody) -> answers.PromptAnswer:
-    """Return the prompt for one message: what belongs to it of memory and history, within the limit."""
+    """Return the prompt for one message: its memories and history, within the limit."""
     message, scope = host.read_message(body.message)
     with refuse_bad_values():
         prompt, report = prompt_engine.explain_json_prompt(
@@ -83,14 +83,14 @@ def build_prompt(host: Host, body: bodies.PromptBody) -> answers.PromptAnswer:
 
 @router.post("/messages")
 def save_messages(host: Host, body: bodies.MessagesBody) -> answers.SavedMessagesAnswer:
-    """Store messages, oldest first, each once, and the persona's replies; none is stored where one is wrong."""
+    """Store messages, oldest first, each once, with the persona's replies; all or none."""
     read = [(each, *_read_line(host, each.message)) for each in body.messages]
     return answers.SavedMessagesAnswer(messages=[_save(host, *each) for each in read])
 
 
 @router.post("/turns")
 def save_turn(host: Host, body: bodies.TurnBody) -> answers.SavedAnswer:
-    """Store a whole turn: the message, the persona's reply, and what of it counts as said a moment ago."""
+    """Store a whole turn: the message, the persona's reply, and both as short-term memory."""
     return _save(host, body, *_read_line(host, body.message))
 
 
@@ -110,7 +110,7 @@ def _save(host: HostCall, new: bodies.NewMessage, message: dict[str, Any], scope
 
 
 def _read_line(host: HostCall, message: bodies.HostMessage) -> tuple[dict[str, Any], Scope]:
-    """Return a message with its conversation, and the scope it is said in."""
+    """Return a message with its conversation, and its scope."""
     line, scope = host.read_message(message)
     path = line.get("interface_path") or scope.conversation
     if not path:
@@ -125,7 +125,7 @@ MessageId = Annotated[str, Path(min_length=1, max_length=191, description="Id of
 
 
 def _change_place(host: Host, conversation: ConversationPath) -> dict[str, Any]:
-    """Return where a message is changed: a participant changes none where others speak too."""
+    """Return the place of a message to change; a participant may not change shared conversations."""
     if host.token.kind == "scope" and not is_own_place(conversation, host.token.participant or ""):
         raise Refused(403, access.FORBIDDEN)
     scope = access.read_scope(host.token, conversation=conversation)
@@ -137,7 +137,7 @@ ChangePlace = Annotated[dict[str, Any], Depends(_change_place)]
 
 @router.patch("/messages/{conversation:path}/{id}", responses=bodies.NOT_FOUND)
 def edit_message(place: ChangePlace, id: MessageId, body: bodies.MessageEditBody) -> answers.WrittenAnswer:  # noqa: A002 - the documented name
-    """Give a stored message another text."""
+    """Change the text of a stored message."""
     return _answer_change(chat_history_cache.edit_chat_message(id, body.text, **place))
 
 
@@ -155,7 +155,7 @@ def _answer_change(done: WriteResult) -> answers.WrittenAnswer:
 
 @router.post("/search")
 def search(host: Host, body: bodies.SearchBody) -> answers.HitsAnswer:
-    """Return what is found in memories, diary and chat, as far as the scope sees it, newest first."""
+    """Search memories, diary and chat within the scope; newest first."""
     asked = body.model_dump(exclude=set(_WHO))
     with refuse_bad_values():
         hits = synth_core_memory.search_memories(**asked, **host.by(body))
@@ -164,7 +164,7 @@ def search(host: Host, body: bodies.SearchBody) -> answers.HitsAnswer:
 
 @router.post("/memories")
 def add_memory(host: Host, body: bodies.MemoryBody) -> answers.StoredMemoryAnswer:
-    """Store one memory item; it is seen where its scope is."""
+    """Store one memory item, visible in its scope."""
     more = body.model_dump(include={"kind", "importance"}, exclude_none=True)
     asking = host.by(body)
     with refuse_bad_values():
@@ -191,14 +191,14 @@ def list_memories(asking: Asking, asked: Annotated[bodies.ItemList, Query()]) ->
 
 @router.get("/profile")
 def read_profile(asking: Asking, asked: Annotated[bodies.ProfileQuery, Query()]) -> answers.ProfileAnswer:
-    """Return what a person told of themselves, as far as the scope sees it."""
+    """Return a person's statements about themselves, as far as the scope sees them."""
     statements = lifelong.profile(asked.about, limit=asked.limit, **asking)
     return answers.ProfileAnswer.model_validate({"statements": statements})
 
 
 @router.delete("/memories/{id}", responses=bodies.NOT_FOUND)
 def delete_memory(asking: Asking, id: Annotated[bodies.ItemId, Path()]) -> answers.DeletedAnswer:  # noqa: A002 - as above
-    """Archive a memory item; an operator can bring it back."""
+    """Archive a memory item; an operator can restore it."""
     done = lifelong.delete_items([id], **asking)
     if done.unknown:
         raise ItemNotFoundError(id)

@@ -1,4 +1,4 @@
-"""What is said of a parameter that does not fit: its name, a number that was given, and pydantic's own words. Pure."""
+"""Sentences about invalid parameters: name, given number, and pydantic's words. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic_core import PydanticKnownError
 from ..base.hints import hint_name
 
 NO_BODY = "no_body"
-"""A problem beside those of pydantic: a body where none is read."""
+"""Our own problem type: a body on a route that reads none."""
 
 
 def _refuse_bool(value: Any) -> Any:
@@ -22,13 +22,13 @@ def _refuse_bool(value: Any) -> Any:
 
 
 NOT_BOOL = BeforeValidator(_refuse_bool)
-"""Before a number: pydantic reads true as 1."""
+"""For numbers: pydantic would read true as 1."""
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?")
 
 
 def describe_problem(name: str, problem: Mapping[str, Any]) -> str:
-    """Return the sentences about one problem that the validation found; a text that was given is never quoted.
+    """Return the sentences about one validation problem; a given text is never quoted.
 
     >>> describe_problem("limit", {"type": "less_than_equal", "input": 501, "msg": "Input should be less than 500"})
     'limit is 501: input should be less than 500.'

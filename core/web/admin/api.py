@@ -1,4 +1,4 @@
-"""The operator's routes: items in files, one by one and in bulk; pruning and consolidation; relationships; metrics."""
+"""The operator's routes: items, imports and exports, pruning, consolidation, relationships, forgetting, metrics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ..errors import Refused, refuse_bad_values
 router: APIRouter = APIRouter(tags=["Operator"])
 
 CHUNK_CHARS = 65_536
-"""What is sent at once: a piece of text an item would cost a change of threads each."""
+"""Size of a sent chunk: one chunk per item would cost a thread switch each."""
 
 _ITEMS = {
     "type": "object", "required": ["items"], "properties": {"items": {"type": "array", "items": {"type": "object"}}}
@@ -66,7 +66,7 @@ def export(
 
 
 def chunks(pieces: Iterable[str]) -> Iterator[str]:
-    """Yield the same text in parts of about CHUNK_CHARS."""
+    """Yield the same text in chunks of about CHUNK_CHARS."""
     part = ""
     for piece in pieces:
         part += piece
@@ -86,7 +86,9 @@ def import_file(
     fmt: Annotated[Syntax | None, Query(description="Without it, found out.")] = None,
     dry_run: bodies.DryRun = False,
 ) -> answers.ImportAnswer:
-    """Store the items of a file, each once; the same file again stores nothing. Bad rows are listed, others taken."""
+    """Store the items of a file, each once; the same file again stores nothing. Bad rows are listed, good ones
+    stored.
+    """
     asking = admin.asking
     if history_uid:
         asking["scope"] = Scope(admin.call.persona, history_uid)
@@ -99,7 +101,7 @@ def import_file(
 # Pruning and consolidation
 
 MOST_SHOWN = 1000
-"""Items that a pruning names; further ones are counted."""
+"""Items that the answer of a pruning names; further ones are only counted."""
 
 
 @router.post("/memory/prune_session_ttl")
@@ -110,7 +112,7 @@ def prune_session_ttl(
         str | None, Query(max_length=512, description="The active conversation: its items stay.")
     ] = None,
 ) -> answers.PrunedAnswer:
-    """Archive the session items that have expired."""
+    """Archive expired session items."""
     return _answer_pruned(lifelong.prune_session_by_ttl(ttl_sec, history_uid, **admin.asking))
 
 
@@ -139,7 +141,7 @@ def consolidate(
     history_uid: bodies.HistoryUid = None,
     wait: Annotated[bool, Query(description="Run it now; else put it into the queue for a worker.")] = True,
 ) -> CycleResult:
-    """Make memory items of what was said since the last time, then archive what has expired."""
+    """Make memory items of new messages, then archive expired items."""
     return lifelong.trigger_memory_consolidation(
         reason, history_uid=history_uid, wait=wait, model=admin.context.model, **admin.asking
     )
@@ -149,21 +151,21 @@ def consolidate(
 def deep_consolidation(
     admin: bodies.MemoryAdmin, reason: bodies.Reason = "admin", history_uid: bodies.HistoryUid = None
 ) -> CycleResult:
-    """Prune long-term memory, then store the facts of the newest messages anew."""
+    """Prune long-term memory, then extract facts from the newest messages."""
     return lifelong.deep_consolidation(None, history_uid, reason, model=admin.context.model, **admin.asking)
 
 
 # Items
 
 EDITOR = "admin"
-"""Who changed a text, in its history."""
+"""Editor's name in the history of an item."""
 
 OneId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="Id of the item.")]
 
 
 @router.get("/memory/search")
 def search(admin: bodies.MemoryAdmin, asked: Annotated[bodies.ItemSearch, Query()]) -> answers.ItemPageAnswer:
-    """Return a page of the items that hold all words and filters, newest first, of all audiences of the persona."""
+    """Return a page of items that match all words and filters, newest first, from all audiences of the persona."""
     return answers.ItemPageAnswer.model_validate(
         lifelong.search_items(**asked.model_dump(), operator=True, **admin.asking)
     )
@@ -171,7 +173,7 @@ def search(admin: bodies.MemoryAdmin, asked: Annotated[bodies.ItemSearch, Query(
 
 @router.post("/memory/edit", responses=bodies.NOT_FOUND)
 def edit(admin: bodies.MemoryAdmin, body: bodies.EditBody) -> answers.ItemAnswer:
-    """Give an item another text and return it; the former text goes to its history."""
+    """Change the text of an item and return it; the former text goes to its history."""
     lifelong.edit_item(body.id, body.new_content, editor=EDITOR, operator=True, **admin.asking)
     return _read_item(admin, body.id)
 
@@ -193,7 +195,7 @@ def delete_many(admin: bodies.MemoryAdmin, body: bodies.IdsBody) -> BulkResult:
 
 @router.post("/memory/restore")
 def restore(admin: bodies.MemoryAdmin, body: bodies.IdsBody) -> BulkResult:
-    """Bring up to 1,000 archived or replaced items back."""
+    """Restore up to 1,000 archived or replaced items."""
     return lifelong.restore_items(body.ids, operator=True, **admin.asking)
 
 
@@ -205,13 +207,13 @@ def retag(admin: bodies.MemoryAdmin, body: bodies.RetagBody) -> BulkResult:
 
 @router.post("/memory/pin")
 def pin(admin: bodies.MemoryAdmin, body: bodies.PinBody) -> BulkResult:
-    """Pin up to 1,000 items, so that nothing prunes them, or let them go."""
+    """Pin up to 1,000 items, so that they are never pruned, or unpin them."""
     return lifelong.pin_items(body.ids, body.pinned, operator=True, **admin.asking)
 
 
 @router.post("/memory/purge")
 def purge(admin: bodies.MemoryAdmin, body: bodies.IdsBody) -> BulkResult:
-    """Remove up to 1,000 items for good, with their former texts; nothing brings them back."""
+    """Delete up to 1,000 items for good, with their former texts."""
     return lifelong.purge_items(body.ids, operator=True, **admin.asking)
 
 
@@ -223,7 +225,7 @@ def get(admin: bodies.MemoryAdmin, id: OneId) -> answers.ItemAnswer:  # noqa: A0
 
 @router.get("/memory/{id}/history", responses=bodies.NOT_FOUND)
 def history(admin: bodies.MemoryAdmin, id: OneId) -> answers.VersionsAnswer:  # noqa: A002 - as above
-    """Return every text an item has had, the first one first, the present one last."""
+    """Return every text of an item, oldest first, ending with the current one."""
     versions = lifelong.get_item_history(id, operator=True, **admin.asking)
     return answers.VersionsAnswer.model_validate({"versions": versions})
 
@@ -239,7 +241,7 @@ UserId = Annotated[str, Query(min_length=1, max_length=255, description="interfa
 
 @router.get("/relationship")
 def get_relationship(admin: bodies.Admin, user_id: UserId) -> answers.RelationshipAnswer:
-    """Return how the persona stands to a person, faded up to now; zeros for an unknown one."""
+    """Return the relationship to a person, decayed up to now; zeros for an unknown one."""
     return answers.RelationshipAnswer.model_validate(relationships.get(user_id, **admin.asking))
 
 
@@ -247,14 +249,14 @@ def get_relationship(admin: bodies.Admin, user_id: UserId) -> answers.Relationsh
 def list_relationships(
     admin: bodies.Admin, limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20
 ) -> answers.RelationshipsAnswer:
-    """Return the persona's relationships, the newest interaction first."""
+    """Return the persona's relationships, newest interaction first."""
     recent = relationships.list_recent(limit, **admin.asking)
     return answers.RelationshipsAnswer.model_validate({"relationships": recent})
 
 
 @router.post("/relationship/update")
 def update_relationship(admin: bodies.Admin, body: bodies.RelationshipBody) -> answers.RelationshipChanged:
-    """Add to affinity and trust of a person, or name them; it counts as no interaction."""
+    """Change affinity, trust or name of a person; this counts as no interaction."""
     done = relationships.adjust(
         body.user_id, body.affinity_delta, body.trust_delta, body.username, touch=False, **admin.asking
     )
@@ -265,7 +267,7 @@ def update_relationship(admin: bodies.Admin, body: bodies.RelationshipBody) -> a
 
 @router.post("/forget")
 def forget(admin: bodies.Admin, body: bodies.ForgetBody, dry_run: bodies.DryRun = False) -> answers.ForgottenAnswer:
-    """Delete everything of one participant, conversation or memory for good; nothing brings it back."""
+    """Delete everything of one participant, conversation or memory for good."""
     done = forgetting.forget(**body.model_dump(), dry_run=dry_run, **admin.asking)
     return answers.ForgottenAnswer.model_validate(done.as_dict())
 
@@ -279,7 +281,7 @@ _TEXT = {"text/plain": {"schema": {"type": "string"}}}
     responses={200: {"description": "Prometheus text.", "content": _TEXT}},
 )
 def metrics(admin: bodies.Admin) -> PlainTextResponse:
-    """Return the numbers of one persona in the text form that Prometheus reads."""
+    """Return the metrics of one persona in Prometheus text format."""
     try:
         from prometheus_client import CollectorRegistry, Gauge, generate_latest  # noqa: PLC0415 - an extra of its own
     except ModuleNotFoundError:

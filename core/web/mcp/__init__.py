@@ -1,4 +1,4 @@
-"""The memory for programs that speak the Model Context Protocol. Needs the extra `mcp`.
+"""Memory over the Model Context Protocol. Needs the extra `mcp`.
 
 `prompt-engine mcp` serves it over standard input and output, `prompt-engine serve --mcp` over HTTP.
 """

@@ -1,4 +1,4 @@
-"""The server over streamable HTTP: an ASGI application behind the guard, which checks tokens and sizes.
+"""MCP over streamable HTTP: an ASGI application behind the guard, which checks tokens and sizes.
 
 No session is kept: each request says by its token who speaks, so that none can go on as another, and nothing grows with
 the number of programs that once asked. An answer is one JSON body; there is no stream to listen on.
@@ -27,11 +27,11 @@ NO_PERSON = (
 )
 _SPEAKER = "prompt_engine_mcp_speaker"
 _ANY_BYTES = 2**40
-"""The guard decides by its own limit."""
+"""No limit here: the guard has its own."""
 
 
 class McpEndpoint:
-    """The ASGI application; it serves while its `lifespan` is entered, once."""
+    """The ASGI application; its `lifespan` is entered once."""
 
     def __init__(self, context: WebContext) -> None:
         self._context = context

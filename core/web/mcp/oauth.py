@@ -1,4 +1,4 @@
-"""OAuth for remote clients of MCP: a program registers, the operator consents, and it gets a token of one person.
+"""OAuth for remote MCP clients: a program registers, the operator consents, and it gets a token of one person.
 
 The SDK speaks the protocol (metadata, PKCE, checks of requests); here is what it asks for.
 
@@ -58,13 +58,13 @@ from ..guard import BODY_SECONDS, FORM_BYTES, MCP, give_body, is_loopback, read_
 
 ACCESS = timedelta(hours=1)
 REFRESH = timedelta(days=90)
-"""How long after its last renewal a program can renew its token."""
+"""Longest time between two renewals of a token."""
 CONSENT = timedelta(minutes=10)
 CODE_SECONDS = 60
 MOST_ADDRESSES, MOST_CHARS = 5, 2000
-"""Of a registration, which every later request of the program carries."""
+"""Limits of a registration, which every later request of the program carries."""
 MOST_ASKED = 5_500
-"""Characters of a request for consent, which the address of the log-in repeats."""
+"""Longest request for consent, in characters: the address of the log-in repeats it."""
 FOREIGN = "This server gives tokens for {} alone."
 KEPT = {"redirect_uris", "client_name", "token_endpoint_auth_method", "grant_types", "scope"}
 
@@ -73,7 +73,7 @@ _REFRESH_FORM = re.compile(r"pr_([0-9]{1,19})_([0-9a-f]{64})_([0-9a-f]{64})")
 
 
 class Asked(NamedTuple):
-    """A program that asks for consent."""
+    """A program's request for consent."""
 
     client: OAuthClientInformationFull
     params: AuthorizationParams
@@ -84,13 +84,13 @@ class Asked(NamedTuple):
 
     @property
     def goes_to(self) -> str:
-        """Return where the browser is sent after the answer, as an operator can judge it."""
+        """Return the origin that the browser is sent to, for the operator to judge."""
         parts = urlsplit(str(self.params.redirect_uri))
         return f"{parts.scheme}://{parts.netloc}"
 
 
 class Grant(NamedTuple):
-    """What a code gives: a token, issued or not."""
+    """The token that a code stands for, and its issue, if begun."""
 
     code: AuthorizationCode
     token: shapes.AccessToken
@@ -102,7 +102,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         self._context = context
         self._grants: dict[str, Grant] = {}
         self._answered: dict[str, object] = {}
-        """Requests for consent that were answered: as few as the operator's clicks, and so are grants."""
+        """Answered requests for consent: as few as the operator's clicks."""
         self.url = check_public_url(public_url)
         self.resource = f"{self.url}{MCP}"
         self.metadata = f"{self.url}/.well-known/oauth-protected-resource{MCP}"
@@ -125,7 +125,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     # Registration
 
     async def register_client(self, client_info: OAuthClientInformationFull) -> None:
-        """Give a program an id that holds what it registered."""
+        """Give a program an id that contains its signed registration."""
         addresses = [str(each) for each in client_info.redirect_uris or ()]
         if refused := next(filter(None, map(_describe_bad_address, addresses)), ""):
             raise RegistrationError("invalid_redirect_uri", refused)
@@ -158,7 +158,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     # Consent
 
     async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
-        """Return the address of the screen on which the operator consents."""
+        """Return the address of the consent screen."""
         if params.resource is not None and not self.is_own(params.resource):
             raise AuthorizeError("invalid_target", FOREIGN.format(self.resource))
         until = (self._context.now() + CONSENT).timestamp()
@@ -170,7 +170,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return construct_redirect_uri(f"{self.url}{ADMIN}/page/programs", ask=text)
 
     def find_request(self, text: str) -> Asked | None:
-        """Return what a program asks for, None where it did not ask here, or too long ago."""
+        """Return the request for consent in a signed text; None if it is forged, answered or too old."""
         ask = self._read("ask", text)
         if ask is None or text in self._answered or ask["until"] < self._context.now().timestamp():
             return None
@@ -179,12 +179,12 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return Asked(client, params) if client else None
 
     def take_request(self, text: str) -> bool:
-        """Return whether a request is answered for the first time."""
+        """Mark a request as answered; return whether this was the first answer."""
         mine = object()
         return self._answered.setdefault(text, mine) is mine
 
     def allow(self, asked: Asked, persona: str, participant: str) -> str:
-        """Return where the browser is sent with a code, for which the program gets a token of a person."""
+        """Return the redirect with a code for a token of this person."""
         client, params = asked.client, asked.params
         code = AuthorizationCode(
             code=secrets.token_urlsafe(32),
@@ -201,7 +201,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return self._answer(asked, code=code.code)
 
     def deny(self, asked: Asked) -> str:
-        """Return where the browser is sent when the operator says no."""
+        """Return the redirect of a refused request."""
         return self._answer(asked, error="access_denied")
 
     def _answer(self, asked: Asked, **values: str) -> str:
@@ -215,7 +215,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     async def load_authorization_code(
         self, client: OAuthClientInformationFull, authorization_code: str
     ) -> AuthorizationCode | None:
-        """Return a code that was not used; the SDK compares its program, address and challenge."""
+        """Return an unused code; the SDK compares client, address and challenge."""
         grant = self._grants.get(authorization_code)
         if grant is None or grant.code.client_id != client.client_id:
             return None
@@ -241,7 +241,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return issue_token(db, replace(token, expires_at=db.clock() + ACCESS))
 
     def _end_family(self, token: shapes.AccessToken) -> None:
-        """Revoke a token and what would renew it: somebody used its code or a refresh token a second time."""
+        """Revoke a token and its renewals: its code or a refresh token was used twice."""
         logs.warning("token_used_twice", id=token.id)
         tokens.update_revoked(self._context.database(), token.persona, token.id)
 
@@ -251,7 +251,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return RefreshToken(token=refresh_token, client_id=client.client_id, scopes=scopes) if found else None
 
     def _find_row(self, client: OAuthClientInformationFull, text: str) -> tuple[shapes.AccessToken, bytes] | None:
-        """Return the row that a refresh token renews, and its hash."""
+        """Return the token that a refresh token renews, and its hash."""
         parts = _REFRESH_FORM.fullmatch(text)
         if parts is None or int(parts[1]) > shapes.MOST_ID:
             return None
@@ -272,7 +272,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         refresh_token: RefreshToken,
         scopes: list[str],  # noqa: ARG002 - every token may do the same
     ) -> OAuthToken:
-        """Return the next token of a program; the ones before hold no more."""
+        """Return the next token of a program; earlier ones become invalid."""
         return await run_in_threadpool(self._renew, client, refresh_token.token)
 
     def _renew(self, client: OAuthClientInformationFull, refresh_text: str) -> OAuthToken:
@@ -310,7 +310,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return f"{body}.{self._sign(f'{purpose} {body}')}"
 
     def _read(self, purpose: str, text: str) -> dict[str, Any] | None:
-        """Return what was written for a purpose, None where this server did not write it."""
+        """Return the values of a signed text; None if the signature is wrong."""
         body, _, signature = text.partition(".")
         if not hmac.compare_digest(self._sign(f"{purpose} {body}").encode(), signature.encode("utf-8", "replace")):
             return None
@@ -319,7 +319,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
 
 
 class ResourceCheck:
-    """Compares the resource of a request for a token, which the SDK passes to nobody."""
+    """Checks the resource of a token request, which the SDK passes to nobody."""
 
     def __init__(self, app: ASGIApp, provider: Provider) -> None:
         self._app, self._provider = app, provider
@@ -335,7 +335,7 @@ class ResourceCheck:
 
 
 def _describe_bad_address(address: str) -> str:
-    """Return why a browser may not be sent to an address, blank where it may."""
+    """Return why an address is no valid redirect, or ""."""
     parts = urlsplit(address)
     is_private = "." in parts.scheme  # of an app: the name of its maker backwards
     is_web = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
@@ -347,7 +347,7 @@ def _describe_bad_address(address: str) -> str:
 
 
 def check_public_url(url: str) -> str:
-    """Return the address under which browsers and programs reach the server.
+    """Return the normalised public address of the server.
 
     Raises:
         ConfigError: it is not `https://name`, or `http` on this machine.

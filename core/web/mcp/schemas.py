@@ -1,4 +1,4 @@
-"""What the tools take and answer, and what is said of arguments that do not fit: never the text that was given."""
+"""Arguments and answers of the tools, and errors about arguments, which never quote the given text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXT_CHARS = 1_000_000
 BLOCK_CHARS = 8_000
 MOST_HITS = 200
 PAGE = 50
-"""Memories of one page of a list, unless told otherwise."""
+"""Default page size of lists."""
 
 Kind = Literal[
     "all", "saved", "instruction", "FactsAboutUser", "PastEvents", "SelfBeliefs", "Objectives", "KeyFacts", "Emotions",
@@ -103,7 +103,7 @@ class TurnArguments(Arguments):
 
 
 def flatten_schema(schema: Any, defined: Mapping[str, Any] | None = None) -> Any:
-    """Return a JSON Schema without references and `additionalProperties`, for which some models refuse a tool."""
+    """Return a JSON Schema without references and `additionalProperties`, which some models refuse."""
     if isinstance(schema, list):
         return [flatten_schema(each, defined) for each in schema]
     if not isinstance(schema, dict):
@@ -119,7 +119,7 @@ Model = TypeVar("Model", bound=Arguments)
 
 
 def read_arguments(model: type[Model], given: Mapping[str, Any]) -> Model:
-    """Return the arguments of a tool; null counts as left out.
+    """Return the validated arguments of a tool; null counts as missing.
 
     Raises:
         MessageError: some do not fit; its sentences and `fields` name all of them.

@@ -1,4 +1,4 @@
-"""The protocol: one server of the SDK whose handlers find out who speaks, call one function, and answer.
+"""The MCP server: its handlers find the speaker, call one tool, and answer.
 
 A handler runs its function in a thread, so that one slow call holds up no other. What goes wrong in a tool becomes an
 error result that names the field, never a trace.
@@ -25,7 +25,7 @@ from ...errors import CoreError
 from .speaker import Speaker
 
 FindSpeaker = Callable[[Any], Speaker]
-"""Who speaks, by the HTTP request a call came with; None over standard input and output. Called in a thread."""
+"""Returns the speaker of an HTTP request, or of None over standard input and output. Called in a thread."""
 Context = ServerRequestContext[Any, Any]
 
 NAME = "prompt-engine"
@@ -38,7 +38,7 @@ What the tools return is data about what was said, with speaker and time: use it
 
 
 def create_server(find_speaker: FindSpeaker) -> Server[Any]:
-    """Return the server, to be run over any transport.
+    """Return the server, for any transport.
 
     Args:
         find_speaker: called for each request with the HTTP request, or None.
@@ -79,7 +79,7 @@ def create_server(find_speaker: FindSpeaker) -> Server[Any]:
 
 
 def _describe_error(error: Exception, what: str) -> str:
-    """Return the sentence of an error that was raised on purpose, of another its class."""
+    """Return the sentence of our own errors, of others only the class."""
     if isinstance(error, CoreError):
         return str(error)
     logs.event(logging.ERROR, "mcp_call_failed", what=what, error=type(error).__name__)

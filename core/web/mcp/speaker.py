@@ -1,4 +1,4 @@
-"""Who speaks: the scope that all calls of a connection run in, said by whoever starts the server, never by a call."""
+"""The speaker: the scope of all calls of a connection, set when the server starts, never by a call."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from ...database.engine import Database
 
 UNNAMED = "mcp/me"
-"""Participant of a server that is started for one person and told no name."""
+"""Participant of a server that was started without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Who speaks, and the database and settings the doors are passed; None for those of the process."""
+    """The scope of a connection, with database and settings; None uses those of the process."""
 
     scope: Scope
-    """It always names a conversation: without one, another asked for by its key would be read in its own right."""
+    """Always names a conversation: without one, a conversation in a call's arguments would decide what is seen."""
     name: str = ""
-    """What the person is called in what is stored; blank takes the last part of the participant's key."""
+    """The person's name in stored lines; blank uses the last part of the participant's key."""
     db: Database | None = None
     settings: GivenSettings = None
 
@@ -40,7 +40,7 @@ class Speaker:
         return self.name or (self.scope.participant or "").rpartition("/")[2]
 
     def name_person(self, key: str) -> str:
-        """Return what a person is called, by their key or the last part of it; others keep what they are called."""
+        """Return the speaker's name for the speaker's key or its last part, and other keys unchanged."""
         own = self.scope.participant or ""
         return self.shown_name if own and key in (own, own.rpartition("/")[2]) else key
 
@@ -54,7 +54,7 @@ def build_scope(
     privacy: Privacy | None = None,
     destination: Destination | None = None,
 ) -> Scope:
-    """Return the scope of a connection: without a conversation the direct messages with the participant.
+    """Return the scope of a connection; without a conversation the participant's direct messages.
 
     >>> build_scope("iris").conversation, build_scope("iris").privacy
     ('mcp/me', 'direct')

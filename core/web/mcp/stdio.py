@@ -1,4 +1,4 @@
-"""The protocol over standard input and output: every request is answered, also one that is in progress at the end."""
+"""MCP over standard input and output: every request is answered, even one in progress when the input ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .server import create_server
 from .speaker import Speaker
 
 FINISH_SECONDS = 60
-"""Longest wait for the answers to requests that were in progress when the input ended."""
+"""Longest wait for running requests after the input ended."""
 
 
 def serve_stdio(make_speaker: Callable[[], Speaker]) -> None:
@@ -45,7 +45,7 @@ def serve_stdio(make_speaker: Callable[[], Speaker]) -> None:
 
 
 def _first_of(error: BaseException) -> BaseException:
-    """Return what went wrong, such as a stream that is closed, out of the groups that the tasks wrap it in."""
+    """Return the first exception inside nested groups."""
     return _first_of(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 

@@ -1,4 +1,4 @@
-"""The tools: each reads its arguments and calls one function. A refusal is an answer with its reason."""
+"""The tools: each validates its arguments and calls one function. A refusal is an answer with its reason."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from . import schemas
 from .speaker import Speaker
 
 ANSWER_ID = "/answer"
-"""What the id of an answer has behind that of its message."""
+"""Suffix of an answer's id, after that of its message."""
 
 Work: TypeAlias = Callable[[Speaker, Any], schemas.Answer | dict[str, Any] | str]
 Function = TypeVar("Function", bound=Work)
@@ -48,7 +48,7 @@ TOOLS: dict[str, Tool] = {}
 def _tool(
     title: str, *, reads_only: bool = False, destroys: bool = False, repeats: bool = True
 ) -> Callable[[Function], Function]:
-    """Make a function a tool: its name, its docstring and its annotations are what a model reads.
+    """Register a function as a tool: models read its name, docstring and annotations.
 
     What reads answers with text alone, so that a long answer is sent once. A tool that `repeats` changes nothing more
     when it is called again with the same arguments.

@@ -1,4 +1,4 @@
-"""Read what a model answered in the OpenAI dialect, whole or in a stream; nothing of an answer that failed. Pure."""
+"""Read a model's answer in the OpenAI dialect, whole or streamed; a failed answer has no text. Pure."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ MAX_BYTES = 16_000_000
 _TEXT_EVENTS = ("response.output_text.delta", "response.refusal.delta")
 _FAILURES = ("error", "response.failed")
 _ENDS = ("response.completed", "response.incomplete")
-"""Types of events of the Responses API."""
+"""Event types of the Responses API."""
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class AnswerReader:
-    """Reads an answer as its bytes come. Its first character tells a stream of events from one JSON object."""
+    """Reads an answer as its bytes arrive. Its first character distinguishes a stream of events from JSON."""
 
     def __init__(self, length: int | None = None) -> None:
         self._length = length
@@ -29,7 +29,7 @@ class AnswerReader:
         self._rest = b""
         self._is_stream: bool | None = None
         self._data: list[bytes] = []
-        """Lines of the event that is being read."""
+        """Data lines of the current event."""
         self._parts: list[str] = []
         self._is_done = self._is_finished = self._has_failed = False
 
@@ -55,11 +55,11 @@ class AnswerReader:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all of the answer has come, although the response may not have ended."""
+        """Whether the whole answer has arrived, even if the response has not ended."""
         return self._is_done if self._is_stream else self._size == self._length
 
     def text(self) -> str | None:
-        """Return what was said, blank for an answer without text (a tool call); None for none, a part or an error.
+        """Return the answer's text, "" for a tool call alone; None for a failed or incomplete answer.
 
         The answer is whole when its finish_reason came, whatever comes or is cut after it.
         """
@@ -86,7 +86,7 @@ class AnswerReader:
             self._data.append(data)
 
     def _read_event(self) -> None:
-        """Read the lines of an event as one value; of servers that put no blank line between events, each line."""
+        """Read the lines of an event as one value, or line by line if the server omits blank lines."""
         lines, self._data = self._data, []
         choice = self._read_choice(b"\n".join(lines))
         for each in [choice] if choice is not None or len(lines) < 2 else map(self._read_choice, lines):
@@ -96,7 +96,7 @@ class AnswerReader:
                 self._is_done = self._is_done or each.get("finish_reason") in _ENDS
 
     def _read_choice(self, data: bytes) -> dict[str, Any] | None:
-        """Return the first choice, and note whether it failed."""
+        """Return the first choice, and record a failure."""
         try:
             value = json.loads(data)
             self._has_failed = self._has_failed or bool(value.get("error"))
@@ -110,7 +110,7 @@ class AnswerReader:
 
 
 def read_choice(value: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the first choice of an answer or event, what one of the Responses API says as a choice; None for none."""
+    """Return the first choice of an answer or event, also of the Responses API, or None."""
     kind = value.get("type")
     if kind in _TEXT_EVENTS:
         return {"delta": value["delta"]}

@@ -1,4 +1,4 @@
-"""Read whose chat a request is, from its headers, its body and its token. Pure.
+"""Read whose chat a request is, from headers, body and token. Pure.
 
 | What a request names | Conversation | Participant |
 |---|---|---|
@@ -25,19 +25,19 @@ from ..access import read_header
 from ..errors import Refused
 
 INTERFACE = "proxy"
-"""Interface of participants and conversations where a request does not name one."""
+"""Interface of participants and conversations, if the request names none."""
 OPEN_WEBUI = "openwebui"
 NAMES = (
     "X-Conversation-Id", "X-User-Id", "X-User-Name", "X-Persona-Id", "X-Interface", "X-Server-Id",
     "X-Conversation-Privacy", "X-OpenWebUI-Chat-Id", "X-OpenWebUI-User-Id", "X-OpenWebUI-User-Name",
 )  # fmt: skip
-"""Headers that say who speaks and where."""
+"""Headers that name speaker and conversation."""
 NOBODY = "User"
-"""Name of a speaker whom nobody names: the key of a token says nothing to a model."""
+"""Name of an unnamed speaker: the key of a token means nothing to a model."""
 
 
 class _Ids(NamedTuple):
-    """What one source of ids says, blank where it says nothing."""
+    """The ids of one source, blank if missing."""
 
     interface: str
     user: str
@@ -58,7 +58,7 @@ def read_identity(
     *,
     shared_memory: bool = False,
 ) -> tuple[Scope, str | None]:
-    """Return whose chat a request is, and the speaker's name to be shown. Users are never guessed.
+    """Return the scope of a request, and the speaker's name. Users are never guessed.
 
     A conversation of a user that is named is a separate one, unless `shared_memory` or the request says `direct`.
     """
@@ -89,7 +89,7 @@ def read_identity(
 
 
 def _choose_persona(header: str, in_model: str, persona_line: str, token: AccessToken) -> str:
-    """Return the persona a request is for: by its header, its model name, a line of its system message, its token."""
+    """Return the persona named by header, model name, system message or token, in this order."""
     named = header or in_model or persona_line
     if named and not token.may_speak_as(named):
         source, field = "X-Persona-Id", "X-Persona-Id" if header else "messages"
@@ -105,7 +105,7 @@ def _choose_persona(header: str, in_model: str, persona_line: str, token: Access
 
 
 def split_model(body: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the model and the persona in a model name `model@persona`; the name itself where it names no persona.
+    """Return model and persona of a name `model@persona`; the persona is blank in other names.
 
     What providers write behind an `@` is no persona: a version (`m@20240620`), a path (`@cf/meta/llama`).
     """
@@ -129,7 +129,7 @@ def _refuse_value(field: str, sentence: str) -> Refused:
 
 
 def _check_own(ids: _Ids, token: AccessToken) -> None:
-    """Refuse a request that names another user than its scope token is of."""
+    """Refuse a user other than that of the scope token."""
     own = token.participant or ""
     if ids.user and own not in (ids.user, ids.participant) and own.partition("/")[2] != ids.user:
         raise Refused(
@@ -141,7 +141,7 @@ def _check_own(ids: _Ids, token: AccessToken) -> None:
 
 
 def _read_ids(named: Mapping[str, str], body: Mapping[str, Any]) -> _Ids:
-    """Return the ids of the first source that names anybody: our headers, those of Open WebUI, the body."""
+    """Return the ids of the first source with any: our headers, those of Open WebUI, the body."""
     interface = _escape(named["x-interface"] or INTERFACE)
     for prefix, own, chat_header, field in (
         ("x", interface, "x-conversation-id", "X-User-Id"),
@@ -165,7 +165,7 @@ def _first_text(values: Mapping[str, Any], *names: str) -> str:
 
 
 def _escape(part: str) -> str:
-    """Return an id as a part of a key, in which a slash divides parts and `self` is the persona."""
+    """Return an id as part of a key: slashes are escaped, and `self`, which is the persona's id."""
     if part == PERSONA_SENDER:
         return f"%{part}"
     return part.replace("%", "%25").replace("/", "%2F")

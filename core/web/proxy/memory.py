@@ -1,4 +1,4 @@
-"""Build what is added to a request and store turns, in threads of their own.
+"""Build the memories of requests and store turns, in separate threads.
 
 A database that is locked or slow holds up these threads and nothing else: a request goes on without memory after
 PROXY_MEMORY_SECONDS, and a turn is stored after its response, again and again until the database takes it. Under load
@@ -34,14 +34,14 @@ from .recall import recall
 
 BUILD_THREADS = 8
 PLACES = 3
-"""Requests whose memory is built at once: more take longer each and are done no sooner."""
+"""Requests whose memories are built concurrently: more would not finish sooner."""
 SAVE_THREADS = 4
 SAVE_DELAYS = (1, 2, 4, 8, 15, 30, 60, 60, 60)
-"""Seconds before each further attempt to store a turn: about four minutes in all."""
+"""Seconds before each retry of storing a turn: about four minutes in all."""
 EARLIER_SECONDS = 1.0
-"""Longest wait of a request for the turn before it, which is being stored."""
+"""Longest wait of a request until the turn before it is stored."""
 STOP_SECONDS = 6.0
-"""Longest wait at the end for turns that are being stored."""
+"""Longest wait at shutdown for turns that are being stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ class Turn:
     scope: Scope
     name: str | None
     model: str = ""
-    """Asked by workers that have no LLM_MODEL."""
+    """For workers without LLM_MODEL."""
     after: str = ""
-    """What the lines follow, where the model server holds those before."""
+    """Id of the response that the lines follow, if the model server holds the earlier ones."""
 
 
 class TurnMemory:
@@ -61,13 +61,13 @@ class TurnMemory:
         self._building = ThreadPoolExecutor(BUILD_THREADS, "proxy-build")
         self._saving = ThreadPoolExecutor(SAVE_THREADS, "proxy-save")
         self._tasks: dict[asyncio.Task[None], Scope] = {}
-        """Turns that are being stored, and whose they are."""
+        """Turns being stored, with their scopes."""
         self._places = asyncio.Semaphore(PLACES)
         self._timeouts = 0
-        """Requests in a row that got no memory in their time."""
+        """Consecutive requests without memories in time."""
 
     async def build(self, turn: Turn, question: str, said: Sequence[str], settings: Settings) -> str:
-        """Return what is put in front of a person's message; raises TimeoutError after PROXY_MEMORY_SECONDS.
+        """Return the text before a person's message; raises TimeoutError after PROXY_MEMORY_SECONDS.
 
         The time does not begin before one of PLACES is free. Where the database is stuck, who has waited as
         long goes on without memory.
@@ -91,7 +91,7 @@ class TurnMemory:
     def save(
         self, turn: Turn, answer: str | None, settings: Settings, after: asyncio.Task[None] | None = None
     ) -> asyncio.Task[None]:
-        """Begin to store a turn, None for its lines without an answer, once what is stored before it is done."""
+        """Begin to store a turn, after the task `after`; answer None stores only its lines."""
         task = asyncio.get_running_loop().create_task(self._save(turn, answer, settings, after))
         self._tasks[task] = turn.scope
         task.add_done_callback(self._tasks.pop)
@@ -128,7 +128,7 @@ class TurnMemory:
 
 
 class OpenTurn:
-    """A turn whose answer is being read. Its lines are stored at once, its answer when that is whole or broke off."""
+    """A turn whose answer is being read. Lines are stored at once, the answer when it is whole or ended early."""
 
     def __init__(self, memory: TurnMemory, turn: Turn, settings: Settings, length: int | None) -> None:
         self._memory, self._turn, self._settings = memory, turn, settings
@@ -143,7 +143,7 @@ class OpenTurn:
             self.finish()
 
     def finish(self) -> None:
-        """Store what was said, unless it is stored; of an answer that is no whole one the lines before it alone."""
+        """Store the answer once; of an incomplete answer only the lines before it."""
         if self._is_stored:
             return
         self._is_stored, text = True, self._reader.text()
@@ -156,7 +156,7 @@ class OpenTurn:
 
 
 def build_opening(turn: Turn, settings: Settings) -> str:
-    """Return the system message of a request that has none: the persona's text first; blank where it has none."""
+    """Return the system message for a request without one: the persona's text and instructions, or ""."""
     try:
         text = get_persona_text(settings=settings, scope=turn.scope)
     except ConfigError as error:
@@ -173,7 +173,7 @@ def build_opening(turn: Turn, settings: Settings) -> str:
 
 
 def build_block(context: WebContext, settings: Settings, turn: Turn, text: str, said: Sequence[str] = ()) -> str:
-    """Return what is put in front of a person's message, blank where nothing belongs to it."""
+    """Return the memories for a person's message, or ""."""
     if settings.proxy_context_chars <= len(HEAD):
         return ""
     scope, db = turn.scope, context.database()

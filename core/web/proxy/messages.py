@@ -1,4 +1,4 @@
-"""Read the messages of a request, and put texts into them."""
+"""Read the messages of a request, and insert texts into them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from uuid import uuid4
 from ...text.replies import strip_thoughts
 
 MessagesKey = Literal["messages", "input"]
-"""Field of a request that holds the messages: of a chat, or of the Responses API."""
+"""Field with the messages: of Chat Completions, or of the Responses API."""
 _INSTRUCTIONS = "%instructions"
-"""Type of the message that stands for the instructions of the Responses API."""
+"""Type of the message that represents the instructions of the Responses API."""
 _RESULTS = ("_output", "_response")
-"""How types of items end that answer a call of the model."""
+"""Suffixes of item types that answer a call of the model."""
 _BEHIND = ("system", "developer", "tool", "function", None)
 """Roles of messages that may follow the person's last one within its turn; calls and results of the Responses API have
 none."""
@@ -24,9 +24,9 @@ _INSERTED = re.compile(
     r"|Attached document\(s\):\s*```.*\n```)\s*",
     re.DOTALL,
 )
-"""What Open WebUI, LibreChat and AnythingLLM put in front of a person's words: instructions, and what they found."""
+"""Text that Open WebUI, LibreChat and AnythingLLM put before the person's words: instructions and documents."""
 _GUIDELINE = re.compile(r"\A(?:- [^\n]*|(?:Use the context|In your response,|Given the context)[^\n]*)\s*")
-"""A line of instructions behind what was found."""
+"""An instruction line after the inserted documents."""
 _QUERY = re.compile(r"\A<user_query>(.*)</user_query>\s*\Z", re.DOTALL)
 _ASKED = re.compile(
     r"\A\s*(?:Use|Based on|Given) the following\b.*\n\s*(?:Query|Question):\s*(\S.*?)"
@@ -38,16 +38,16 @@ _LABEL = (
     r"write (?:the|your) next|start a new|continue your)\b[^\]]*\]"
 )
 _NOTES = re.compile(rf"\A(?:\s*{_LABEL}[ \t]*(?:\n|\Z))+|(?:\n[ \t]*{_LABEL}\s*)+\Z", re.IGNORECASE)
-"""Notes that a role-play front end merges into the person's message, in paragraphs of their own."""
+"""Notes that role-play front ends add to the person's message, in separate paragraphs."""
 _TEXT_PARTS = ("text", "input_text", "output_text")
-"""Types of parts that hold a text, in chats and in the Responses API."""
+"""Types of text parts, in Chat Completions and in the Responses API."""
 _APART = re.compile("reason|think|thought", re.IGNORECASE)
-"""Types of parts that hold thoughts."""
+"""Types of parts with thoughts."""
 _PERSONA = re.compile(r"^[ \t]*X-Persona-Id:[ \t]*(\S[^\r\n]*?)[ \t]*(?:\r?\n|\Z)", re.IGNORECASE | re.MULTILINE)
 
 
 def read_messages(body: Mapping[str, Any], key: MessagesKey) -> Any:
-    """Return the messages of a request; of the Responses API its instructions first, as a system message."""
+    """Return the messages of a request; instructions of the Responses API become a system message."""
     said = body.get(key)
     if key == "messages":
         return said
@@ -59,7 +59,7 @@ def read_messages(body: Mapping[str, Any], key: MessagesKey) -> Any:
 
 
 def write_messages(body: Mapping[str, Any], said: Sequence[Any], key: MessagesKey) -> dict[str, Any]:
-    """Return a request with messages in place of its own. An input that was a text stays one where it can."""
+    """Return a request with other messages. A text input stays a text if possible."""
     if key == "messages":
         return {**body, key: said}
     instructions = [each for each in said if isinstance(each, dict) and each.get("type") == _INSTRUCTIONS]
@@ -74,7 +74,7 @@ def write_messages(body: Mapping[str, Any], said: Sequence[Any], key: MessagesKe
 
 
 def read_previous(body: Mapping[str, Any]) -> str:
-    """Return an id of what the model server holds before the messages of a request; blank where these are all.
+    """Return an id of what the model server holds before the messages; "" if these are all.
 
     A repeated request continues the same response, and has the same id. Of a conversation each request is a new one.
     """
@@ -85,7 +85,7 @@ def read_previous(body: Mapping[str, Any]) -> str:
 
 
 def split_persona_line(messages: Any) -> tuple[str, Any]:
-    """Return the persona that a line of a system message names, blank for none, and the messages without that line.
+    """Return the persona that a line of a system message names, or "", and the messages without that line.
 
     A front end fills the line in by a macro. A message that is blank without it goes too.
     """
@@ -100,7 +100,7 @@ def split_persona_line(messages: Any) -> tuple[str, Any]:
 
 
 def is_own_name(name: object, persona: str) -> bool:
-    """Return whether the name of an assistant's line is the persona's; clients may write `Mira_Vale` for Mira Vale."""
+    """Return whether an assistant line's name is the persona's; `Mira_Vale` equals Mira Vale."""
     return not isinstance(name, str) or not name.strip() or _fold_name(name) == _fold_name(persona)
 
 
@@ -113,7 +113,7 @@ def has_system_message(messages: Sequence[Any]) -> bool:
 
 
 def find_last_user(messages: Any, persona: str = "") -> int | None:
-    """Return the index of the person's last message, None where it was answered.
+    """Return the index of the person's last message; None if it was answered.
 
     Tool calls are no answer, and neither is a line of another character of a group. Notes of a front end count only
     where nothing else is the person's.
@@ -137,14 +137,14 @@ def find_last_user(messages: Any, persona: str = "") -> int | None:
 
 
 def read_text(content: Any) -> str:
-    """Return the text of a message's content, of parts the texts in lines of their own."""
+    """Return the text of a message's content; text parts become separate lines."""
     if isinstance(content, list):
         return "\n".join(part["text"] for part in content if _is_text(part))
     return content if isinstance(content, str) else ""
 
 
 def read_words(message: Any) -> str:
-    """Return what an assistant's message says: its text, a refusal, or what its sound says, without thoughts apart."""
+    """Return the text of an assistant's message: words, refusal or transcript, without thoughts."""
     if not isinstance(message, dict):
         return message if isinstance(message, str) else ""
     kind, content = message.get("type"), message.get("content")
@@ -162,7 +162,7 @@ def _read_sound(message: Mapping[str, Any]) -> str:
 
 
 def read_question(content: Any) -> str:
-    """Return what a person wrote, without what a front end put around it; in doubt the whole text."""
+    """Return a person's own words, without text that a front end added; in doubt the whole text."""
     text = read_text(content)
     own = _INSERTED.sub("", text)
     if own != text:
@@ -180,13 +180,13 @@ def has_template(content: Any) -> bool:
 
 
 def is_note(message: Any) -> bool:
-    """Return whether a user message holds nothing but notes of a role-play front end."""
+    """Return whether a user message holds only notes of a role-play front end."""
     text = read_text(message.get("content"))
     return bool(text.strip()) and not _NOTES.sub("", text).strip()
 
 
 def read_lines(messages: Sequence[Any], persona: str) -> list[dict[str, Any]]:
-    """Return what people, persona and other characters said, as a transcript reads it."""
+    """Return the lines of people, persona and other characters, in the form of a transcript."""
     lines = []
     people = [each for each in messages if isinstance(each, dict) and each.get("role") == "user"]
     has_words = not all(is_note(each) for each in people)
@@ -211,7 +211,7 @@ def _is_text(part: Any) -> bool:
 
 
 def put_before(messages: Sequence[Any], index: int, text: str) -> list[Any]:
-    """Return the messages with a text in front of that of one message: of its content, or of its first text part."""
+    """Return the messages with a text before one message's content, or before its first text part."""
     content = messages[index]["content"]
     if isinstance(content, str):
         content = text + content

@@ -1,4 +1,4 @@
-"""What is remembered for the last message of a request that a model server gets, for the proxy and wrapped clients."""
+"""Recall memories for the last message of a request to a model server, for the proxy and wrapped clients."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def recall(
     settings: Settings,
     scope: Scope,
 ) -> str:
-    """Return the records that belong to a message, blank where nothing does.
+    """Return the memories that belong to a message, or "".
 
     Args:
         lines: what the request holds of the conversation: stored ones that they replace are left out.

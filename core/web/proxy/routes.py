@@ -1,4 +1,4 @@
-"""Answer `/v1` by the model server: chats with memory added, every other route as it came."""
+"""Answer `/v1` through the model server: chats with memories added, other routes unchanged."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from .messages import MessagesKey
 from .upstream import DECODABLE, Upstream, choose_answer_headers
 
 MEMORY_HEADER = "x-memory"
-"""On every answer to a chat: `used`, `empty` (nothing belongs to the message), `skipped` and why, `failed`."""
+"""On every answer to a chat: `used`, `empty` (nothing belongs to the message), `skipped; reason`, or `failed`."""
 CHATS: Mapping[str, MessagesKey] = {"/chat/completions": "messages", "/responses": "input"}
-"""Routes of chats, and the field that holds their messages."""
+"""Routes of chats, and the field with their messages."""
 NO_MEMORY = "/completions"
-"""Route of a dialect that is passed on without memory."""
+"""Route of an older dialect, passed on without memories."""
 END_SECONDS = 1.0
-"""Longest wait at the end for requests that were cut off."""
+"""Longest wait at shutdown for interrupted requests."""
 FORM_REFUSED = (400, 422)
 """Statuses by which a model server refuses the form of a request."""
 
@@ -45,9 +45,9 @@ class Outgoing:
     content: bytes
     memory: str = ""
     turn: Turn | None = None
-    """None for what is passed on and not stored."""
+    """None for a request that is not stored."""
     without_memory: bytes | None = None
-    """The request as it came, where something was added."""
+    """The request without memories, if some were added."""
 
     @property
     def headers(self) -> dict[str, str]:
@@ -55,7 +55,7 @@ class Outgoing:
 
 
 class Proxy:
-    """The application under `/v1`, to be put behind a `guard.Guard`."""
+    """The application under `/v1`, behind a `guard.Guard`."""
 
     def __init__(self, context: WebContext) -> None:
         self._context = context
@@ -63,11 +63,11 @@ class Proxy:
         self._memory = TurnMemory(context)
         self._passed: Counter[str] = Counter()
         self._requests: set[asyncio.Task[Any]] = set()
-        """At the end each stores what came until then."""
+        """Running requests: at shutdown each stores what has arrived."""
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
-        """Wait at the end for what is being stored."""
+        """At the end wait for turns that are being stored."""
         try:
             yield
         finally:
@@ -95,7 +95,7 @@ class Proxy:
             self._requests.discard(task)
 
     async def _prepare(self, request: Request, content: bytes, settings: Settings, key: MessagesKey) -> Outgoing:
-        """Return the request with what belongs to it added; whatever fails here, it goes on without memory."""
+        """Return the request with memories; if anything fails, the request as it came."""
         try:
             body = json.loads(content)
         except (ValueError, RecursionError):
@@ -154,7 +154,7 @@ class Proxy:
         return Outgoing(_write_json(messages.write_messages(body, more, key)), outcome, turn, content)
 
     async def _pass_on(self, request: Request, path: str, outgoing: Outgoing, settings: Settings, send: Send) -> None:
-        """Send a request on and pass its answer back; a turn that was not refused is stored, whoever closes."""
+        """Send a request and pass its answer back; an accepted turn is stored, whoever closes the connection."""
         try:
             answer, outgoing = await self._ask(request, path, outgoing, settings)
         except (ClientDisconnect, asyncio.CancelledError):
@@ -177,7 +177,7 @@ class Proxy:
             await answer.aclose()
 
     async def _ask(self, request: Request, path: str, outgoing: Outgoing, settings: Settings) -> tuple[Any, Outgoing]:
-        """Return the answer to a request, not read yet, and the request as it was sent last."""
+        """Return the unread answer, and the request as it was last sent."""
         import httpx2  # noqa: PLC0415 - an extra of its own
 
         def send(content: bytes) -> Awaitable[Any]:
@@ -199,12 +199,12 @@ class Proxy:
 
 
 def _write_json(body: Mapping[str, Any]) -> bytes:
-    """Return a body as it is sent on; ValueError for what JSON cannot hold, such as 1e999."""
+    """Return a body as JSON; ValueError for numbers outside JSON, such as 1e999."""
     return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 async def _iter_answer(answer: Any, open_turn: OpenTurn | None, *, is_decoded: bool) -> AsyncIterator[bytes]:
-    """Yield an answer as it comes, and let the turn read it."""
+    """Yield the chunks of an answer, and feed them to the turn."""
     import httpx2  # noqa: PLC0415 - an extra of its own
 
     try:
@@ -218,7 +218,7 @@ async def _iter_answer(answer: Any, open_turn: OpenTurn | None, *, is_decoded: b
 
 
 def has_dots(path: str) -> bool:
-    """Return whether a path leaves its folder, however often it is encoded."""
+    """Return whether a path contains `..`, however often it is encoded."""
     for _ in range(4):
         if any(part.partition(";")[0] in (".", "..") for part in path.replace("\\", "/").split("/")):
             return True
@@ -230,13 +230,13 @@ def has_dots(path: str) -> bool:
 
 
 def read_length(headers: Mapping[str, str]) -> int | None:
-    """Return how many bytes an answer has, None where that is not known."""
+    """Return the length of an uncompressed answer in bytes, or None if it is unknown."""
     length = headers.get("content-length", "")
     return int(length) if length.isdecimal() and "content-encoding" not in headers else None
 
 
 async def _while_connected(request: Request, sending: Awaitable[Any]) -> Any:
-    """Return what is waited for, unless the client goes away before."""
+    """Return the result, or raise ClientDisconnect if the client leaves first."""
 
     async def wait_for_disconnect() -> None:
         while (await request.receive())["type"] != "http.disconnect":

@@ -1,4 +1,4 @@
-"""Tell what a person said from what a front end asks beside the chat: titles, tags, summaries. Pure.
+"""Distinguish people's messages from a front end's own requests: titles, tags, summaries. Pure.
 
 One sign is not enough: people too ask what is in a picture or for a title. In doubt it is the person who speaks: a turn
 that is not stored is lost, and a stored task can be deleted.
@@ -13,18 +13,18 @@ from typing import Any
 from .messages import find_last_user, has_template, read_question, read_text
 
 SHORT_TOKENS = 64
-"""An answer of at most this many tokens is asked for by programs, not by people."""
+"""Programs ask for answers of at most this many tokens, people do not."""
 READ_CHARS = 10_000
-"""Instructions stand at the beginning or the end of a longer message."""
+"""In a longer message, instructions are at the beginning or the end."""
 COMMAND_CHARS = 2500
-"""A longer system message describes a persona, and asks for nothing."""
+"""A longer system message describes a persona and gives no order."""
 
 _RESULT = re.compile(
     r"\b(titles?|names?|topics?|tags?|labels?|keywords?|emojis?|summar\w+|recaps?|quer(?:y|ies)|follow-ups?|json|"
     r"classify|prompts?)\b|标题|主题|总结|概括|关键词",
     re.IGNORECASE,
 )
-"""What such a task wants."""
+"""What such a task asks for."""
 _LIMIT = re.compile(
     r"\b(?:\d+|one|two|three|four|five|six|ten)(?:\s?(?:-|to|or)\s?\w+)?[- ](?:words?|characters?|tags)\b"
     r"(?:[- ]or[- ](?:less|fewer))?"
@@ -36,7 +36,7 @@ _LIMIT = re.compile(
     r"|不要|字以内|字内|直接返回|只返回",
     re.IGNORECASE,
 )
-"""How it says that a program reads the answer. A person may say one of these, or two."""
+"""Signs that a program reads the answer. People may use one or two of them."""
 _CHAT = re.compile(
     r"\b(?:conversation|discussion|chat|session|dialogue|story|roleplay|message)\b|对话|聊天|会话|这句话", re.IGNORECASE
 )
@@ -51,15 +51,15 @@ _ORDER = (
     rf"\W*(?:{_IGNORE}\W*)?(?:please )?(?:briefly )?(?:summari[sz]e|classify|简要总结|总结|使用"
     r"|(?:generate|create|write|provide|give|suggest|name)\b[^.\n]{0,80}\b(?:title|topic|tags?|summary|keywords?|name)\b)"
 )
-"""What a system message says that wants something else than the persona's next line."""
+"""Orders in a system message for something other than the persona's next line."""
 _ORDER_FIRST = re.compile(rf"\A{_ORDER}", re.IGNORECASE)
 _ORDER_WITHIN = re.compile(rf"(?:\A|[.!\n]){_ORDER}", re.IGNORECASE)
 _OTHER_LINE = re.compile(rf"\A\W*(?:write your next reply from|continue\b|{_IGNORE})", re.IGNORECASE)
-"""What role-play front ends append as a system message where the answer is no next line of the persona."""
+"""System messages of role-play front ends that ask for something other than the persona's next line."""
 
 
 def name_task(headers: Mapping[str, str], body: Mapping[str, Any], persona: str = "") -> str:
-    """Return why a request is no turn, blank for a turn: `asked`, `short`, `no_user_line`, `no_text`, `task`."""
+    """Return why a request is no turn (`asked`, `short`, `no_user_line`, `no_text`, `task`), or "" for a turn."""
     if headers.get("x-store", "").strip().lower() in ("no", "false", "0"):
         return "asked"
     for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"):
@@ -76,7 +76,9 @@ def name_task(headers: Mapping[str, str], body: Mapping[str, Any], persona: str 
 
 
 def is_task(messages: Sequence[Any], last: int) -> bool:
-    """Return whether the last message is a front end's own: it wants a result, says how short, and means the chat."""
+    """Return whether the last message is a front end's own: it asks for a result, limits its form, and refers to
+    the chat.
+    """
     question = read_question(messages[last].get("content"))
     asked = question if len(question) <= READ_CHARS else f"{question[:READ_CHARS]}\n{question[-READ_CHARS:]}"
     before, behind = _read_commands(messages[:last]), _read_commands(messages[last + 1 :])

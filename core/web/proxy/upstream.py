@@ -1,4 +1,4 @@
-"""Send requests to the model server of LLM_BASE_URL, and choose the headers that pass. Keeps no key."""
+"""Send requests to the model server of LLM_BASE_URL, with the headers that may pass. Stores no key."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ...llm.client import CONNECT_SECONDS, build_client_options, read_endpoint
 ANSWER_SECONDS = 600.0
 """Longest wait for the next bytes of an answer: some models think long."""
 KEY_HEADER = "x-upstream-key"
-"""By which a request brings the model server's key itself, in place of LLM_API_KEY."""
+"""The model server's key in a request, in place of LLM_API_KEY."""
 DECODABLE = ("gzip", "x-gzip", "deflate")
-"""Compressions that are undone, so that an answer can be read."""
+"""Compressions that are decoded in order to read the answer."""
 
 _HOP_BY_HOP = frozenset({
     "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
@@ -25,7 +25,7 @@ _OURS = frozenset({
     "x-user-id", "x-user-name", "x-persona-id", "x-interface", "x-server-id", "x-conversation-privacy", "x-store",
     "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", KEY_HEADER,
 })  # fmt: skip
-"""Of a request, what is meant for this server."""
+"""Request headers for this server alone."""
 _OWN_ANSWER = frozenset({"set-cookie", "server", "date"})
 
 
@@ -52,7 +52,7 @@ class Upstream:
     async def send(
         self, method: str, path: str, query: str, headers: Mapping[str, str], content: bytes, settings: Settings
     ) -> Any:
-        """Return the answer to a request, its body not read yet; close it with `aclose`."""
+        """Return the unread answer to a request; close it with `aclose`."""
         url = f"{self._base}{path}{f'?{query}' if query else ''}"
         chosen = _choose_headers(headers, settings)
         request = self._client.build_request(method, url, content=content or None, headers=chosen)
@@ -76,7 +76,7 @@ def _choose_headers(headers: Mapping[str, str], settings: Settings) -> dict[str,
 
 
 def choose_answer_headers(headers: Any, *, is_decoded: bool = False) -> list[tuple[bytes, bytes]]:
-    """Return the headers of an answer that are passed on: all but those of one connection or of a lost compression."""
+    """Return the answer headers to pass on: none of the connection, none of a removed compression."""
     listed = {each.strip().lower() for each in headers.get("connection", "").split(",")}
     dropped = _HOP_BY_HOP | _OWN_ANSWER | listed | ({"content-encoding", "content-length"} if is_decoded else set())
     kept = [(name, value) for name, value in headers.multi_items() if name.lower() not in dropped]

@@ -1,4 +1,4 @@
-"""The page: what an operator sees in a browser, made on the server.
+"""The admin page, rendered on the server.
 
 | Module | Owns |
 |---|---|
@@ -33,7 +33,7 @@ from .page import STATIC as STATIC
 
 
 class StaticPage(StaticFiles):
-    """The style sheet and the script: asked for anew each time, and sent when they changed."""
+    """Style sheet and script; browsers revalidate them each time."""
 
     def file_response(self, *args: Any, **more: Any) -> Response:
         answer = super().file_response(*args, **more)
@@ -70,7 +70,7 @@ CHANGES: Mapping[str, Screen] = {
     "/programs/answer": programs.answer_request,
     "/programs/revoke": programs.revoke_token,
 }
-"""What the forms post to."""
+"""Targets of the forms."""
 
 
 def router(context: WebContext) -> APIRouter:
@@ -121,7 +121,7 @@ def _add_login(router: APIRouter, context: WebContext) -> None:
         dependencies=OPERATOR,
     )  # fmt: skip
     def logout(request: Request) -> Response:
-        """End the page's log-in: the cookie holds no more, whoever has it."""
+        """Log out: the cookie becomes invalid for everybody."""
         base = guard.admin_root(request.scope)
         context.sessions.end(request.cookies.get(access.COOKIE, ""))
         answer = RedirectResponse(f"{base}/login", 303)
@@ -130,7 +130,7 @@ def _add_login(router: APIRouter, context: WebContext) -> None:
 
 
 def _front(page: Page) -> Response:
-    """Lead to the memory of the persona that is set, or, where nothing is stored of it, of the one spoken to last."""
+    """Redirect to the memory screen of PERSONA_ID, or of the latest persona if PERSONA_ID has stored nothing."""
     wanted = page.context.values().persona_id
     return page.redirect(page.url("memory", conf_uid=choose_persona(page.db, wanted)))
 
@@ -140,7 +140,7 @@ def _choose_page(wanted: str) -> str:
 
 
 def _log_in(page: Page) -> Response:
-    """Return the log-in form; who came from a wrong token is told so.
+    """Return the log-in form, with a message after a wrong token.
 
     Who is logged in is led on: a browser that comes from another site does not send its cookie to the first page.
     """

@@ -1,4 +1,4 @@
-"""How values are shown on the page: numbers, times, long texts, what each kind and reason means. Pure."""
+"""Template filters: how numbers, times and long texts are shown. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def exact(at: datetime) -> str:
 
 
 def near(at: datetime, zone: str) -> str:
-    """Return a time to the minute in a zone, for whoever runs no script."""
+    """Return a time to the minute in a zone, for browsers without scripts."""
     return f"{at.astimezone(find_zone(zone) or UTC):%Y-%m-%d %H:%M}"
 
 
@@ -64,4 +64,4 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     each.__name__: each
     for each in (shorten, number, parse_time, exact, near, archive_reason, as_json, words_of, plural, show_key)
 }
-"""What templates call by name."""
+"""Filters of the templates, by name."""

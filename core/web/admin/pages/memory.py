@@ -1,4 +1,4 @@
-"""Items: looked for, listed, looked at one by one, changed."""
+"""Screens of memory items: search, list, one item, and changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEMPLATE = "memory.html.j2"
 PAGE_SIZES = (25, 50, 100)
 WEEKS = 13
 MOST_SOURCES = 40
-"""Messages shown of one item."""
+"""Most source messages shown of one item."""
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -35,12 +35,12 @@ class Search(ItemSearch):
     limit: Annotated[int, Field(ge=1, le=max(PAGE_SIZES))] = 50
 
     def query(self, **more: Any) -> dict[str, Any]:
-        """Return the values of the address that lists the same, defaults left out."""
+        """Return the query values of the same search, without defaults."""
         return {**self.model_dump(exclude_defaults=True), **more}
 
     @property
     def narrowed(self) -> int:
-        """How many filters are set beside the words."""
+        """Number of filters beside the words."""
         return len(self.model_fields_set - {"q", "archived", "limit", "offset"})
 
 
@@ -80,7 +80,7 @@ def list_items(page: Page) -> Response:
 
 
 def _count_items(page: Page) -> dict[str, Any]:
-    """Return how many items hold by tier, and how many were known at the end of each of the last weeks."""
+    """Return current items by tier, and the total at the end of each of the last weeks."""
     tiers: Counter[str] = Counter()
     for kind in memories.count_kinds(page.db, page.persona):
         tiers[kind.tier] += kind.items
@@ -141,7 +141,7 @@ class Flash(NamedTuple):
 
 
 def build_flash(page: Page) -> Flash | None:
-    """Return what the address says was done, in words of this module alone; None where nothing was."""
+    """Return the message about the last change, from this module's own sentences, or None."""
     done = page.read(Done)
     if done.note not in SENTENCES:
         return None
@@ -158,7 +158,7 @@ _NOTES = {
     "delete": "deleted", "restore": "restored", "pin": "pinned", "unpin": "unpinned", "add": "retagged",
     "remove": "retagged",
 }  # fmt: skip
-"""Action to what is said about it."""
+"""Action to note."""
 
 
 class Chosen(BaseModel):
@@ -168,7 +168,7 @@ class Chosen(BaseModel):
 
 
 def change_item(page: Page) -> Response:
-    """Delete, restore, pin or unpin the one item whose button was pressed."""
+    """Apply the pressed button to its item."""
     for action in ("delete", "restore", "pin", "unpin"):
         if ids := split_ids(page.field(action)):
             return _apply_action(page, action, ids)
@@ -176,7 +176,7 @@ def change_item(page: Page) -> Response:
 
 
 def change_items(page: Page) -> Response:
-    """Do to every chosen item what the pressed button says."""
+    """Apply the pressed button to all chosen items."""
     form = page.read(Chosen)
     return _apply_action(page, form.action, list(dict.fromkeys(form.ids)), form.tags)
 

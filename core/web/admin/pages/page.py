@@ -1,4 +1,4 @@
-"""One request of the page: who asks, for which persona, and the answer."""
+"""One request of the page: persona, form values, and the rendered answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FOLDER = Path(__file__).resolve().parent
 STATIC = FOLDER / "static"
 
 BASE = "/page"
-"""Below ADMIN."""
+"""Path below ADMIN."""
 GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, str]]]] = (
     (
         "What is remembered",
@@ -40,12 +40,12 @@ GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, str]]]] = (
     ("What a model gets", (("why", "Why", "w"),)),
     ("Care", (("upkeep", "Upkeep", "u"), ("programs", "Programs", "p"))),
 )
-"""Screens by group: path, title, and the letter that after `g` leads there."""
+"""Heading to screens: path, title, and the key that opens it after `g`."""
 
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """Return the environment of the templates, read once: HTML in which every text is shown as text."""
+    """Return the template environment: HTML with every value escaped."""
     templates = Environment(
         loader=FileSystemLoader(FOLDER / "templates"),
         autoescape=True,
@@ -59,7 +59,7 @@ def environment() -> Environment:
 
 
 MOST_PERSONAS = 200
-"""Names that the field at the top offers."""
+"""Suggestions of the field for the persona."""
 
 
 def split_ids(text: str) -> list[int]:
@@ -68,7 +68,7 @@ def split_ids(text: str) -> list[int]:
 
 
 Id = Annotated[int, BeforeValidator(lambda text: next(iter(split_ids(str(text))), 0))]
-"""The first id of a text; 0 where there is none."""
+"""The first id of a text, or 0."""
 Ids = Annotated[list[int], BeforeValidator(lambda texts: split_ids(",".join(texts)))]
 SPLIT_COMMAS = BeforeValidator(lambda texts: [part.strip() for part in ",".join(texts).split(",") if part.strip()])
 Words = Annotated[list[str], SPLIT_COMMAS]
@@ -90,7 +90,7 @@ class Page:
         self.base: str = self.root + BASE
 
     def read(self, model: type[Model]) -> Model:
-        """Return what the form says, of a screen without a form what the address says; blank values count as left out.
+        """Return the form's values, or the address's for a screen without a form; blank values count as missing.
 
         Raises:
             RequestValidationError: a value does not fit.
@@ -129,7 +129,7 @@ class Page:
         return self.admin.asking
 
     def operating(self) -> dict[str, Any]:
-        """Return what a door of items is passed: an operator sees all audiences of the persona."""
+        """Return the arguments of functions for items: an operator sees all audiences of the persona."""
         return {**self.asking(), "operator": True}
 
     # The answer
@@ -140,7 +140,7 @@ class Page:
         return f"{self.base}/{path}?{urlencode(kept)}"
 
     def url_after(self, path: str, back: str, **query: Any) -> str:
-        """Return the address of a screen with the values of an earlier address, for after a change."""
+        """Return the address of a screen after a change, with the query of the screen before."""
         given = {name: values for name, values in parse_qs(back[:4000]).items() if name not in _NOT_KEPT}
         return self.url(path, **{**given, **query})
 
@@ -192,7 +192,7 @@ def add_screen(
 
 
 def _answer_screen(screen: Screen, page: Page) -> Response:
-    """Return what a screen answers, or what failed, told so that it can be put right; never a trace."""
+    """Return the screen's response, or a page with the error's sentence; never a trace."""
     try:
         with errors.refuse_bad_values():
             return screen(page)
@@ -210,7 +210,7 @@ def _render_problem(page: Page, text: str, status: int) -> Response:
 
 
 class Names(NamedTuple):
-    """Names of people and titles of conversations; what has none is called by its key."""
+    """Names of people and titles of conversations, by key; a missing one is shown as its key."""
 
     people: Mapping[str, str] = {}
     places: Mapping[str, overview.ConversationCount] = {}
@@ -219,10 +219,7 @@ class Names(NamedTuple):
         return self.people.get(key) or show_key(key)
 
     def place(self, key: str) -> str:
-        """Return what a conversation is called: its title, else by who it is held with alone, else its key.
-
-        Its server stands behind it, since each may have a channel of this name.
-        """
+        """Return a conversation's title, else "Chat with" its person, else its key; with its server, if it has one."""
         known = self.places.get(key)
         if known is None:
             return show_key(key)
@@ -234,13 +231,13 @@ class Names(NamedTuple):
 def read_names(
     db: Database, persona: str, people: Iterable[str | None] = (), places: Iterable[str | None] = ()
 ) -> Names:
-    """Return what these keys are called, those of whom the conversations are held with among them."""
+    """Return the names of people and conversations, and of those with whom the conversations are held."""
     titles = overview.read_titles(db, persona, filter(None, places))
     keys = {*filter(None, people), *(each.person for each in titles.values() if each.person)}
     return Names(overview.read_names(db, persona, keys), titles)
 
 
 def name_items(db: Database, persona: str, items: Iterable[Mapping[str, Any]]) -> Names:
-    """Return what the people and conversations of memory items, or of operations, are called."""
+    """Return the names of people and conversations of memory items or operations."""
     rows = list(items)
     return read_names(db, persona, (row["participant"] for row in rows), (row["conversation"] for row in rows))

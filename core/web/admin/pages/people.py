@@ -1,4 +1,4 @@
-"""People and conversations: lists, one of each with what is remembered, and forgetting one for good."""
+"""Screens of people and conversations, and forgetting."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .page import Id, Key, Names, Offset, Page, name_items, read_names
 SIZE = 50
 """Rows of a page, and lines of a page of the log."""
 MOST_ITEMS = 25
-"""Items of a person that are shown on their screen."""
+"""Items on a person's screen."""
 
 
 class ListQuery(BaseModel):
@@ -118,13 +118,13 @@ PARTS: Mapping[str, str] = {
     "user_relationships": "Relationships",
     "memory_jobs": "Operations waiting",
 }
-"""What people call the rows of a table whose name says it badly."""
+"""Names of tables for people."""
 _INDEX = ("search_", "counters")
-"""Begin the names of tables that are counted in no list: what the search keeps of the rows goes with them."""
+"""Prefixes of index tables, which are not listed: they go with their rows."""
 
 
 def forget_all(page: Page) -> Response:
-    """Show what forgetting would take, or, when it is asked for once more, forget."""
+    """Show what forgetting would delete, or after confirmation forget."""
     person, conversation = page.field("participant"), page.field("conversation")
     if bool(person) == bool(conversation):
         raise Refused(422, "Nothing was named to forget. Press the button on the screen of a person or conversation.")

@@ -1,4 +1,4 @@
-"""Programs: which ones hold a token of the persona, and those that ask the operator for one (OAuth)."""
+"""The screen of programs: those with a token of the persona, and OAuth requests for one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...errors import Refused
 from .page import Page, read_names, split_ids
 
 MOST_PEOPLE = 200
-"""Keys of people that the form offers."""
+"""Suggestions of the form's field."""
 TOO_OLD = "This request is older than ten minutes, was answered, or was not made here. Connect the program again."
 
 
@@ -44,7 +44,7 @@ _SAID = {"revoked": "Revoked: the program is refused from now on.", "ended": "No
 
 
 def answer_request(page: Page) -> Response:
-    """Send the browser back to a program, with a code or a refusal."""
+    """Redirect the browser to the program, with a code or a refusal."""
     asked, provider = _find_request(page, page.field("ask")), page.context.oauth
     participant = page.field("participant").strip()
     if page.field("allow") and "/" not in participant:

@@ -1,4 +1,4 @@
-"""Why: a message, the prompt and the messages it would get, what was chosen and why, what was cut."""
+"""The screen *Why*: a message, its prompt, what was chosen and why, what was cut."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def show_form(page: Page) -> Response:
 
 
 def explain_message(page: Page) -> Response:
-    """Return the form with the prompt of its message. Nothing is stored."""
+    """Return the form with the prompt of its message. Stores nothing."""
     asked = page.read(Question)
     if not asked.text:
         raise Refused(422, "The message is blank. Write one.")
@@ -55,7 +55,7 @@ def explain_message(page: Page) -> Response:
 
 
 def _explain(page: Page, asked: Question, build: Callable[..., tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Return the prompt a message would get and the report on it, without writing anything."""
+    """Return a prompt and its report, without writing anything."""
     place, user_id = asked.conversation, asked.user_id
     if user_id and place and "/" not in user_id:
         user_id = f"{place.partition('/')[0]}/{user_id}"
@@ -97,7 +97,7 @@ def _build_shown(page: Page, prompt: dict[str, Any], report: dict[str, Any], mes
 
 
 def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the hits of the search, best first, with their texts, their reasons and whether they are in the prompt."""
+    """Return the hits of the search, best first, with text, reasons, and whether the prompt holds them."""
     in_prompt = {(hit["source"], hit["id"]): hit for hit in prompt.get("context", {}).get("memories") or ()}
     hits = (report.get("search") or {}).get("hits", ())
     ids = [hit["id"] for hit in hits if hit["source"] == "memories"]
@@ -115,7 +115,7 @@ def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]
 
 
 def list_reasons(reasons: Mapping[str, float]) -> list[tuple[str, float, float]]:
-    """Return what a score is made of with each part's share in percent, the largest part first."""
+    """Return the parts of a score with their shares in percent, largest first."""
     whole = sum(map(abs, reasons.values())) or 1.0
     parts = sorted(reasons.items(), key=lambda part: (-abs(part[1]), part[0]))
     return [(name, value, round(100 * abs(value) / whole, 1)) for name, value in parts if value]
