@@ -8,6 +8,7 @@ of the scope, and goes when its person or conversation is forgotten.
 from __future__ import annotations
 
 import asyncio
+import posixpath
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -188,15 +189,10 @@ def _read_path(path: str) -> Path:
     """
     if not path.startswith(ROOT):
         raise ToolError(f"Path must start with {ROOT}, got: {path}")
-    parts: list[str] = []
-    for part in path[len(ROOT) :].split("/"):
-        if part == "..":
-            if not parts:
-                raise ToolError(f"Path {path} would escape {ROOT} directory")
-            parts.pop()
-        elif part not in ("", "."):
-            parts.append(part)
-    return tuple(parts)
+    parts = posixpath.normpath(path[len(ROOT) :].lstrip("/")).split("/")
+    if parts[0] == "..":
+        raise ToolError(f"Path {path} would escape {ROOT} directory")
+    return () if parts == ["."] else tuple(parts)
 
 
 def _new_folders(change: Change, path: Path) -> list[NewValue]:

@@ -29,7 +29,6 @@ try:
         GetOp,
         Item,
         ListNamespacesOp,
-        MatchCondition,
         Op,
         PutOp,
         Result,
@@ -40,6 +39,7 @@ try:
         tokenize_path,
         validate_op_namespace,
     )
+    from langgraph.store.memory import InMemoryStore
 except ImportError as _error:
     raise missing("langgraph", "langgraph") from _error
 
@@ -211,22 +211,10 @@ def _fields_of(value: StoredValue) -> dict[str, Any]:
 
 
 def _list(values: Values, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-    conditions = op.match_conditions or ()
-    namespaces = [each for each in values.list_namespaces() if all(_matches(one, each) for one in conditions)]
-    if op.max_depth is not None:
-        namespaces = sorted({namespace[: op.max_depth] for namespace in namespaces})
-    return namespaces[op.offset : op.offset + op.limit]
-
-
-def _matches(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
-    """Return whether a namespace begins, or ends, with a path in which `*` matches any part."""
-    path = tuple(condition.path)
-    if len(namespace) < len(path):
-        return False
-    if condition.match_type not in ("prefix", "suffix"):
-        raise ValueError(f"match_type is {condition.match_type!r}. It must be 'prefix' or 'suffix'.")
-    parts = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
-    return all(wanted in ("*", part) for part, wanted in zip(parts, path, strict=True))
+    names = InMemoryStore()  # the framework's own rules of matching
+    names.batch([PutOp(namespace, "-", {}) for namespace in values.list_namespaces()])
+    namespaces: list[tuple[str, ...]] = names.batch([op])[0]
+    return namespaces
 
 
 # Filters

@@ -199,7 +199,7 @@ _MINE = select(*(column for column in _J if column.name != "depends_on")).where(
 )
 
 
-# What becomes of it: each is False where the operation is not this worker's any more
+# Ends of a claim
 
 
 def renew_lease(db: Database, claimed: Claim, *, lease_seconds: float) -> bool:
@@ -209,26 +209,6 @@ def renew_lease(db: Database, claimed: Claim, *, lease_seconds: float) -> bool:
     return db.idempotent_transaction(lambda c: c.execute(change).rowcount == 1, source=_SOURCE)
 
 
-def complete(db: Database, claimed: Claim, effect: Callable[[Connection], None] | None, error: str = "") -> bool:
-    """Store the effect and complete the operation, in one transaction; return whether the claim still held."""
-    return _settle(db, claimed, "completed", effect, payload=EMPTIED, error=error or None)
-
-
-def put_off(db: Database, claimed: Claim, error: str, until: datetime, *, is_try: bool = True) -> bool:
-    """Schedule another try at `until`."""
-    tries = _J.tries if is_try else _J.tries - 1
-    return _settle(db, claimed, "retrying", error=error, available_at=until, tries=tries)
-
-
-def give_up(db: Database, claimed: Claim, error: str) -> bool:
-    return _settle(db, claimed, "failed", error=error, payload=EMPTIED)
-
-
-def give_back(db: Database, claimed: Claim) -> bool:
-    """Undo a claim, for a worker that must stop during the operation."""
-    return _settle(db, claimed, "pending", tries=_J.tries - 1)
-
-
 def _change(claimed: Claim) -> Any:
     """Return an UPDATE of the operation that applies while the claim holds."""
     operation = claimed.operation
@@ -236,14 +216,26 @@ def _change(claimed: Claim) -> Any:
     return update(memory_jobs).where(_J.persona_id == operation.persona, *mine)
 
 
-def _settle(
+def settle(
     db: Database,
     claimed: Claim,
     status: OperationState,
     effect: Callable[[Connection], None] | None = None,
-    **values: Any,
+    *,
+    error: str = "",
+    until: datetime | None = None,
+    is_try: bool = True,
 ) -> bool:
+    """Store the effect and end the claim, in one transaction; return whether the claim still held.
+
+    Args:
+        until: when the next try may begin.
+        is_try: False takes back the try that the claim counted.
+    """
     operation = claimed.operation
+    values: dict[str, Any] = {"error": error or None, "available_at": until}
+    values |= {} if is_try else {"tries": _J.tries - 1}
+    values |= {"payload": EMPTIED} if status in ("completed", "failed") else {}
     change = _change(claimed).values(status=status, lease_until=None, updated_at=db.clock(), **values)
 
     def work(connection: Connection) -> bool:

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from .. import llm
 from ..access import external_rows
@@ -243,12 +243,12 @@ def run_operation(
         if model is None and settings.llm_base_url.strip() and operation.type in handlers.ASKING:
             tools.notes.append(rules.error_text("NoModel", "LLM_MODEL is not set"))
         error = "; ".join(dict.fromkeys(tools.notes))[: rules.ERROR_CHARS]
-        state = "completed" if table_claiming.complete(db, claimed, effect, error) else "dropped"
+        state = "completed" if table_claiming.settle(db, claimed, "completed", effect, error=error) else "dropped"
     except Exception as failure:  # noqa: BLE001 - whatever a handler does, the queue goes on and the reason is kept
         state, error = _note_failure(db, claimed, failure)
     except BaseException:
         with suppress(StoreError):  # its lease ends by itself
-            table_claiming.give_back(db, claimed)
+            table_claiming.settle(db, claimed, "pending", is_try=False)
         raise
     if state == "completed" and operation.type in handlers.AFTER:
         handlers.load(handlers.AFTER[operation.type])(operation, tools)
@@ -292,10 +292,12 @@ def _note_failure(db: Database, claimed: Claim, failure: Exception) -> tuple[Run
         reason, number = failure.source, failure.number
     error = rules.error_text(kinds[0], reason, number, cause)
     logs.logger.debug("operation_failed id=%r", operation.id, exc_info=failure)
-    if reason == "budget":  # no try was made
-        until = db.clock() + timedelta(seconds=min(asked, BUDGET_SECONDS))
-        return ("retrying" if table_claiming.put_off(db, claimed, error, until, is_try=False) else "dropped"), error
-    if rules.verdict(kinds, reason) == "fail" or operation.tries >= rules.MAX_TRIES:
-        return ("failed" if table_claiming.give_up(db, claimed, error) else "dropped"), error
-    until = db.clock() + timedelta(seconds=rules.wait_seconds(operation.tries, asked))
-    return ("retrying" if table_claiming.put_off(db, claimed, error, until) else "dropped"), error
+    is_try = reason != "budget"
+    state: Literal["retrying", "failed"] = "retrying"
+    if is_try and (rules.verdict(kinds, reason) == "fail" or operation.tries >= rules.MAX_TRIES):
+        state, until = "failed", None
+    else:
+        wait = rules.wait_seconds(operation.tries, asked) if is_try else min(asked, BUDGET_SECONDS)
+        until = db.clock() + timedelta(seconds=wait)
+    is_held = table_claiming.settle(db, claimed, state, error=error, until=until, is_try=is_try)
+    return state if is_held else "dropped", error

@@ -78,7 +78,9 @@ def create_app(
     (True, True)
     """
     check_model(model)
-    token = _read_admin_token(settings) if admin else ""
+    token = settings_for(settings).admin_token if admin else ""
+    if admin and (problem := describe_bad_token(token)):
+        raise ConfigError(problem, flag="ADMIN_TOKEN")
     context = WebContext(
         db=db,
         settings=settings,
@@ -154,7 +156,8 @@ def _make_bare(context: WebContext, lifespans: list[Any]) -> FastAPI:
         telemetry=NO_TELEMETRY,
     )
     app.state.context = context
-    app.add_middleware(guard.Guard, context=context, own_paths=list_own_paths())
+    own_paths = {"/".join(route.path.split("/")[:3]) for route in http_api.router.routes if isinstance(route, APIRoute)}
+    app.add_middleware(guard.Guard, context=context, own_paths=own_paths)  # such as /v1/memories
     if origins := settings_for(context.settings).allowed_origins:
         app.add_middleware(
             CORSMiddleware,
@@ -176,19 +179,6 @@ def _add_admin(app: FastAPI, context: WebContext) -> None:
     app.include_router(pages.router(context), prefix=ADMIN)
     app.add_api_route(guard.METRICS, api.metrics, dependencies=dependencies, include_in_schema=False)
     app.mount(f"{ADMIN}/static", pages.StaticPage(directory=pages.STATIC))
-
-
-def list_own_paths() -> set[str]:
-    """Return the first two path segments of the HTTP API's routes, as `/v1/memories`."""
-    paths = (route.path for route in http_api.router.routes if isinstance(route, APIRoute))
-    return {"/".join(path.split("/")[:3]) for path in paths}
-
-
-def _read_admin_token(settings: GivenSettings) -> str:
-    token = settings_for(settings).admin_token
-    if problem := describe_bad_token(token):
-        raise ConfigError(problem, flag="ADMIN_TOKEN")
-    return token
 
 
 def _make_rest(model_server: Any) -> ASGIApp:

@@ -165,13 +165,11 @@ class Guard:
             if text and admin_token and is_token(text, admin_token):
                 raise errors.Refused(403, FORBIDDEN)
             raise errors.Refused(401, WRONG_TOKEN if text else NO_TOKEN)
-        if token.kind == "admin" or (token.resource and not self._is_for(token.resource, path_below(scope))):
+        oauth = self._context.oauth  # a server beside that of the public address does not know it
+        is_for_mcp = _is_below(path_below(scope), MCP) and (oauth is None or token.resource == oauth.resource)
+        if token.kind == "admin" or (token.resource and not is_for_mcp):
             raise errors.Refused(403, FORBIDDEN)
         scope[TOKEN_KEY] = token
-
-    def _is_for(self, resource: str, path: str) -> bool:
-        oauth = self._context.oauth  # a server beside that of the public address does not know it
-        return _is_below(path, MCP) and (oauth is None or resource == oauth.resource)
 
     async def _check_operator(self, scope: Scope, headers: Headers, *, is_unsigned_change: bool) -> None:
         text = _read_bearer(headers)

@@ -77,7 +77,7 @@ def test_s44_cancel_works_at_once_on_what_waits(queue: Queue) -> None:
     assert queue.cancel([pending, 12345]) == 0
     assert json.loads(queue.row(pending).payload) == {"n": "a", "texts": "", "row": 7}
     retrying = queue.add("b")
-    jobs_claiming.put_off(queue.db, queue.claimed(), "KeyError", NOW + timedelta(seconds=10))
+    jobs_claiming.settle(queue.db, queue.claimed(), "retrying", error="KeyError", until=NOW + timedelta(seconds=10))
     assert queue.states()[retrying] == "retrying"
     assert queue.cancel([retrying]) == 1
     queue.db.clock.forward(seconds=60)  # type: ignore[attr-defined]
@@ -203,7 +203,7 @@ def test_d22_once_puts_in_what_is_not_waiting_already(queue: Queue) -> None:
     assert claimed is not None
     second = put()
     assert second is not None
-    jobs_claiming.put_off(db, claimed, "x", NOW)
+    jobs_claiming.settle(db, claimed, "retrying", error="x", until=NOW)
     queue.cancel([second])
     assert put() is None, "one that waits for its next try has not begun"
 

@@ -46,7 +46,7 @@ def test_s45_after_a_crash_it_is_pending_again_when_the_lease_ends_and_its_effec
     quick = queue.claimed()
     assert quick.operation.id == only and quick.operation.tries == 2
     assert not jobs_claiming.renew_lease(queue.db, slow, lease_seconds=600)
-    assert not jobs_claiming.give_up(queue.db, slow, "late") and not jobs_claiming.give_back(queue.db, slow)
+    assert not any(jobs_claiming.settle(queue.db, slow, state) for state in ("failed", "pending"))
     assert run_operation(queue.db, slow, settings=DEFAULTS).state == "dropped"
     assert queue.effects == {}
     assert run_operation(queue.db, quick, settings=DEFAULTS).state == "completed"

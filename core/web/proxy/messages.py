@@ -108,10 +108,6 @@ def _fold_name(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).casefold()
 
 
-def has_system_message(messages: Sequence[Any]) -> bool:
-    return any(isinstance(each, dict) and each.get("role") in ("system", "developer") for each in messages)
-
-
 def find_last_user(messages: Any, persona: str = "") -> int | None:
     """Return the index of the person's last message; None if it was answered.
 
@@ -131,7 +127,8 @@ def find_last_user(messages: Any, persona: str = "") -> int | None:
             return index
         is_called = is_called or (role is None and str(message.get("type")).endswith(_RESULTS))
         is_other = persona and not is_own_name(message.get("name"), persona)
-        if role not in _BEHIND and not (role == "assistant" and (is_called or _calls_tool(message) or is_other)):
+        calls_tool = message.get("tool_calls") or message.get("function_call")
+        if role not in _BEHIND and not (role == "assistant" and (is_called or calls_tool or is_other)):
             break
     return note
 
@@ -151,14 +148,10 @@ def read_words(message: Any) -> str:
     if isinstance(kind, str) and _APART.search(kind):
         return ""
     words = "".join(map(read_words, content)) if isinstance(content, list) else read_words(content)
-    said = [message.get(name) for name in ("text", "refusal")]
-    return words + "".join(each for each in said if isinstance(each, str)) or _read_sound(message)
-
-
-def _read_sound(message: Mapping[str, Any]) -> str:
-    audio = message.get("audio")
-    said = audio.get("transcript") if isinstance(audio, dict) else message.get("transcript")
-    return said if isinstance(said, str) else ""
+    sound = message["audio"] if isinstance(message.get("audio"), dict) else message
+    texts = [each if isinstance(each, str) else "" for each in map(message.get, ("text", "refusal"))]
+    transcript = sound.get("transcript")
+    return words + "".join(texts) or (transcript if isinstance(transcript, str) else "")
 
 
 def read_question(content: Any) -> str:
@@ -200,10 +193,6 @@ def read_lines(messages: Sequence[Any], persona: str) -> list[dict[str, Any]]:
             is_other = role == "assistant" and not is_own_name(name, persona)
             lines.append({"role": "character" if is_other else role, "content": text, "name": name})
     return lines
-
-
-def _calls_tool(message: Mapping[str, Any]) -> bool:
-    return bool(message.get("tool_calls") or message.get("function_call"))
 
 
 def _is_text(part: Any) -> bool:

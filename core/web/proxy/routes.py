@@ -146,7 +146,8 @@ class Proxy:
             logs.warning("proxy_without_memory", error=type(error).__name__)
             block, outcome = "", "failed; timeout" if isinstance(error, TimeoutError) else "failed"
         more = messages.put_before(said, last, f"{block}\n\n") if block else said
-        if not after and not messages.has_system_message(said):  # a server that holds the lines before holds this too
+        roles = [each.get("role") for each in said if isinstance(each, dict)]
+        if not after and "system" not in roles and "developer" not in roles:  # a server that holds lines holds this too
             opening = await run_in_threadpool(build_opening, turn, settings)
             more = [{"role": "system", "content": opening}, *more] if opening else more
         if more is said:

@@ -188,8 +188,7 @@ def test_s46_a_failure_that_cannot_be_written_leaves_the_operation_to_its_lease(
         raise StoreReadError("gone", source="memory_jobs")
 
     with monkeypatch.context() as patched:
-        patched.setattr(jobs_claiming, "complete", gone)
-        patched.setattr(jobs_claiming, "put_off", gone)
+        patched.setattr(jobs_claiming, "settle", gone)
         with pytest.raises(StoreReadError):
             door.run_pending(**given)
     assert door.run_pending(**given) == []
