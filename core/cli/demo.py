@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -57,12 +54,8 @@ def demo(run: Run) -> None:
     output.say(f"Ten months in the flat of Mara, Jonas and the persona Iris: {stored}, in {FILE}.")
     _tell_story(db, message)
     output.heading("Next")
-    # the command by its name where the shell finds it, else by its path
-    called = Path(sys.argv[0])
-    by_path = called.name == "prompt-engine" and not shutil.which("prompt-engine")
     output.say(f"  export DATABASE_URL=sqlite:///{FILE} PERSONA_ID={PERSONA}")
-    name = os.path.relpath(called) if by_path else "prompt-engine"
-    output.say(f"  {name} explain 'Who repairs the oven?' --conversation {KITCHEN}")
+    output.say(f"  prompt-engine explain 'Who repairs the oven?' --conversation {KITCHEN}")
 
 
 def _store_sample(db: Database, sample: Mapping[str, Any]) -> str:

@@ -21,9 +21,9 @@ from .levels import (
     CONFIG_FILE,
     Level,
     Problem,
-    argument_level,
     environment_level,
     file_level,
+    known_flag,
     read_environment,
     warn_of_problems,
 )
@@ -84,7 +84,12 @@ def load(
             if len(_kept) >= _MAX_KEPT:
                 _kept.clear()
             _kept[name, variables] = content, settings
-    return _joined(settings, [argument_level(overrides)]) if overrides else settings
+    if not overrides:
+        return settings
+    arguments = Level("argument")
+    for key, value in overrides.items():
+        arguments.read(known_flag(key), value, "argument")
+    return _joined(settings, [arguments])
 
 
 def _joined(base: Settings, levels: list[Level]) -> Settings:

@@ -136,13 +136,6 @@ def file_level(name: str, entries: Iterable[Entry]) -> Level:
     return level
 
 
-def argument_level(overrides: Mapping[str, object]) -> Level:
-    level = Level("argument")
-    for key, value in overrides.items():
-        level.read(known_flag(key), value, "argument")
-    return level
-
-
 def known_flag(name: object) -> Flag:
     """Return the flag of a name in upper, lower or camel case; raise ConfigError for an unknown name."""
     declared = FLAGS.get(flag_name(name)) if isinstance(name, str) else None

@@ -118,13 +118,13 @@ def list_all_types() -> tuple[str, ...]:
 
 
 def find(type: str) -> Handler:  # noqa: A002 - as above
-    """Return the handler of a type."""
-    handler = _handlers[type]
-    return load(handler) if isinstance(handler, str) else handler
+    return load(_handlers[type])
 
 
-def load(text: str) -> Callable[..., Any]:
-    """Return the function named by `module:function`."""
+def load(text: str | Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function named by `module:function`, or the function itself."""
+    if not isinstance(text, str):
+        return text
     module, _, name = text.partition(":")
     function: Callable[..., Any] = getattr(import_module(module), name)
     return function

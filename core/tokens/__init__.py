@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
+from hmac import compare_digest
 
 from ..calls import defaults
 from ..calls.call import GivenSettings, open_call
@@ -102,10 +103,12 @@ def find_token(text: str, *, db: Database | None = None) -> AccessToken | None:
     True
     """
     handle = defaults.handle(db)
-    row = table.find_token(handle, text)
-    if row is None or (row[0].expires_at is not None and row[0].expires_at <= handle.clock()):
+    token_id = shapes.read_token_id(text)
+    row = read_token(handle, token_id) if token_id is not None else None
+    if row is None or not compare_digest(row[1], shapes.hash_token(text)):
         return None
-    return row[0]
+    expires_at = row[0].expires_at
+    return row[0] if expires_at is None or expires_at > handle.clock() else None
 
 
 def narrow_scope(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from hmac import compare_digest
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
@@ -12,7 +11,7 @@ from ..database.engine import Database
 from ..database.schema import access_tokens
 from ..database.stored_values import read_time
 from ..text.times import iso_text
-from .shapes import AccessToken, ListedToken, hash_token, read_token_id
+from .shapes import AccessToken, ListedToken
 
 OPERATOR = ""
 """Persona of admin tokens; no scope can have it."""
@@ -75,13 +74,6 @@ def read_token(db: Database, token_id: int) -> tuple[AccessToken, bytes] | None:
             )  # fmt: skip
             return token, bytes(row.token_hash)
     return None
-
-
-def find_token(db: Database, text: str) -> tuple[AccessToken, bytes] | None:
-    """Return the token with this text and its hash, even an expired one; None as in `read_token`."""
-    token_id = read_token_id(text)
-    row = read_token(db, token_id) if token_id is not None else None
-    return row if row is not None and compare_digest(row[1], hash_token(text)) else None
 
 
 def read_tokens(db: Database, persona: str) -> list[ListedToken]:

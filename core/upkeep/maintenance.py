@@ -11,7 +11,6 @@ from typing import Any
 from sqlalchemy import Connection, String, bindparam, or_, select
 
 from ..base import resources
-from ..base.hints import hint_name
 from ..base.yaml_text import read_value
 from ..database.dialects import Time
 from ..database.engine import Database
@@ -62,8 +61,6 @@ def list_scripts() -> list[str]:
 
 def get_script(name: str, family: str) -> Script:
     """Return a script for a family."""
-    if name not in list_scripts():
-        raise TypeError(f"{name!r} is no maintenance script.{_list_known(name, list_scripts())}")
     text = (resources.find("sql/maintenance") / f"{name}.{family}.sql").read_text(encoding="utf-8")
     return parse_script(name, text)
 
@@ -92,9 +89,6 @@ def run_script(
     """Run a script in one transaction and return its counts and changes."""
     script = get_script(name, db.family)
     given = dict(values or {}) | ({"apply": 1} if apply and "apply" in script.values else {})
-    for wanted in given:
-        if wanted not in script.values:
-            raise TypeError(f"{name} has no value {wanted!r}.{_list_known(wanted, list(script.values))}")
     bound = {key: _bound(given.get(key, value)) for key, value in script.values.items()}
 
     def work(connection: Connection) -> Ran:
@@ -150,7 +144,3 @@ def _bound(value: Value | datetime) -> Value:
     if isinstance(value, datetime):
         return str(Time().process_bind_param(value, ddl.choose_dialect("sqlite")))
     return value
-
-
-def _list_known(name: str, known: list[str]) -> str:
-    return f"{hint_name(name, known)} Known are {', '.join(known)}."

@@ -187,14 +187,11 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         """Return the redirect with a code for a token of this person."""
         client, params = asked.client, asked.params
         code = AuthorizationCode(
+            **params.model_dump(exclude={"state", "scopes"}),
             code=secrets.token_urlsafe(32),
             scopes=params.scopes or [],
             expires_at=time.time() + CODE_SECONDS,  # the clock by which the SDK judges it
             client_id=client.client_id,
-            code_challenge=params.code_challenge,
-            redirect_uri=params.redirect_uri,
-            redirect_uri_provided_explicitly=params.redirect_uri_provided_explicitly,
-            resource=params.resource,
         )
         token = shapes.AccessToken(0, "scope", persona, participant, label=asked.name, resource=self.resource)
         self._grants[code.code] = Grant(code, token, [])

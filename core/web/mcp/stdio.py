@@ -41,12 +41,10 @@ def serve_stdio(make_speaker: Callable[[], Speaker]) -> None:
     try:
         anyio.run(serve)
     except BaseExceptionGroup as group:
-        raise _first_of(group) from None
-
-
-def _first_of(error: BaseException) -> BaseException:
-    """Return the first exception inside nested groups."""
-    return _first_of(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):  # the tasks wrap what went wrong, such as a closed stream
+            error = error.exceptions[0]
+        raise error from None
 
 
 async def run_until_answered(reading: Any, writing: Any, server: Server[Any]) -> None:
