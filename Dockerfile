@@ -22,7 +22,7 @@ USER 10001:10001
 # The SQLite file lies here unless DATABASE_URL names another database; the rest of the image is never written.
 WORKDIR /data
 EXPOSE 8765
-HEALTHCHECK --interval=15s --timeout=15s --start-period=60s --retries=3 CMD ["prompt-engine", "health"]
+HEALTHCHECK --interval=15s --timeout=15s --start-period=60s --retries=3 CMD ["python", "-c", "import os, urllib.request as web; web.urlopen(f'http://127.0.0.1:{os.environ.get(\"ADMIN_PORT\", 8765)}/health/ready', timeout=10)"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["prompt-engine"]
 CMD ["serve"]

@@ -1,9 +1,8 @@
-"""`serve`, `health`, `mcp` and `token`: servers, and the tokens of their clients."""
+"""`serve`, `mcp` and `token`: servers, and the tokens of their clients."""
 
 from __future__ import annotations
 
 import gc
-import json
 import signal
 import socket
 import sys
@@ -31,11 +30,6 @@ if TYPE_CHECKING:
     from ..database.engine import Database
     from ..tokens.shapes import TokenKind
 
-HostOption = Annotated[
-    str | None, Option("--host", metavar="ADDRESS", help="Listen on this address. Without it ADMIN_HOST.")
-]
-PortOption = Annotated[int | None, Option("--port", metavar="PORT", min=1, max=65_535, help="Without it ADMIN_PORT.")]
-
 STREAM_SECONDS = 25
 """Longest wait at shutdown for running answers: container supervisors kill soon after."""
 WORKER_SECONDS = 5.0
@@ -47,8 +41,12 @@ KEPT_SECONDS = 75
 @command("serve", without={"persona_id", "as_json"}, creates=True)
 def serve(
     run: Run,
-    host: HostOption = None,
-    port: PortOption = None,
+    host: Annotated[
+        str | None, Option("--host", metavar="ADDRESS", help="Listen on this address. Without it ADMIN_HOST.")
+    ] = None,
+    port: Annotated[
+        int | None, Option("--port", metavar="PORT", min=1, max=65_535, help="Without it ADMIN_PORT.")
+    ] = None,
     allow_hosts: Annotated[
         list[str] | None,
         Option("--allow-host", metavar="NAME", help="Answer also where the browser used this name; may be repeated."),
@@ -234,61 +232,6 @@ def _print_place(settings: Settings, public_url: str, *, admin: bool, mcp: bool,
             "SSH tunnel.",
             style="yellow",
         )
-
-
-# Health
-
-_ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - not listened on
-_HEALTH_SECONDS = 10.0
-_SENTENCES = {
-    "ready": "It is ready.",
-    "database": "It is not ready: the database does not answer.",
-    "schema": "It is not ready: the database is of another version. Bring it to the present: prompt-engine db migrate",
-}
-
-
-@command("health", without={"database", "persona_id"})
-def health(
-    run: Run,
-    host: Annotated[
-        str | None, Option("--host", metavar="ADDRESS", help="Where the server listens. Without it ADMIN_HOST.")
-    ] = None,
-    port: PortOption = None,
-) -> None:
-    """Ask a running server whether it is ready to serve.
-
-    It is when it answers, its database does, and the tables are of this version. The exit code is 1 if it is not.
-    """
-    settings = config.load()
-    listening = host or settings.admin_host
-    status, body = _ask_readiness(_ANY_ADDRESS.get(listening, listening), port or settings.admin_port)
-    word = str(body.get("lacks") or body.get("status"))
-    run.answer({"healthy": status == 200, **body}, _SENTENCES.get(word, f"It answers {status}."))
-    if status != 200:
-        raise typer.Exit(1)
-
-
-def _ask_readiness(host: str, port: int) -> tuple[int, dict[str, Any]]:
-    """Return status and body of what a server of this machine answers.
-
-    Raises:
-        ConfigError: nothing answers there, or something else does.
-    """
-    import http.client
-
-    connection = http.client.HTTPConnection(host, port, timeout=_HEALTH_SECONDS)
-    try:
-        connection.request("GET", "/health/ready")
-        answer = connection.getresponse()
-        return answer.status, dict(json.loads(answer.read(10_000)))
-    except (OSError, ValueError, TypeError, http.client.HTTPException) as error:
-        raise ConfigError(
-            f"No server of this program answers on {host}, port {port} ({type(error).__name__}). Start it with "
-            "`prompt-engine serve`, or name its place with --host and --port, or ADMIN_HOST and ADMIN_PORT.",
-            flag="ADMIN_PORT",
-        ) from None
-    finally:
-        connection.close()
 
 
 # MCP over standard input and output

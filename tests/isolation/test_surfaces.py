@@ -137,7 +137,6 @@ OTHERS = {
     "memory consolidate", "memory prune", "jobs cancel", "jobs retry",
     "token add", "token list", "token revoke",
     "config preset", "config set", "db backup", "db copy", "db restore",
-    "health",
 }  # fmt: skip
 """What writes, or reads no rows of anybody."""
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import delete
-from starlette.applications import Starlette
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from core.cli import app as command
@@ -21,7 +17,6 @@ from core.database.schema import schema_version
 from core.db import open_database
 from core.web import app as app_module
 from core.web import create_app
-from tests.spec.proxy_world import serving
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -75,28 +70,6 @@ def test_r34_asking_often_costs_the_database_nothing(own: Database, monkeypatch:
     with TestClient(create_app(db=own, admin=False)) as client:
         assert {client.get("/health/ready").status_code for _ in range(20)} == {200}
     assert len(asked) == 1
-
-
-def test_r34_the_command_asks_a_running_server(own: Database, capsys: pytest.CaptureFixture[str]) -> None:
-    with serving(create_app(db=own, admin=False)) as url:
-        port = url.rpartition(":")[2]
-        assert command.run_command(["health", "--port", port, "--text"]) == 0
-        assert capsys.readouterr().out == "It is ready.\n"
-        assert command.run_command(["health", "--port", port, "--host", "0.0.0.0"]) == 0
-        assert json.loads(capsys.readouterr().out) == {"healthy": True, "status": "ready"}
-        lose_version(own)
-        assert command.run_command(["health", "--port", port, "--text"]) == 1
-        assert "prompt-engine db migrate" in capsys.readouterr().out
-    assert command.run_command(["health", "--port", port]) == 1
-    said = capsys.readouterr().err
-    assert f"port {port}" in said and "prompt-engine serve" in said
-
-
-def test_r34_where_another_program_listens_nothing_is_healthy(capsys: pytest.CaptureFixture[str]) -> None:
-    other = Starlette(routes=[Route("/health/ready", lambda _: PlainTextResponse("hello"))])
-    with serving(other) as url:
-        assert command.run_command(["health", "--port", url.rpartition(":")[2]]) == 1
-    assert "No server of this program" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["DATABASE_URL", "ADMIN_TOKEN", "LLM_API_KEY"])

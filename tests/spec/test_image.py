@@ -204,7 +204,9 @@ def test_r34_the_image_is_built_and_started_by_a_container_engine(tmp_path: Path
     try:
         started = _docker("run", "--detach", f"--name={name}", f"--volume={name}:/data", *options, name)
         assert started.returncode == 0, started.stderr
-        healthy = wait_until(lambda: _docker("exec", name, "prompt-engine", "health").returncode == 0, 120)
+        healthy = wait_until(
+            lambda: _docker("inspect", "--format", "{{.State.Health.Status}}", name).stdout.strip() == "healthy", 120
+        )
         assert healthy, _docker("logs", name).stderr
         assert _docker("stop", "--time=60", name).returncode == 0
         state: Any = _docker("inspect", "--format={{.State.ExitCode}}", name).stdout.strip()
