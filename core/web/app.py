@@ -17,7 +17,6 @@ import time
 from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from html import escape
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -194,25 +193,11 @@ def _make_rest(model_server: Any) -> ASGIApp:
 
 async def _show_front(request: Request) -> Response:
     """Return a page that names the running parts and their addresses."""
-    context: WebContext = request.app.state.context
-    root = str(request.scope.get("root_path", "")).rstrip("/")
-    address = escape(str(request.base_url).rstrip("/"))
-    parts = [
-        f'<a href="{root}{ADMIN}/">Admin page</a>: see and correct what is remembered' if context.admin_token else "",
-        f'<code>{address}/v1</code>: the HTTP API (<a href="{root}/openapi.json">its description</a>)',
-        f"<code>{address}/v1</code>: also the base URL for a front end, as a model server" if context.has_proxy else "",
-        f"<code>{address}/mcp</code>: memory for agents, over MCP" if context.has_mcp else "",
-        f'<a href="{root}/health/ready">Health</a>: whether it can serve requests',
-        "Documentation: the folder <code>docs/</code> of the source, or <code>prompt-engine --help</code>",
-    ]
-    asked = "The admin page asks for ADMIN_TOKEN. " if context.admin_token else ""
-    listed = "".join(f"<li>{part}</li>" for part in parts if part)
-    return HTMLResponse(
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>prompt-engine</title>'
-        '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"></head>'
-        f"<body><h1>prompt-engine</h1><p>The memory of AI personas runs here.</p><ul>{listed}</ul>"
-        f"<p>{asked}The rest asks for a token: <code>prompt-engine token add</code>.</p></body></html>\n"
-    )
+    from .admin.pages.page import environment  # noqa: PLC0415 - loaded where it is served
+
+    root, address = (str(each).rstrip("/") for each in (request.scope.get("root_path", ""), request.base_url))
+    template = environment().get_template("front.html.j2")
+    return HTMLResponse(template.render(context=request.app.state.context, root=root, address=address, admin=ADMIN))
 
 
 # What a supervisor is told: alive, when the process answers; ready, when requests can be served

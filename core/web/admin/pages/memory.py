@@ -21,7 +21,6 @@ from ...errors import Refused
 from .formats import plural
 from .page import SPLIT_COMMAS, Fraction, Id, Ids, Key, Offset, Page, Words, name_items, split_ids
 
-TEMPLATE = "memory.html.j2"
 PAGE_SIZES = (25, 50, 100)
 WEEKS = 13
 MOST_SOURCES = 40
@@ -64,8 +63,7 @@ def list_items(page: Page) -> Response:
         search = search.model_copy(update={"offset": last})
         items_page = find_items(page, search)
     return page.render(
-        TEMPLATE,
-        title="Memory",
+        "memory.html.j2",
         asked=search,
         found=items_page,
         kinds=(*lifelong.KINDS, INSTRUCTION),

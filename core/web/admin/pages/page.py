@@ -144,8 +144,8 @@ class Page:
         given = {name: values for name, values in parse_qs(back[:4000]).items() if name not in _NOT_KEPT}
         return self.url(path, **{**given, **query})
 
-    def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-        usual = {"names": Names(), "is_signed_in": True, "flash": None, "screen": "memory"}
+    def render(self, template: str, status: int = 200, *, screen: str = "memory", **values: Any) -> HTMLResponse:
+        usual = {"names": Names(), "is_signed_in": True, "flash": None, "screen": screen, "title": screen.capitalize()}
         more = {"page": self, "groups": GROUPS, "personas": self._list_personas, "zone": self.context.values().timezone}
         return HTMLResponse(environment().get_template(template).render({**usual, **more, **values}), status)
 

@@ -49,9 +49,8 @@ def list_conversations(page: Page) -> Response:
 
 def _render_list(page: Page, screen: str, asked: ListQuery, total: int, **values: Any) -> Response:
     return page.render(
-        f"{screen}.html.j2", screen=screen, title=screen.capitalize(), q=asked.q, offset=asked.offset, size=SIZE,
-        total=total, **values,
-    )  # fmt: skip
+        f"{screen}.html.j2", screen=screen, q=asked.q, offset=asked.offset, size=SIZE, total=total, **values
+    )
 
 
 def show_person(page: Page) -> Response:

@@ -29,7 +29,6 @@ def list_programs(page: Page) -> Response:
     people = [each.key for each in overview.list_people(page.db, page.persona, "", MOST_PEOPLE)[0]] if text else []
     return page.render(
         "programs.html.j2",
-        title="Programs",
         screen="programs",
         ask=text,
         asked=_find_request(page, text) if text else None,

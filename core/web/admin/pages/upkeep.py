@@ -40,7 +40,6 @@ def show_upkeep(page: Page) -> Response:
     people, places = [each["participant"] for each in listed], [each["conversation"] for each in listed]
     return page.render(
         "upkeep.html.j2",
-        title="Upkeep",
         screen="upkeep",
         state=asked.state or "",
         asked=next(iter(split_ids(asked.ask)), 0),

@@ -34,7 +34,7 @@ class Question(BaseModel):
 
 
 def show_form(page: Page) -> Response:
-    return page.render(TEMPLATE, title="Why", screen="why", given=Question(), shown=None, problem="")
+    return page.render(TEMPLATE, screen="why", given=Question(), shown=None, problem="")
 
 
 def explain_message(page: Page) -> Response:
@@ -51,7 +51,7 @@ def explain_message(page: Page) -> Response:
             shown["report"] = {**shown["report"], "notes": [note, *shown["report"]["notes"]]}
     except PromptTooLargeError as error:
         problem = str(error)
-    return page.render(TEMPLATE, title="Why", screen="why", given=asked, shown=shown, problem=problem)
+    return page.render(TEMPLATE, screen="why", given=asked, shown=shown, problem=problem)
 
 
 def _explain(page: Page, asked: Question, build: Callable[..., tuple[Any, Any]]) -> tuple[Any, Any]:
