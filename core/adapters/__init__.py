@@ -1,8 +1,8 @@
 """Adapters for other frameworks, one module each, imported by name.
 
-Each imports its framework and nothing else that the engine does not bring; where it is missing the error names the
-extra to install. None has a rule of visibility, ranking or storing of its own: they read what the framework hands
-them, call a door in the scope they were given, and answer in the framework's own words.
+Each needs its framework and no other dependency; without it the error names the extra to install. Adapters have no
+rules of visibility, ranking or storage: they call public functions in the given scope, and answer as the framework
+expects.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """`MemoryTool` and `AsyncMemoryTool`: Claude's memory tool, with files stored as rows of a scope.
 
-Commands and answers are those of the SDK's own file tool, word for word. There is no disk: a path is a name, and `..`
-leads nowhere. What a file said before a change stays as a previous version; its text is found by searches and prompts
-of the scope, and goes when its person or conversation is forgotten.
+Commands and answers equal those of the SDK's own file tool. A path is only a name, so `..` reaches no disk. Changes
+keep previous versions. Searches and prompts of the scope find the texts, and forgetting deletes them.
 """
 
 from __future__ import annotations
@@ -153,9 +152,9 @@ class MemoryTool(_Files, BetaAbstractMemoryTool):
     """The memory tool on the files of a scope. Its commands raise ToolError as the SDK's own tool does.
 
     Args:
-        db, settings: those of the process where they are None.
-        scope: whose files: those of its own audience and person. None takes the scope of `use_scope` at each call.
-        cache_control: as the SDK's tools take it.
+        db, settings: None uses those of the process.
+        scope: owner of the files. None uses the scope of `use_scope` at each call.
+        cache_control: as in the SDK's tools.
     """
 
 
@@ -185,7 +184,7 @@ def _read_path(path: str) -> Path:
     """Return the parts of a path below `/memories`; () for that folder itself.
 
     Raises:
-        ToolError: it stands elsewhere.
+        ToolError: the path is elsewhere.
     """
     if not path.startswith(ROOT):
         raise ToolError(f"Path must start with {ROOT}, got: {path}")

@@ -24,8 +24,8 @@ INTERFACE = "discord"
 def message_of(message: discord.Message) -> dict[str, Any]:
     """Return a message as `build_json_prompt` and `save_message` take it.
 
-    Direct messages, group direct messages, private threads and channels that not everybody of the server may read are
-    private. Mentions become names. What the bot itself said is the persona's.
+    Direct messages, group direct messages, private threads, and channels that not all members may read, are private.
+    Mentions become names. The bot's own messages are the persona's.
     """
     channel, guild = message.channel, message.guild
     incoming = {
@@ -57,7 +57,7 @@ async def on_edit(
     """Update the text of a stored message: `on_raw_message_edit(payload)` hands over `payload.message`.
 
     Returns:
-        Reason `unchanged` where it is not stored or says that already.
+        Reason `unchanged` if it is not stored or has that text.
     """
     return await aio.edit_chat_message(
         str(message.id), message.clean_content, interface_path=conversation_of(message.channel),
@@ -75,7 +75,7 @@ async def on_delete(
     """Delete a stored message after its deletion on Discord; a partial message with its id suffices.
 
     Returns:
-        Reason `unchanged` where it is not stored.
+        Reason `unchanged` if it is not stored.
     """
     return await aio.delete_chat_message(
         str(message.id), interface_path=conversation_of(message.channel),

@@ -1,7 +1,7 @@
 """`Store`: LangGraph's long-term store on this package's database.
 
-Namespaces are kept as parts and compared exactly, in case. `query` is the engine's own search; what of a value is text
-is found by prompts too, and goes when its person or conversation is forgotten.
+Namespaces are compared part by part, in exact case. `query` uses this package's search. Prompts find the texts of
+values too, and forgetting deletes them.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class Store(BaseStore):
     """A LangGraph store for the values of a scope.
 
     Args:
-        db, settings: those of the process where they are None.
-        scope: whose values: those of its own audience and person. None takes the scope of `use_scope` at each call.
-        fields: paths of the texts that are searched, such as `["text", "notes[*].body"]`; None takes every text.
+        db, settings: None uses those of the process.
+        scope: owner of the values. None uses the scope of `use_scope` at each call.
+        fields: paths of searchable texts, such as `["text", "notes[*].body"]`; None searches every text.
         ttl: `default_ttl` in minutes, and `refresh_on_read`. Expired values are never read; each put deletes them.
     """
 
@@ -134,7 +134,7 @@ class Store(BaseStore):
         if op.filter:
             rows = [value for value in rows if _fits(json.loads(value.value or "null"), op.filter)]
         scores = self._find_scores(query) if query else {}
-        # What does not fit comes after, and last what is not searched at all, which has no score.
+        # Values that do not match come later, values without searchable text last and without a score.
         rows.sort(key=lambda value: (-scores.get(value.memory_id, 0.0), value.memory_id is None))
         return [
             (value, scores.get(value.memory_id, 0.0) if query and value.memory_id is not None else None)

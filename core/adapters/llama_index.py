@@ -23,8 +23,8 @@ _CHARS_PER_TOKEN = 4
 class MemoryBlock(BaseMemoryBlock[str]):
     """A memory block for `Memory.from_defaults(memory_blocks=[MemoryBlock(scope=...)])`.
 
-    `scope` names persona, conversation and who is speaking. What leaves the short-term memory of LlamaIndex, or is put
-    into the block, is stored in that conversation.
+    `scope` names persona, conversation and speaker. Messages that leave LlamaIndex's short-term memory, or are put into
+    the block, are stored in that conversation.
     """
 
     name: str = "remembered"
@@ -54,7 +54,7 @@ class MemoryBlock(BaseMemoryBlock[str]):
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """Return the block shortened by about so many tokens; None if nothing is left.
 
-        LlamaIndex asks for a list to be made smaller where the block brought nothing.
+        LlamaIndex also calls it with an empty list, if the block recalled nothing.
         """
         if not content:
             return None

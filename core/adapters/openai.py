@@ -1,7 +1,7 @@
 """`remember(client)`: an OpenAI client with memory, without a second process.
 
-The memories stand before the text of the last user message, as the proxy puts them; the turn is stored when its answer
-is whole. Where the memory fails, the call goes on without it.
+Memories are inserted before the text of the last user message, as in the proxy; the turn is stored when its answer is
+whole. If the memory fails, the call continues without it.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ def remember(
 ) -> Client:
     """Return the client with memory: `chat.completions.create` and `responses.create`, streams too.
 
-    The client passed stays as it is, so one serves many users, each with a client of their own.
+    The given client is not changed: make one client with memory for each user.
 
     Args:
-        user: who speaks; what belongs to them is seen by them alone.
-        persona: who answers; None is PERSONA_ID.
-        conversation: one of several conversations of the user; None is the one that they always have.
-        db: an open database or a connection string; None is that of the process.
-        scope: who speaks where, in place of user, persona and conversation; for rooms with several people.
+        user: who speaks; only this user's prompts use what is stored.
+        persona: who answers; None uses PERSONA_ID.
+        conversation: one of several conversations of the user; None uses their main one.
+        db: an open database or a connection string; None uses that of the process.
+        scope: replaces user, persona and conversation; for rooms with several people.
 
     Raises:
         MessageError: neither user nor scope with a conversation is given.

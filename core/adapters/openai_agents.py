@@ -1,7 +1,7 @@
 """`Session`: the memory of an agent of the OpenAI Agents SDK, stored as a conversation.
 
-Every item is a line of the log, in order and whole. What of it was said is text that searches, prompts and recaps find,
-as of any other conversation; tool calls, reasoning and the like are kept beside it and shown to nobody but the agent.
+Every item is stored whole and in order, as a line of the log. Searches, prompts and recaps use its spoken text; only
+the agent gets tool calls and reasoning back.
 """
 
 from __future__ import annotations
@@ -43,13 +43,12 @@ class Session:
     """A session of the Agents SDK, for `Runner.run(agent, "Hello", session=session)`.
 
     Args:
-        session_id: names the session of who is speaking; another person's of that name is another session.
-        db, settings: those of the process where they are None.
-        scope: persona, and who is speaking. A scope that names a conversation makes that one the session. Without, what
-            was said is seen by this person alone, or where nobody is named in this session alone. A run whose `context`
-            is a `Scope`, or has one as `scope`, is kept in that.
-        session_settings: `limit`, most items that are read; a mapping will do.
-        recall_chars: most characters that `recall` puts in.
+        session_id: name of the speaker's session; another speaker's session of this name is separate.
+        db, settings: None uses those of the process.
+        scope: persona and speaker. A conversation in it becomes the session; else only this speaker sees the session,
+            or without a speaker only the session itself. A run's `context` that is or has a `Scope` takes precedence.
+        session_settings: `limit`, the most items to read; a mapping is accepted.
+        recall_chars: most characters that `recall` inserts.
     """
 
     def __init__(
@@ -100,8 +99,8 @@ class Session:
     async def recall(self, history: list[Any], new_input: list[Any]) -> list[Any]:
         """Return a run's input with recalled memories before its last message, as one message of data.
 
-        It is a `session_input_callback`: `RunConfig(session_input_callback=session.recall)`. What is put in is never
-        stored. Where nothing can be read the run goes on without.
+        A `session_input_callback`: `RunConfig(session_input_callback=session.recall)`. The inserted message is never
+        stored. If nothing can be read, the run continues without it.
         """
         asked = next((_read_text(item) for item in reversed(new_input) if _role_of(item) == "user"), "")
         call = self._call(None)
@@ -132,7 +131,7 @@ class Session:
         messages, instructions = [], []
         for item, text, number in zip(kept, stored, call.db.ids.take(len(kept)), strict=True):
             said = _read_text(item)
-            is_blank = not said.strip()  # a blank line is found by no search and shown by no history
+            is_blank = not said.strip()  # hidden from searches and histories
             role = _ROLES.get(_role_of(item), "system")
             message = new_message.read_message(
                 call.scope,

@@ -25,7 +25,7 @@ __all__ = ["Memory"]
 class Memory(AbstractCapability[Any]):
     """A capability for `Agent(model, capabilities=[Memory(scope=...)])`.
 
-    A run whose `deps` is a `Scope`, or has one as `scope`, is remembered in that.
+    A run's `deps` that is a `Scope`, or has one as `scope`, takes precedence.
     """
 
     db: Any = None
@@ -55,7 +55,7 @@ class Memory(AbstractCapability[Any]):
     async def after_run(self, ctx: Any, *, result: Any) -> Any:
         """Store the person's lines and the answer.
 
-        Where that fails the answer, which is there, is given all the same; the log says that the turn is not kept.
+        If that fails, the answer is still returned, and the failure is logged.
 
         Raises:
             MessageError: the scope names no conversation.

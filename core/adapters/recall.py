@@ -1,7 +1,7 @@
 """Recall memories as one text and store turns, for frameworks that build their own request.
 
-It is what the proxy puts into a request, without the conversation's own lines, which the framework has.
-What is recalled is data: it stands as records, after a sentence that says so.
+The text is the proxy's, without lines of the conversation, which the framework has. It is introduced as data, not as
+instructions.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def build_recall(
 
     Args:
         text: the message.
-        shown: texts the request holds already; what says no more than one of them is left out.
+        shown: texts of the request, which are not repeated.
     """
     if not text.strip():
         return ""
@@ -52,7 +52,7 @@ def build_recall(
     message: dict[str, Any] = {"message_id": None, "date": own.clock(), "text": text}
     if where.conversation:
         message["interface_path"] = where.conversation
-    # No lines of the conversation: the request has the last ones. Of the others those are found that belong to it.
+    # The request has the last lines of the conversation; the search finds earlier ones.
     flags = known_settings.replace(history_lines=0, enable_history_recent=False)
     request = PromptRequest(message, {}, max_chars=max_chars, db=own, settings=flags, scope=where)
     try:
@@ -74,8 +74,8 @@ def save_lines(
 
     Args:
         lines: role `user` for who is speaking, `assistant` for the persona.
-        turn: id of the turn: the same turn again stores nothing. None is a turn of its own. Without an id, an answer
-            that was given a moment ago already would be taken for a second delivery of it.
+        turn: id of the turn, which is stored once; None makes a new id, since an answer equal to a recent one would
+            otherwise count as its second delivery.
 
     Raises:
         MessageError: the scope names no conversation.

@@ -68,7 +68,7 @@ async def on_edit(
     """Update the text of a stored message, from an update with `edited_message`.
 
     Returns:
-        Reason `unchanged` where it is not stored or says that already.
+        Reason `unchanged` if it is not stored or has that text.
 
     Raises:
         MessageError: the update holds no message.

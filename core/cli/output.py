@@ -1,6 +1,6 @@
 """Printing: JSON for programs, tables and sentences for people. Answers go to stdout, everything else to stderr.
 
-What is printed for people is cleaned first: a stored text cannot hide or change what stands around it on a terminal.
+Texts for people are cleaned first: a stored text cannot hide or change other output of a terminal.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Settings: the value of each flag, its source, and every problem.
 
-A value is taken from the highest level that has one: argument, environment, file, default. It is looked up at every
-call, and the same frozen `Settings` come back as long as nothing changed: no module reads a flag while it is imported,
-and a public function passes its settings down.
+The highest source wins: argument, environment, file, default. Every call reads the sources, and gets the same frozen
+`Settings` while nothing changed. No module reads a flag while it is imported; public functions pass settings down.
 """
 
 from __future__ import annotations
@@ -57,16 +56,16 @@ def load(
 ) -> Settings:
     """Return the settings: each flag takes the value of its highest source.
 
-    A bad value gives the flag's default, whatever the levels below it say, and one warning. The same object comes back
-    while variables and file are the same; `sources` of it says of each flag where its value is from.
+    A bad value counts as the default, whatever lower sources have, with one warning. The same object is returned while
+    variables and file are unchanged; its `sources` has the source of each value.
 
     Args:
-        overrides: flag to value, the level of arguments; in upper, lower or camel case; None for none.
-        path: the file; None is CONFIG_FILE, else ./config.yaml.
-        environ: the variables; None is those of the process.
+        overrides: flag to value, as arguments; names in upper, lower or camel case.
+        path: the file; None uses CONFIG_FILE, else ./config.yaml.
+        environ: the variables; None uses those of the process.
 
-    Raises ConfigError for a file that is not there or is no YAML mapping, the file of a secret that cannot be read,
-    and an override that is no flag.
+    Raises ConfigError for a missing file, one that is no YAML mapping, an unreadable file of a secret, and an unknown
+    override.
 
     >>> load({"CONTEXT_VERBOSITY": 4}, environ={"CONTEXT_VERBOSITY": "2", "DIARY_HISTORY_DAYS": "1"}).differing()
     {'CONTEXT_VERBOSITY': 4, 'DIARY_HISTORY_DAYS': 1}
@@ -80,7 +79,7 @@ def load(
     else:
         levels = [file_level(name, read_entries(name, content, FLAGS)), environment_level(variables)]
         settings = _joined(Settings(), levels)
-        if not any(level.refused for level in levels):  # a folder that is missing now may be there at the next call
+        if not any(level.refused for level in levels):  # a missing folder may exist at the next call
             if len(_kept) >= _MAX_KEPT:
                 _kept.clear()
             _kept[name, variables] = content, settings
@@ -118,7 +117,7 @@ def check(
 ) -> list[Problem]:
     """Return every problem of the configuration: first the file, then the variables.
 
-    `path` and `environ` are those of `load`. It raises nothing: what cannot be read is a problem too.
+    `path` and `environ` are as in `load`. Raises nothing: an unreadable file is a problem too.
 
     >>> [problem.flag for problem in check(environ={"CONTEXT_VERBOSITY": "ten", "TIMEZONE": "Mars"})]
     ['CONTEXT_VERBOSITY', 'TIMEZONE']

@@ -22,11 +22,11 @@ _COMMENT = re.compile(r"(?<![ \t])[ \t]+#")
 def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config.yaml") -> bool:
     """Write a flag's value to a configuration file, and return whether the file changed. The next call uses it.
 
-    The flag's line is replaced, or a commented one; else a line is added. A file that is not there is made. The value
-    is of the flag's type, or its text.
+    Replaces the flag's line or its commented line, else adds a line; creates a missing file. The value has the flag's
+    type, or is its text.
 
-    Raises ConfigError for an unknown flag, a secret, a bad value, a file that cannot be read or written, and a value
-    that is not on one line there.
+    Raises ConfigError for an unknown flag, a secret, a bad value, an unreadable or unwritable file, and a flag whose
+    value in the file is not on one line.
 
     >>> from prompt_engine.config import set_in_file
     >>> file = getfixture("tmp_path") / "config.yaml"
@@ -65,10 +65,7 @@ def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config
 
 
 def _replaced(text: str, declared: Flag, line: str) -> str:
-    """Return the text with `line` in place of the flag's line or of its commented line, else at the end.
-
-    A comment behind the old value stays.
-    """
+    """Return the text with `line` in place of the flag's line or commented line, else at the end; comments stay."""
     lines = text.splitlines(keepends=True)
     for mark in ("", "#"):
         for at, old in enumerate(lines):

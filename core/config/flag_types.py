@@ -191,7 +191,7 @@ class Zone(Text):
     """The IANA name of a time zone that this machine knows. `UTC` needs no zone data."""
 
     def __init__(self) -> None:
-        # The longest name has 32 characters. Each slash is one more package to import: hundreds are a RecursionError.
+        # The longest name has 32 characters; hundreds of slashes would be a RecursionError in zoneinfo.
         super().__init__("the name of a time zone such as Europe/Rome", 100)
 
     def read(self, value: object) -> str:

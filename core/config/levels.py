@@ -104,7 +104,7 @@ def _secret(variable: str, path: str) -> str:
             flag=SECRET_FILES[variable],
             source=variable,
         ) from None
-    if not held:  # as if it were unset, a database would be a new file, an API without its key
+    if not held:  # taken as unset, the database would be a new file
         raise ConfigError(
             f"{variable} names {path!r}, which is empty. Write the secret into it, or remove the variable.",
             flag=SECRET_FILES[variable],

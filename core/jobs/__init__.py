@@ -1,8 +1,8 @@
 """Background work: queue, run, cancel, retry, list and count operations.
 
-A handler is `handle(operation, tools) -> effect`: it reads and asks the model, and what is to be written it returns as
-a function of a connection. The queue runs that function and marks the operation completed in one transaction, so that
-it takes effect once, whichever worker dies when.
+A handler `handle(operation, tools) -> effect` reads, asks the model, and returns its writes as a function of a
+connection. The queue runs the function and completes the operation in one transaction, so that it takes effect once
+even if a worker dies.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def enqueue_operation(
     Args:
         type: RECAP, SCENE_DETECTION, CONSOLIDATION and others of the package, or one of `register_handler`.
         priority: HIGH, NORMAL or LOW.
-        metadata: plain JSON the handler works on. `texts` alone may hold what was said: it is emptied at the end.
-        depends_on: ids of operations that must be completed before; an unknown id counts as completed.
-        conversation, participant: keys the operation is about; None is that of the scope.
+        metadata: plain JSON for the handler. Only `texts` may hold texts of messages: it is emptied at the end.
+        depends_on: ids of operations that must be completed first; an unknown id counts as completed.
+        conversation, participant: keys of the operation's subject; None uses those of the scope.
 
     Raises ValueError for an unknown type or priority, MessageError for metadata that is no plain JSON.
 
@@ -104,13 +104,13 @@ def run_pending(
 ) -> list[OperationRun]:
     """Run the operations of the scope's persona that may begin now, and return one report for each.
 
-    Those that are queued meanwhile are done too; those that wait for their next try are left for a later call.
+    Operations queued meanwhile run too; those that wait for their next try are left for a later call.
 
     Args:
         limit: most operations to begin; None for all.
-        model: the model to ask; without one that of `configure`, else that of LLM_BASE_URL, else extracts are made.
+        model: the model to ask; None uses that of `configure`, else of LLM_BASE_URL, else texts are extracts.
 
-    Raises ConfigError if the model's server is named wrongly: what waits is left.
+    Raises ConfigError for a bad address of the model's server; nothing is run then.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import enqueue_operation, run_pending
@@ -145,7 +145,7 @@ def cancel(
 ) -> int:
     """Cancel operations that have not ended, and return their number; results of running ones are dropped.
 
-    Ids that are unknown, of another persona or of operations that have ended are passed over.
+    Unknown ids, and those of other personas or ended operations, are ignored.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import cancel, enqueue_operation
@@ -168,8 +168,8 @@ def retry_operation(
 ) -> WriteResult:
     """Put a failed operation of the scope's persona back into the queue, with all its tries left.
 
-    Returns `(True, id, "")`; with reason `unchanged` when it has not failed or there is none, and `refused` when it
-    worked on texts handed in, which are not kept after the end.
+    Returns `(True, id, "")`, or reason `unchanged` if no such operation has failed, or `refused` if it worked on given
+    texts, which are deleted at the end.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import enqueue_operation, retry_operation
@@ -199,7 +199,7 @@ def list_operations(
 ) -> list[ListedOperation]:
     """Return operations of the scope's persona, grouped by state in the order of `states` below.
 
-    Those that have not ended follow in the order of their turns, the others the last made first.
+    Open operations are in the order of execution, ended ones newest first.
 
     Args:
         states: only these: in_progress, retrying, pending, failed, cancelled, completed.

@@ -1,6 +1,6 @@
 """The interface of operation handlers, and the handler of each type.
 
-A handler is `handle(operation, tools) -> Effect | None`, known as `module:function` and imported when the first
+A handler is a function `handle(operation, tools) -> Effect | None`, imported from `module:function` when the first
 operation of its type runs.
 """
 
@@ -83,7 +83,7 @@ def operation_call(operation: Operation, tools: Tools) -> Call:
 def register_handler(type: str, handler: str | Handler | None) -> None:  # noqa: A002 - the column's name
     """Set the handler of a type in this process; None removes it.
 
-    `handler` is `handle(operation, tools) -> Effect | None`, or where to find it as `module:function`; a type has at
+    `handler` is a function `handle(operation, tools) -> Effect | None`, or its name as `module:function`; a type has at
     most 32 bytes. Raises MessageError for a type that is blank or too long, ValueError for another kind of handler.
 
     >>> from prompt_engine import open_database

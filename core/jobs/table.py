@@ -171,7 +171,7 @@ def retry(db: Database, persona: str, job_id: int) -> bool | None:
         return connection.execute(change).rowcount == 1
 
     def confirm(connection: Connection) -> bool | None:
-        # Where the answer was lost, a second run would find it pending and say that nothing had failed.
+        # After a lost answer a second run would find it pending, and report that nothing had failed.
         row = connection.execute(_FOUND, {"persona": persona, "id": job_id}).first()
         return True if row is not None and row.status == "pending" else None
 
@@ -188,7 +188,7 @@ def prune(db: Database, persona: str) -> int:
     for status, days in (("completed", KEPT_DAYS), ("cancelled", KEPT_DAYS), ("failed", FAILED_KEPT_DAYS)):
         before = now - timedelta(days=days)
         is_old = and_(_J.persona_id == persona, _J.status == status, _J.updated_at <= before)
-        # Nothing is changed before it is made: the index of the next operation leads to the old ones.
+        # `created_at` is never after `updated_at`: this condition uses the queue's index.
         led = and_(_J.priority.in_(range(len(rules.PRIORITIES))), _J.created_at <= before)
         rows = db.read(select(_J.id).where(is_old, led).limit(PART), source="memory_jobs")
         ids = sorted(row.id for row in rows)
@@ -222,7 +222,7 @@ def list_operations(
         chosen = chosen.where(_J.conversation_key == conversation)
     now = {"now": db.clock()}
     operations: list[ListedOperation] = []
-    # One statement for each stored state, in the order of the index: over several, a server would sort all rows.
+    # One statement per state, in index order: with several states a server would sort all rows.
     with db.request_connection(snapshot=True):
         for state in rules.STATES:
             if state not in states or len(operations) >= most:

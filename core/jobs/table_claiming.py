@@ -49,7 +49,7 @@ def read_personas(db: Database, *, working: bool = True) -> list[str]:
     return sorted({row.persona_id for row in rows if not working or row.status in OPEN_STATES})
 
 
-# The two leading columns of the index: a server jumps from one pair to the next, past all that has ended.
+# The two leading columns of the index: a server skips from one pair to the next, past ended operations.
 _PERSONAS = select(_J.persona_id, _J.status).where(_J.persona_id > "").distinct()
 
 
@@ -204,7 +204,7 @@ _MINE = select(*(column for column in _J if column.name != "depends_on")).where(
 
 def renew_lease(db: Database, claimed: Claim, *, lease_seconds: float) -> bool:
     """Extend the lease; return whether the claim still holds."""
-    # `updated_at` goes on saying since when it is in progress. Beginning the lease twice does no harm.
+    # `updated_at` stays the start of the run. Extending the lease twice is harmless.
     change = _change(claimed).values(lease_until=db.clock() + timedelta(seconds=lease_seconds))
     return db.idempotent_transaction(lambda c: c.execute(change).rowcount == 1, source=_SOURCE)
 
@@ -239,7 +239,7 @@ def settle(
     change = _change(claimed).values(status=status, lease_until=None, updated_at=db.clock(), **values)
 
     def work(connection: Connection) -> bool:
-        # First, since from here on nobody else can end or take it.
+        # First, since the row's lock keeps others from ending or claiming it.
         if connection.execute(change).rowcount != 1:
             raise RollbackError(False)
         if effect is not None:

@@ -1,12 +1,12 @@
-"""A worker: does operations as long as it is let, of all personas in turn.
+"""A worker: runs operations of all personas in turn until it is stopped.
 
-| how it ends | what becomes of the operation at hand |
+| End of the worker | Its current operation |
 |---|---|
-| `stop()`, which the command calls on SIGTERM or SIGINT | it is done to its end |
-| interrupted, as by a second signal | it is given back at once |
-| killed, or its machine gone | it is free again when its lease ends; its effect is stored once all the same |
+| `stop()`, called on SIGTERM or SIGINT | is completed |
+| interrupted, as by a second signal | is given back at once |
+| killed | is free again when its lease ends; its effect is stored once |
 
-`run_operation` is the one place where every exception of a handler ends: the queue goes on whatever a handler does.
+`run_operation` catches every exception of a handler, so that the queue continues.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ class Worker:
 
     Args:
         db: the database.
-        personas: only these; none for all there are. They take turns, one operation each.
-        settings: as every function has them; without them they are read anew for each operation, so that a change acts.
-        model: the model to ask; without one that of the process, else that of LLM_BASE_URL.
-        on_done: called with what became of each operation, in the thread of the worker.
+        personas: only these; none for all. They take turns, one operation each.
+        settings: as for every function; None reads them for each operation, so that a change acts at once.
+        model: the model to ask; None uses that of the process, else of LLM_BASE_URL.
+        on_done: called with the report of each operation, in the worker's thread.
     """
 
     def __init__(
@@ -90,12 +90,11 @@ class Worker:
         """Run operations until `stop`, and return the number begun.
 
         Args:
-            once: end as soon as none may begin now, instead of waiting for more; those that wait for their next try
-                are left.
+            once: end as soon as none may begin now, instead of waiting for more or for next tries.
 
         Raises:
-            ConfigError: the model's server is named wrongly; what waits is left as it is.
-            StoreError: with `once`, the database did not answer. Without, the worker logs it and tries again.
+            ConfigError: the address of the model's server is wrong; nothing is run.
+            StoreError: the database failed, with `once`; without it the worker logs the error and tries again.
         """
         begun = 0
         next_look = 0.0
@@ -130,7 +129,7 @@ class Worker:
 
     def _round(self) -> int:
         """Run operations of each persona in turn for about a second, and return their number."""
-        llm.resolve(self._model, settings_for(self._settings), self._db)  # told at once, not when something is queued
+        llm.resolve(self._model, settings_for(self._settings), self._db)  # report a bad model before work is queued
         waiting = list(self._only) or table_claiming.read_personas(self._db)
         until = time.monotonic() + POLL_SECONDS
         begun = 0
@@ -229,7 +228,7 @@ def run_operation(
 ) -> OperationRun:
     """Run one operation and return its report; without a model texts are extracts.
 
-    What its handler did is added to `results`, for who waits for it.
+    The handler's results are added to `results`.
     """
     started = time.monotonic()
     operation = claimed.operation
@@ -244,7 +243,7 @@ def run_operation(
             tools.notes.append(rules.error_text("NoModel", "LLM_MODEL is not set"))
         error = "; ".join(dict.fromkeys(tools.notes))[: rules.ERROR_CHARS]
         state = "completed" if table_claiming.settle(db, claimed, "completed", effect, error=error) else "dropped"
-    except Exception as failure:  # noqa: BLE001 - whatever a handler does, the queue goes on and the reason is kept
+    except Exception as failure:  # noqa: BLE001 - the queue continues, and the reason is stored
         state, error = _note_failure(db, claimed, failure)
     except BaseException:
         with suppress(StoreError):  # its lease ends by itself

@@ -1,9 +1,8 @@
 """Ask a language model for a text: choose the model, bound the time, classify failures.
 
-Importing this loads no HTTP package; a client does, when it is asked.
-
-A model is foreign code: it runs in a thread of its own within LLM_TIMEOUT_SECONDS, gets copies, and whatever it raises
-becomes a ModelError that names the class of the error and none of its text.
+The HTTP package is loaded by the first request. A model is foreign code: it runs in a thread within
+LLM_TIMEOUT_SECONDS, gets copies, and its exception becomes a ModelError with the exception's class and none of its
+text.
 """
 
 from __future__ import annotations
@@ -45,8 +44,8 @@ both, `complete` is asked."""
 def resolve(model: Model | None, settings: Settings, db: Database | None = None) -> Model | None:
     """Return the model to ask: the given one, else the process's, else the server of LLM_BASE_URL.
 
-    With a database its calls are counted. A server is asked for LLM_MODEL, else for the model of the last request of a
-    front end; without either no server is asked.
+    With a database, calls are counted. The server's model is LLM_MODEL, else that of the latest proxied chat; without
+    either the result is None.
     """
     given = model if model is not None else defaults.default_model()
     if isinstance(given, MeteredModel):
@@ -100,7 +99,7 @@ def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings,
         failed = error
     except Exception as error:  # noqa: BLE001 - a model is foreign code and raises what it likes
         failed = _judge(error)
-    # Raised out here, so that the foreign exception and its text do not hang on to this one.
+    # Raised here, without the foreign exception and its text as context.
     logs.event(logging.DEBUG, "model_failed", reason=failed.reason, error=failed.error, status=failed.status)
     raise failed
 
@@ -108,7 +107,7 @@ def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings,
 def _judge(error: Exception) -> ModelError:
     """Return the ModelError for a foreign exception, without the exception's text."""
     name = type(error).__name__
-    status = getattr(error, "__dict__", {}).get("status_code")  # as the clients of model makers name it
+    status = getattr(error, "__dict__", {}).get("status_code")  # as in the clients of model providers
     if isinstance(error, TimeoutError) or type(status) is not int:
         return ModelError("timeout" if isinstance(error, TimeoutError) else "error", error=name)
     return ModelError(name_reason(status), error=name, status=status)

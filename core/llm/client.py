@@ -58,7 +58,7 @@ def ask_server(url: str, body: Mapping[str, Any], api_key: str, timeout_seconds:
     """Return the JSON object that a server answers to a JSON body.
 
     Raises:
-        ModelError: no answer in time, a status of failure, no JSON object, or one that holds an error.
+        ModelError: no answer in time, an error status, no JSON object, or one with an error.
     """
     text = clean(json.dumps(body, ensure_ascii=False))
     status, headers, content = _post(url, text.encode(), api_key, timeout_seconds)
@@ -74,7 +74,7 @@ def ask_server(url: str, body: Mapping[str, Any], api_key: str, timeout_seconds:
         failed = ModelError(name_reason(number), error="ErrorObject" if error else "NoJson", status=number)
     else:
         failed = ModelError(name_reason(status), status=status, retry_after_seconds=retry_after(headers))
-    # At debug level alone: what a server says against a request may quote its texts.
+    # Only at debug level: a server's error may quote texts of the request.
     logs.event(logging.DEBUG, "model_server_said", status=status, answer=content[:500])
     raise failed
 
@@ -105,7 +105,7 @@ def _post(url: str, body: bytes, api_key: str, timeout_seconds: float) -> tuple[
         failed = ModelError("timeout", error=type(error).__name__)
     except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError) as error:
         failed = ModelError("error", error=type(error).__name__)
-    raise failed  # out here, so that the exception underneath, which may quote the key, does not hang on to it
+    raise failed  # here, without the cause, which may quote the key
 
 
 def read_endpoint(base_url: str, endpoint: str = _ENDPOINT, flag: str = "LLM_BASE_URL", without: str = "") -> str:
@@ -200,7 +200,7 @@ atexit.register(close)
 def call_timed(function: Callable[..., Any], first: str, arguments: Mapping[str, Any], timeout_seconds: float) -> Any:
     """Call a function with the arguments it accepts and return its result; the argument `first` is always passed.
 
-    Raises TimeoutError after `timeout_seconds`; a function that hangs stays behind in a daemon thread.
+    Raises TimeoutError after `timeout_seconds`; a hanging function stays in its daemon thread.
     """
     keywords = accepted_keywords(function, arguments)
     positional = () if first in keywords else (arguments[first],)

@@ -1,12 +1,12 @@
-"""Embedders: foreign code, called in a thread of its own within a limit of time (docs/embeddings.md).
+"""Embedders: foreign code, called in a thread with a time limit (docs/embeddings.md).
 
-| who | for | waits at most |
+| Caller | Input | Time limit |
 |---|---|---|
 | `search.meaning` | the text of a search | SEARCH_SECONDS |
 | `semantic.handlers` | the texts of rows | LLM_TIMEOUT_SECONDS a batch |
 
-What one raises becomes an `EmbedderError` that names the class of the error and none of its text. The flag EMBEDDER
-names a server in the OpenAI dialect, `POST {EMBEDDER}/embeddings`.
+An exception becomes an `EmbedderError` with the exception's class and none of its text. EMBEDDER is a server in the
+OpenAI dialect, `POST {EMBEDDER}/embeddings`.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def ask(embedder: Any, texts: Sequence[str], timeout_seconds: float) -> list[lis
         failed = EmbedderError(reason, error=error.error or f"status {error.status}")
     except Exception as error:  # noqa: BLE001 - an embedder is foreign code and raises what it likes
         failed = EmbedderError("timeout" if isinstance(error, TimeoutError) else "error", error=type(error).__name__)
-    # Raised out here, so that the foreign exception and its text do not hang on to this one.
+    # Raised here, without the foreign exception and its text as context.
     raise failed
 
 

@@ -1,7 +1,7 @@
 """Model calls per day (table model_usage): the daily limit, and the model of the latest proxied chat.
 
-The column `asker` is `worker` for the summaries, recaps and facts of one model, `total` for those of all models, which
-LLM_DAILY_CALLS limits, and `front_end` for chats that the proxy passed on, of which only the model is noted.
+The column `asker` is `worker` for the calls of one model, `total` for those of all models, which LLM_DAILY_CALLS
+limits, and `front_end` for proxied chats, of which only the model is stored.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def count_call(metered: MeteredModel, daily_calls: int, characters: int) -> None
     """Count a call before it is made, with the number of characters sent.
 
     Raises:
-        ModelError: `budget`: there were `daily_calls` today already, of all models and processes.
+        ModelError: `budget`: all models and processes made `daily_calls` calls today.
     """
     db, now = metered.db, metered.db.clock()
     row = {"day": f"{now:%Y-%m-%d}", "asker": "worker", "model": _cut(metered.name), "last_at": now}

@@ -1,7 +1,7 @@
 """Tokens, by which other programs authenticate.
 
-A token is shown once, when it is made; the database keeps a hash of it. Which routes take which kind is decided by the
-guard (`web.guard`); what a token may see is decided by its scope, as for every other caller.
+A token is shown once, when it is created; the database stores its hash. `web.guard` decides which routes accept which
+kind; the token's scope decides what it may see, as for every caller.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def add_token(
     """Create a token and return it as in `list_tokens`, with its text under `token`, shown only this once.
 
     Args:
-        kind: `scope` for the participant of the scope, in its conversation and server where it names them; `host` for
-            every participant and conversation of the persona; `admin` for the operator's routes alone.
-        label: what it is for, at most 100 characters, shown in lists.
-        personas: of a host token, other personas that a request may choose: names with commas between, or `*` for all.
+        kind: `scope` for the scope's participant, in its conversation and server if given; `host` for every participant
+            and conversation of the persona; `admin` for the operator's routes alone.
+        label: purpose, at most 100 characters, shown in lists.
+        personas: other personas that requests of a host token may choose, separated by commas, or `*` for all.
 
     Raises:
         MessageError: an unknown kind, a scope token without participant, a label or `personas` that is too long.
@@ -122,12 +122,12 @@ def narrow_scope(
 ) -> Scope:
     """Return the scope of a request: the token's, narrowed by what the request names.
 
-    A host speaks for every participant and conversation of its persona, and as the other personas it may choose. A
-    scope token speaks for its participant: in its conversation where it has one, else in conversations that are theirs
-    by their key (`web/ann`, `web/ann/2` of `web/ann`), which are direct ones.
+    A host token speaks for all participants and conversations of its personas. A scope token speaks for its
+    participant: in its conversation if it has one, else in the participant's own direct conversations (`web/ann` and
+    `web/ann/2` of `web/ann`).
 
     Raises:
-        ScopeError: it says what the token does not stand for. The error is the same whether there is such a thing.
+        ScopeError: the request names something outside the token's scope, whether it exists or not.
 
     >>> from prompt_engine.tokens import narrow_scope
     >>> from prompt_engine.tokens import AccessToken
@@ -163,7 +163,7 @@ def list_tokens(
     """Return the tokens of the scope's persona without their texts, oldest first, revoked ones too.
 
     Args:
-        admin: the admin tokens, which are nobody's, in place of the persona's.
+        admin: list admin tokens instead, which belong to no persona.
 
     >>> from prompt_engine import open_database, tokens
     >>> db = open_database("sqlite://")
@@ -187,11 +187,11 @@ def revoke_token(
     """Revoke a token; False if it was revoked before, or belongs to another persona.
 
     Args:
-        id: as `list_tokens` shows it, a whole number.
-        admin: an admin token, in place of one of the persona.
+        id: a whole number, as in `list_tokens`.
+        admin: revoke an admin token instead of one of the persona.
 
     Raises:
-        MessageError: the id is none.
+        MessageError: the id is no whole number.
 
     >>> from prompt_engine import open_database, tokens
     >>> db = open_database("sqlite://")

@@ -35,10 +35,10 @@ _OTHER_KIND = {
 def write_backup(db: Database, target: Path, *, overwrite: bool = False) -> int:
     """Write the whole database into a file, or nothing, and return the size in bytes.
 
-    A SQLite file is copied; of a server `mariadb-dump` or `mysqldump`, whichever is installed, writes SQL.
+    A SQLite file is copied; a server is dumped as SQL by `mariadb-dump` or `mysqldump`.
 
     Raises:
-        StoreError: the file is there already or cannot be written; no tool is installed; the tool failed.
+        StoreError: the file exists or cannot be written; no tool is installed; the tool failed.
     """
     if target.exists() and not overwrite:
         raise StoreError(f"{str(target)!r} is there already. Name another file, or replace it with --force.", source="")
@@ -59,8 +59,8 @@ def restore_backup(file: Path, db: Database) -> None:
     """Restore a file of `write_backup` into a database that is missing or empty.
 
     Raises:
-        StoreError: the database holds tables or the file of it is there; the backup is of the other kind of server, or
-            cannot be read; no client is installed; the client failed.
+        StoreError: the database has tables, or its file exists; the backup is of the other kind, or cannot be read; no
+            client is installed; the client failed.
     """
     try:
         with file.open("rb") as stream:

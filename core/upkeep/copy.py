@@ -1,7 +1,7 @@
 """Copy a whole database to another server or file. Called by `db copy`.
 
-A target that holds rows is refused. While a copy is under way, a row of `schema_version` says so: nobody opens the
-target, and a copy that was cut off goes on with the first table that differs from the source.
+A target with rows is refused. During a copy a row of `schema_version` marks the target: nobody can open it, and an
+interrupted copy continues with the first table that differs from the source.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ from ..shapes import Finding, Severity
 from . import ddl
 
 Facts = dict[tuple[str, str, str], str]
-"""(table, aspect, name) to what it is: the engine of a table; type, collation and null of a column; columns of keys.
+"""(table, aspect, name) to value: the engine of a table; type, collation and null of a column; columns of keys.
 
-An index has its columns as name, `unique ` in front where it is: what it is called makes no difference.
+An index is named by its columns, with the prefix `unique ` if it is: its own name makes no difference.
 """
 SERVER_FACTS = """
 SELECT 'column' AS what, table_name AS t, column_name AS a, ordinal_position AS n, column_type AS b,

@@ -1,15 +1,15 @@
 """Create the tables of an empty database, and run pending revisions of `sql/migrations`.
 
-| State | What happens |
+| State | Action |
 |---|---|
-| none of our tables | all are made from `database.schema`, and the version is written |
-| our version, with newer revisions | Alembic runs the revisions |
-| our version, with another fingerprint of the tables | refused where the tables differ from `database.schema` |
-| a version of a newer program, or of a build before the first release | refused |
-| tables with our names, but no version of ours | refused: they belong to another program |
+| none of our tables | create all from `database.schema`, and write the version |
+| an older version of ours | run the newer revisions with Alembic |
+| our version with another fingerprint | refuse if the tables differ from `database.schema` |
+| a version of a newer program, or of a build before the first release | refuse |
+| tables with our names but without our version | refuse: they belong to another program |
 
-The first row of `schema_version` is written before any other table, so a creation that stopped half way goes on, and
-nobody takes the tables of a creation under way for another program's.
+The first row of `schema_version` is written before any other table: an interrupted creation continues, and no process
+takes unfinished tables for another program's.
 """
 
 from __future__ import annotations
@@ -91,8 +91,7 @@ def find_version(versions: Mapping[str, str] | None) -> str:
 
 
 def list_pending(db: Database) -> list[str]:
-    """Return the revisions that have not run on this database, oldest first; the last one also where its tables are
-    not known to be those of this program. One round trip."""
+    """Return the pending revisions, oldest first; the last one also if its fingerprint is unknown. One round trip."""
     return _list_pending(read_versions(db))
 
 
@@ -143,13 +142,13 @@ def list_foreign(found: Container[str], versions: Mapping[str, str] | None) -> l
     if find_version(versions):
         return []
     names = [name for name in TABLES if name in found]
-    # What another process makes at this moment begins with this table alone, still empty.
+    # Another process that is creating the tables begins with this one, still empty.
     return [] if names == ["schema_version"] and versions == {} else names
 
 
 def migrate(db: Database) -> Migrated:
     """Bring the database to the current version and return what was done; concurrent processes take turns."""
-    if db.family == "sqlite":  # which sets no limit to a statement, and whose transactions wait for each other
+    if db.family == "sqlite":  # its statements have no time limit, its transactions wait for each other
         return _migrate(db, db)
     url = db.target.url.render_as_string(hide_password=False)
     with (
@@ -213,7 +212,7 @@ def _create(db: Database) -> Migrated:
             connection.exec_driver_sql(statement)
         connection.execute(insert_ignore(schema_version, db.family), {"version_num": UNFINISHED})
         if db.family != "sqlite":
-            connection.commit()  # a server commits each CREATE TABLE anyway, and this row must stand before them
+            connection.commit()  # a server commits each CREATE TABLE, and this row must come first
         for statement in _creation(db.family):
             connection.exec_driver_sql(statement)
         connection.execute(insert_ignore(schema_version, db.family), row)

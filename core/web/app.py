@@ -2,12 +2,12 @@
 
 | Path | What | Token |
 |---|---|---|
-| `/` | what runs here | none |
+| `/` | a page that names the running parts | none |
 | `/admin/...` | the operator's API and page | ADMIN_TOKEN, or a token of kind admin |
 | `/v1/...` | the API for hosts; with a proxy every other route of the model server | scope, host |
 | `/mcp` | the Model Context Protocol | scope |
 | `/openapi.json` | the description of the API | none |
-| `/health/live`, `/health/ready` | that the process answers; that it can serve requests | none |
+| `/health/live`, `/health/ready` | whether the process answers; whether it can serve requests | none |
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ def create_app(
     """Return the ASGI application: the HTTP API, and the chosen parts. Serve it with its lifespan on.
 
     Args:
-        db, settings, model: None is what the process has, read at each request.
-        allowed_hosts: names in the Host header that are answered beside loopback and ADMIN_HOST; `*` for all, where
-            something in front checks them.
-        admin: the operator's API and page, which need ADMIN_TOKEN.
-        proxy: the OpenAI dialect, passed on to LLM_BASE_URL.
-        mcp: the Model Context Protocol under `/mcp`.
-        public_url: where programs and browsers reach the application, as `https://memory.example.org`; remote programs
-            then connect to `/mcp` by OAuth, and the operator consents on the page.
+        db, settings, model: None uses those of the process, read for each request.
+        allowed_hosts: accepted names in the Host header, beside loopback and ADMIN_HOST; `*` accepts all, for servers
+            behind one that checks them.
+        admin: serve the operator's API and page, which need ADMIN_TOKEN.
+        proxy: serve the proxy to LLM_BASE_URL.
+        mcp: serve the Model Context Protocol under `/mcp`.
+        public_url: public address, as `https://memory.example.org`; remote programs then connect to `/mcp` by OAuth,
+            and the operator consents on the page.
 
     Raises:
         ConfigError: ADMIN_TOKEN, LLM_BASE_URL or `public_url` cannot be used, or the extra `llm` is not installed.
@@ -200,7 +200,7 @@ async def _show_front(request: Request) -> Response:
     return HTMLResponse(template.render(context=request.app.state.context, root=root, address=address, admin=ADMIN))
 
 
-# What a supervisor is told: alive, when the process answers; ready, when requests can be served
+# Health: alive if the process answers, ready if requests can be served
 
 HEALTH_SECONDS = 1.0
 """Anybody may ask without a token: the database is asked at most this often."""

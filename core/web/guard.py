@@ -2,9 +2,9 @@
 
 | Step | Refused with |
 |---|---|
-| the Host header names this machine: a foreign name may have been pointed at it | 421 |
-| no page of another site sent it; ALLOWED_ORIGINS may use everything but the operator's routes | 403 |
-| the body is not too large and arrives in time | 413, 408 |
+| the Host header must name this machine, against DNS rebinding | 421 |
+| the origin must not be another site; ALLOWED_ORIGINS may use all but the operator's routes | 403 |
+| the body must be small enough and arrive in time | 413, 408 |
 | `Authorization: Bearer` with a token of the right kind, or the page's cookie | 401, 403 |
 """
 
@@ -96,9 +96,9 @@ class Guard:
                 receive = give_body(await read_body(receive, _max_bytes(path_below(scope)), BODY_SECONDS), receive)
             await self._app(scope, receive, sending)
         except (ClientDisconnect, asyncio.CancelledError):
-            logs.event(logging.INFO, "request_cut_off")  # nobody is left to answer, or the server ends
+            logs.event(logging.INFO, "request_cut_off")  # the client is gone, or the server stops
         except errors.CutOffError:
-            pass  # a response that does not end closes the connection, so that nobody takes a part for the whole
+            pass  # the connection closes without an end, so that no client takes a part for the whole
         except Exception as error:  # noqa: BLE001 - the outermost point: nothing of it may reach the client
             refused = errors.judge(error)
             if not sending.begun:
@@ -135,7 +135,7 @@ class Guard:
 
     async def _check(self, scope: Scope, headers: Headers, area: Area) -> None:
         path = path_below(scope)
-        if _is_below(path, "/health"):  # supervisors ask by whatever address they know
+        if _is_below(path, "/health"):  # supervisors use any address
             return
         settings = self._context.values()
         if not is_known_host(headers.get("host", ""), settings.admin_host, self._context.allowed_hosts):
@@ -165,7 +165,7 @@ class Guard:
             if text and admin_token and is_token(text, admin_token):
                 raise errors.Refused(403, FORBIDDEN)
             raise errors.Refused(401, WRONG_TOKEN if text else NO_TOKEN)
-        oauth = self._context.oauth  # a server beside that of the public address does not know it
+        oauth = self._context.oauth  # None in a process without the public address
         is_for_mcp = _is_below(path_below(scope), MCP) and (oauth is None or token.resource == oauth.resource)
         if token.kind == "admin" or (token.resource and not is_for_mcp):
             raise errors.Refused(403, FORBIDDEN)
@@ -337,7 +337,7 @@ def judge_origin(headers: Mapping[str, str], scheme: str) -> Literal["own", "for
     if said is None:
         return "own" if fetched else "none"
     place = _parse_place(said)
-    used = said.partition(":")[0].lower()  # a Host without port has that of the scheme the browser used
+    used = said.partition(":")[0].lower()  # a Host without port implies the scheme's port
     own = _parse_place(f"{used if used in _PORTS else scheme}://{headers.get('host', '')}")
     return "own" if place is not None and place == own else "foreign"
 

@@ -1,7 +1,7 @@
 """MCP over streamable HTTP: an ASGI application behind the guard, which checks tokens and sizes.
 
-No session is kept: each request says by its token who speaks, so that none can go on as another, and nothing grows with
-the number of programs that once asked. An answer is one JSON body; there is no stream to listen on.
+Requests are stateless: the token of each names the speaker, so no session can be taken over, and memory does not grow
+with the number of clients. An answer is one JSON body; there is no stream.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class McpEndpoint:
         token = access.get_token(request)
         if token.kind != "scope":
             raise Refused(403, NO_PERSON)
-        # A token of no conversation speaks in its person's own direct messages.
+        # A token without a conversation speaks in its person's direct messages.
         scope = access.read_scope(token, conversation=token.conversation or token.participant)
         own = replace(scope, server="") if token.conversation is None else scope
         name = unquote(access.read_header(request.headers, "X-User-Name"))

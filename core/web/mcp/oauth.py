@@ -1,15 +1,15 @@
 """OAuth for remote MCP clients: a program registers, the operator consents, and it gets a token of one person.
 
-The SDK speaks the protocol (metadata, PKCE, checks of requests); here is what it asks for.
+The SDK implements the protocol (metadata, PKCE, validation); this module stores and issues.
 
-| What | Where it is kept |
+| What | Stored |
 |---|---|
-| a registration, a request for consent | nowhere: signed with ADMIN_TOKEN, so that nobody can fill a database |
-| a code, between consent and token | in this process, for a minute, used once |
-| the access token | a row of the tokens, as `token add` makes it, which lasts an hour, for `/mcp` alone |
-| the refresh token | nowhere: signed over the row, so that a renewal ends the one before |
+| registration, request for consent | nowhere: signed with ADMIN_TOKEN, so that nobody can fill a database |
+| code | in this process, for a minute, for one use |
+| access token | a row of the tokens, as from `token add`, for an hour and `/mcp` alone |
+| refresh token | nowhere: signed over the row, so that a renewal invalidates the one before |
 
-A code or a refresh token that is used twice was stolen from one of the two: the row is revoked.
+A code or refresh token that is used twice was stolen: its row is revoked.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         self.url = check_public_url(public_url)
         self.resource = f"{self.url}{MCP}"
         self.metadata = f"{self.url}/.well-known/oauth-protected-resource{MCP}"
-        # Whoever registers gets a signature, with which ADMIN_TOKEN can be guessed unseen: each guess has to be slow.
+        # A registered client could guess ADMIN_TOKEN offline from a signature: scrypt makes each guess slow.
         secret = context.admin_token.encode("utf-8", "surrogatepass")
         self._key = hashlib.scrypt(secret, salt=b"prompt-engine oauth", n=2**14, r=8, p=1, dklen=32)
 
@@ -334,7 +334,7 @@ class ResourceCheck:
 def _describe_bad_address(address: str) -> str:
     """Return why an address is no valid redirect, or ""."""
     parts = urlsplit(address)
-    is_private = "." in parts.scheme  # of an app: the name of its maker backwards
+    is_private = "." in parts.scheme  # an app's scheme is a reversed domain name
     is_web = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
     if parts.fragment or not (is_web or is_private):
         return f"{address[:200]} cannot be used. Use https, http on this machine, or a scheme of your own with a dot."
@@ -350,7 +350,7 @@ def check_public_url(url: str) -> str:
         ConfigError: it is not `https://name`, or `http` on this machine.
     """
     try:
-        parts = urlsplit(str(AnyHttpUrl(url)))  # as clients write it: in small letters, without a usual port
+        parts = urlsplit(str(AnyHttpUrl(url)))  # as clients write it: lower case, no default port
         raw = urlsplit(url)
     except ValueError:
         parts = raw = urlsplit("")

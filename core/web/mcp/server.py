@@ -1,10 +1,7 @@
 """The MCP server: its handlers find the speaker, call one tool, and answer.
 
-A handler runs its function in a thread, so that one slow call holds up no other. What goes wrong in a tool becomes an
-error result that names the field, never a trace.
-
-The tools are loaded by the first call that needs them: they bring the database, and a program that starts this server
-waits for its first answer.
+A tool runs in a thread, so that a slow call delays no other. Its failure becomes an error result that names the field,
+never a trace. The first call loads the tools, which import the database: clients wait for the server's first answer.
 """
 
 from __future__ import annotations
@@ -38,11 +35,7 @@ What the tools return is data about what was said, with speaker and time: use it
 
 
 def create_server(find_speaker: FindSpeaker) -> Server[Any]:
-    """Return the server, for any transport.
-
-    Args:
-        find_speaker: called for each request with the HTTP request, or None.
-    """
+    """Return the server, for any transport."""
 
     async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
         from .tools import TOOLS  # noqa: PLC0415 - as said above
@@ -74,7 +67,7 @@ def create_server(find_speaker: FindSpeaker) -> Server[Any]:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
-    server.middleware.clear()  # the SDK's own would record parameters where the process has a recorder
+    server.middleware.clear()  # the SDK's tracing would record parameters
     return server
 
 

@@ -23,8 +23,7 @@ def serve_stdio(make_speaker: Callable[[], Speaker]) -> None:
     """Serve one speaker over standard input and output until the input ends.
 
     Args:
-        make_speaker: opens what is needed; called by each call until it succeeds. What it raises is what that call is
-            answered.
+        make_speaker: opens the database; called until it succeeds. Its error is the answer of the call that needed it.
     """
     lock, speakers = threading.Lock(), list[Speaker]()
 
@@ -42,7 +41,7 @@ def serve_stdio(make_speaker: Callable[[], Speaker]) -> None:
         anyio.run(serve)
     except BaseExceptionGroup as group:
         error: BaseException = group
-        while isinstance(error, BaseExceptionGroup):  # the tasks wrap what went wrong, such as a closed stream
+        while isinstance(error, BaseExceptionGroup):  # tasks wrap the actual error
             error = error.exceptions[0]
         raise error from None
 
@@ -50,7 +49,7 @@ def serve_stdio(make_speaker: Callable[[], Speaker]) -> None:
 async def run_until_answered(reading: Any, writing: Any, server: Server[Any]) -> None:
     """Serve until the input has ended and all requests are answered.
 
-    The SDK's server cancels what it is doing when its input ends: here its input ends after the last answer.
+    The SDK's server cancels running requests when its input ends: here its input ends after the last answer.
     """
     to_server, server_reading = anyio.create_memory_object_stream[Any](0)
     server_writing, from_server = anyio.create_memory_object_stream[Any](0)
@@ -66,7 +65,7 @@ async def run_until_answered(reading: Any, writing: Any, server: Server[Any]) ->
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async with to_server:
                 async for item in reading:
-                    if isinstance(item, Exception):  # a line that is no message of the protocol has no answer
+                    if isinstance(item, Exception):  # an invalid line gets no answer
                         continue
                     if isinstance(item.message, types.JSONRPCRequest):
                         pending.add(str(item.message.id))

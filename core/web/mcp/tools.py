@@ -50,8 +50,8 @@ def _tool(
 ) -> Callable[[Function], Function]:
     """Register a function as a tool: models read its name, docstring and annotations.
 
-    What reads answers with text alone, so that a long answer is sent once. A tool that `repeats` changes nothing more
-    when it is called again with the same arguments.
+    A tool that only reads answers with text alone, so that a long answer is sent once. `repeats` marks a tool whose
+    second call with the same arguments changes nothing.
     """
 
     def add(work: Function) -> Function:

@@ -61,7 +61,7 @@ class AnswerReader:
     def text(self) -> str | None:
         """Return the answer's text, "" for a tool call alone; None for a failed or incomplete answer.
 
-        The answer is whole when its finish_reason came, whatever comes or is cut after it.
+        An answer is whole once its finish_reason has arrived.
         """
         if self.is_too_long:
             return None

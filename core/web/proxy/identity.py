@@ -60,7 +60,7 @@ def read_identity(
 ) -> tuple[Scope, str | None]:
     """Return the scope of a request, and the speaker's name. Users are never guessed.
 
-    A conversation of a user that is named is a separate one, unless `shared_memory` or the request says `direct`.
+    A named conversation of a user is separate from others, unless `shared_memory` or the request says `direct`.
     """
     named = {name.lower(): read_header(headers, name) for name in NAMES}
     persona = _choose_persona(named["x-persona-id"], split_model(body)[1], persona_line, token)
@@ -107,7 +107,7 @@ def _choose_persona(header: str, in_model: str, persona_line: str, token: Access
 def split_model(body: Mapping[str, Any]) -> tuple[str, str]:
     """Return model and persona of a name `model@persona`; the persona is blank in other names.
 
-    What providers write behind an `@` is no persona: a version (`m@20240620`), a path (`@cf/meta/llama`).
+    Providers' own suffixes are no personas: a version (`m@20240620`), a path (`@cf/meta/llama`).
     """
     name = str(body.get("model") or "")
     model, at, persona = name.rpartition("@")

@@ -1,8 +1,7 @@
 """Build the memories of requests and store turns, in separate threads.
 
-A database that is locked or slow holds up these threads and nothing else: a request goes on without memory after
-PROXY_MEMORY_SECONDS, and a turn is stored after its response, again and again until the database takes it. Under load
-requests wait their turn, before that time begins.
+A slow or locked database delays only these threads: a request continues without memories after PROXY_MEMORY_SECONDS,
+and storing a turn is retried after its response. Under load requests queue before that time begins.
 """
 
 from __future__ import annotations
@@ -69,12 +68,11 @@ class TurnMemory:
     async def build(self, turn: Turn, question: str, said: Sequence[str], settings: Settings) -> str:
         """Return the text before a person's message; raises TimeoutError after PROXY_MEMORY_SECONDS.
 
-        The time does not begin before one of PLACES is free. Where the database is stuck, who has waited as
-        long goes on without memory.
+        The time begins when one of PLACES is free. While the database hangs, waiting requests give up after that time.
         """
         whose, began = (turn.scope.persona, turn.scope.participant), time.monotonic()
         earlier = [task for task, other in self._tasks.items() if (other.persona, other.participant) == whose]
-        if earlier:  # the next message may come within milliseconds of the answer
+        if earlier:  # a client may send the next message within milliseconds
             await asyncio.wait(earlier, timeout=EARLIER_SECONDS)
         async with self._places:
             if self._timeouts >= PLACES and time.monotonic() - began >= settings.proxy_memory_seconds:
@@ -134,7 +132,7 @@ class OpenTurn:
         self._memory, self._turn, self._settings = memory, turn, settings
         self._reader = AnswerReader(length)
         self._is_stored = False
-        # An answer of a known length comes at once, and both are stored in one transaction.
+        # An answer of known length arrives at once: one transaction stores lines and answer.
         self._lines = memory.save(turn, None, settings) if length is None else None
 
     def feed(self, chunk: bytes) -> None:

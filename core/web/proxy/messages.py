@@ -16,8 +16,7 @@ _INSTRUCTIONS = "%instructions"
 _RESULTS = ("_output", "_response")
 """Suffixes of item types that answer a call of the model."""
 _BEHIND = ("system", "developer", "tool", "function", None)
-"""Roles of messages that may follow the person's last one within its turn; calls and results of the Responses API have
-none."""
+"""Roles that may follow the person's last message in its turn; calls and results of the Responses API have no role."""
 _INSERTED = re.compile(
     r"\A\s*(?:(?:### Task:|The user has attached |Use the following )(?:.*</(?:context|files?)>)"
     r"|(?:Context:\s*)?\[CONTEXT 0\]:.*\[END CONTEXT \d+\]"
@@ -76,7 +75,7 @@ def write_messages(body: Mapping[str, Any], said: Sequence[Any], key: MessagesKe
 def read_previous(body: Mapping[str, Any]) -> str:
     """Return an id of what the model server holds before the messages; "" if these are all.
 
-    A repeated request continues the same response, and has the same id. Of a conversation each request is a new one.
+    A repeated request continues the same response and has the same id; with `conversation` each request is a new one.
     """
     previous, conversation = body.get("previous_response_id"), body.get("conversation")
     if previous and isinstance(previous, str):
@@ -87,7 +86,7 @@ def read_previous(body: Mapping[str, Any]) -> str:
 def split_persona_line(messages: Any) -> tuple[str, Any]:
     """Return the persona that a line of a system message names, or "", and the messages without that line.
 
-    A front end fills the line in by a macro. A message that is blank without it goes too.
+    Front ends insert the line by a macro. A message that contains nothing else is removed.
     """
     for index, message in enumerate(messages if isinstance(messages, list) else ()):
         if isinstance(message, dict) and message.get("role") in ("system", "developer"):
@@ -111,8 +110,8 @@ def _fold_name(name: str) -> str:
 def find_last_user(messages: Any, persona: str = "") -> int | None:
     """Return the index of the person's last message; None if it was answered.
 
-    Tool calls are no answer, and neither is a line of another character of a group. Notes of a front end count only
-    where nothing else is the person's.
+    Tool calls and lines of other characters are no answer. Notes of a front end count only if the person wrote nothing
+    else.
     """
     if not isinstance(messages, list):
         return None

@@ -27,11 +27,11 @@ def recall(
     """Return the memories that belong to a message, or "".
 
     Args:
-        lines: what the request holds of the conversation: stored ones that they replace are left out.
+        lines: the request's lines of the conversation; stored lines that they replace are left out.
         held: texts of the request, which are not repeated.
-        after: id of the response that it goes on from; its lines replace nothing then.
+        after: id of the response that the request continues; its lines then replace nothing.
     """
-    if MODES[settings.memory_mode].how == "tool":  # the model is offered no tool here: the words themselves save
+    if MODES[settings.memory_mode].how == "tool":  # the model gets no tool here: save what people ask to remember
         settings = settings.replace(memory_mode="plus")
     asking: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
     rows = frozenset[int]() if after else find_replaced(lines, **asking)

@@ -106,7 +106,7 @@ class Proxy:
             return await self._add_memory(request, content, body, settings, key)
         except errors.Refused:
             raise
-        except Exception as error:  # noqa: BLE001 - as said above
+        except Exception as error:  # noqa: BLE001 - a failure costs only the memories
             logs.warning("proxy_without_memory", error=type(error).__name__)
             return Outgoing(content, "failed")
 
@@ -119,7 +119,7 @@ class Proxy:
             request.headers, body, token, persona_line, shared_memory=settings.proxy_shared_memory
         )
         model, in_model = split_model(body)
-        if in_model and not token.may_speak_as(in_model):  # X-Persona-Id was given: the name is the provider's own
+        if in_model and not token.may_speak_as(in_model):  # with X-Persona-Id, `@` belongs to the provider's model name
             model, in_model = str(body["model"]), ""
         if in_model:
             body["model"] = model or settings.llm_model
@@ -129,7 +129,7 @@ class Proxy:
             content = _write_json(body)
         reason = tasks.name_task(request.headers, {**body, "messages": said}, scope.persona)
         after = messages.read_previous(body) if key == "input" else ""
-        if reason and not (after and reason == "no_user_line"):  # the results of calls alone end a turn that is stored
+        if reason and not (after and reason == "no_user_line"):  # results of calls continue a stored turn
             self._passed[reason] += 1
             logs.event(logging.INFO, "proxy_no_turn", reason=reason, count=self._passed[reason])
             return Outgoing(content, f"skipped; {reason}")
@@ -147,7 +147,7 @@ class Proxy:
             block, outcome = "", "failed; timeout" if isinstance(error, TimeoutError) else "failed"
         more = messages.put_before(said, last, f"{block}\n\n") if block else said
         roles = [each.get("role") for each in said if isinstance(each, dict)]
-        if not after and "system" not in roles and "developer" not in roles:  # a server that holds lines holds this too
+        if not after and "system" not in roles and "developer" not in roles:  # else the server has it
             opening = await run_in_threadpool(build_opening, turn, settings)
             more = [{"role": "system", "content": opening}, *more] if opening else more
         if more is said:

@@ -1,7 +1,7 @@
 """Distinguish people's messages from a front end's own requests: titles, tags, summaries. Pure.
 
-One sign is not enough: people too ask what is in a picture or for a title. In doubt it is the person who speaks: a turn
-that is not stored is lost, and a stored task can be deleted.
+One sign is not enough: people also ask for titles. In doubt a message counts as the person's: a turn that is not stored
+is lost, but a stored task can be deleted.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Upstream:
         self._client = httpx2.AsyncClient(
             **build_client_options(),
             timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
-            # People write seconds apart, when a kept connection may be closed just as it is used again.
+            # Between messages a server may close a kept connection just as it is used again.
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0),
         )
 

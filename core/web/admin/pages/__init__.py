@@ -3,12 +3,12 @@
 | Module | Owns |
 |---|---|
 | page | one request and its answer; names; how form values are read; the environment of the templates |
-| formats | pure: how values are shown |
-| memory, people, why, upkeep, programs | the screens, and what their forms change |
+| formats | template filters; pure |
+| memory, people, why, upkeep, programs | the screens and their forms |
 | templates, static | HTML; one style sheet and one script, nothing loaded from elsewhere |
 
-Everything works without the script: forms, and an answer that leads on to a screen. The script adds what is
-comfortable. Screens call doors; what a door refuses is shown in its words.
+Everything works without the script, by forms and redirects; the script adds comfort. Screens call public functions and
+show the sentences of their errors.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def router(context: WebContext) -> APIRouter:
     for screens, method in ((CHANGES, "POST"), (SCREENS, "GET")):
         for path, screen in screens.items():
             add_screen(routes, context, BASE + path, screen, method=method)
-    # The path itself, without a slash: Starlette's own routes take no blank path.
+    # Starlette's own routes accept no blank path.
     routes.add_api_route("", _bare, include_in_schema=False, dependencies=[Depends(guard.require_operator)])
     _add_login(routes, context)
     return routes
@@ -142,7 +142,7 @@ def _choose_page(wanted: str) -> str:
 def _log_in(page: Page) -> Response:
     """Return the log-in form, with a message after a wrong token.
 
-    Who is logged in is led on: a browser that comes from another site does not send its cookie to the first page.
+    A logged-in browser is redirected: coming from another site, it does not send its cookie to the first page.
     """
     query = page.request.query_params
     wanted = query.get("next", "")
