@@ -263,5 +263,5 @@ def _compares(value: Any, name: str, other: Any) -> bool:
         return bool(_ORDER[name](value, other))
     try:
         return bool(_ORDER[name](float(value), float(other)))
-    except (TypeError, ValueError, OverflowError):  # neither is greater
+    except (TypeError, ValueError, OverflowError):  # not comparable
         return False

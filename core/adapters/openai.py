@@ -107,7 +107,7 @@ class _Turn:
             self.after = chat.read_previous(given) if self.key == "input" else ""
             last = chat.find_last_user(messages, self.scope.persona)
             block = "" if last is None else self._build_block(messages, last)
-        except Exception as error:  # noqa: BLE001 - as said above
+        except Exception as error:  # noqa: BLE001 - the call continues without memory
             logs.warning("recall_failed", error=type(error).__name__)
             return given
         if last is None or not block:
@@ -130,7 +130,7 @@ class _Turn:
             if self.lines or self.after:
                 asking: dict[str, Any] = {"db": self.db, "settings": self.settings, "scope": self.scope}
                 save_transcript(self.lines, answer, after=self.after, **asking)
-        except Exception as error:  # noqa: BLE001 - as said above
+        except Exception as error:  # noqa: BLE001 - a failure is only logged
             logs.warning("turn_not_kept", error=type(error).__name__)
 
     def save_answer(self, answer: Any) -> None:

@@ -57,7 +57,7 @@ def check(run: Run) -> None:
         findings = door.check_server(db)
         if NO_TABLES not in findings and not any(one.severity == "error" for one in findings):
             findings += _find_model_usage(run, db)
-    except StoreError as error:  # its advice is to run this subcommand
+    except StoreError as error:  # its usual advice is this subcommand
         text = str(error).replace(LOOK, "The database's own log may say more.")
         raise StoreError(text, source=error.source, number=error.number, server=error.server) from None
     run.answer([asdict(one) for one in findings], lambda: _print_findings(findings))

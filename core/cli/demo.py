@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -44,15 +45,14 @@ def demo(run: Run) -> None:
 
     sample: Any = read_value((_SAMPLE / "sample.yaml").read_text(encoding="utf-8"))
     is_new = not Path(FILE).exists()
-    db = door.open_database(f"sqlite:///{FILE}", clock=lambda: sample["today"])
-    run.use(db)
-    stored = _store_sample(db, sample) if is_new else "stored by an earlier run"
-    message = _build_message(sample)
-    if run.asks_json:
-        output.print_json(build_json_prompt(message, max_chars=_LIMIT, db=db, scope=Scope(PERSONA)))
-        return
-    output.say(f"Ten months in the flat of Mara, Jonas and the persona Iris: {stored}, in {FILE}.")
-    _tell_story(db, message)
+    with closing(door.open_database(f"sqlite:///{FILE}", clock=lambda: sample["today"])) as db:
+        stored = _store_sample(db, sample) if is_new else "stored by an earlier run"
+        message = _build_message(sample)
+        if run.asks_json:
+            output.print_json(build_json_prompt(message, max_chars=_LIMIT, db=db, scope=Scope(PERSONA)))
+            return
+        output.say(f"Ten months in the flat of Mara, Jonas and the persona Iris: {stored}, in {FILE}.")
+        _tell_story(db, message)
     output.heading("Next")
     output.say(f"  export DATABASE_URL=sqlite:///{FILE} PERSONA_ID={PERSONA}")
     output.say(f"  prompt-engine explain 'Who repairs the oven?' --conversation {KITCHEN}")

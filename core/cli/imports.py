@@ -279,7 +279,7 @@ def _print_card(done: CardImport) -> None:
     for note in done.notes:
         output.note(f"{note}.", style="yellow")
     book = done.items
-    if book.imported or book.skipped or book.errors or book.notes:  # else the card has none
+    if book.imported or book.skipped or book.errors or book.notes:  # the card has a book
         _print_items(book)
 
 

@@ -201,5 +201,5 @@ def abandon_stream(stream: TextIO) -> None:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())
         os.close(null)
-    except (OSError, ValueError):  # no descriptor of its own: nothing is written at the end
+    except (OSError, ValueError):  # no descriptor: nothing is written at exit
         pass

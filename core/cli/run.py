@@ -109,9 +109,6 @@ class Run:
             raise StoreError(f"{sentence}; a new one is made by: prompt-engine db init", source="DATABASE_URL")
         return bare
 
-    def use(self, db: Database) -> None:
-        self._db = db
-
     @property
     def settings(self) -> Settings:
         from ..calls import defaults

@@ -100,7 +100,7 @@ def serve(
             suppress(KeyboardInterrupt),
             _terminated_as_interrupted(),
         ):
-            # Collecting what is loaded by now would hold up one request in sixty for 70 ms.
+            # Collecting the loaded modules would delay one request in sixty by 70 ms.
             gc.collect()
             gc.freeze()
             _run_server(app, listening)
@@ -117,7 +117,7 @@ def _run_queue(db: Database, settings: GivenSettings) -> Iterator[None]:
     def work() -> None:
         try:
             worker.run()
-        except CoreError as error:  # a model's server that is named wrongly: the faces go on without
+        except CoreError as error:  # a bad address of the model server: serve without a worker
             logs.warning("worker_ended", error=type(error).__name__)
 
     thread = threading.Thread(target=work, name="prompt-engine-worker", daemon=True)
@@ -306,7 +306,7 @@ def mcp(
             output.note(str(error), style="red")
             raise
 
-    # 1. report wrong options at once; a server may come back while this waits, a folder does not
+    # 1. report wrong options at once; a missing folder does not come back, a server may
     build_scope("persona" if run.persona is None else run.persona)
     check_folder(run.url or config.load().database_url)
     gc.disable()  # the SDK loads in four fifths of the time
@@ -316,7 +316,7 @@ def mcp(
         _refuse_missing("mcp", error)
     finally:
         gc.enable()
-    # 2. serve until the other side ends; the first call opens the database, for programs wait for the first answer
+    # 2. serve until the input ends; the first call opens the database, since clients wait for the first answer
     if sys.stdin.isatty():
         output.note("Waiting for messages of the Model Context Protocol on standard input; Ctrl-C ends it.")
     serve_stdio(make_speaker)

@@ -96,8 +96,6 @@ def _joined(base: Settings, levels: list[Level]) -> Settings:
     values: dict[str, Any] = {}
     sources: dict[str, ValueSource] = {}
     for level in levels:
-        for name in level.refused:
-            level.values[name] = FLAGS[name].default
         values |= level.values
         sources |= {name: "default" if name in level.refused else level.source for name in level.values}
         warn_of_problems(level.problems)

@@ -113,7 +113,7 @@ class Number(Kind):
             return None
         if isinstance(value, bool) or not isinstance(value, int if self.is_whole else (int, float)):
             raise BadValueError
-        if not self.low <= value <= self.high:  # nan is not, either
+        if not self.low <= value <= self.high:  # false for nan too
             raise BadValueError
         return value if self.is_whole else float(value)
 

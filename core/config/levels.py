@@ -68,6 +68,7 @@ class Level:
         except BadValueError as bad:
             seen = "unreadable" if value is bad else value
             self.refused.add(declared.name)
+            self.values[declared.name] = declared.default
             self.problems.append(Problem.of(declared.refusal(seen, self.source, where, line=line, hint=bad.hint)))
 
 

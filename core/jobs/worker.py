@@ -246,7 +246,7 @@ def run_operation(
     except Exception as failure:  # noqa: BLE001 - the queue continues, and the reason is stored
         state, error = _note_failure(db, claimed, failure)
     except BaseException:
-        with suppress(StoreError):  # its lease ends by itself
+        with suppress(StoreError):  # the lease will expire
             table_claiming.settle(db, claimed, "pending", is_try=False)
         raise
     if state == "completed" and operation.type in handlers.AFTER:
@@ -286,7 +286,7 @@ def _note_failure(db: Database, claimed: Claim, failure: Exception) -> tuple[Run
     reason, number, asked, cause = "", None, 0.0, ""
     if isinstance(failure, ModelError):
         reason, number, asked = failure.reason, failure.status, failure.retry_after_seconds or 0.0
-        cause = failure.error if reason == "error" else ""  # the other reasons say it all
+        cause = failure.error if reason == "error" else ""  # other reasons need no cause
     elif isinstance(failure, StoreError):
         reason, number = failure.source, failure.number
     error = rules.error_text(kinds[0], reason, number, cause)

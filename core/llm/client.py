@@ -161,7 +161,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 def build_client_options() -> dict[str, Any]:
     """Return options of an httpx2 client without proxies and passwords of environment and home folder."""
-    from http.cookiejar import CookieJar, DefaultCookiePolicy  # noqa: PLC0415 - as heavy as what needs it
+    from http.cookiejar import CookieJar, DefaultCookiePolicy  # noqa: PLC0415 - heavy, like its user
 
     cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
     return {"trust_env": False, "follow_redirects": False, "cookies": cookies}

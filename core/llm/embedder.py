@@ -85,7 +85,7 @@ def ask(embedder: Any, texts: Sequence[str], timeout_seconds: float) -> list[lis
         return _read_vectors(call_timed(embedder.embed, "texts", {"texts": list(texts)}, timeout_seconds), len(texts))
     except EmbedderError as error:
         failed = error
-    except ConfigError as error:  # of a flag, which says what to do
+    except ConfigError as error:  # from a flag: its text says what to do
         failed = EmbedderError("config", message=str(error))
     except ModelError as error:
         reason = error.reason if error.reason in ("auth", "timeout") else "error"
@@ -103,7 +103,7 @@ def _read_vectors(value: Any, count: int) -> list[list[float]]:
     vectors = list(plain)
     if len(vectors) != count:
         raise EmbedderError("count", error=f"{len(vectors)} for {count}")
-    numbers: list[list[float]] = [[]]  # refused below, without the exception that quotes the answer
+    numbers: list[list[float]] = [[]]  # refused below: the exception would quote the answer
     with suppress(TypeError, ValueError, OverflowError):
         numbers = [[float(number) for number in vector] for vector in vectors]
     sizes = {len(vector) for vector in numbers}
@@ -130,7 +130,7 @@ class EndpointEmbedder:
     batch: int = 64
     """Most texts per request: known servers accept as many."""
 
-    is_local = False  # an address tells nothing about where texts go from there
+    is_local = False  # an address does not say where texts end up
 
     @property
     def name(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
@@ -18,10 +18,14 @@ OPERATOR = ""
 
 _T = access_tokens.c
 _SOURCE = "access_tokens"
-_SHOWN = (
-    _T.id, _T.kind, _T.persona_id, _T.participant_key, _T.conversation_key, _T.server_id, _T.personas, _T.label,
-    _T.resource, _T.created_at, _T.expires_at, _T.revoked_at,
-)  # fmt: skip
+_FIELDS = {
+    "id": "id", "kind": "kind", "persona_id": "persona", "participant_key": "participant",
+    "conversation_key": "conversation", "server_id": "server", "personas": "personas", "label": "label",
+    "resource": "resource",
+}  # fmt: skip
+"""Column to field of a token, in the order of lists."""
+_TIMES = ("created_at", "expires_at", "revoked_at")
+_SHOWN = [_T[column] for column in (*_FIELDS, *_TIMES)]
 _BY_ID = select(*_SHOWN, _T.token_hash).where(_T.id == bindparam("id"))
 _LISTED = select(*_SHOWN).where(_T.persona_id == bindparam("persona")).order_by(_T.id)
 _REVOKED = (
@@ -38,21 +42,8 @@ _RENEWED = (
 
 
 def insert_token(db: Database, token: AccessToken, token_hash: bytes) -> ListedToken:
-    now = db.clock()
-    row = {
-        "id": token.id,
-        "persona_id": token.persona,
-        "kind": token.kind,
-        "token_hash": token_hash,
-        "participant_key": token.participant,
-        "conversation_key": token.conversation,
-        "server_id": token.server,
-        "personas": token.personas,
-        "label": token.label,
-        "resource": token.resource,
-        "created_at": now,
-        "expires_at": token.expires_at,
-    }
+    row: dict[str, Any] = {column: getattr(token, field) for column, field in _FIELDS.items()}
+    row |= {"token_hash": token_hash, "created_at": db.clock(), "expires_at": token.expires_at}
 
     def work(connection: Connection) -> None:
         connection.execute(insert(access_tokens), row)
@@ -68,10 +59,7 @@ def read_token(db: Database, token_id: int) -> tuple[AccessToken, bytes] | None:
     """Return a token and its stored hash; None if it is unknown or revoked."""
     for row in db.read(_BY_ID, {"id": token_id}, source=_SOURCE):
         if row.revoked_at is None:
-            token = AccessToken(
-                row.id, row.kind, row.persona_id, row.participant_key, row.conversation_key, row.server_id, row.label,
-                row.personas, read_time(row.expires_at), row.resource,
-            )  # fmt: skip
+            token = AccessToken(**_read_fields(row._mapping), expires_at=read_time(row.expires_at))
             return token, bytes(row.token_hash)
     return None
 
@@ -101,17 +89,8 @@ def update_revoked(db: Database, persona: str, token_id: int) -> bool:
 
 
 def _build_listed(row: Any) -> ListedToken:
-    return {
-        "id": row["id"],
-        "kind": row["kind"],
-        "persona": row["persona_id"],
-        "participant": row["participant_key"],
-        "conversation": row["conversation_key"],
-        "server": row["server_id"],
-        "personas": row["personas"],
-        "label": row["label"],
-        "resource": row["resource"],
-        "created_at": iso_text(read_time(row["created_at"])),
-        "expires_at": iso_text(read_time(row["expires_at"])),
-        "revoked_at": iso_text(read_time(row["revoked_at"])),
-    }
+    return cast("ListedToken", {**_read_fields(row), **{name: iso_text(read_time(row[name])) for name in _TIMES}})
+
+
+def _read_fields(row: Any) -> dict[str, Any]:
+    return {field: row[column] for column, field in _FIELDS.items()}

@@ -125,7 +125,7 @@ def _login_file(target: Target) -> Iterator[str]:
     if target.url.password:  # without a value a client asks for one
         options.append(("password", target.url.password))
     options += [*_encryption(target), *OWN_OPTIONS]
-    with tempfile.TemporaryDirectory() as folder:  # its owner's alone, as the file in it
+    with tempfile.TemporaryDirectory() as folder:  # private, like the file
         file = Path(folder) / "login.cnf"
         lines = [f'{name}="{_escape(str(value))}"' if value else name for name, value in options]
         file.write_text("\n".join(["[client]", *lines, ""]), encoding="utf-8")
@@ -135,7 +135,7 @@ def _login_file(target: Target) -> Iterator[str]:
 def _encryption(target: Target) -> list[tuple[str, str]]:
     mode, query = target.tls_mode, target.url.query
     options = [("loose-ssl-mode", {"off": "DISABLED", "on": "REQUIRED"}.get(mode, "VERIFY_IDENTITY"))]
-    # Without TLS a login of MySQL encrypts the password by a key of the server, as PyMySQL does.
+    # Without TLS, MySQL's log-in encrypts the password with the server's key, as PyMySQL does.
     off = [("loose-skip-ssl", ""), ("loose-get-server-public-key", "1")]
     options += off if mode == "off" else [("loose-ssl", "1")]
     options += [("loose-ssl-verify-server-cert", "1" if mode == "verify" else "0")]

@@ -99,7 +99,7 @@ def _is_whole(db: Database) -> bool:
         said = [str(row[0]) for row in db.read("PRAGMA quick_check(100)", (), source="the file")]
     except StoreError:
         return False
-    # A value that a column should not hold is no damage of the file; it is named with its row.
+    # A constraint violation is no damage of the file; `_check_values` names its row.
     return all(one == "ok" or one.startswith(("CHECK constraint", "NULL value")) for one in said)
 
 
@@ -111,7 +111,7 @@ def product_of(version: str, comment: str = "") -> tuple[str, tuple[int, ...]]:
     both = f"{version} {comment}"
     name = next((n for n in ("MariaDB", "OceanBase", "TiDB") if n.lower() in both.lower()), "MySQL")
     if name == "MariaDB":
-        version = version.removeprefix("5.5.5-")  # what it says to clients that know MySQL alone
+        version = version.removeprefix("5.5.5-")  # prefix for clients that only know MySQL
     elif name in ("TiDB", "OceanBase"):
         found = re.search(rf"{name}\D*?v?(\d+(?:\.\d+)+)", both, re.IGNORECASE)
         version = found[1] if found else "0"
@@ -281,7 +281,7 @@ def _walk(
     columns = [ddl.quote(name, db.family) for name in keys]
     for name, kind in kinds.items():
         quoted = ddl.quote(name, db.family)
-        # as bytes, since the driver of SQLite reads texts by itself
+        # as bytes: SQLite's driver would decode texts
         columns.append(f"CAST({quoted} AS BLOB)" if db.family == "sqlite" and kind != "bytes" else quoted)
     sql = f"SELECT {', '.join(columns)} FROM {ddl.quote(table.name, db.family)}"  # noqa: S608 - names of the schema
     if keys != ["id"]:
@@ -294,7 +294,7 @@ def _walk(
         above = rows[-1][0]
 
 
-# What lies there
+# Index and counts
 
 
 def _check_index(db: Database) -> Iterator[Finding]:

@@ -137,7 +137,7 @@ def _copy_table(source: Connection, target: Database, table: Table, progress: Pr
     """Copy a table unless it is already there, and return its number of rows."""
     with target.connection(source=table.name) as connection:
         there = _read_digest(connection, table)
-    if there.count:  # of a copy that was cut off
+    if there.count:  # from an interrupted copy
         if _read_digest(source, table) == there:
             return there.count
         clear = delete(table).with_dialect_options(mysql_limit=5000)
@@ -166,7 +166,7 @@ def _write(connection: Connection, *, table: Table, rows: Sequence[Row]) -> None
     ready = list_processors(table, columns, connection.dialect)
     values = [tuple(v if make is None else make(v) for make, v in zip(ready, row, strict=True)) for row in rows]
     family = "sqlite" if connection.dialect.name == "sqlite" else "mysql"
-    write_many(connection, upsert(table, family, columns), columns, values)  # again where a commit was lost
+    write_many(connection, upsert(table, family, columns), columns, values)  # safe to repeat after a lost commit
 
 
 def _read_digest(connection: Connection, table: Table) -> Digest:

@@ -73,7 +73,7 @@ def parse_script(name: str, text: str) -> Script:
     for line in text.splitlines():
         found = None if rest else _LINE.match(line)
         if found:
-            value: Any = read_value(found[2] or found[3])  # a number or text of SQL is one of YAML
+            value: Any = read_value(found[2] or found[3])  # SQL numbers and texts are valid YAML
             values[found[1] or found[4]] = value
         elif line.startswith("-- ") and not values and not rest:
             head.append(line.removeprefix("-- "))

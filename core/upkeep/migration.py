@@ -161,7 +161,7 @@ def migrate(db: Database) -> Migrated:
 
 
 def _migrate(db: Database, patient: Database) -> Migrated:
-    from . import inspection  # noqa: PLC0415 - a database that is at the present does without
+    from . import inspection  # noqa: PLC0415 - not needed if the database is current
 
     db.version, facts = list_revisions()[-1], inspection.read_facts(db)
     versions = read_versions(db)
@@ -218,7 +218,7 @@ def _create(db: Database) -> Migrated:
         connection.execute(insert_ignore(schema_version, db.family), row)
         connection.execute(delete(schema_version).where(schema_version.c.version_num == UNFINISHED))
 
-    db.version = ""  # there is no table yet that holds it
+    db.version = ""  # no table holds it yet
     db.transaction(work, source="the tables of the database")
     db.version = names[-1]
     event(20, "database_created", version=names[-1], tables=len(TABLES))
@@ -232,7 +232,7 @@ def _creation(family: str) -> tuple[str, ...]:
 
 def run_revisions(db: Database) -> None:
     """Run pending revisions with Alembic, in one transaction where the server's DDL allows it."""
-    from alembic import command  # noqa: PLC0415 - takes longer to load than a database to be made
+    from alembic import command  # noqa: PLC0415 - slow to load
     from alembic.config import Config  # noqa: PLC0415
 
     config = Config()

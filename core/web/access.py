@@ -117,7 +117,7 @@ class Sessions:
         self._ends.pop(value, None)
 
 
-# What routes work with
+# Shared state of routes
 
 ADMIN = "/admin"
 """Path of the operator's routes."""

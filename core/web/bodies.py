@@ -164,7 +164,7 @@ class Body(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
 
-# The operator's
+# Bodies of operator routes
 
 
 class EditBody(Body):
@@ -209,7 +209,7 @@ class ForgetBody(Body):
     memory: ItemId | None = Field(default=None, description="Id of an item.")
 
 
-# The hosts'
+# Bodies of host routes
 
 MAX_MESSAGES = 500
 

@@ -22,7 +22,7 @@ class HeadTimedProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self.conn.their_state is not h11.IDLE:  # the head has come
+        if self.conn.their_state is not h11.IDLE:  # the headers are complete
             self._stop_timer()
         elif self._head_timer is None:
             self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)

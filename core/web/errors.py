@@ -111,7 +111,7 @@ def judge(error: Exception) -> Refused:
 
 def _judge_core_error(error: errors.CoreError) -> Refused:
     cause = error.__cause__ if isinstance(error, errors.TransferError) else None
-    judged = cause if isinstance(cause, errors.StoreError) else error  # an import that the database ended
+    judged = cause if isinstance(cause, errors.StoreError) else error  # the database ended an import
     status, word = next((status, word) for known, status, word in STATUS if isinstance(judged, known))
     if status == 503:
         logs.warning("request_unavailable", error=type(error).__name__)
@@ -122,6 +122,6 @@ def _judge_core_error(error: errors.CoreError) -> Refused:
 def _judge_bad_values(problems: Sequence[Any]) -> Refused:
     """Return the refusal of bad parameters: all names, and the sentences about the first one."""
     names = [".".join(str(part) for part in problem["loc"][1:]) or "body" for problem in problems]
-    # A name that is misspelt comes first: it explains the one that is missing.
+    # A misspelt name comes first: it explains the missing one.
     first = next((at for at, problem in enumerate(problems) if problem["type"] == "extra_forbidden"), 0)
     return Refused(422, describe_problem(names[first], problems[first]), fields=list(dict.fromkeys(names)))

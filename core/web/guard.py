@@ -99,7 +99,7 @@ class Guard:
             logs.event(logging.INFO, "request_cut_off")  # the client is gone, or the server stops
         except errors.CutOffError:
             pass  # the connection closes without an end, so that no client takes a part for the whole
-        except Exception as error:  # noqa: BLE001 - the outermost point: nothing of it may reach the client
+        except Exception as error:  # noqa: BLE001 - the outermost point: clients get no details
             refused = errors.judge(error)
             if not sending.begun:
                 await self._respond(refused, scope, area)(scope, receive, sending)
@@ -294,7 +294,7 @@ class _Sending:
         await self._send(message)
 
 
-# Where a request comes from
+# Origin of a request
 
 _ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 _PORTS = {"http": 80, "https": 443}

@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from .. import access
 from ..access import WebContext
 from ..errors import Refused
-from . import tools  # noqa: F401 - a server that starts once loads them then
+from . import tools  # noqa: F401 - load the tools at start
 from .server import create_server
 from .speaker import Speaker
 

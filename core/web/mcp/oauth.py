@@ -267,7 +267,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         self,
         client: OAuthClientInformationFull,
         refresh_token: RefreshToken,
-        scopes: list[str],  # noqa: ARG002 - every token may do the same
+        scopes: list[str],  # noqa: ARG002 - tokens have no scopes
     ) -> OAuthToken:
         """Return the next token of a program; earlier ones become invalid."""
         return await run_in_threadpool(self._renew, client, refresh_token.token)

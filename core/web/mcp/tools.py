@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias, TypeVar, get_type_hints
 
 import mcp_types as types
@@ -112,18 +112,16 @@ def memory_search(speaker: Speaker, asked: schemas.SearchArguments) -> dict[str,
         )
     except ValueError as error:
         raise MessageError(str(error)) from None
+    kept = ("id", "source", "timestamp", "tags")
     hits = [
-        {
-            "id": row["id"],
-            "source": row["source"],
-            "timestamp": row["timestamp"],
-            "speaker": speaker.name_person(row.get("speaker") or ""),
-            "text": row["snippet"],
-            "tags": row["tags"],
-        }
+        {**_pick(row, kept), "speaker": speaker.name_person(row.get("speaker") or ""), "text": row["snippet"]}
         for row in rows
     ]
     return {"count": len(hits), "hits": hits}
+
+
+def _pick(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: row[name] for name in names}
 
 
 @_tool("Remember")
@@ -152,16 +150,9 @@ def memory_list(speaker: Speaker, asked: schemas.ListArguments) -> dict[str, Any
     """List memories with their ids, newest first, all or of one kind. next_cursor gives the next page."""
     kinds, offset = None if asked.kind == "all" else asked.kind, int(asked.cursor or 0)
     page = search_items(kinds=kinds, limit=asked.limit, offset=offset, **speaker.asking)
+    kept = ("id", "kind", "text", "timestamp", "tags")
     memories = [
-        {
-            "id": item["id"],
-            "kind": item["kind"],
-            "text": item["text"],
-            "speaker": speaker.name_person(item["participant"] or ""),
-            "timestamp": item["timestamp"],
-            "tags": item["tags"],
-        }
-        for item in page["items"]
+        {**_pick(item, kept), "speaker": speaker.name_person(item["participant"] or "")} for item in page["items"]
     ]
     end = offset + len(memories)
     following = str(end) if memories and end < page["total"] else None

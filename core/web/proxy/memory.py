@@ -118,7 +118,7 @@ class TurnMemory:
             try:
                 await asyncio.get_running_loop().run_in_executor(self._saving, attempt)
                 return
-            except Exception as error:  # noqa: BLE001 - the answer was given; the next request brings the lines again
+            except Exception as error:  # noqa: BLE001 - the answer was sent; the next request repeats the lines
                 if delay is None or not isinstance(error, StoreError):
                     logs.warning("proxy_not_stored", error=type(error).__name__)
                     return

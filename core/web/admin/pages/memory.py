@@ -58,7 +58,7 @@ def list_items(page: Page) -> Response:
     search = page.read(Search)
     items_page = find_items(page, search)
     if not items_page["items"] and items_page["total"]:
-        # The last row of the last page was deleted: the page before it is the last one now.
+        # The last page lost its only row: show the page before it.
         last = (items_page["total"] - 1) // search.limit * search.limit
         search = search.model_copy(update={"offset": last})
         items_page = find_items(page, search)
@@ -72,7 +72,7 @@ def list_items(page: Page) -> Response:
         names=name_items(page.db, page.persona, items_page["items"]),
         sizes=PAGE_SIZES,
         flash=build_flash(page),
-        # Counted as the screen opens, and not again for each search, page and change.
+        # Counted when the screen opens, not for every search, page and change.
         figures=None if search.model_fields_set or "note" in page.request.query_params else _count_items(page),
     )
 
@@ -109,7 +109,7 @@ def show_item(page: Page) -> Response:
     )
 
 
-# What a change leaves to say
+# Messages about changes
 
 
 SENTENCES: Mapping[str, str] = {
@@ -149,7 +149,7 @@ def build_flash(page: Page) -> Flash | None:
     return Flash(text, done.undo if done.note == "deleted" else [])
 
 
-# What the forms change: one row, the chosen ones, a text
+# Changes by forms
 
 
 _NOTES = {

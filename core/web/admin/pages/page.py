@@ -85,7 +85,7 @@ class Page:
         self.context = context
         self.request = request
         self.form = form
-        self.persona: str = request.query_params.get("conf_uid") or "default"  # as it is: a blank more is another one
+        self.persona: str = request.query_params.get("conf_uid") or "default"  # unchanged: blanks distinguish personas
         self.root: str = guard.admin_root(request.scope)
         self.base: str = self.root + BASE
 
@@ -196,7 +196,7 @@ def _answer_screen(screen: Screen, page: Page) -> Response:
     try:
         with errors.refuse_bad_values():
             return screen(page)
-    except Exception as error:  # noqa: BLE001 - the last line: a person at the page is told that it failed
+    except Exception as error:  # noqa: BLE001 - the outermost point: show that it failed
         refused = errors.judge(error)
         return _render_problem(page, refused.answer.message, refused.status_code)
 
@@ -206,7 +206,7 @@ def _render_problem(page: Page, text: str, status: int) -> Response:
     return page.render("problem.html.j2", status, title=title, text=text, status_code=status)
 
 
-# What people and conversations are called
+# Names of people and conversations
 
 
 class Names(NamedTuple):

@@ -90,7 +90,7 @@ def show_conversation(page: Page) -> Response:
     if known is None:
         raise Refused(404, f"Nothing is stored of the conversation {key[:80]!r}.")
     lines = messages.read_log(page.db, page.persona, key, SIZE + 1, asked.before or None)
-    # What may go to a model on this machine alone is shown to an operator too.
+    # An operator also sees what may go only to a local model.
     asking = page.asking()
     asking["scope"] = replace(asking["scope"], destination="local")
     return page.render(

@@ -76,7 +76,7 @@ def change_operation(page: Page) -> Response:
     return page.redirect(page.url("upkeep", note=note, state=page.field("state")))
 
 
-# What is started by hand: consolidation, pruning
+# Consolidation and pruning by hand
 
 
 def run_action(page: Page) -> Response:
