@@ -250,7 +250,7 @@ def _max_bytes(path: str) -> int:
 
 
 async def read_body(receive: Receive, max_bytes: int, seconds: float) -> bytes:
-    """Return the whole body; an incomplete one changes nothing."""
+    """Return the whole body; raise ClientDisconnect if the connection ends before it is complete."""
     parts, got, more = [], 0, True
     try:
         async with asyncio.timeout(seconds):
@@ -329,7 +329,7 @@ def _parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address |
 
 
 def judge_origin(headers: Mapping[str, str], scheme: str) -> Literal["own", "foreign", "none"]:
-    """Return whether a page of this application sent the request, one of another site, or an unknown sender."""
+    """Return who sent a request: a page of this application, a page of another site, or nobody known."""
     fetched = headers.get("sec-fetch-site", "").strip().lower()
     if fetched not in ("", "same-origin", "none"):
         return "foreign"
