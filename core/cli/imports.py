@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, BadParameter, Option
 
 from ..errors import TransferError
 from . import output
@@ -21,54 +22,6 @@ if TYPE_CHECKING:
     from ..transfer.imports import ImportResult
     from ..transfer.items import ItemImport
 
-FileArgument = Annotated[
-    Path | None,
-    typer.Argument(metavar="FILE", help="An export, as a file, folder or zip; or lines or items.", show_default=False),
-]
-FromOption = Annotated[
-    str | None,
-    typer.Option("--from", metavar="URL", help="Instead of FILE: a database of the original application, only read."),
-]
-InterfaceOption = Annotated[
-    str | None,
-    typer.Option(
-        "--interface",
-        metavar="NAME",
-        help="First part of the conversation keys, NAME/conversation. Without it the program, such as discord.",
-        show_default=False,
-    ),
-]
-KeyOption = Annotated[
-    str | None, typer.Option("--conversation", metavar="KEY", help="One conversation key for everything instead.")
-]
-PersonaOption = Annotated[
-    str | None,
-    typer.Option(
-        "--persona-speaker",
-        metavar="NAME",
-        help="The speaker who is the persona, by name or id. Without it the assistant or character the file names.",
-    ),
-]
-UserOption = Annotated[
-    str, typer.Option("--user", metavar="ID", help="Your id, in an export of an assistant, which does not say it.")
-]
-PrivateOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--private/--public",
-        help="New conversations are direct messages; with several people, restricted channels. Without it those of "
-        "SillyTavern are, and lines are public.",
-    ),
-]
-DayFirstOption = Annotated[
-    bool | None,
-    typer.Option("--day-first/--month-first", help="What 03/04 is in WhatsApp. Without it found from the whole file."),
-]
-ConsolidateOption = Annotated[
-    bool,
-    typer.Option("--consolidate", help="Queue the making of summaries and memories of each conversation of an export."),
-]
-ZoneOption = Annotated[str, typer.Option("--timezone", metavar="ZONE", help="Of times without an offset.")]
 _SHOWN = 20
 _SHOWN_NAMES = 5
 
@@ -76,17 +29,54 @@ _SHOWN_NAMES = 5
 @command("import", creates=True)
 def import_(
     run: Run,
-    file: FileArgument = None,
-    from_url: FromOption = None,
-    interface: InterfaceOption = None,
-    conversation: KeyOption = None,
-    persona: PersonaOption = None,
-    user: UserOption = "",
-    private: PrivateOption = None,
+    file: Annotated[
+        Path | None,
+        Argument(metavar="FILE", help="An export, as a file, folder or zip; or lines or items.", show_default=False),
+    ] = None,
+    from_url: Annotated[
+        str | None,
+        Option("--from", metavar="URL", help="Instead of FILE: a database of the original application, only read."),
+    ] = None,
+    interface: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            help="First part of the conversation keys, NAME/conversation. Without it the program, such as discord.",
+            show_default=False,
+        ),
+    ] = None,
+    conversation: Annotated[
+        str | None, Option(metavar="KEY", help="One conversation key for everything instead.")
+    ] = None,
+    persona: Annotated[
+        str | None,
+        Option(
+            "--persona-speaker",
+            metavar="NAME",
+            help="The speaker who is the persona, by name or id. Without it the assistant or character the file names.",
+        ),
+    ] = None,
+    user: Annotated[
+        str, Option(metavar="ID", help="Your id, in an export of an assistant, which does not say it.")
+    ] = "",
+    private: Annotated[
+        bool | None,
+        Option(
+            "--private/--public",
+            help="New conversations are direct messages; with several people, restricted channels. Without it those of "
+            "SillyTavern are, and lines are public.",
+        ),
+    ] = None,
     server: ServerOption = "",
-    timezone: ZoneOption = "UTC",
-    day_first: DayFirstOption = None,
-    consolidate: ConsolidateOption = False,
+    timezone: Annotated[str, Option(metavar="ZONE", help="Of times without an offset.")] = "UTC",
+    day_first: Annotated[
+        bool | None,
+        Option("--day-first/--month-first", help="What 03/04 is in WhatsApp. Without it found from the whole file."),
+    ] = None,
+    consolidate: Annotated[
+        bool,
+        Option("--consolidate", help="Queue the making of summaries and memories of each conversation of an export."),
+    ] = False,
     dry_run: DryRunOption = False,
 ) -> None:
     """Import conversations or memories, each once.
@@ -105,7 +95,7 @@ def import_(
     Or it is the folder of the two Markdown files that `export --markdown` writes: what is not stored yet is added.
     """
     if (file is None) == (from_url is None):
-        raise typer.BadParameter("say either which FILE, or --from which URL")
+        raise BadParameter("say either which FILE, or --from which URL")
     from ..conversations.memory_files import NAMES
 
     with refusals():
@@ -114,7 +104,7 @@ def import_(
 
             if any((interface, conversation, persona, user, day_first is not None, consolidate, dry_run,
                     timezone != "UTC")):  # fmt: skip
-                raise typer.BadParameter("--from goes with --private, --public, --server and --persona-id alone")
+                raise BadParameter("--from goes with --private, --public, --server and --persona-id alone")
             done = import_original(str(from_url), private=private, db=run.db, scope=run.scope(server=server))
             run.answer(asdict(done))
         elif any((file / name).is_file() for name in NAMES):
@@ -126,7 +116,7 @@ def import_(
             return
         elif not _holds_chats(file):
             if persona is not None or private is not None:
-                raise typer.BadParameter(
+                raise BadParameter(
                     "--persona-speaker and --private belong to conversations, and the file holds memories"
                 )
             _import_items(run, file, run.scope(conversation, server=server), dry_run=dry_run)

@@ -42,11 +42,9 @@ KEPT_SECONDS = 75
 def serve(
     run: Run,
     host: Annotated[
-        str | None, Option("--host", metavar="ADDRESS", help="Listen on this address. Without it ADMIN_HOST.")
+        str | None, Option(metavar="ADDRESS", help="Listen on this address. Without it ADMIN_HOST.")
     ] = None,
-    port: Annotated[
-        int | None, Option("--port", metavar="PORT", min=1, max=65_535, help="Without it ADMIN_PORT.")
-    ] = None,
+    port: Annotated[int | None, Option(metavar="PORT", min=1, max=65_535, help="Without it ADMIN_PORT.")] = None,
     allow_hosts: Annotated[
         list[str] | None,
         Option("--allow-host", metavar="NAME", help="Answer also where the browser used this name; may be repeated."),
