@@ -178,7 +178,8 @@ def _search(
     known = defaults.settings_for(settings)
     if mode not in get_args(SearchMode) or isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
         raise ValueError(f"mode is {mode!r}, offset {offset!r}. mode must be 'best' or 'all', offset 0 or more.")
-    wanted = searching.prepare(query=query, **arguments, settings=known, clock=lambda: defaults.handle(db).clock())
+    request = searching.SearchRequest(query=query, **arguments)
+    wanted = searching.prepare(request, known, clock=lambda: defaults.handle(db).clock())
     page = wanted.limit
     if mode == "all":
         wanted = replace(wanted, limit=MOST_HITS)

@@ -59,7 +59,7 @@ def profile(
         raise MessageError("participant is missing. Name a person, as `interface/id`.", fields=("participant",))
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_STATEMENTS:
         raise MessageError(f"limit is {limit!r}. It must be 1 to {MOST_STATEMENTS}.", fields=("limit",))
-    query = searching.prepare(ranking="relevance", settings=call.settings)
+    query = searching.prepare(searching.SearchRequest(ranking="relevance"), call.settings)
     viewer, keys = load_access(call).viewer, audience_table.read_keys(call.db, call.persona)
     if operator:
         viewer = replace(viewer, audiences=tuple(keys), destination="local")

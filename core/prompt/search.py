@@ -34,14 +34,10 @@ def start_search(call: PromptCall, visible: VisibleContext) -> searching.Read | 
 
     def start() -> searching.Read | None:
         limit = call.hits_wanted
-        query = searching.prepare(
-            tags=tags,
-            keywords=words,
-            query=call.asked_text,
-            limit=limit,
-            is_limit_named=call.is_limit_named,
-            settings=s,
+        request = searching.SearchRequest(
+            tags=tags, keywords=words, query=call.asked_text, limit=limit, is_limit_named=call.is_limit_named
         )
+        query = searching.prepare(request, s)
         if query.is_empty:
             return None
         call.report.note(*query.notes)

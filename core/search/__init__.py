@@ -20,6 +20,7 @@ from .choose import Chosen as Chosen
 from .choose import Drop as Drop
 from .choose import Selection as Selection
 from .choose import choose_hits as choose_hits
+from .query import SearchRequest as SearchRequest
 from .query import prepare as prepare
 from .read import Read as Read
 from .report import build_report as build_report

@@ -13,7 +13,7 @@ from ..shapes import Hit, LeftOut
 from ..text import hits
 from .forms import leave_other_words
 from .lookup import holds_term, loosen_terms
-from .rank import FEW_HITS, weigh_alone
+from .rank import FEW_HITS
 from .ranking.rows import (
     FOLDED_CHARS,
     Candidate,
@@ -21,16 +21,15 @@ from .ranking.rows import (
     Matched,
     RankingQuery,
     ScoredRow,
+    WordScorer,
     best_first,
     choose,
     newest_first,
-    score_words,
     without_many_contexts,
 )
 from .read import Read
 from .resolve import Search
 from .table import Repeated, list_repeated
-from .terms import QueryTerm
 
 Drop = Callable[[FoundRow], str]
 """Returns why a row is left out beside what the search itself leaves out, "" to keep it."""
@@ -83,7 +82,7 @@ def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
         candidates, is_complete = _keep_pools(search, candidates, read.ranked.cut)
     found = [(c, read.rows[key]) for c in newest_first(candidates) if (key := c.key) in read.rows]
     asked = read.ranked.query if query.text else None
-    alone = weigh_alone(search, read.ranked.matches) if asked is None and query.ranking != "recency" else None
+    alone = read.ranked.alone if asked is None else None
     scored = [_complete(search, c, row, alone) for c, row in found]
     if found and not any(c.matched for c in scored):
         search = replace(search, terms=loosen_terms(search.terms))
@@ -118,15 +117,13 @@ def _rank(read: Read, query: RankingQuery, found: Sequence[ScoredRow]) -> list[S
     return relevance.rank_rows(rows, query, near)
 
 
-def _complete(
-    search: Search, c: Candidate, row: FoundRow, alone: tuple[Sequence[QueryTerm], float] | None
-) -> ScoredRow:
+def _complete(search: Search, c: Candidate, row: FoundRow, alone: WordScorer | None) -> ScoredRow:
     """Return a row with what the look-ups did not ask of it: its tags, and words beyond the budget; and its tier.
 
     Args:
-        alone: the terms and the mean length of a row, where what it holds decides alone.
+        alone: where what it holds decides alone.
     """
-    matched, folded, languages = dict(c.matched), row.folded, search.settings.languages
+    matched, folded, languages = dict(c.matched), row.folded, search.query.languages
     stored = hits.stored_tags(row.tags) if row.tags is not None and search.tag_ids else ()
     for i in search.tag_ids if stored else ():
         if search.terms[i].text in stored:
@@ -136,7 +133,7 @@ def _complete(
             matched[i] = 1, term.least == "word" or bool(term.pieces)
     kept = leave_other_words(search, matched, row.texts) if search.is_proved_by_text else matched
     tier = 1 if _holds_both(search, c.source, kept) else c.tier
-    score = c.score if alone is None else score_words(kept, c.words, alone[0], mean_words=alone[1])
+    score = c.score if alone is None else alone.score(kept, c.words)
     return ScoredRow(c, row, kept, tier, c.context, score, c.reasons, kept=c.kept)
 
 

@@ -28,7 +28,7 @@ from ..text.words import Fragment, fragments, index_terms, is_short_word
 from ..text.words import words as plain_words
 from .forms import add_forms, list_written
 from .query import Query
-from .terms import Kind, Least, QueryTerm
+from .terms import Kind, Least, QueryTerm, count_alone
 
 if TYPE_CHECKING:
     from ..index.lexicon import Lexicon
@@ -54,8 +54,9 @@ SHORTEST_BEGINNING = 3
 """Letters from which words that begin with a word match it."""
 
 
-def find_terms(query: Query, index: IndexState | None, languages: Sequence[str]) -> tuple[QueryTerm, ...]:
+def find_terms(query: Query, index: IndexState | None) -> tuple[QueryTerm, ...]:
     """Return the table of what a query asks for, each term with the words of the index that match it."""
+    languages = query.languages
     terms = _list_words(query, languages)
     tags = [QueryTerm(tag, "tag", index_terms={(TAG, tag): True}) for tag in query.tags]
     if index is not None:
@@ -251,7 +252,8 @@ def _find_minor(
     telling = {
         term.stem or stem(term.text, languages)
         for term in terms
-        if not term.pieces and 0 < _count_known(term, lexicon) <= most and any(term.index_terms.values())
+        if not term.pieces and any(term.index_terms.values())
+        if 0 < count_alone(term, lambda one: lexicon.rows(one[1])) <= most
     }
     found.sort(key=itemgetter(0, 1))
     return [term for _, _, term in found[: max(0, ENOUGH_WORDS - len(telling))]]
@@ -287,11 +289,3 @@ def _minor_word(beginning: str, form: str, lexicon: Lexicon, languages: Sequence
     docs = {t: n for t, n in lexicon.beginning(beginning).items() if n and is_form(t, "", languages, form)}
     index_terms: dict[IndexTerm, bool] = {(WORD, word): True for word in docs}
     return QueryTerm(beginning, "minor", index_terms=index_terms, stem=form), sum(docs.values())
-
-
-def _count_known(term: QueryTerm, lexicon: Lexicon) -> int:
-    """Return in how many rows a term stands as a whole word, or, where it never does, at the beginning of others."""
-    docs: Counter[bool] = Counter()
-    for (_, word), is_whole in term.index_terms.items():
-        docs[is_whole] += lexicon.rows(word)
-    return docs[True] or docs[False]

@@ -10,7 +10,7 @@ from ..database.sources import SourceTable
 from ..errors import StoreReadError
 from ..index.shapes import RowId
 from . import table
-from .rank import Ranked, Share, leave_best, score_by_words
+from .rank import Ranked, Share, leave_best, weigh_alone
 from .ranking.rows import Candidate, FoundRow, newest_first
 from .resolve import Search
 
@@ -34,12 +34,14 @@ def add_newest(ranked: Ranked, db: Database, share: Share, most: int = MOST_FALL
     found, known = _read_newest(ranked.search, db, share.plain_pool, most), {c.key for c in ranked.candidates}
     # Their tier follows from their texts: a word of few letters counts as a whole word alone.
     every = [*ranked.candidates, *(replace(c, tier=2) for c in found.candidates if c.key not in known)]
-    candidates, is_whole = leave_best(every, share, score_by_words(ranked.search, ranked.matches))
+    alone = ranked.alone or weigh_alone(ranked.search, ranked.matches)
+    candidates, is_whole = leave_best(every, share, alone)
     is_all = all(count < share.plain_pool for count in found.considered.values())
     return replace(
         ranked,
         candidates=candidates,
         is_complete=ranked.is_complete and is_all and is_whole,
+        alone=alone,
         considered={**ranked.considered, **found.considered},
         rows={**ranked.rows, **found.rows},
         newest_only=found.newest_only if most == MOST_COMPARED else (),

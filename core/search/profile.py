@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..config import Settings
 from ..database import sources
 from ..database.engine import Database
 from ..index.numbers import ViewRows
@@ -61,7 +62,7 @@ def read_person(search: Search, db: Database, keys: Collection[str], most: int =
     """
     if search.index is None:
         return []
-    anchors = _list_anchors(tuple(search.settings.languages))
+    anchors = _list_anchors(search.query.languages)
     lexicon = search.index.lexicon
     terms = tuple(QueryTerm(word, "keyword", index_terms=_find_words(word, lexicon)) for word in anchors)
     asked = replace(search, terms=terms)
@@ -80,15 +81,16 @@ def read_person(search: Search, db: Database, keys: Collection[str], most: int =
         places = zip(view.source[newest].tolist(), view.row_id[newest].tolist(), strict=True)
         audiences |= dict.fromkeys(places, view.audience)
     rows, _ = read_rows(db, audiences, read_values(search, db), search.viewer.scope.persona)
-    judged = [_judge(search, row, audiences[row_id]) for row_id, row in rows.items()]
+    settings = replace(search.settings, languages=search.query.languages)
+    judged = [_judge(settings, row, audiences[row_id]) for row_id, row in rows.items()]
     stated = [each for each in judged if each is not None]
     return sorted(stated, key=lambda each: (-each.worth, -each.row.at_us, -each.row.id))
 
 
-def _judge(search: Search, row: FoundRow, audience: int) -> StatementRow | None:
+def _judge(settings: Settings, row: FoundRow, audience: int) -> StatementRow | None:
     """Return a row as a statement, None for a line that states nothing."""
     text = row.texts[0]
-    stated = [one for one in read_statements(text, phrases_for(text, search.settings)) if one.groups & GROUPS]
+    stated = [one for one in read_statements(text, phrases_for(text, settings)) if one.groups & GROUPS]
     groups = frozenset[str]().union(*(one.groups for one in stated)) & GROUPS
     if row.source != sources.CHAT.number:
         return StatementRow(row, audience, text, groups, ITEM)

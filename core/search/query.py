@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -35,6 +35,23 @@ MOST_ASKED_CHARS = 16_000
 
 
 @dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """The arguments of a search, as they are given."""
+
+    tags: object = None
+    keywords: object = None
+    query: object = None
+    include_chat: bool = True
+    limit: object = 5
+    is_limit_named: bool = True
+    """A caller wants so many: where fewer match, letters inside words count too."""
+    ranking: object = None
+    exclude: object = ()
+    since: object = None
+    until: object = None
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """The arguments of a search, read."""
 
@@ -43,13 +60,14 @@ class Query:
     """Folded."""
     limit: int
     is_limit_named: bool
-    """A caller wants so many: where fewer match, letters inside words count too."""
     ranking: str
     sources: tuple[sources.SourceTable, ...]
     exclude: Exclude
     since: datetime | None
     until: datetime | None
     text: str
+    languages: tuple[str, ...]
+    """The one the text is in, where that can be told, then LANGUAGES: their stop words and endings count."""
     is_question: bool = False
     """In relevance mode: the text asks something, so that a day or person it names may lead to rows."""
     may_be_about_person: bool = False
@@ -93,42 +111,29 @@ def shorten_asked(text: str) -> str:
     return f"{text[: MOST_ASKED_CHARS // 2 - 1]} {text[-MOST_ASKED_CHARS // 2 :]}"
 
 
-def prepare(
-    *,
-    tags: object = None,
-    keywords: object = None,
-    query: object = None,
-    include_chat: bool = True,
-    limit: object = 5,
-    is_limit_named: bool = True,
-    ranking: object = None,
-    exclude: object = (),
-    since: object = None,
-    until: object = None,
-    settings: Settings,
-    clock: Callable[[], datetime] = now_utc,
-) -> Query:
+def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], datetime] = now_utc) -> Query:
     """Return the arguments of `search_memories`, checked and in normal form; `clock` tells when `last week` is."""
-    wanted_tags, notes = read_tags(tags)
-    wanted_words, more = read_keywords(keywords)
+    wanted_tags, notes = read_tags(request.tags)
+    wanted_words, more = read_keywords(request.keywords)
     notes = [*notes, *more]
-    given = query if isinstance(query, str) else ""
+    given = request.query if isinstance(request.query, str) else ""
     text = shorten_asked(given)
     if text != given:
         notes.append(f"query has {len(given)} characters; {MOST_ASKED_CHARS} of them are searched for")
-    settings = with_languages_of(text, settings)
+    languages = spoken_in(text, settings.languages)
     is_of_text = bool(text) and not (wanted_tags or wanted_words)
-    words = list_words(text, settings.languages) if is_of_text else []
+    words = list_words(text, languages) if is_of_text else []
     if is_of_text:
-        wanted_words = choose_words(words, settings.languages, None)
+        wanted_words = choose_words(words, languages, None)
 
     def read_words(said: str) -> Span | None:
-        zone, spoken = times.zone(settings.timezone) or UTC, likely_languages(said, settings.languages)
-        return read_moment(said, clock(), zone, (*spoken, *settings.languages, *CALENDARS))
+        zone, spoken = times.zone(settings.timezone) or UTC, likely_languages(said, languages)
+        return read_moment(said, clock(), zone, (*spoken, *languages, *CALENDARS))
 
-    count, bad_limit = read_limit(limit)
-    mode, bad_mode = read_mode(ranking, settings)
-    about_person = mode == "relevance" and _may_be_about_person(text, settings.languages)
+    count, bad_limit = read_limit(request.limit)
+    mode, bad_mode = read_mode(request.ranking, settings)
+    may_ask = mode == "relevance" and any(map(str.isalnum, text))
+    about_person = may_ask and _may_be_about_person(text, languages)
     for name, note in (("limit", bad_limit), ("ranking", bad_mode)):
         if note:
             logs.warning("bad_argument", argument=name, note=note)
@@ -137,15 +142,15 @@ def prepare(
         tags=tuple(wanted_tags),
         keywords=fold_words(wanted_words),
         limit=count,
-        is_limit_named=is_limit_named,
+        is_limit_named=request.is_limit_named,
         ranking=mode,
-        sources=sources.ALL if include_chat else (sources.MEMORIES, sources.AI_DIARY),
-        exclude=read_exclude(exclude),
-        since=read_time(since, "since", read_words),
-        until=read_time(until, "until", read_words),
+        sources=sources.ALL if request.include_chat else (sources.MEMORIES, sources.AI_DIARY),
+        exclude=read_exclude(request.exclude),
+        since=read_time(request.since, "since", read_words),
+        until=read_time(request.until, "until", read_words),
         text=text,
-        is_question=about_person
-        or (mode == "relevance" and any(map(str.isalnum, text)) and asks(text, settings.languages)),
+        languages=languages,
+        is_question=about_person or (may_ask and asks(text, languages)),
         may_be_about_person=about_person,
         is_of_text=is_of_text,
         words=tuple(words),
@@ -218,9 +223,6 @@ def _count_rows(word: str, lexicon: Lexicon, languages: Sequence[str]) -> int:
     return max((n for term, n in counts if is_form(term, word, languages, form)), default=0)
 
 
-# The language of a message joins LANGUAGES for the search it starts: its stop words and its endings are known
-
-
 @lru_cache(maxsize=256)
 def _languages(text: str, given: tuple[str, ...]) -> tuple[str, ...]:
     return languages_of(text, given)
@@ -228,13 +230,7 @@ def _languages(text: str, given: tuple[str, ...]) -> tuple[str, ...]:
 
 def spoken_in(text: str, languages: Sequence[str]) -> tuple[str, ...]:
     """Return the languages a message is searched in: the one it is in, where that can be told, then LANGUAGES."""
-    return _languages(text[:2_000], tuple(languages))
-
-
-def with_languages_of(text: str, settings: Settings) -> Settings:
-    """Return the settings with the languages of a message; the same where nothing is added."""
-    languages = spoken_in(text, settings.languages) if text else settings.languages
-    return settings if languages == settings.languages else replace(settings, languages=languages)
+    return _languages(text[:2_000], tuple(languages)) if text else tuple(languages)
 
 
 def forget_kept() -> None:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ..database import sources
@@ -21,11 +20,11 @@ from ..text.time import Span, talk_words
 from ..text.words import words
 from .question.people import named
 from .question.question import Question, read_question
-from .ranking.rows import Candidate, Kept, RankingQuery, newest_first, score_words
+from .ranking.rows import Candidate, Kept, RankingQuery, WordScorer, newest_first
 from .ranking.weights import INSIDE, rarity_weight
 from .resolve import Search
 from .table import Rows
-from .terms import QueryTerm, count_rows, share_groups
+from .terms import QueryTerm, count_alone, count_rows, share_groups
 
 if TYPE_CHECKING:
     from ..index.numbers import ViewRows
@@ -93,6 +92,8 @@ class Ranked:
     """What the index holds; None where it was not read."""
     ranking: Ranking | None = None
     """What the index alone tells of the rows that match."""
+    alone: WordScorer | None = None
+    """Where no message tells more than the words of a row."""
     rows: Rows = field(default_factory=dict)
     """Rows that came along."""
     cut: frozenset[int] = frozenset()
@@ -119,10 +120,12 @@ def rank(search: Search, question: Question, found: Matches, share: Share) -> Ra
     """Return the best of all rows that match, and what stands around them."""
     query, ranking = rank_best(search, question, found, share.best)
     candidates, is_complete = _list_candidates(search, question, found, ranking, share)
+    alone = None
     if not search.query.text:
-        candidates, is_whole = leave_best(candidates, share, score_by_words(search, found))
+        alone = weigh_alone(search, found)
+        candidates, is_whole = leave_best(candidates, share, alone)
         is_complete = is_complete and is_whole
-    return Ranked(search, candidates, is_complete, ranking.matching, query, found, ranking)
+    return Ranked(search, candidates, is_complete, ranking.matching, query, found, ranking, alone)
 
 
 def rank_best(
@@ -211,31 +214,27 @@ def choose_read(sources_of: Sequence[int], own_of: Sequence[float], share: Share
 
 
 def leave_best(
-    candidates: Sequence[Candidate], share: Share, score: Callable[[Candidate], float] = attrgetter("score")
+    candidates: Sequence[Candidate], share: Share, alone: WordScorer | None = None
 ) -> tuple[list[Candidate], bool]:
-    """Return those of the candidates that are read, and whether these are all."""
+    """Return those of the candidates that are read, and whether these are all.
+
+    Args:
+        alone: where the words of a row decide, and not its score.
+    """
     ordered = newest_first(c for c in candidates if not c.context)
-    ordered.sort(key=lambda c: (-score(c), c.tier))
+    ordered.sort(key=lambda c: (-(c.score if alone is None else alone.score(c.matched, c.words)), c.tier))
     kept = choose_read([c.source for c in ordered], [c.own for c in ordered], share)
     return [*(ordered[n] for n in kept), *(c for c in candidates if c.context)], len(kept) == len(ordered)
 
 
-def score_by_words(search: Search, found: Matches | None) -> Callable[[Candidate], float]:
-    """Return what scores candidates by what they match themselves: all there is where no message tells more."""
-    terms, mean = weigh_alone(search, found)
-    return lambda c: score_words(c.matched, c.words, terms, mean_words=mean)
-
-
-def weigh_alone(search: Search, found: Matches | None) -> tuple[Sequence[QueryTerm], float]:
-    """Return the terms with what each is worth by itself, and the mean length of a row in words."""
+def weigh_alone(search: Search, found: Matches | None) -> WordScorer:
+    """Return what each term is worth by itself."""
     rows, mean = search.count_rows(search.query.numbers)
-    alone = [replace(term, group=i) for i, term in enumerate(search.terms)]
-    counts = (
-        [(int(term.kind != "tag"), True) for term in alone]
-        if found is None
-        else count_rows(alone, share_groups(alone), found.docs)
-    )
-    return [replace(term, weight=rarity_weight(n, rows)) for term, (n, _) in zip(alone, counts, strict=True)], mean
+    counts = [
+        int(term.kind != "tag") if found is None else count_alone(term, lambda one: found.docs.get(one, 0))
+        for term in search.terms
+    ]
+    return WordScorer(search.terms, [rarity_weight(n, rows) for n in counts], mean)
 
 
 # Rows that are offered to a question though they match none of its words
@@ -290,8 +289,8 @@ def question_of(search: Search, now: datetime) -> Question:
     """Return what the message asks; whom it names is told when it is known who spoke."""
     if not search.query.text or search.query.ranking != "relevance":
         return Question()
-    zone, languages = times.zone(search.settings.timezone) or UTC, search.settings.languages
-    question = read_question(search.query.text, now=now, zone=zone, speaker_names=(), languages=languages)
+    zone, text = times.zone(search.settings.timezone) or UTC, search.query.text
+    question = read_question(text, now=now, zone=zone, speaker_names=(), languages=search.query.languages)
     if search.query.is_question:
         return question
     # `I meet Ann on Monday` names people and a day, and does not ask for what they said, or for what was said then.
@@ -300,20 +299,20 @@ def question_of(search: Search, now: datetime) -> Question:
 
 def build_query(search: Search, question: Question, found: Matches) -> RankingQuery:
     """Return what a search asks for: which words count, what each is worth, what the question tells."""
-    question, languages = _with_people(question, search, found), search.settings.languages
+    question, languages = _with_people(question, search, found), search.query.languages
     shares = share_groups(search.terms)
     counts = count_rows(search.terms, shares, found.docs)
     rows, mean_words = search.count_rows(search.query.numbers)
-    weights = [rarity_weight(n, rows) if n else 0.0 for n, _ in counts]
-    left = _leave_names(search.terms, weights, question, languages)
-    terms = [replace(term, weight=weight) for term, weight in zip(search.terms, left, strict=True)]
+    every = [rarity_weight(n, rows) if n else 0.0 for n, _ in counts]
+    weights = _leave_names(search.terms, every, question, languages)
     most: dict[int, float] = {}
-    for term, (_, is_whole) in zip(terms, counts, strict=True):
-        most[term.group] = max(most.get(term.group, 0.0), term.weight if is_whole else INSIDE * term.weight)
+    for term, weight, (_, is_whole) in zip(search.terms, weights, counts, strict=True):
+        most[term.group] = max(most.get(term.group, 0.0), weight if is_whole else INSIDE * weight)
     spoken, by_words = question.languages or tuple(languages), not search.query.text
     has_answers = is_question(search.query.text, spoken)
     return RankingQuery(
-        terms,
+        search.terms,
+        weights,
         max(sum(most.values()), 1e-9),
         mean_words,
         question,

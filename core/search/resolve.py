@@ -17,7 +17,7 @@ from ..tags import rules as tag_rules
 from ..tags import table as tags_table
 from ..text.search_words import least_pairs
 from .lookup import find_terms, loosen_terms, widen_terms
-from .query import Query, choose_words, fold_words, with_languages_of
+from .query import Query, choose_words, fold_words
 from .terms import QueryTerm
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ class Search:
     query: Query
     viewer: Viewer
     settings: Settings
-    """With the language of the message among LANGUAGES."""
     terms: tuple[QueryTerm, ...]
     """What is looked for; an id is a position in it."""
     index: IndexState | None
@@ -90,12 +89,12 @@ def load_viewer(call: Call, query: Query) -> tuple[Query, Viewer]:
     """Return the query with the tags that its text names, and what its scope may see."""
     version = tags_table.get_held(call.db, call.persona)[0] if query.is_of_text else None
     seen = load_access(call, Request(vocabulary_version=version, inserted_into=query.numbers, servers=True))
-    query = replace(query, notes=(*query.notes, *seen.notes))
+    notes = (*query.notes, *seen.notes)
     if not query.is_of_text:
-        return query, seen.viewer
+        return replace(query, notes=notes) if seen.notes else query, seen.viewer
     vocabulary = tags_table.hold(call.db, call.persona, seen.vocabulary_version, seen.vocabulary)
     tags = tag_rules.extract(query.text, vocabulary=vocabulary, languages=call.settings.languages)
-    return replace(query, tags=tuple(tag_rules.expand(tags, vocabulary))), seen.viewer
+    return replace(query, notes=notes, tags=tuple(tag_rules.expand(tags, vocabulary))), seen.viewer
 
 
 def read_index(viewer: Viewer, db: Database) -> tuple[IndexState | None, StoreReadError | ValueError | None]:
@@ -122,15 +121,14 @@ def resolve(
     Args:
         index: where it was read for the same call before.
     """
-    settings = with_languages_of(query.text, settings)
     error = None
     if query.ranking == "recency":
         index = None
     elif index is None:
         index, error = read_index(viewer, db)
     if query.is_of_text:
-        query = replace(query, keywords=fold_words(choose_words(query.words, settings.languages, index)))
-    terms = find_terms(query, index, settings.languages)
+        query = replace(query, keywords=fold_words(choose_words(query.words, query.languages, index)))
+    terms = find_terms(query, index)
     return Search(query, viewer, settings, terms, index, error, _resolve_embedder(embedder, settings))
 
 
@@ -153,5 +151,5 @@ def widen(search: Search, *, is_empty: bool) -> Search | None:
     if search.index is None:
         return None
     loose = loosen_terms(search.terms) if is_empty else search.terms
-    terms = widen_terms(loose, search.index.lexicon, search.settings.languages)
+    terms = widen_terms(loose, search.index.lexicon, search.query.languages)
     return None if terms == search.terms else replace(search, terms=terms)

@@ -7,7 +7,7 @@ group, known by the id of the first of them: `recipe` and `recipes` are one word
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -37,8 +37,6 @@ class QueryTerm:
     """Id of the first term of the same stem; -1 until the table is complete."""
     index_terms: Mapping[IndexTerm, bool] = field(default_factory=dict)
     """What the index holds of it, each with whether that is the whole word."""
-    weight: float = 0.0
-    """What finding its group is worth; 0 until the index was read."""
     pieces: tuple[tuple[IndexTerm, ...], ...] = ()
     """Of a text of several words: the words of the index that match each of them. A row needs one of each."""
     least: Least = "inside"
@@ -85,6 +83,12 @@ def list_owners(terms: Sequence[QueryTerm]) -> dict[IndexTerm, list[int]]:
         for one in (one for piece in term.pieces for one in piece):
             owners[WORD].setdefault(one, [])
     return owners[WORD] | owners[TAG] | owners[PHRASE]
+
+
+def count_alone(term: QueryTerm, count: Callable[[IndexTerm], int]) -> int:
+    """Return in how many rows a term stands as a whole word, or, where it never does, inside others."""
+    whole = sum(count(one) for one, is_whole in term.index_terms.items() if is_whole)
+    return whole or sum(map(count, term.index_terms))
 
 
 def share_groups(terms: Sequence[QueryTerm]) -> dict[IndexTerm, Sequence[GroupShare]]:

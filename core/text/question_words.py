@@ -89,6 +89,8 @@ def asks_about_person(words: str, people: Collection[str], languages: Sequence[s
     """
     names = {part for name in people for part in all_runs(bare(name))}
     for language in languages:
+        if not any(all(part in words for part in parts) for parts in _parts_around_who(language)):
+            continue
         own = names.union(_plain("self", language))
         if language in WITHOUT_SPACES:
             said = re.sub("|".join(map(re.escape, sorted(own, key=len, reverse=True))), WHO, words.strip())
@@ -99,6 +101,13 @@ def asks_about_person(words: str, people: Collection[str], languages: Sequence[s
         if said.endswith(_phrases("about", language)) or holds(said, "profile", (language,)):
             return True
     return False
+
+
+@lru_cache(maxsize=64)
+def _parts_around_who(language: str) -> tuple[list[str], ...]:
+    """Return what stands around whom it is about in each phrase of a question about a person."""
+    phrases = (*_phrases("about", language), *_phrases("profile", language))
+    return tuple([part for part in phrase.split(WHO) if part.strip()] for phrase in phrases)
 
 
 def self_words(languages: Sequence[str]) -> list[str]:

@@ -88,7 +88,7 @@ def read_lines(db: Database, persona: str) -> list[Line]:
 
 def rank(lines: Sequence[Line], search: Search, asked: RankingQuery, reach: int) -> list[Line]:
     """Return the lines that may become hits, best first, at most BEST."""
-    weights = [term.weight for term in asked.terms]
+    weights = asked.weights
     for place, line in enumerate(lines):
         line.place, line.words = place, sum(line.terms.values())
         line.times = _times(line, asked) if is_inside(line, asked) else {}
@@ -126,7 +126,7 @@ def _times(line: Line, asked: RankingQuery) -> dict[int, float]:
             factor[one.group, term] = max(factor.get((one.group, term), 0.0), 1.0 if is_whole else INSIDE)
     made: dict[int, float] = {}
     for (group, term), worth in factor.items():
-        if asked.terms[group].weight and term in line.terms:
+        if asked.weights[group] and term in line.terms:
             made[group] = made.get(group, 0.0) + worth * line.terms[term]
     return made
 
@@ -184,7 +184,7 @@ def _context(line: Line, looked_at: Sequence[Line], asked: RankingQuery) -> floa
         middle[each] = before + each.words / 2
         before += each.words
     total = 0.0
-    for group, worth in enumerate(term.weight for term in asked.terms):
+    for group, worth in enumerate(asked.weights):
         reached = [0.0]
         for each in run:
             if group in each.times:

@@ -111,7 +111,7 @@ def compared(db: Database, scope: Scope, text: str) -> tuple[dict[Any, float], l
     """Return what every row is worth by a search, and the rows that become candidates by it."""
     settings = SETTINGS
     call = open_call(db, settings, scope)
-    query = searching.prepare(query=text, include_chat=True, settings=settings)
+    query = searching.prepare(searching.SearchRequest(query=text), settings)
     viewer = load_access(call).viewer
     search = searching.resolve(query, viewer, settings, db, Directions())
     ranked = Ranked(search, matches=match.match(search, (), every=True))

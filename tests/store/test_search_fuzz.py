@@ -202,7 +202,7 @@ def test_t24_recency_mode_gives_what_the_plain_predicates_and_the_oracle_give(
         arguments = world.query()
         scope, known = world.rng.choice(world.views), world.rng.choice(settings)
         monkeypatch.setattr(plain_rows, "SLICE", (3, 40, 2_000)[number % 3])
-        query = searching.prepare(**arguments, ranking=RECENCY, settings=known)
+        query = searching.prepare(searching.SearchRequest(**arguments, ranking=RECENCY), known)
         if query.is_empty:
             continue
         viewer = viewer_of(db, scope, known)
@@ -223,7 +223,7 @@ def test_t24_relevance_mode_gives_matching_rows_and_as_many_as_there_are(db: Dat
     for number in range(queries):
         arguments = world.query()
         scope = world.rng.choice(world.views)
-        query = searching.prepare(**arguments, settings=DEFAULTS)
+        query = searching.prepare(searching.SearchRequest(**arguments), DEFAULTS)
         if query.is_empty:
             continue
         viewer = viewer_of(db, scope)

@@ -64,7 +64,8 @@ def test_t27_a_message_finds_what_scoring_every_row_finds(db: Database, scope: S
     lines, matched = reference.read_lines(db, scope.persona), 0
     for text in ASKED:
         asker = replace(scope, conversation=rng.choice(("tg/a", "tg/d")), participant="tg/1")
-        query = searching.prepare(query=text.format(*rng.choices(WORDS, k=3)), limit=10, settings=SETTINGS)
+        request = searching.SearchRequest(query=text.format(*rng.choices(WORDS, k=3)), limit=10)
+        query = searching.prepare(request, SETTINGS)
         search = searching.resolve(query, viewer_of(db, asker, SETTINGS), SETTINGS, db)
         question = rank.limit_question(search, rank.question_of(search, db.clock()))
         spans = {"every": True, "question": question} if question.is_limited else {}

@@ -78,7 +78,7 @@ def test_t24_copies_of_what_is_visible_are_no_hits_and_those_of_an_echo_may_be(d
     other = said(db, scope, [("they play in the garden all day long", ago(days=9))])
 
     def run(drop: searching.Drop) -> searching.Selection:
-        query = searching.prepare(query="play it", keywords=["play"], settings=DEFAULTS)
+        query = searching.prepare(searching.SearchRequest(query="play it", keywords=["play"]), DEFAULTS)
         return searching.run(searching.resolve(query, viewer_of(db, scope), DEFAULTS, db), db, drop)
 
     seen = run(lambda row: "visible" if row.texts[0] == "play it" else "")

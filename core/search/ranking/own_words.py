@@ -98,7 +98,7 @@ def read_words(
     for group in sorted({group for one in found for group in one.groups}):
         here = [(start, one.groups[group]) for start, one in zip(starts, found, strict=False) if group in one.groups]
         rows = MatchRows(np.concatenate([at + start for start, (at, _) in here]))
-        times, weight = _join([times for _, (_, times) in here]), query.terms[group].weight
+        times, weight = _join([times for _, (_, times) in here]), query.weights[group]
         groups[group] = GroupHits(weight, rows, times)
         turn[rows] += weight * saturate(times, words[rows], query.mean_words)
         own[rows] += weight * saturate(times, passage[rows], mean_passage)
@@ -118,12 +118,16 @@ def _read_audience(one: AudienceMatches, query: RankingQuery, offered: ViewRows 
     for index_term, shares in query.shares.items():
         rows, times = one.postings.find(index_term)
         for share in shares if len(rows) else ():
-            if query.terms[share.group].weight:
+            if query.weights[share.group]:
                 chat = view.is_chat[rows] if share.chat_only else slice(None)
                 mine = ViewRows(rows[chat]), times[chat], share.factor
                 parts.setdefault(share.group, []).append(mine)
-    tagged = [(one.postings.find((TAG, term.text))[0], term) for term in query.terms if term.kind == "tag"]
-    listed = [np.zeros(0, np.int64) if offered is None else offered, *(rows for rows, _ in tagged)]
+    tagged = [
+        (one.postings.find((TAG, term.text))[0], term.group, weight)
+        for term, weight in zip(query.terms, query.weights, strict=True)
+        if term.kind == "tag"
+    ]
+    listed = [np.zeros(0, np.int64) if offered is None else offered, *(rows for rows, _, _ in tagged)]
     matches = np.zeros(len(view), bool)
     matches[np.concatenate([*listed, *(rows for part in parts.values() for rows, _, _ in part)])] = True
     every = ViewRows(matches.nonzero()[0])
@@ -131,13 +135,13 @@ def _read_audience(one: AudienceMatches, query: RankingQuery, offered: ViewRows 
     place[every] = np.arange(len(every), dtype=np.int32)
     groups = {group: _add_up(part, place, len(every)) for group, part in parts.items()}
     tags = np.zeros(len(every), np.float32)
-    for rows, term in tagged:
+    for rows, group, weight in tagged:
         at = place[rows]
-        if term.group in groups:  # a row that holds the tag as a word too counts it once
+        if group in groups:  # a row that holds the tag as a word too counts it once
             holds = np.zeros(len(every), bool)
-            holds[groups[term.group][0]] = True
+            holds[groups[group][0]] = True
             at = at[~holds[at]]
-        tags[at] += np.float32(term.weight)
+        tags[at] += np.float32(weight)
     return _Found(every, view.words[every].astype(np.float32), groups, tags)
 
 

@@ -134,10 +134,8 @@ def read_passages(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
             passages[at * parts // len(folded) if at >= 0 else -1][term.group] = times
     mean = min(float(PASSAGE), query.mean_words)
     size, tag_worth = words / parts, row.candidate.tag_worth
-    own = max(
-        sum(query.terms[g].weight * saturation(n, size, mean) for g, n in passage.items()) for passage in passages
-    )
-    shared = max(sum(query.terms[g].weight * min(1.0, n) for g, n in passage.items()) for passage in passages)
+    own = max(sum(query.weights[g] * saturation(n, size, mean) for g, n in passage.items()) for passage in passages)
+    shared = max(sum(query.weights[g] * min(1.0, n) for g, n in passage.items()) for passage in passages)
     return {"own": own / query.total + tag_worth, "share": shared / query.total + tag_worth}
 
 

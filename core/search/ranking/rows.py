@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ...index.shapes import IndexTerm, RowId
 from ...shapes import SOURCES
@@ -36,7 +36,8 @@ class RankingQuery:
     """What is asked, as the ranking sees it."""
 
     terms: Sequence[QueryTerm]
-    """What is looked for, each term with its weight."""
+    weights: Sequence[float]
+    """What finding the group of each term is worth."""
     total: float
     """What a row that holds everything asked for is worth, tags included; above 0."""
     mean_words: float
@@ -103,7 +104,7 @@ Matched = Mapping[int, tuple[int, bool]]
 """Id of each term that a row holds to (times found, as a whole word)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # never changed; to make a frozen one takes four times as long
 class Candidate:
     """A row that may become a hit: what is known of it before its text is read."""
 
@@ -147,7 +148,7 @@ class Candidate:
         return self.reasons.get("own", 0.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # as above
 class ScoredRow:
     """A candidate that was read, with what its text told."""
 
@@ -172,23 +173,34 @@ class ScoredRow:
         return self.reasons.get("own", 0.0)
 
 
-def score_words(matched: Matched, words: int, terms: Sequence[QueryTerm], *, mean_words: float) -> float:
-    """Return the sum of what the row's matches are worth; always above 0 where a text is looked for."""
-    total = 0.0
-    held_back = hold_back(words, mean_words)
-    tags = {}
-    for i, (times, whole) in matched.items():
-        term = terms[i]
-        if term.kind == "tag":
-            tags[term.text] = term.weight
-            continue
-        gained = term.weight * (times * (K1 + 1) / (times + held_back))  # `saturation`
-        total += gained if whole else INSIDE * gained
-    if tags:
-        texts = {terms[i].text for i in matched if terms[i].kind != "tag"}
-        total += sum(tags[tag] for tag in sorted(tags.keys() - texts))
-    # A row without any holds one of the texts, further in than was looked: worth no more than the commonest of them.
-    return total or INSIDE * min((term.weight for term in terms if term.kind != "tag"), default=0.0)
+class WordScorer(NamedTuple):
+    """What each term is worth where the words of a row decide alone."""
+
+    terms: Sequence[QueryTerm]
+    weights: Sequence[float]
+    """Of each term."""
+    mean_words: float
+
+    def score(self, matched: Matched, words: int) -> float:
+        """Return the sum of what a row's matches are worth; always above 0 where a text is looked for."""
+        total = 0.0
+        held_back = hold_back(words, self.mean_words)
+        tags = {}
+        for i, (times, whole) in matched.items():
+            term, weight = self.terms[i], self.weights[i]
+            if term.kind == "tag":
+                tags[term.text] = weight
+                continue
+            gained = weight * (times * (K1 + 1) / (times + held_back))  # `saturation`
+            total += gained if whole else INSIDE * gained
+        if tags:
+            texts = {self.terms[i].text for i in matched if self.terms[i].kind != "tag"}
+            total += sum(tags[tag] for tag in sorted(tags.keys() - texts))
+        if total:
+            return total
+        # It holds one of the texts further in than was looked: worth no more than the commonest of them.
+        texts_only = zip(self.terms, self.weights, strict=True)
+        return INSIDE * min((weight for term, weight in texts_only if term.kind != "tag"), default=0.0)
 
 
 def newest_first(rows: Iterable[Candidate]) -> list[Candidate]:

@@ -49,8 +49,8 @@ def test_t27_a_short_row_gains_what_the_best_passage_of_its_neighbour_is_worth()
     long = Candidate(2, 2, 0, 202, place=2, session=1, long=1.0, tag_worth=0.5, reasons={"own": 0.1})
     rows = [Candidate(2, place, 0, 5, place=place, session=1, long=1.0) for place in (1, 4)]
     elsewhere = Candidate(2, 3, 0, 5, place=3, session=2, long=1.0)
-    terms = [QueryTerm("tofu", "keyword", group=0, weight=1.0)]
-    asked = RankingQuery(terms, 1.0, 50.0, shares={(WORD, "tofu"): [GroupShare(0)]})
+    terms = [QueryTerm("tofu", "keyword", group=0)]
+    asked = RankingQuery(terms, [1.0], 1.0, 50.0, shares={(WORD, "tofu"): [GroupShare(0)]})
     made = relevance.rank_rows([*map(read, rows), read(long, text), read(elsewhere)], asked)
     near, apart, ranked, other = made
     assert ranked.own > 1.5
