@@ -275,17 +275,17 @@ class Visible(Rows):
         sizes = [len(postings) // POSTING.itemsize for _, _, postings in kept]
         packed = self.table.from_segments(SegmentRows(every["place"]), [segment for _, segment, _ in kept], sizes)
         rows, times = self.offsets.to_view(packed), every["times"]
-        counts = np.zeros(len(numbers) + 1, np.int64)
-        np.add.at(counts, [1 + number for number, _, _ in kept], sizes)
-        starts = counts.cumsum()
+        owners = np.repeat(np.array([number for number, _, _ in kept], np.int32), sizes)
         by_id = self.offsets.by_id
         mine = sorted((number, by_id[source, row_id], min(n, MOST_TIMES)) for number, source, row_id, n in fresh)
         if mine:
-            columns, at, own_times = np.array(mine, np.int64).T
-            ends = starts[columns + 1]
-            rows, times = ViewRows(np.insert(rows, ends, at)), np.insert(times, ends, own_times)
-            starts = starts + columns.searchsorted(np.arange(len(starts)), "left")
-        return Postings(numbers, rows, times, starts)
+            own, at, own_times = zip(*mine, strict=True)
+            owners = np.concatenate([owners, np.array(own, np.int32)])
+            order = owners.argsort(kind="stable")  # two runs in order: merged in one pass
+            owners = owners[order]
+            rows = ViewRows(np.concatenate([rows, np.array(at, np.int64)])[order])
+            times = np.concatenate([times, np.array(own_times, np.uint8)])[order]
+        return Postings(numbers, rows, times, owners.searchsorted(np.arange(len(numbers) + 1, dtype=np.int32)))
 
     @cached_property
     def is_chat(self) -> Flags:

@@ -124,12 +124,13 @@ def _complete(search: Search, c: Candidate, row: FoundRow, alone: WordScorer | N
         alone: where what it holds decides alone.
     """
     matched, folded, languages = dict(c.matched), row.folded, search.query.languages
-    stored = hits.stored_tags(row.tags) if row.tags is not None and search.tag_ids else ()
-    for i in search.tag_ids if stored else ():
-        if search.terms[i].text in stored:
-            matched.setdefault(i, (1, True))
+    if search.tag_ids and row.tags is not None:
+        stored = hits.stored_tags(row.tags)
+        for i in search.tag_ids:
+            if search.terms[i].text in stored:
+                matched.setdefault(i, (1, True))
     for i, text, term in search.proofs:
-        if text in folded and i not in matched and term.applies(c.source) and holds_term(folded, term, languages):
+        if i not in matched and text in folded and term.applies(c.source) and holds_term(folded, term, languages):
             matched[i] = 1, term.least == "word" or bool(term.pieces)
     kept = leave_other_words(search, matched, row.texts) if search.is_proved_by_text else matched
     tier = 1 if _holds_both(search, c.source, kept) else c.tier
@@ -139,7 +140,7 @@ def _complete(search: Search, c: Candidate, row: FoundRow, alone: WordScorer | N
 
 def _holds_both(search: Search, source: int, matched: Matched) -> bool:
     """Return whether a row holds a tag and a keyword."""
-    tags = search.tag_ids | search.tag_word_ids if source == _CHAT else search.tag_ids
+    tags = search.tags_in_chat if source == _CHAT else search.tag_ids
     return not tags.isdisjoint(matched) and not search.keyword_ids.isdisjoint(matched)
 
 

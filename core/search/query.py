@@ -16,7 +16,7 @@ from ..shapes import now_utc
 from ..text import search_words, times
 from ..text.folding import fold
 from ..text.languages import languages_of, likely_languages
-from ..text.question_words import asked_words, asks_about_person, holds, is_question
+from ..text.question_words import asked_words, asks_about_person, holds, is_question, may_ask_about_person
 from ..text.search_words import KEYWORD_LIMIT, TAGS_LIMIT
 from ..text.stems import is_form, stem
 from ..text.time import CALENDARS, Span, mask_time, read_moment
@@ -161,7 +161,9 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
 def _may_be_about_person(text: str, languages: Sequence[str]) -> bool:
     """Return whether a text is about a person as a whole, if one of its words is a name."""
     words = asked_words(text) if len(text) <= PERSON_CHARS else ""
-    return any(asks_about_person(words, names, languages) for names in ((), *((word,) for word in words.split())))
+    known = may_ask_about_person(words, languages)
+    names = [(), *((word,) for word in words.split())] if known else []
+    return any(asks_about_person(words, each, known) for each in names)
 
 
 def asks(text: str, languages: Sequence[str]) -> bool:

@@ -179,8 +179,10 @@ def _list_candidates(
     following: list[int] = []
     if search.query.text:
         places = around.frame.places
-        follows = np.concatenate([places[rows] + 1 for rows in (best[:MOST_CORRECTED], *(r for r, _ in ranked.kept))])
-        following = take(ranked.best, np.isin(places[ranked.best], follows)).tolist()
+        corrected = (best[:MOST_CORRECTED], *(rows for rows, _ in ranked.kept))
+        follows = {place + 1 for rows in corrected for place in places[rows].tolist()}
+        by_place = zip(ranked.best.tolist(), places[ranked.best].tolist(), strict=True)
+        following = [row for row, place in by_place if place in follows]
     chosen = [*(row for row in why if row not in chosen), *chosen]
     near = others[: max(NEAR_BEST, search.query.limit)].tolist()
     listed = LocalRows(np.array(list(dict.fromkeys([*chosen, *near, *following])), np.int64))

@@ -60,9 +60,9 @@ class Search:
         return frozenset(i for i, term in enumerate(self.terms) if term.kind == "tag")
 
     @cached_property
-    def tag_word_ids(self) -> frozenset[int]:
-        """Return which of the terms are tags looked for as words."""
-        return frozenset(i for i, term in enumerate(self.terms) if term.is_tag_word)
+    def tags_in_chat(self) -> frozenset[int]:
+        """Return which of the terms are tags, or tags looked for as words."""
+        return self.tag_ids | {i for i, term in enumerate(self.terms) if term.is_tag_word}
 
     @cached_property
     def least_pairs(self) -> tuple[frozenset[str], int]:

@@ -89,8 +89,6 @@ def asks_about_person(words: str, people: Collection[str], languages: Sequence[s
     """
     names = {part for name in people for part in all_runs(bare(name))}
     for language in languages:
-        if not any(all(part in words for part in parts) for parts in _parts_around_who(language)):
-            continue
         own = names.union(_plain("self", language))
         if language in WITHOUT_SPACES:
             said = re.sub("|".join(map(re.escape, sorted(own, key=len, reverse=True))), WHO, words.strip())
@@ -101,6 +99,20 @@ def asks_about_person(words: str, people: Collection[str], languages: Sequence[s
         if said.endswith(_phrases("about", language)) or holds(said, "profile", (language,)):
             return True
     return False
+
+
+def may_ask_about_person(words: str, languages: Sequence[str]) -> list[str]:
+    """Return the languages in which words hold all that stands around the person in a phrase of such a question."""
+    known = []
+    for language in languages:
+        for parts in _parts_around_who(language):
+            for part in parts:  # a generator would be a frame for each
+                if part not in words:
+                    break
+            else:
+                known.append(language)
+                break
+    return known
 
 
 @lru_cache(maxsize=64)

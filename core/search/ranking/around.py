@@ -11,7 +11,7 @@ from ...index.numbers import Flags, Floats, Ints, LocalRows, MatchRows, ViewRows
 from .days import are_inside
 from .frame import Frame, Seen, build_frame, choose_best
 from .own_words import HeldWords, saturate
-from .reasons import SessionScores, find_open, list_reasons, weigh
+from .reasons import SessionScores, find_fitting, find_open, list_reasons, weigh
 from .rows import RankingQuery
 from .weights import LEAST_CONTEXT, SHORT_ROW
 
@@ -92,7 +92,7 @@ def look_around(
         may |= (contexts >= LEAST_CONTEXT) & _stands_near(is_match, run, reach)
         if query.question.spans:
             may |= are_inside(query.question, frame.at_us)
-    score = sum(weigh(reasons, frame.long).values(), np.zeros(1, np.float32))
+    score = sum(weigh(reasons, find_fitting(reasons), frame.long).values(), np.zeros(1, np.float32))
     return Around(frame, score, is_match, may & visible, visible, run, tags, reasons)
 
 

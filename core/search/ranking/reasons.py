@@ -51,21 +51,29 @@ class SessionScores(NamedTuple):
         return np.where(self.numbers[at] == session, self.worth[at], np.float32(0))
 
 
-def weigh(reasons: Mapping[str, Floats], long: Floats, *, by_meaning: bool = False) -> dict[str, Floats]:
+def find_fitting(reasons: Mapping[str, Floats]) -> Floats:
+    """Return how far each row fits what is asked: what the reasons beside its words count."""
+    match = np.maximum(reasons.get("context", np.float32(0)), reasons.get("own", np.float32(0)))
+    if "meaning" in reasons:
+        match = np.maximum(match, LIKE * reasons["meaning"])
+    fitting: Floats = np.minimum(1.0, match / FULL_MATCH)
+    for name in ("day", "month", "statement"):
+        if name in reasons:
+            fitting = np.where(reasons[name] > 0, 1.0, fitting)
+    return fitting
+
+
+def weigh(
+    reasons: Mapping[str, Floats], fitting: Floats, long: Floats, *, by_meaning: bool = False
+) -> dict[str, Floats]:
     """Return what each reason adds to the scores of rows.
 
     Args:
         reasons: for each a value for every row.
+        fitting: of each row, as of `find_fitting`.
         long: of each row how far the turns of its conversation are long ones.
         by_meaning: the meaning of rows is known.
     """
-    match = np.maximum(reasons.get("context", np.float32(0)), reasons.get("own", np.float32(0)))
-    if "meaning" in reasons:
-        match = np.maximum(match, LIKE * reasons["meaning"])
-    fitting = np.minimum(1.0, match / FULL_MATCH)
-    for name in ("day", "month", "statement"):
-        if name in reasons:
-            fitting = np.where(reasons[name] > 0, 1.0, fitting)
     weights = WEIGHTS | BY_MEANING if by_meaning else WEIGHTS
     share = float(long[0]) if len(long) and (long == long[0]).all() else None
     parts = {}
@@ -155,7 +163,7 @@ def choose_leads(
     """
     score = held.turn
     if reasons and any(len(rows) > most for rows in held.rows):
-        score = sum(weigh(reasons, long).values(), np.zeros(1, np.float32))
+        score = sum(weigh(reasons, find_fitting(reasons), long).values(), np.zeros(1, np.float32))
     leads = []
     for n, rows in enumerate(held.rows):
         first = held.starts[n]

@@ -17,7 +17,7 @@ from ...text.question_words import asked_words, begins_with, holds
 from ...text.words import list_terms
 from ..question.question import has_number, tells_time
 from .days import list_ranges
-from .reasons import weigh
+from .reasons import find_fitting, weigh
 from .rows import CHAT, FOLDED_CHARS, UNKNOWN, Candidate, RankingQuery, ScoredRow
 from .weights import (
     LEAST_CONTEXT,
@@ -74,21 +74,66 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
     kept = [n for n, row in enumerate(rows) if may_be_hit(row, reasons[n], query)]
     for n in _list_without_quotes(rows, kept, query):
         reasons[n]["quote"] = 1.0
-    longs, known = [candidates[n].long for n in kept], [reasons[n] for n in kept]
-    scores = score_rows(longs, known, by_meaning=near is not None)
-    worth = [-score for score, _ in scores]
-    closely = sorted(range(len(kept)), key=worth.__getitem__)[:READ_CLOSELY]
-    told = {n: read_closely(rows[kept[n]], query) for n in closely}
-    if any(told.values()):
-        known = [mine | told.get(n, {}) for n, mine in enumerate(known)]
-        scores = score_rows(longs, known, by_meaning=near is not None)
+    known = [reasons[n] for n in kept]
+    scores = RowScores([candidates[n].long for n in kept], known, by_meaning=near is not None)
+    told: list[dict[str, float]] = [{} for _ in kept]
+    for n in scores.list_best(READ_CLOSELY):
+        told[n] = read_closely(rows[kept[n]], query)
+    scores.add(told)
     made = []
-    for n, mine, (score, parts) in zip(kept, known, scores, strict=True):
+    for n, mine, more, score, parts in zip(kept, known, told, scores.round(), scores.list_parts(), strict=True):
         row = rows[n]
         why = "" if row.kept == "correction" and not _takes_back(row, query) else row.kept
         context = row.context and not (row.matched or why)
-        made.append(ScoredRow(row.candidate, row.row, row.matched, row.tier, context, score, mine, parts, kept=why))
+        made.append(ScoredRow(row.candidate, row.row, row.matched, row.tier, context, score, mine | more, parts, why))
     return made
+
+
+class RowScores:
+    """The scores of rows, and what they are made of.
+
+    Args:
+        longs: how far the turns of each row's conversation are long ones.
+        by_meaning: the meaning of rows is known.
+    """
+
+    def __init__(
+        self, longs: Sequence[float], reasons: Sequence[Mapping[str, float]], *, by_meaning: bool = False
+    ) -> None:
+        self._long, self._by_meaning = np.array(longs), by_meaning
+        columns = _list_columns(reasons)
+        self._fitting = find_fitting(columns)
+        self._parts = weigh(columns, self._fitting, self._long, by_meaning=by_meaning)
+        self._scores = sum(self._parts.values(), np.zeros(len(reasons)))
+
+    def add(self, reasons: Sequence[Mapping[str, float]]) -> None:
+        """Add further reasons of the rows, none of those that tell whether a row fits."""
+        parts = weigh(_list_columns(reasons), self._fitting, self._long, by_meaning=self._by_meaning)
+        self._parts |= parts
+        self._scores = sum(parts.values(), self._scores)
+
+    def round(self) -> list[float]:
+        """Return the score of each row."""
+        scores: list[float] = np.round(self._scores, 6).tolist()
+        return scores
+
+    def list_best(self, most: int) -> list[int]:
+        """Return the places of the best rows, best first, at most so many."""
+        best: list[int] = np.argsort(-np.round(self._scores, 6), kind="stable")[:most].tolist()
+        return best
+
+    def list_parts(self) -> list[dict[str, float]]:
+        """Return what the score of each row is made of."""
+        if not self._parts:
+            return [{} for _ in self._scores]
+        rows = zip(*(part.tolist() for part in self._parts.values()), strict=True)
+        return [{name: part for name, part in zip(self._parts, parts, strict=True) if part} for parts in rows]
+
+
+def _list_columns(reasons: Sequence[Mapping[str, float]]) -> dict[str, Vector]:
+    """Return the reasons of rows as columns, 0 for a row that has none of a name."""
+    names = dict.fromkeys(name for mine in reasons for name in mine)
+    return {name: np.array([mine.get(name, 0.0) for mine in reasons]) for name in names}
 
 
 def _list_without_quotes(rows: Sequence[ScoredRow], kept: Sequence[int], query: RankingQuery) -> list[int]:
@@ -101,7 +146,7 @@ def _list_without_quotes(rows: Sequence[ScoredRow], kept: Sequence[int], query: 
 
 def _takes_back(row: ScoredRow, query: RankingQuery) -> bool:
     """Return whether a row takes back the line before it."""
-    return begins_with(asked_words(row.row.folded), "corrects", query.languages)
+    return begins_with(asked_words(row.row.folded[:CLOSE_CHARS]), "corrects", query.languages)
 
 
 def may_be_hit(row: ScoredRow, reasons: Mapping[str, float], query: RankingQuery) -> bool:
@@ -206,28 +251,6 @@ def read_closely(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
     if question.wants_number and between(WEIGHTS["number"], long):
         reasons["number"] = float(has_number(text, languages))
     return reasons
-
-
-def score_rows(
-    longs: Sequence[float], reasons: Sequence[Mapping[str, float]], *, by_meaning: bool = False
-) -> list[tuple[float, dict[str, float]]]:
-    """Return the score of each row with these reasons, and what it is made of.
-
-    Args:
-        longs: how far the turns of each row's conversation are long ones.
-    """
-    nothing: dict[str, float] = {}
-    for mine in reasons:
-        nothing |= mine
-    if not nothing:
-        return [(0.0, {}) for _ in reasons]
-    nothing = dict.fromkeys(nothing, 0.0)
-    values = np.array([[*{**nothing, **mine}.values()] for mine in reasons]).T
-    weighed = weigh(dict(zip(nothing, values, strict=True)), np.array(longs), by_meaning=by_meaning)
-    scores = np.round(sum(weighed.values(), np.zeros(len(reasons))), 6).tolist()
-    columns = zip(*(column.tolist() for column in weighed.values()), strict=True)
-    made = zip(scores, columns, strict=True)
-    return [(score, {n: part for n, part in zip(weighed, parts, strict=True) if part}) for score, parts in made]
 
 
 def space_rows(ordered: Sequence[ScoredRow]) -> list[ScoredRow]:

@@ -18,9 +18,9 @@ DAY = 86_400_000_000
 
 def scored(*rows: dict[str, float]) -> list[float]:
     """Return the scores of rows among short turns that have these reasons."""
-    made = relevance.score_rows([0.0] * len(rows), rows)
-    assert [score for score, _ in made] == [pytest.approx(sum(parts.values())) for _, parts in made]
-    return [score for score, _ in made]
+    made = relevance.RowScores([0.0] * len(rows), rows)
+    assert made.round() == [pytest.approx(sum(parts.values())) for parts in made.list_parts()]
+    return made.round()
 
 
 def read(candidate: Candidate, text: str = "hm") -> ScoredRow:
