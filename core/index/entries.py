@@ -22,7 +22,7 @@ from ..text.hits import content_digest, stored_tags
 from ..text.languages import likely_languages
 from ..text.time import find_about_days
 from ..text.words import index_terms
-from .shapes import Entry, Said, ThreadSpeaker
+from .shapes import PARTIAL, Entry, Said, ThreadSpeaker
 
 HELD = "search.held"
 """In the caches of a database handle: what the process holds of the search tables."""
@@ -108,13 +108,16 @@ def entry(
     """Return what the search tables hold of a row with this folded text and these stored tags."""
     terms = index_terms(folded)
     words = min(sum(terms.values()), _MOST16)
+    kept = terms
     if 4 * max(map(len, terms), default=0) > TERM_BYTES or words == _MOST16:
-        terms = {t: min(n, _MOST16) for t, n in terms.items() if _bytes(t) <= TERM_BYTES}
-    if len(terms) > TERMS_PER_ROW:
-        terms = dict(list(terms.items())[:TERMS_PER_ROW])
+        kept = {t: min(n, _MOST16) for t, n in terms.items() if _bytes(t) <= TERM_BYTES}
+    if len(kept) > TERMS_PER_ROW:
+        kept = dict(list(kept.items())[:TERMS_PER_ROW])
+    if len(kept) < len(terms):
+        kept[PARTIAL] = 1
     days = calendar.find_days(folded, at)
     at_us = dialects.microseconds(at)
-    return Entry(source, row_id, audience_id, at_us, local_only, terms, words, tuple(tags), place, days)
+    return Entry(source, row_id, audience_id, at_us, local_only, kept, words, tuple(tags), place, days)
 
 
 def _bytes(text: str) -> int:

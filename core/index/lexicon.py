@@ -14,6 +14,8 @@ from .shapes import DAY, TAG, WORD, Entry, IndexTerm
 
 MOST_WORDS = 160
 """Words that are taken for one beginning, the commonest."""
+MOST_COUNTED = 2**31
+"""More words than there are."""
 MOST_INNER = 64
 """Words that are taken for letters inside them."""
 _BREAK = 10
@@ -83,14 +85,18 @@ class SortedWords:
             counts[_decode(word)] += int(self._docs[at])
             at += 1
 
-    def add_holding(self, letters: bytes, beginning: bytes, counts: Counter[str]) -> None:
-        """Count the rows of the words that begin with one text and hold another, a line break for their end."""
+    def add_holding(self, letters: bytes, beginning: bytes, counts: Counter[str], most: int = MOST_COUNTED) -> None:
+        """Count the rows of the words that begin with one text and hold another, a line break for their end.
+
+        Args:
+            most: words after which no more are looked for.
+        """
         first, last = self._find(beginning), self._find(beginning + _AFTER_ALL)
         if first == last:
             return
         end = int(self._starts[last]) if last < len(self._starts) else len(self._text)
         at = self._text.find(letters, int(self._starts[first]), end)
-        while at >= 0:
+        while at >= 0 and len(counts) <= most:
             start = self._text.rindex(b"\n", 0, at) + 1
             next_word = self._text.index(b"\n", at) + 1
             word = self._text[start : next_word - 1]
@@ -165,6 +171,13 @@ class Lexicon:
         for part in self._parts:
             part.add_holding(_encode(letters), b"", counts)
         return _keep_commonest(counts, MOST_INNER)
+
+    def list_holding(self, letters: str, most: int) -> list[str] | None:
+        """Return the words that hold a text anywhere; None where there are more than `most`."""
+        counts: Counter[str] = Counter()
+        for part in self._parts:
+            part.add_holding(_encode(letters), b"", counts, most)
+        return list(counts) if len(counts) <= most else None
 
     def ending(self, ending: str, beginning: str) -> Counter[str]:
         """Return the words with this ending and this beginning, each with the number of rows that hold it."""

@@ -9,6 +9,8 @@ from typing import NamedTuple
 WORD, TAG, PHRASE, DAY = 0, 1, 2, 3
 """Kinds of what is looked up. The rows of a phrase are those that hold all of its words, the rows of a day
 (`2026-03-12`) those that are about it."""
+PARTIAL = "\x1f"
+"""Stands as a word of a row some of whose words are not in the index: too long, or too many."""
 IndexTerm = tuple[int, str]
 """Kind and text of what is looked up: a word, a tag, a phrase or a day."""
 RowId = tuple[int, int]

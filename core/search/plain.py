@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING
 
+from ..database.bulk import chunks
+from ..database.dialects import from_microseconds
 from ..database.engine import Database
 from ..database.sources import SourceTable
 from ..errors import StoreReadError
@@ -14,6 +19,11 @@ from .rank import Ranked, Share, leave_best, weigh_alone
 from .ranking.rows import Candidate, FoundRow, newest_first
 from .resolve import Search
 
+if TYPE_CHECKING:
+    from .holders import Holders
+
+AT_ONCE = 256
+"""Rows that are compared in one statement."""
 MOST_COMPARED = 100_000
 """Newest visible rows of a source that recency mode compares."""
 SLICE, SLICE_GROWTH = 2_000, 8
@@ -57,9 +67,13 @@ def _read_newest(search: Search, db: Database, pool: int, most: int) -> Ranked:
     rows: dict[RowId, FoundRow] = {}
     errors: dict[int, StoreReadError] = {}
     newest_only: list[int] = []
+    holders = _find_holders(search)
     for source in search.query.sources:
         try:
-            mine, is_all = _read_slices(search, db, source, pool, most, rows)
+            if holders is None:
+                mine, is_all = _read_slices(search, db, source, pool, most, rows)
+            else:
+                mine, is_all = _read_holders(db, source, pool, most, holders, rows)
         except StoreReadError as error:
             errors[source.number] = table.note_unread(source.number, error)
             continue
@@ -69,6 +83,41 @@ def _read_newest(search: Search, db: Database, pool: int, most: int) -> Ranked:
         raise next(iter(errors.values()))
     considered = Counter(c.source for c in found)
     return Ranked(search, found, considered=considered, rows=rows, newest_only=tuple(newest_only), errors=errors)
+
+
+def _find_holders(search: Search) -> Holders | None:
+    """Return the rows that can match; None where the index cannot tell, so that rows are compared one by one."""
+    if search.index is None:
+        return None
+    from .holders import find_holders  # noqa: PLC0415 - loads numpy, which only a search needs
+
+    try:
+        return find_holders(search)
+    except (StoreReadError, ValueError):
+        return None
+
+
+def _read_holders(
+    db: Database, source: SourceTable, pool: int, most: int, holders: Holders, rows: dict[RowId, FoundRow]
+) -> tuple[list[Candidate], bool]:
+    """Return the newest `pool` rows of a source that match, and whether no older ones were left out.
+
+    Of the rows that can match those are compared first that may hold a tag and a keyword, then the newest until enough
+    of them match.
+    """
+    search, may = holders.search, holders.list_rows(source, most)
+    span = search.query.since, search.query.until
+    found, newest = list[Candidate](), list[Candidate]()
+    for ids in chunks(may.both, AT_ONCE):
+        found += table.read_newest(db, search, source, span, AT_ONCE, rows, ids)
+    others = iter(may.others)
+    size = min(1 << pool.bit_length(), AT_ONCE)  # most of those that can match do
+    while len(newest) < pool and (ids := list(islice(others, size))):
+        newest += table.read_newest(db, search, source, span, pool - len(newest), rows, ids)
+        size = AT_ONCE
+    found = sorted([*found, *newest], key=lambda c: (c.tier, -c.at_us, -c.id))[:pool]
+    is_full = len(found) >= pool and not (search.query.tags and search.query.keywords)
+    return found, is_full or may.is_all
 
 
 def _read_slices(
@@ -84,8 +133,7 @@ def _read_slices(
     size = most if has_tiers else min(SLICE, most)
     until = query.until
     while True:
-        is_small = search.index is not None and search.count_rows([source.number])[0] <= size
-        oldest = None if is_small else table.find_nth_newest(db, search, source, size)
+        oldest = _find_nth_newest(db, search, source, size)
         is_last = oldest is None or (query.since is not None and oldest <= query.since)
         since = query.since if is_last else oldest
         if since is None or until is None or since < until:
@@ -95,3 +143,13 @@ def _read_slices(
         if is_last or is_full or size >= most:
             return found, is_last or is_full
         size = min(SLICE_GROWTH * size, most)
+
+
+def _find_nth_newest(db: Database, search: Search, source: SourceTable, count: int) -> datetime | None:
+    """Return the time of the visible row that is so far from the newest; None for fewer rows."""
+    if search.index is None:
+        return table.find_nth_newest(db, search, source, count)
+    from . import holders  # noqa: PLC0415 - as above
+
+    at_us = holders.find_nth_newest(search, source, count)
+    return None if at_us is None else from_microseconds(at_us)

@@ -38,7 +38,7 @@ class Search:
     terms: tuple[QueryTerm, ...]
     """What is looked for; an id is a position in it."""
     index: IndexState | None
-    """None in recency mode, and where the index cannot be read."""
+    """None where it cannot be read."""
     index_error: StoreReadError | ValueError | None
     """Why the index cannot be read: the plain predicates are asked."""
     embedder: Embedder | None = None
@@ -122,13 +122,13 @@ def resolve(
         index: where it was read for the same call before.
     """
     error = None
-    if query.ranking == "recency":
-        index = None
-    elif index is None:
+    if index is None:
         index, error = read_index(viewer, db)
+    # In recency mode the index tells which rows are compared, and no more.
+    words_of = None if query.ranking == "recency" else index
     if query.is_of_text:
-        query = replace(query, keywords=fold_words(choose_words(query.words, query.languages, index)))
-    terms = find_terms(query, index)
+        query = replace(query, keywords=fold_words(choose_words(query.words, query.languages, words_of)))
+    terms = find_terms(query, words_of)
     return Search(query, viewer, settings, terms, index, error, _resolve_embedder(embedder, settings))
 
 

@@ -66,7 +66,7 @@ def _rank_wide(current: Round, db: Database) -> tuple[Round, Ranked]:
     """Return the candidates of a round; where they are few, those of words that hold a keyword further in too."""
     (current, ranked), query = _rank(current, db), current.search.query
     least = query.limit if query.is_limit_named else 1
-    if current.depth == 0 and ranked.matching < least:
+    if query.ranking == "relevance" and current.depth == 0 and ranked.matching < least:
         wider = widen(current.search, is_empty=not ranked.matching)
         if wider is not None:
             current, ranked = _rank(replace(current, search=wider), db)

@@ -75,14 +75,24 @@ def read_values(search: Search, db: Database) -> dict[str, Any]:
 def _by_id(number: int, family: str) -> Part:
     source = sources.BY_NUMBER[number]
     row = source.table.c
-    where = [
-        hide_from_index(row.persona_id, family) == bindparam("persona", type_=Key(64)),
-        row.id.in_(bindparam("ids", expanding=True, type_=ID)),
-        hide_from_index(row.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID)),
-        source.findable,
-        *stays(row),
-    ]
+    where = [*_of_rows(row, family), source.findable, *stays(row)]
     return Part(select(*list_columns(number)).where(*where), family)
+
+
+def _of_audiences(row: Any) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions of rows that a persona sees."""
+    audiences = bindparam("audiences", expanding=True, type_=ID)
+    return row.persona_id == bindparam("persona", type_=Key(64)), row.audience_id.in_(audiences)
+
+
+def _of_rows(row: Any, family: str) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions of rows that a persona sees, looked up by id."""
+    persona, audiences = bindparam("persona", type_=Key(64)), bindparam("audiences", expanding=True, type_=ID)
+    return (
+        hide_from_index(row.persona_id, family) == persona,
+        row.id.in_(bindparam("ids", expanding=True, type_=ID)),
+        hide_from_index(row.audience_id, family).in_(audiences),
+    )
 
 
 def stays(row: Any) -> list[ColumnElement[bool]]:
@@ -199,6 +209,7 @@ class _Shape(NamedTuple):
     source: int
     counts: tuple[int, int, int]
     """Tags, keywords, tags as words."""
+    has_ids: bool
     without_conversations: bool
     without_rows: bool
     has_since: bool
@@ -214,14 +225,8 @@ def _part(shape: _Shape, family: str) -> Part:
     as_tag = [json_has_text(source.tags, bindparam(f"tag{i}")) > 0 for i in range(tags)]
     as_tag += [has_keyword(row.text_folded, bindparam(f"tagword{i}")) for i in range(tag_words)]
     as_word = [has_keyword(row.text_folded, bindparam(f"word{i}")) for i in range(keywords)]
-    where = [
-        row.persona_id == bindparam("persona", type_=Key(64)),
-        row.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
-        source.findable,
-        sources.open_to(source),
-        or_(*as_tag, *as_word),
-        *stays(row),
-    ]
+    of_rows = _of_rows(row, family) if shape.has_ids else _of_audiences(row)
+    where = [*of_rows, source.findable, sources.open_to(source), or_(*as_tag, *as_word), *stays(row)]
     if shape.has_since:
         where.append(row.timestamp >= bindparam("since", type_=Time()))
     if shape.has_until:
@@ -247,11 +252,13 @@ def read_newest(
     span: tuple[datetime | None, datetime | None],
     pool: int,
     into: dict[RowId, FoundRow],
+    ids: Sequence[int] | None = None,
 ) -> list[Candidate]:
     """Return the newest `pool` matching rows of one source, tier 1 first; the rows themselves go into `into`.
 
     Args:
         span: earliest time, included, and latest, not included.
+        ids: the rows that are compared; None for all.
     """
     # The chat has no tags, so there each is one more word.
     is_chat = source is sources.CHAT
@@ -265,12 +272,13 @@ def read_newest(
     shape = _Shape(
         source.number,
         (len(tags), len(keywords), len(tag_words)),
+        has_ids=ids is not None,
         without_conversations=is_chat and bool(conversations),
         without_rows=bool(without),
         has_since=since is not None,
         has_until=until is not None,
     )
-    values = read_values(search, db) | {"since": since, "until": until, "pool": pool}
+    values = read_values(search, db) | {"since": since, "until": until, "pool": pool, "ids": ids}
     values |= {"local_only": int(viewer.sees_local_only), "without": sorted(conversations), "rows": sorted(without)}
     values |= {f"tag{i}": tag for i, tag in enumerate(tags)}
     values |= {f"word{i}": like_pattern(text) for i, text in enumerate(keywords)}
@@ -294,10 +302,7 @@ def find_nth_newest(db: Database, search: Search, source: sources.SourceTable, c
 @lru_cache(maxsize=8)
 def _nth_part(number: int, family: str) -> Part:
     row = sources.BY_NUMBER[number].table.c
-    visible = select(row.timestamp).where(
-        row.persona_id == bindparam("persona", type_=Key(64)),
-        row.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)),
-    )
+    visible = select(row.timestamp).where(*_of_audiences(row))
     ordered = (
         visible.order_by(row.timestamp.desc()).limit(literal_column("1")).offset(bindparam("skipped", type_=Integer()))
     )

@@ -1,0 +1,128 @@
+"""Which rows can match by the plain predicates at all, as the index knows it: no other row holds the letters asked for.
+
+A piece of a keyword (`text.words.fragments`) stands inside a word of every text that holds the keyword. Of rows with
+words that are not in the index (PARTIAL) nothing is known: they may hold anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..database.dialects import microseconds
+from ..database.sources import CHAT, SourceTable
+from ..index.numbers import Flags, Ints
+from ..index.shapes import PARTIAL, TAG, WORD, IndexTerm
+from ..index.visible import Postings, Visible
+from ..text.words import fragments
+
+if TYPE_CHECKING:
+    from ..index.lexicon import Lexicon
+    from .resolve import Search
+
+MOST_WORDS = 400
+"""Words in which a piece may stand; a piece of more leads to no rows."""
+_PARTIAL: IndexTerm = (WORD, PARTIAL)
+Pieces = Sequence[Sequence[IndexTerm]]
+"""The pieces of a text, each as the words it stands in: a row that holds the text holds one word of each piece."""
+
+
+class SourceHolders(NamedTuple):
+    """The rows of a source that can match, by id."""
+
+    both: Sequence[int]
+    """Those that may hold a tag and a keyword, newest first."""
+    others: Sequence[int]
+    """The others, newest first."""
+    is_all: bool
+    """No older ones were left out."""
+
+
+class _Audience(NamedTuple):
+    """The rows of an audience that may hold one of the keywords, tags as words, and tags."""
+
+    view: Visible
+    keywords: Flags
+    tag_words: Flags
+    tags: Flags
+
+
+@dataclass(frozen=True, eq=False)
+class Holders:
+    """The rows that can match, audience by audience."""
+
+    search: Search
+    audiences: Sequence[_Audience]
+
+    def list_rows(self, source: SourceTable, most: int) -> SourceHolders:
+        """Return the rows of a source that can match within the time asked for, of the newest `most`."""
+        query, columns = self.search.query, list[tuple[Ints, Ints, Flags]]()
+        least = find_nth_newest(self.search, source, most)
+        since = None if query.since is None else microseconds(query.since)
+        for one in self.audiences:
+            view, tagged = one.view, one.tag_words if source is CHAT else one.tags
+            may = one.keywords | tagged
+            may[view.gone] = False
+            rows = may.nonzero()[0]
+            rows = rows[view.source[rows] == source.number]
+            at_us = view.at_us[rows]
+            within = np.ones(len(rows), bool)
+            for start in (each for each in (since, least) if each is not None):
+                within &= at_us >= start
+            if query.until is not None:
+                within &= at_us < microseconds(query.until)
+            rows = rows[within]
+            columns.append((view.row_id[rows], view.at_us[rows], one.keywords[rows] & tagged[rows]))
+        is_all = least is None or (since is not None and since >= least)
+        if not columns:
+            return SourceHolders((), (), is_all)
+        row_id, at_us, is_both = (np.concatenate(column) for column in zip(*columns, strict=True))
+        newest = np.lexsort((-row_id, -at_us))
+        row_id, is_both = row_id[newest], is_both[newest]
+        return SourceHolders(row_id[is_both].tolist(), row_id[~is_both].tolist(), is_all)
+
+
+def find_holders(search: Search) -> Holders | None:
+    """Return the rows that can match; None where the index does not tell."""
+    assert search.index is not None
+    lexicon = search.index.lexicon
+    keywords = [_find_pieces(term.text, lexicon) for term in search.terms if term.is_keyword]
+    tag_words = [_find_pieces(term.text, lexicon) for term in search.terms if term.is_tag_word]
+    if not all((*keywords, *tag_words)):
+        return None
+    texts = keywords, tag_words, [[[(TAG, tag)]] for tag in search.query.tags]
+    words = (word for some in texts for pieces in some for piece in pieces for word in piece)
+    found = search.index.read(dict.fromkeys((_PARTIAL, *words)))
+    return Holders(search, [_Audience(view, *(_find_rows(view, held, some) for some in texts)) for view, held in found])
+
+
+def _find_pieces(text: str, lexicon: Lexicon) -> Pieces:
+    """Return the pieces of a text that stand in few words; none where each of them stands in many."""
+    every = (lexicon.list_holding(piece.text, MOST_WORDS) for piece in fragments(text))
+    return [[(WORD, word) for word in words] for words in every if words is not None]
+
+
+def _find_rows(view: Visible, held: Postings, texts: Iterable[Pieces]) -> Flags:
+    """Return which rows of an audience may hold one of the texts."""
+    may = np.zeros(len(view), bool)
+    for pieces in texts:
+        holds = np.ones(len(view), bool)
+        for piece in pieces:
+            has_one = np.zeros(len(view), bool)
+            for word in (_PARTIAL, *piece):
+                has_one[held.find(word)[0]] = True
+            holds &= has_one
+        may |= holds
+    return may
+
+
+def find_nth_newest(search: Search, source: SourceTable, count: int) -> int | None:
+    """Return the time in microseconds of the row of a source that is so far from the newest; None for fewer rows."""
+    if search.index is None or search.count_rows([source.number])[0] <= count:
+        return None
+    views = [one.view for one in search.index.audiences.values()]
+    times = np.concatenate([view.at_us[view.source == source.number] for view in views])
+    return int(np.partition(times, -count)[-count])
