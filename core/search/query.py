@@ -171,12 +171,16 @@ def asks(text: str, languages: Sequence[str]) -> bool:
     return is_question(text, languages) or not any(map(str.isalnum, mask_time(text, languages)))
 
 
-def _names_others(text: str, languages: Sequence[str]) -> bool:
-    """Return whether a question may be about a third person: a name stands in it, and nobody who talks."""
-    said = asked_words(text)
-    if holds(said, "self", languages) or holds(said, "other", languages):
+def _names_others(text: str, masked: str, languages: Sequence[str]) -> bool:
+    """Return whether a question may be about a third person: it has a name, and no word such as `I` or `you`.
+
+    Args:
+        masked: the text without its words of time.
+    """
+    if _NAME.search(masked) is None:
         return False
-    return _NAME.search(mask_time(text, languages)) is not None
+    said = asked_words(text)
+    return not (holds(said, "self", languages) or holds(said, "other", languages))
 
 
 _NAME = lazy_pattern(r"(?<=[\w,] )[^\W\d_a-z][a-z]")
@@ -200,8 +204,9 @@ def read_mode(value: object, settings: Settings) -> tuple[str, str]:
 
 def list_words(text: str, languages: Sequence[str]) -> list[str]:
     """Return the words of a message worth looking for; of one without any the common words or symbols it asks by."""
-    if asks(text, languages) and not _names_others(text, languages):
-        text = mask_time(text, languages)
+    if asks(text, languages):
+        masked = mask_time(text, languages)
+        text = text if _names_others(text, masked, languages) else masked
     return (
         search_words.salient_words(text, languages, MOST_WORDS)
         or search_words.common_words_asked(text, languages, TAGS_LIMIT)

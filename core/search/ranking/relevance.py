@@ -132,8 +132,10 @@ class RowScores:
 
 def _list_columns(reasons: Sequence[Mapping[str, float]]) -> dict[str, Vector]:
     """Return the reasons of rows as columns, 0 for a row that has none of a name."""
-    names = dict.fromkeys(name for mine in reasons for name in mine)
-    return {name: np.array([mine.get(name, 0.0) for mine in reasons]) for name in names}
+    names: dict[str, float] = {}
+    for mine in reasons:
+        names |= mine
+    return {name: np.array([mine[name] if name in mine else 0.0 for mine in reasons]) for name in names}
 
 
 def _list_without_quotes(rows: Sequence[ScoredRow], kept: Sequence[int], query: RankingQuery) -> list[int]:
