@@ -135,7 +135,7 @@ def _list_columns(reasons: Sequence[Mapping[str, float]]) -> dict[str, Vector]:
     names: dict[str, float] = {}
     for mine in reasons:
         names |= mine
-    return {name: np.array([mine[name] if name in mine else 0.0 for mine in reasons]) for name in names}
+    return {name: np.array([mine.get(name, 0.0) for mine in reasons]) for name in names}
 
 
 def _list_without_quotes(rows: Sequence[ScoredRow], kept: Sequence[int], query: RankingQuery) -> list[int]:
