@@ -3,9 +3,9 @@
 | stage | returns | reads |
 |---|---|---|
 | `prepare` | the arguments, checked: a `Query` | - |
-| `load_viewer` | what is seen, and the tags of the text | 1 statement |
+| `load_viewer` | the audiences that the scope sees, and the tags in the text | 1 statement |
 | `resolve` | the terms, with the words of the index that match them: a `Search` | 1 statement |
-| `match.match` | where these stand: `Matches` | 1 statement |
+| `match.match` | the rows that hold these words: `Matches` | 1 statement |
 | `rank.rank` | the best rows that match: `Ranked` | - |
 | `read.read_rows` | their texts: `Read` | 1 statement for each source |
 | `choose_hits` | the hits: a `Selection`, which tells whether a deeper round can bring more | - |

@@ -35,7 +35,7 @@ Drop = Callable[[FoundRow], str]
 """Returns why a row is left out beside what the search itself leaves out, "" to keep it."""
 _CHAT = sources.CHAT.number
 FULL_SHARE = 0.6
-"""Of what the best row holds: rows that hold as much are ordered by time where the first or last is asked for."""
+"""Share of the best score: rows above it are ordered by time if the first or last is asked for."""
 FIRST_HITS = 10
 """Hits of which the last is the newest about a question in the present, where it is not among them anyway."""
 
@@ -118,10 +118,10 @@ def _rank(read: Read, query: RankingQuery, found: Sequence[ScoredRow]) -> list[S
 
 
 def _complete(search: Search, c: Candidate, row: FoundRow, alone: WordScorer | None) -> ScoredRow:
-    """Return a row with what the look-ups did not ask of it: its tags, and words beyond the budget; and its tier.
+    """Return a row with the matches that only its stored text and tags show, and with its tier.
 
     Args:
-        alone: where what it holds decides alone.
+        alone: scores the row where no message was given.
     """
     matched, folded, languages = dict(c.matched), row.folded, search.query.languages
     if search.tag_ids and row.tags is not None:
@@ -158,7 +158,7 @@ def _keep_pools(search: Search, found: Sequence[Candidate], cut: frozenset[int])
 def _drop_some(
     search: Search, found: Sequence[ScoredRow], drop: Drop | None
 ) -> tuple[list[ScoredRow], list[tuple[ScoredRow, str]]]:
-    """Return the rows that may be hits, and the others with the reason."""
+    """Return (rows that may be hits, other rows with the reason)."""
     kept: list[ScoredRow] = []
     left: list[tuple[ScoredRow, str]] = []
     without = search.query.exclude.conversations
@@ -183,8 +183,7 @@ def _drop_some(
 def _remove_copies(
     search: Search, found: Sequence[ScoredRow], *, is_ranked: bool
 ) -> tuple[list[ScoredRow], list[ScoredRow]]:
-    """Return the rows, newest first, without those that say the same as a newer one, which is worth what the best of
-    them is; and those."""
+    """Return (rows without copies of newer rows, the copies); a row gets the best score of its copies."""
     by_content: dict[bytes, ScoredRow] = {}
     stays: dict[ScoredRow, bytes | None] = {}
     copies = []
@@ -230,7 +229,7 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
     most_contexts = max(1, round(relevance.CONTEXT_SHARE[limit > FEW_HITS] * limit))
     spaced = without_many_contexts(relevance.space_rows(best), most_contexts)
     spaced = _place_kept(spaced, limit)
-    # What fits best by its own words stays, whatever speaks for the others.
+    # The row with the best own words always stays.
     first, own = None, -1.0
     for c in spaced:
         if c.own > own:
@@ -239,7 +238,7 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
 
 
 def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredRow]:
-    """Return those that hold most of what is asked, the first or last said of them first, then the others."""
+    """Return the rows that match nearly as well as the best, by time, then the others."""
     most = max((c.own for c in best), default=0.0)
     full = [c for c in best if c.own >= FULL_SHARE * most]
     full.sort(key=lambda c: c.candidate.at_us if is_first else -c.candidate.at_us)
@@ -248,7 +247,7 @@ def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredR
 
 def _place_kept(ordered: Sequence[ScoredRow], limit: int) -> list[ScoredRow]:
     """Return the rows with lines of others behind the first, the newest among the first ten, and each correction behind
-    its line.
+    the line it corrects.
     """
     corrections = {c.candidate.place - 1: c for c in ordered if c.kept == "correction"}
 

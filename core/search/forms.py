@@ -75,7 +75,7 @@ def add_forms(
 
 
 def leave_other_words(search: Search, matched: Matched, texts: Sequence[str]) -> Matched:
-    """Return what a row matches without the words that it holds with other tones, or too few signs of one asked for."""
+    """Return the matches of a row without words in other tones or with too few of their characters."""
     terms = search.terms
     kept = {
         i: found
@@ -98,12 +98,12 @@ def _add_words(term: QueryTerm, words: Iterable[str]) -> QueryTerm:
 
 
 def _part_signs(term: QueryTerm) -> QueryTerm:
-    """Return two signs that stand nowhere side by side as a text of two words: `游了泳` for `游泳`."""
+    """Return a term for two characters that may stand apart: `游了泳` for `游泳`."""
     return QueryTerm(" ".join(term.text), "minor", stem=term.text)
 
 
 def _split(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return the parts of a word that no row holds, as a text of several words; nothing where it has none."""
+    """Return a phrase of the parts of a compound that no row holds; nothing if it has no parts."""
 
     def find(part: str) -> list[str]:
         near = lexicon.beginning(part[: max(SHORTEST_PART, len(part) - 1)])
@@ -119,7 +119,7 @@ def _split(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> list[
         parts = [[part] for part in next((both for both in halves if all(map(lexicon.rows, both))), [])]
     if not parts or not all(lexicon.rows(word) for words in parts for word in words):
         return []
-    # Of few letters the halves stand in many rows: `hi-fi` is meant.
+    # Many rows hold short halves: the phrase `hi-fi` is looked for.
     phrase = "-".join(part for part, *_ in parts) if is_short else word
     pieces = tuple(tuple((WORD, word) for word in words) for words in parts)
     kind: Kind = "keyword" if is_short else "minor"

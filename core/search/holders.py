@@ -1,7 +1,7 @@
-"""Which rows can match by the plain predicates at all, as the index knows it: no other row holds the letters asked for.
+"""Find the rows that can match the plain predicates, by the index, so that no other row is compared.
 
-A piece of a keyword (`text.words.fragments`) stands inside a word of every text that holds the keyword. Of rows with
-words that are not in the index (PARTIAL) nothing is known: they may hold anything.
+A piece of a keyword (`text.words.fragments`) stands inside a word of every text that holds the keyword. A row
+with words that are not in the index (PARTIAL) can match any keyword.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from .resolve import Search
 
 MOST_WORDS = 400
-"""Words in which a piece may stand; a piece of more leads to no rows."""
+"""A piece that more words of the index hold is not used to find rows."""
 _PARTIAL: IndexTerm = (WORD, PARTIAL)
 Pieces = Sequence[Sequence[IndexTerm]]
-"""The pieces of a text, each as the words it stands in: a row that holds the text holds one word of each piece."""
+"""The pieces of a text, each with the words that hold it: a row with the text holds one word of each piece."""
 
 
 class SourceHolders(NamedTuple):
@@ -86,7 +86,7 @@ class Holders:
 
 
 def find_holders(search: Search) -> Holders | None:
-    """Return the rows that can match; None where the index does not tell."""
+    """Return the rows that can match; None if each piece of a keyword is in too many words."""
     assert search.index is not None
     lexicon = search.index.lexicon
     keywords = [_find_pieces(term.text, lexicon) for term in search.terms if term.is_keyword]
@@ -100,7 +100,7 @@ def find_holders(search: Search) -> Holders | None:
 
 
 def _find_pieces(text: str, lexicon: Lexicon) -> Pieces:
-    """Return the pieces of a text that stand in few words; none where each of them stands in many."""
+    """Return the pieces of a text that at most MOST_WORDS words hold."""
     every = (lexicon.list_holding(piece.text, MOST_WORDS) for piece in fragments(text))
     return [[(WORD, word) for word in words] for words in every if words is not None]
 

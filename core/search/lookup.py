@@ -41,13 +41,13 @@ FUZZY_SCORE = 82.0
 MINOR_SHARE = 0.1
 """A minor word in more of the visible rows than this tells nothing."""
 ENOUGH_WORDS = 5
-"""A message with fewer words worth looking for is helped out by its minor ones."""
+"""A message with fewer keywords is searched by its minor words too."""
 MOST_MINOR = 8
 """Most of these that are looked up; the rarest stay."""
 MOST_NEAR = 5
 """Most keywords whose near spellings are looked up; the longest stay."""
 SHORTEST_REST = 3
-"""Letters by which a word that begins with another is longer, to be its compound: `corner` is none of `corn`."""
+"""Least letters that a compound has more than its first part: `corner` is no compound of `corn`."""
 SYLLABLES = frozenset({"ko", "hi", "ta", "he", "ar"})
 """Languages in which a letter or two are more."""
 SHORTEST_BEGINNING = 3
@@ -73,7 +73,7 @@ def find_terms(query: Query, index: IndexState | None) -> tuple[QueryTerm, ...]:
 
 
 def _list_words(query: Query, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return the texts of a query; for the stem of a word of its message that word."""
+    """Return the texts of a query as terms; a stem is replaced by the word of the message."""
     said: dict[str, str] = {}
     for word in plain_words(query.text):
         said.setdefault(search_form(word, languages), word)
@@ -89,7 +89,7 @@ def _kind_of(text: str, query: Query) -> Kind:
 
 
 def _group(terms: Sequence[QueryTerm], languages: Sequence[str]) -> tuple[QueryTerm, ...]:
-    """Return the terms with their groups; a tag belongs to that of its word, or stands alone."""
+    """Return the terms with their groups; a tag joins the group of the keyword with the same stem."""
     first: dict[str, int] = {}
     made = []
     for i, term in enumerate(terms):
@@ -99,13 +99,13 @@ def _group(terms: Sequence[QueryTerm], languages: Sequence[str]) -> tuple[QueryT
 
 
 def widen_terms(terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> tuple[QueryTerm, ...]:
-    """Return the terms, keywords with the words that hold them further in."""
+    """Return the terms, with the index words that contain a keyword."""
     joining = [code for code in languages if joins_words(code)]
     return tuple(_with_inner(term, lexicon, joining) for term in terms)
 
 
 def loosen_terms(terms: Sequence[QueryTerm]) -> tuple[QueryTerm, ...]:
-    """Return the terms, three letters with what holds them inside a word."""
+    """Return the terms; words of three letters now match inside other words too."""
     return tuple(replace(term, least="inside") if term.least == "beginning" else term for term in terms)
 
 
@@ -118,10 +118,10 @@ def holds_term(folded: str, term: QueryTerm, languages: Sequence[str]) -> bool:
 
 
 def _with_inner(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> QueryTerm:
-    """Return a keyword with the words that hold it further in.
+    """Return a keyword with the words of the index that contain it.
 
     Args:
-        languages: those that write compounds as one word.
+        languages: only languages that write compounds as one word.
     """
     text = term.text
     if not (term.is_keyword and text.isalnum() and len(text) >= SHORTEST_BEGINNING - 1) or term.pieces:
@@ -172,7 +172,7 @@ def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> 
 
 
 def _is_beside(word: str, text: str) -> bool:
-    """Return whether a word is a text with a letter or two more, as `corner` of `corn`: no compound of it."""
+    """Return whether a word is a text plus one or two letters (`corner`, `corn`), so that it is no compound."""
     if not word.startswith(text) or word == text or script_language(text) in SYLLABLES:
         return False
     return text.isalpha() and len(word) < len(text) + SHORTEST_REST
@@ -196,7 +196,7 @@ def _is_beginning(text: str) -> bool:
 
 
 def _respell_all(terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return the terms with the longest keywords that stand nowhere replaced by the words that are meant."""
+    """Return the terms with the longest keywords that no row holds replaced by the nearest known words."""
     words = [term.text for term in terms if term.is_keyword]
     for word in sorted(filter(may_be_misspelt, words), key=lambda each: (-len(each), each))[:MOST_NEAR]:
         terms = _respell(word, terms, lexicon, languages)
@@ -204,10 +204,9 @@ def _respell_all(terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[s
 
 
 def _respell(word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return the terms with a keyword that stands nowhere replaced by the word that is meant.
+    """Return the terms with a keyword that no row holds replaced by the nearest known word.
 
-    A keyword that one row alone holds may be misspelt there too, or just be rare: it stays, and what else may be meant
-    is asked for beside it.
+    A keyword that a single row holds may be rare or misspelt there: it stays, and the nearest word is added.
     """
     at = next((i for i, term in enumerate(terms) if term.text == word and not term.pieces), None)
     rows = 2 if at is None else sum(lexicon.rows(found) for _, found in terms[at].index_terms)
@@ -235,7 +234,7 @@ def _respell(word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Seq
 def _find_minor(
     query: Query, terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequence[str], rows: int
 ) -> list[QueryTerm]:
-    """Return the minor words that help a short question out: the rarest, none that stands in many of the rows."""
+    """Return the rarest minor words of a short question, without those that many rows hold."""
     taken = {stem(word, languages) for word in query.keywords}
     if len(query.keywords) >= 2 * ENOUGH_WORDS:
         return []
@@ -260,7 +259,7 @@ def _find_minor(
 
 
 def _find_kinds(query: Query, lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return the kinds of the class nouns of a question: they count with the noun, as letters inside it do."""
+    """Return terms for the kinds of class nouns in a question; a kind counts as much as letters inside the noun."""
     found = []
     for noun, kinds in find_kinds(query.text, languages).items() if query.is_question else ():
         words = dict.fromkeys(word for kind in sorted(kinds) for word in _find_kind(kind, lexicon, tuple(languages)))
@@ -285,7 +284,7 @@ def _read_kind(kind: str, languages: tuple[str, ...]) -> tuple[Sequence[Fragment
 
 
 def _minor_word(beginning: str, form: str, lexicon: Lexicon, languages: Sequence[str]) -> tuple[QueryTerm, int]:
-    """Return the words of one stem that begin alike, and the rows they stand in."""
+    """Return a term of the index words with this beginning and stem, and how many rows hold one."""
     docs = {t: n for t, n in lexicon.beginning(beginning).items() if n and is_form(t, "", languages, form)}
     index_terms: dict[IndexTerm, bool] = {(WORD, word): True for word in docs}
     return QueryTerm(beginning, "minor", index_terms=index_terms, stem=form), sum(docs.values())

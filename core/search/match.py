@@ -1,4 +1,4 @@
-"""The first stage: what the index holds of what is asked, audience by audience."""
+"""The first stage: the rows of each audience that hold terms of the query, by the index."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from .resolve import Search
 from .terms import QueryTerm, list_owners
 
 MOST_OF_PERSON = 3
-"""Rows of a person that are offered, the newest."""
+"""Newest rows of a person that are offered."""
 
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """What the index holds of what is asked."""
+    """The rows that match, by the index."""
 
     terms: Sequence[QueryTerm]
     owners: Mapping[IndexTerm, Sequence[int]]
     """The words, tags and phrases looked up, each with the ids of its terms."""
     audiences: Sequence[AudienceMatches]
-    """Those in which something matches."""
+    """Audiences with a match."""
     docs: Mapping[IndexTerm, int]
-    """In how many rows that may be read each word, tag and phrase stands."""
+    """Document frequency of each word, tag and phrase among the rows that may be read."""
 
     def read_held(self, source: int, held: Mapping[IndexTerm, int]) -> tuple[Matched, bool]:
-        """Return the terms that a row holds, and whether it holds none, so that it was offered.
+        """Return the terms that a row holds, and whether it holds none of them.
 
         Args:
             held: its words, tags and phrases, each with how often.
@@ -70,12 +70,12 @@ class Matches:
 def match(
     search: Search, left_out: Sequence[RowId], *, every: bool = False, question: Question | None = None
 ) -> Matches:
-    """Return what the index holds of what is asked.
+    """Return the rows that match, by the index.
 
     Args:
-        left_out: rows that may become no hits.
-        every: audiences in which nothing matches come too.
-        question: names spans of time, outside of which nothing matches.
+        left_out: rows that may not become hits.
+        every: also return audiences without a match.
+        question: its days are looked up; if it is limited, rows outside its spans do not match.
     """
     assert search.index is not None
     owners, audiences, docs = list_owners(search.terms), list[AudienceMatches](), Counter[IndexTerm]()
@@ -115,7 +115,7 @@ def _with_phrases(terms: Sequence[QueryTerm], postings: Postings, rows: int) -> 
 
 
 def read_bounds(search: Search, view: Visible, inside: Flags | None = None) -> Callable[[ViewRows], Flags] | None:
-    """Return what tells which of some rows of an audience a search may read; None where it may read all.
+    """Return a function that tells which rows of an audience a search may read; None if it may read all.
 
     Args:
         inside: the rows within the spans that are asked for; None for all.
@@ -142,7 +142,7 @@ def read_bounds(search: Search, view: Visible, inside: Flags | None = None) -> C
 
 
 def list_rows_of_person(found: Matches, question: Question, asker: str) -> list[tuple[int, int]]:
-    """Return the newest messages of whom a question is about among rows that match, as id and time."""
+    """Return (id, time) of the newest matching messages of the people a question is about."""
     made: list[tuple[int, int]] = []
     for one in found.audiences:
         view = one.view

@@ -1,4 +1,4 @@
-"""Rows by their meaning, where an embedder is configured (docs/embeddings.md): imported by no other search."""
+"""Rows by their meaning (docs/embeddings.md): imported only if an embedder is configured."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ MOST_ASKED = 20
 NEAR_BEST = 24
 """Best rows by words and meaning together around which others are brought, beside those found by meaning alone."""
 LEAST_LIKE = 0.45
-"""What their meaning must be worth for that, on the scale of `Meanings`."""
+"""Least scaled similarity for that."""
 STEPS = 5.0
-"""Standard deviations above the mean that are worth 1."""
+"""Standard deviations above the mean that count 1."""
 FEWEST = 30
-"""Fewer rows than these tell little about what is usual: their spread is taken as no less than USUAL_SPREAD."""
+"""Of fewer rows the spread is taken as at least USUAL_SPREAD."""
 USUAL_SPREAD = 0.1
 MOST_MEAN, MOST_SPREAD = 1.6, 2.2
 """What is usual lies at most so many deviations of the lower half above the mean of that, and spreads at most so many
@@ -60,7 +60,7 @@ class _Compared(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Meanings:
-    """How near rows are to what is asked: 0 for as near as the others, 1 for STEPS standard deviations nearer."""
+    """Scaled similarity of rows to the message: 0 at the mean, 1 at STEPS standard deviations above."""
 
     asked: Vector
     """The vector of the message: a search that goes deeper does not ask for it again."""
@@ -71,7 +71,7 @@ class Meanings:
     """Of the rows that were asked for by `with_rows`."""
 
     def with_rows(self, ids: Sequence[RowId]) -> Meanings:
-        """Return this with what the meaning of rows is worth."""
+        """Return a copy with the similarity of these rows."""
         worth = dict(self.worth)
         for one in self.compared:
             rows = one.part.find(ids)
@@ -81,11 +81,11 @@ class Meanings:
         return replace(self, worth=worth)
 
     def find(self, row_id: RowId) -> float:
-        """Return what the meaning of a row is worth; 0 where nothing is known of it."""
+        """Return the scaled similarity of a row; 0 if it has no vector."""
         return self.worth.get(row_id, 0.0)
 
     def find_near(self, ids: Sequence[RowId]) -> Near | None:
-        """Return what the meaning of rows tells a ranking; None where no row has a vector."""
+        """Return the similarities and vectors for a ranking; None if no row has a vector."""
         found = [
             (row_id, one.part.nearest_vector(n, self.asked))
             for one in self.compared
@@ -94,7 +94,7 @@ class Meanings:
         return Near(self.worth, dict(found), self.as_one) if self.compared else None
 
     def as_one(self, groups: Sequence[Sequence[Vector]]) -> list[float]:
-        """Return what the vectors of each group are worth as those of one text: the direction they have in common."""
+        """Return the scaled similarity of each group of vectors, compared as their sum."""
         if not groups:
             return []
         first = np.cumsum([0, *(len(group) for group in groups[:-1])])
@@ -103,7 +103,7 @@ class Meanings:
         return self.scaled(like).tolist()  # type: ignore[no-any-return]
 
     def scaled(self, like: Floats) -> Floats:
-        """Return cosines as what they are worth."""
+        """Return cosines as scaled similarities: 0 at the mean, 1 at STEPS standard deviations above."""
         worth: Floats = np.maximum(0.0, (like - self.mean) * (1.0 / self.spread / STEPS))
         return worth
 
@@ -111,8 +111,7 @@ class Meanings:
 def compare_rows(
     ranked: Ranked, db: Database, before: Meanings | None = None
 ) -> tuple[Meanings | None, list[Candidate]]:
-    """Return how near rows are to the message, and the candidates with those that are near, and with what stands around
-    the best of all."""
+    """Return how near rows are to the message, and the candidates with near rows and the neighbours of the best."""
     search, candidates = ranked.search, list(ranked.candidates)
     if search.embedder is None or not search.query.text or not search.viewer.audiences:
         return None, candidates
@@ -134,7 +133,7 @@ def compare_rows(
 
 
 def _bring_neighbours(ranked: Ranked, meanings: Meanings, every: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates with what stands around those that are best by words and meaning together."""
+    """Return the candidates with the neighbours of those that are best by words and meaning together."""
     if ranked.ranking is None or ranked.query is None:
         return list(every)
     candidates = [c for c in every if not c.context]
@@ -147,7 +146,7 @@ def _bring_neighbours(ranked: Ranked, meanings: Meanings, every: Sequence[Candid
         one = known.get(row.key)
         if one is None:
             known[row.key] = replace(row, context=True)
-        elif one.session == UNKNOWN:  # found by its meaning: where it stands is known only now
+        elif one.session == UNKNOWN:  # found by its meaning: its place is known only now
             place = {
                 name: getattr(row, name) for name in ("words", "place", "session", "session_rows", "long", "reasons")
             }
@@ -156,7 +155,7 @@ def _bring_neighbours(ranked: Ranked, meanings: Meanings, every: Sequence[Candid
 
 
 def ask_vector(embedder: Embedder, text: str, timeout_seconds: float) -> Vector | None:
-    """Return the vector of a text, of length 1; None where the embedder knows nothing of it."""
+    """Return the vector of a text, of length 1; None if the embedder returned zeros."""
     with np.errstate(over="ignore"):  # a number too large for it is refused below
         made = np.asarray(semantic_embedder.ask(embedder, [text], timeout_seconds)[0], dtype=np.float32)
         length = float(np.linalg.norm(made))
@@ -166,7 +165,7 @@ def ask_vector(embedder: Embedder, text: str, timeout_seconds: float) -> Vector 
 
 
 def find_usual(like: Sequence[Floats]) -> tuple[float, float]:
-    """Return mean and spread of how near rows are to a message: what is usual, however many are what is looked for."""
+    """Return mean and spread of the similarities of rows that a message does not ask for."""
     rows = np.sort(np.concatenate([*like, np.zeros(0, np.float32)]))[:-1]
     if not len(rows):
         return 0.0, USUAL_SPREAD
@@ -186,7 +185,7 @@ def _list_audiences(search: Search) -> list[int]:
 
 
 def _list_nearest(ranked: Ranked, meanings: Meanings) -> list[Candidate]:
-    """Return rows that are no candidates yet and near enough, the nearest first, as far as they may be found."""
+    """Return near rows that are not candidates yet and may be found, the nearest first."""
     search, known = ranked.search, {c.key for c in ranked.candidates if not c.context}
     known |= {*list_excluded(search)}
     added: list[Candidate] = []

@@ -60,8 +60,8 @@ def add_newest(ranked: Ranked, db: Database, share: Share, most: int = MOST_FALL
 
 
 def _read_newest(search: Search, db: Database, pool: int, most: int) -> Ranked:
-    """Return the newest rows of each source that match, at most `pool` of the newest `most`; the others' where one
-    cannot be read.
+    """Return the newest matching rows of each source, at most `pool` of its newest `most`; a source that cannot be read
+    is left out.
     """
     found: list[Candidate] = []
     rows: dict[RowId, FoundRow] = {}
@@ -86,7 +86,7 @@ def _read_newest(search: Search, db: Database, pool: int, most: int) -> Ranked:
 
 
 def _find_holders(search: Search) -> Holders | None:
-    """Return the rows that can match; None where the index cannot tell, so that rows are compared one by one."""
+    """Return the rows that can match; None if the index cannot tell, so that every row is compared."""
     if search.index is None:
         return None
     from .holders import find_holders  # noqa: PLC0415 - loads numpy, which only a search needs
@@ -102,8 +102,7 @@ def _read_holders(
 ) -> tuple[list[Candidate], bool]:
     """Return the newest `pool` rows of a source that match, and whether no older ones were left out.
 
-    Of the rows that can match those are compared first that may hold a tag and a keyword, then the newest until enough
-    of them match.
+    Rows that may hold both a tag and a keyword are compared first, then the others, newest first, until enough match.
     """
     search, may = holders.search, holders.list_rows(source, most)
     span = search.query.since, search.query.until

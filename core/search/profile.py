@@ -1,4 +1,4 @@
-"""What a person told of themselves: the rows that state a fact or a taste, found when they are asked for.
+"""The statements of a person about themselves: rows that state a fact or a taste.
 
 Called by a search whose question is about a person as a whole, and by `lifelong.profile`. Rows come from the index of
 the audiences that the search sees; nothing is stored.
@@ -38,7 +38,7 @@ MOST_READ = 300
 """Lines of a person that are looked through, the newest that hold a word of the phrases."""
 GROUPS = ABOUT_PERSON | {"wishes"}
 ITEM, LINE = 1.0, 0.8
-"""What a memory of a person is worth as a statement about them, and a line that states something."""
+"""Score of a memory of a person, and of a line that states something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class StatementRow:
     row: FoundRow
     audience: int
     text: str
-    """The sentences that state something; of a memory all of it."""
+    """The sentences that state something; for a memory its whole text."""
     groups: frozenset[str]
     """Groups of phrases it holds one of: facts, preferences, wishes; none of a memory that holds no phrase."""
     worth: float
@@ -99,8 +99,9 @@ def _judge(settings: Settings, row: FoundRow, audience: int) -> StatementRow | N
 
 @lru_cache(maxsize=32)
 def _list_anchors(languages: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words of which every phrase of a fact or taste holds one, `*` behind a beginning; none where a
-    language has no spaces.
+    """Return words of which every phrase of a fact or taste holds one, `*` behind a prefix.
+
+    Nothing if one of the languages has no spaces between words.
     """
     if not WITHOUT_SPACES.isdisjoint(languages):
         return ()
@@ -119,7 +120,7 @@ def _find_words(anchor: str, lexicon: Lexicon) -> dict[IndexTerm, bool]:
 
 
 def list_keys(found: Sequence[AudienceMatches], people: Collection[str], asker: str) -> set[str]:
-    """Return the participant keys of whom a question is about: those it names, else who asks."""
+    """Return the participant keys of the people a question names, else of the asker."""
     if not people:
         return {asker} - {""}
     views = [one.view for one in found]

@@ -44,7 +44,7 @@ class SearchRequest:
     include_chat: bool = True
     limit: object = 5
     is_limit_named: bool = True
-    """A caller wants so many: where fewer match, letters inside words count too."""
+    """The caller named the limit: if fewer rows match, letters inside words match too."""
     ranking: object = None
     exclude: object = ()
     since: object = None
@@ -67,15 +67,15 @@ class Query:
     until: datetime | None
     text: str
     languages: tuple[str, ...]
-    """The one the text is in, where that can be told, then LANGUAGES: their stop words and endings count."""
+    """The language of the text, if known, then LANGUAGES: their stop words and stems are used."""
     is_question: bool = False
-    """In relevance mode: the text asks something, so that a day or person it names may lead to rows."""
+    """In relevance mode: the text asks something; a day or person in it may lead to rows."""
     may_be_about_person: bool = False
-    """In relevance mode: it is about a person as a whole, if one of its words is a name."""
+    """In relevance mode: the text asks about a person as a whole, if one of its words is a name."""
     is_of_text: bool = False
-    """Tags and keywords are those of the text, and follow from what is stored."""
+    """Tags and keywords were taken from the text."""
     words: tuple[str, ...] = ()
-    """In this case the words of the text that are worth looking for."""
+    """In this case the words of the text to search for."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -105,7 +105,7 @@ class Query:
 
 
 def shorten_asked(text: str) -> str:
-    """Return the part of a text that is searched for: all of it, or of a very long one beginning and end."""
+    """Return the text to search for: beginning and end of a very long one."""
     if len(text) <= MOST_ASKED_CHARS:
         return text
     return f"{text[: MOST_ASKED_CHARS // 2 - 1]} {text[-MOST_ASKED_CHARS // 2 :]}"
@@ -159,7 +159,7 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
 
 
 def _may_be_about_person(text: str, languages: Sequence[str]) -> bool:
-    """Return whether a text is about a person as a whole, if one of its words is a name."""
+    """Return whether a text asks about a person as a whole, if one of its words is taken for the name."""
     words = asked_words(text) if len(text) <= PERSON_CHARS else ""
     known = may_ask_about_person(words, languages)
     names = [(), *((word,) for word in words.split())] if known else []
@@ -192,7 +192,7 @@ def fold_words(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def read_mode(value: object, settings: Settings) -> tuple[str, str]:
-    """Return the ranking to use and a note where the one given is none."""
+    """Return the ranking to use, and a note if the given one is unknown."""
     mode = settings.memory_ranking if value is None else value
     if mode in ("relevance", "recency"):
         return str(mode), ""
@@ -203,7 +203,7 @@ def read_mode(value: object, settings: Settings) -> tuple[str, str]:
 
 
 def list_words(text: str, languages: Sequence[str]) -> list[str]:
-    """Return the words of a message worth looking for; of one without any the common words or symbols it asks by."""
+    """Return the words of a message to search for; if it has none, its common words or symbols."""
     if asks(text, languages):
         masked = mask_time(text, languages)
         text = text if _names_others(text, masked, languages) else masked
@@ -215,7 +215,7 @@ def list_words(text: str, languages: Sequence[str]) -> list[str]:
 
 
 def choose_words(words: Sequence[str], languages: Sequence[str], index: IndexState | None) -> list[str]:
-    """Return which words of a message are searched for, in their search form: of too many the rarest."""
+    """Return the words to search for, in their search form; the rarest if there are too many."""
     if index is not None and len(words) > KEYWORD_LIMIT:
         rows = {word: _count_rows(word, index.lexicon, languages) for word in words}
         words = search_words.choose_rarest(words, rows, KEYWORD_LIMIT)
@@ -223,7 +223,7 @@ def choose_words(words: Sequence[str], languages: Sequence[str], index: IndexSta
 
 
 def _count_rows(word: str, lexicon: Lexicon, languages: Sequence[str]) -> int:
-    """Return in how many rows the commonest word of the stem of a word stands."""
+    """Return the document frequency of the commonest word with the same stem."""
     form = stem(word, languages)
     beginning = word[: len(form)] if word.startswith(form) else word
     counts = lexicon.beginning(beginning).items()
@@ -236,7 +236,7 @@ def _languages(text: str, given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def spoken_in(text: str, languages: Sequence[str]) -> tuple[str, ...]:
-    """Return the languages a message is searched in: the one it is in, where that can be told, then LANGUAGES."""
+    """Return the languages of a search: the language of the message, if known, then LANGUAGES."""
     return _languages(text[:2_000], tuple(languages)) if text else tuple(languages)
 
 

@@ -1,4 +1,4 @@
-"""The second stage: the best rows of those that match by the index, as candidates. No row is read for it."""
+"""The second stage: the best matching rows as candidates, ranked by the index without reading a row."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from .ranking.ranking import Ranking
 
 CONTEXT_REACH = 4
-"""Messages after one that fits, and half as many before it, that may hold an answer: a reply comes soon."""
+"""Messages after a match, and half as many before it, that may hold the answer."""
 FEW_HITS = 20
-"""Of so many hits one place is kept for the newest row about a question in the present, of more two."""
+"""Up to so many hits, one place is kept for the newest match of a question about the present; above, two."""
 NEAR_BEST = 16
-"""Most rows that match nothing and stand beside one that does, where fewer hits are wanted."""
+"""Most neighbours of matches that are read, if fewer hits are wanted."""
 MOST_CORRECTED = 10
-"""Best rows whose next line is read: it may take back what they say."""
+"""Best rows whose next line is read, since it may correct them."""
 _CHAT = sources.CHAT.number
 
 
@@ -53,16 +53,16 @@ class Round:
     depth: int = 0
     """How many rounds came before."""
     extra: int = 0
-    """Rows to read beyond those that can become hits: some of these are left out."""
+    """How many more rows to read, since the caller leaves some out."""
     copies: Sequence[RowId] = ()
-    """Messages that others read before stand for: no candidates any more."""
+    """Copies of messages that were read before: no longer candidates."""
     missed: Sequence[Span] = ()
     """Spans that are asked for and in which nothing is stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How much of what is found goes on to the next stage."""
+    """How many rows go on to the next stage."""
 
     best: int
     """Most rows that come out of the ranking."""
@@ -93,7 +93,7 @@ class Ranked:
     ranking: Ranking | None = None
     """What the index alone tells of the rows that match."""
     alone: WordScorer | None = None
-    """Where no message tells more than the words of a row."""
+    """Scores rows by their words, where no message was given."""
     rows: Rows = field(default_factory=dict)
     """Rows that came along."""
     cut: frozenset[int] = frozenset()
@@ -117,7 +117,7 @@ def list_excluded(search: Search) -> list[RowId]:
 
 
 def rank(search: Search, question: Question, found: Matches, share: Share) -> Ranked:
-    """Return the best of all rows that match, and what stands around them."""
+    """Return the best matching rows and their neighbours."""
     query, ranking = rank_best(search, question, found, share.best)
     candidates, is_complete = _list_candidates(search, question, found, ranking, share)
     alone = None
@@ -131,7 +131,7 @@ def rank(search: Search, question: Question, found: Matches, share: Share) -> Ra
 def rank_best(
     search: Search, question: Question, found: Matches, best: int | None = None
 ) -> tuple[RankingQuery, Ranking]:
-    """Return what is asked, and the best of all rows that match."""
+    """Return the query of the ranking, and the best matching rows."""
     from .ranking import days, ranking  # noqa: PLC0415 - loads numpy, which only a search needs
 
     query, is_of_time = build_query(search, question, found), bool(question.spans or question.order)
@@ -148,12 +148,12 @@ def rank_best(
 
 
 def _is_telling(term: QueryTerm, talk: Collection[str]) -> bool:
-    """Return whether a row that holds a term may be about what is asked."""
+    """Return whether a term tells the subject of the question."""
     return not talk or (term.kind != "minor" and term.text not in talk)
 
 
 def _list_talk(languages: Sequence[str]) -> frozenset[str]:
-    """Return words of talk and their stems: a row that holds nothing else of a question is no better than others."""
+    """Return words about talking (`said`, `told`) and their stems: they tell no subject."""
     said = {fold(word) for language in languages for word in talk_words(language)}
     return frozenset(said | {stem(word, languages) for word in said})
 
@@ -198,11 +198,10 @@ def _list_candidates(
 
 
 def choose_read(sources_of: Sequence[int], own_of: Sequence[float], share: Share) -> list[int]:
-    """Return the positions of the rows to read of some, best first: the best, some of each source, and what fits best
-    by its own words.
+    """Return the positions of the rows to read: the best, some of each source, and the best by their own words.
 
     Args:
-        own_of: what the own words of each are worth.
+        sources_of, own_of: source, and score of the own words, of each row, best first.
     """
     own = max(own_of, default=0.0)
     kept, counts = [], Counter[int]()
@@ -221,7 +220,7 @@ def leave_best(
     """Return those of the candidates that are read, and whether these are all.
 
     Args:
-        alone: where the words of a row decide, and not its score.
+        alone: scores the rows; None takes the score they have.
     """
     ordered = newest_first(c for c in candidates if not c.context)
     ordered.sort(key=lambda c: (-(c.score if alone is None else alone.score(c.matched, c.words)), c.tier))
@@ -230,7 +229,7 @@ def leave_best(
 
 
 def weigh_alone(search: Search, found: Matches | None) -> WordScorer:
-    """Return what each term is worth by itself."""
+    """Return the rarity weight of each term, not of its group."""
     rows, mean = search.count_rows(search.query.numbers)
     counts = [
         int(term.kind != "tag") if found is None else count_alone(term, lambda one: found.docs.get(one, 0))
@@ -243,7 +242,7 @@ def weigh_alone(search: Search, found: Matches | None) -> WordScorer:
 
 
 def add_statements(ranked: Ranked, db: Database) -> Ranked:
-    """Return the candidates with what a person told of themselves, where the question is about the person as a
+    """Return the candidates with statements that a person made of themselves, if the question is about the person as a
     whole.
     """
     from . import profile  # noqa: PLC0415 - loads numpy, which only a search needs
@@ -263,11 +262,11 @@ def add_statements(ranked: Ranked, db: Database) -> Ranked:
 
 
 def offer_person(ranked: Ranked, question: Question) -> Ranked:
-    """Return what whom the question is about last said of themselves, where its words lead nowhere."""
+    """Return the last statements that the person asked about made of themselves, if no row matches."""
     search, query = ranked.search, ranked.query
     if search.index is None or not search.query.is_question or query is None:
         return ranked
-    if question.has_unread_time:  # what `I` last said is no answer to it
+    if question.has_unread_time:  # the last statements of `I` do not answer it
         return ranked
     from . import match  # noqa: PLC0415 - as above
 
@@ -288,7 +287,7 @@ def offer_person(ranked: Ranked, question: Question) -> Ranked:
 
 
 def question_of(search: Search, now: datetime) -> Question:
-    """Return what the message asks; whom it names is told when it is known who spoke."""
+    """Return the question of the message, without the people it names: speakers are not known yet."""
     if not search.query.text or search.query.ranking != "relevance":
         return Question()
     zone, text = times.zone(search.settings.timezone) or UTC, search.query.text
@@ -300,7 +299,7 @@ def question_of(search: Search, now: datetime) -> Question:
 
 
 def build_query(search: Search, question: Question, found: Matches) -> RankingQuery:
-    """Return what a search asks for: which words count, what each is worth, what the question tells."""
+    """Return the query for the ranking: terms with weights, and the facts of the question."""
     question, languages = _with_people(question, search, found), search.query.languages
     shares = share_groups(search.terms)
     counts = count_rows(search.terms, shares, found.docs)
@@ -331,14 +330,14 @@ def build_query(search: Search, question: Question, found: Matches) -> RankingQu
 
 
 def _rarity_in(search: Search, rows: int) -> Callable[[str], float]:
-    """Return what tells how rare a word is, 0 to 1."""
+    """Return a function that gives the rarity of a word, 0 to 1."""
     assert search.index is not None
     lexicon, most = search.index.lexicon, rarity_weight(1, rows)
     return lambda word: rarity_weight(lexicon.rows(word) or rows, rows) / most
 
 
 def limit_question(search: Search, question: Question) -> Question:
-    """Return a question with whether its spans are a condition: of what others did people tell later, too."""
+    """Return the question, limited to its spans unless it asks about a third person, of whom people tell later too."""
     if not (question.spans or question.order) or search.index is None:
         return question
     is_hint = question.is_hint
@@ -348,14 +347,14 @@ def limit_question(search: Search, question: Question) -> Question:
 
 
 def _find_people(question: Question, search: Search, views: Iterable[Visible]) -> frozenset[str]:
-    """Return whom of those who spoke a question names."""
+    """Return the speakers that a question names."""
     text = search.query.text
     names = {name for view in views for name in view.names_in(text) if name}
     return named(text, names, question.languages) if names else frozenset()
 
 
 def _with_people(question: Question, search: Search, found: Matches) -> Question:
-    """Return a question with whom of the speakers it names."""
+    """Return a question with the speakers it names."""
     return replace(question, people=_find_people(question, search, [one.view for one in found.audiences]))
 
 

@@ -1,4 +1,4 @@
-"""A search before any row is read: its terms, and what is known about it."""
+"""A search before any row is read: query, terms, viewer and index."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WHOLE = 2**24
 
 @dataclass(frozen=True)
 class Search:
-    """What is looked for, and what is known about it before any row is read."""
+    """A search before any row is read."""
 
     query: Query
     viewer: Viewer
@@ -66,12 +66,12 @@ class Search:
 
     @cached_property
     def least_pairs(self) -> tuple[frozenset[str], int]:
-        """Return the pairs of signs of a message that is one word, and how many of them a row needs."""
+        """Return the character pairs of a message of one word, and how many a row must hold."""
         return least_pairs(self.query.text)
 
     @cached_property
     def is_proved_by_text(self) -> bool:
-        """Return whether a row that the index leads to may match nothing."""
+        """Return whether a row found by the index needs its text to prove the match."""
         return bool(self.least_pairs[1]) or any(t.is_exact or t.least != "inside" or t.is_toned for t in self.terms)
 
     def count_rows(self, numbers: Collection[int]) -> tuple[int, float]:
@@ -86,7 +86,7 @@ class Search:
 
 
 def load_viewer(call: Call, query: Query) -> tuple[Query, Viewer]:
-    """Return the query with the tags that its text names, and what its scope may see."""
+    """Return the query with the tags in its text, and the viewer of its scope."""
     version = tags_table.get_held(call.db, call.persona)[0] if query.is_of_text else None
     seen = load_access(call, Request(vocabulary_version=version, inserted_into=query.numbers, servers=True))
     notes = (*query.notes, *seen.notes)
@@ -116,7 +116,7 @@ def resolve(
     *,
     index: IndexState | None = None,
 ) -> Search:
-    """Return a search joined with what is visible: which words of the index match its texts.
+    """Return the search with the index words that match its texts.
 
     Args:
         index: where it was read for the same call before.
@@ -143,10 +143,10 @@ def _resolve_embedder(embedder: Embedder | None, settings: Settings) -> Embedder
 
 
 def widen(search: Search, *, is_empty: bool) -> Search | None:
-    """Return the search with words that hold a keyword further in too; None where there are none.
+    """Return the search with index words that contain a keyword; None if there are none.
 
     Args:
-        is_empty: nothing was found, so that three letters count inside words too.
+        is_empty: nothing was found: words of three letters match inside words too.
     """
     if search.index is None:
         return None

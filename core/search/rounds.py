@@ -47,8 +47,8 @@ def start(search: Search, db: Database, before: Selection | None = None, *, extr
     """Return the rows of the next round.
 
     Args:
-        before: what the round before found.
-        extra: rows to read beyond those that can become hits, where some of these will be left out.
+        before: selection of the round before.
+        extra: how many more rows to read, since the caller leaves some out.
     """
     if before is None:
         current = Round(search, rank.question_of(search, db.clock()), extra=extra)

@@ -49,7 +49,7 @@ MOST_HITS = 200
 
 
 def read_limit(value: object, default: int = 5, low: int = 1, high: int = MOST_HITS) -> tuple[int, str | None]:
-    """Return the limit as a whole number from `low` to `high`, and a note where what was given is no number."""
+    """Return the limit as a whole number from `low` to `high`, and a note if the value is not a number."""
     if value is None:
         return default, None
     number = _read_number(value)
@@ -63,7 +63,7 @@ def read_limit(value: object, default: int = 5, low: int = 1, high: int = MOST_H
 
 
 def _read_number(value: object) -> float:
-    """Return a value as a number, nan where it is none."""
+    """Return a value as a number; nan if it is not one."""
     if isinstance(value, bool) or (isinstance(value, str) and len(value) > 400):
         return math.nan
     try:
@@ -133,7 +133,7 @@ class Exclude:
     rows: frozenset[tuple[Source, int]] = frozenset()
     """Single rows by source and id."""
     conversations: frozenset[str] = frozenset()
-    """Conversation keys; chat rows that stand under one are left out."""
+    """Keys of conversations whose chat rows are left out."""
 
     def __bool__(self) -> bool:
         return bool(self.rows or self.conversations)

@@ -30,7 +30,7 @@ OFTEN = 8
 NO_NAMES = frozenset(
     {"synth", "self", "persona", "assistant", "user", "host", "system", "bot", "ai", "model", "import", "unknown"}
 )
-"""What stands as the author of a memory and names nobody."""
+"""Authors of memories that name nobody."""
 _MEMORIES, _DIARY, _CHAT = sources.MEMORIES.number, sources.AI_DIARY.number, sources.CHAT.number
 
 Rows = Mapping[RowId, FoundRow]
@@ -144,7 +144,7 @@ def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
     """Return a row with the columns of `list_columns`."""
     row_id, at, digest, *rest = row
     folded, *values = decode_row(rest)
-    # A hash that is none was put there by hand.
+    # Another program may have stored something that is not a hash.
     found = FoundRow(
         number, row_id, _stored_us(at), (), folded or "", bytes(digest) if isinstance(digest, bytes) else None
     )
@@ -333,11 +333,14 @@ class Repeated(NamedTuple):
     conversation: str
     digest: bytes
     stay: frozenset[int]
-    """Ids of the messages that stand for it: those that are no copies, and the one that is worth most."""
+    """Ids of the messages that stay: those that are no copies, and the one with the best score."""
 
 
 def list_repeated(read: Iterable[tuple[FoundRow, float, str]]) -> list[Repeated]:
-    """Return the texts that stand in many of the messages read, each given with its score and what became of it."""
+    """Return the texts that many of the messages read share.
+
+    Args:
+        read: rows with their score, and the reason they were left out or ""."""
     found: defaultdict[tuple[str, bytes], list[tuple[float, int, str]]] = defaultdict(list)
     for row, score, reason in read:
         if row.source == _CHAT and row.digest is not None and row.folded.strip():

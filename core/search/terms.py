@@ -1,4 +1,4 @@
-"""What is asked, as one table of terms: an id is a position in it. Pure.
+"""The terms of a query as one table; the id of a term is its position. Pure.
 
 The keywords come first, then the tags looked for as words, the minor words, and the tags. Terms of one stem are a
 group, known by the id of the first of them: `recipe` and `recipes` are one word and count once.
@@ -36,19 +36,19 @@ class QueryTerm:
     group: int = -1
     """Id of the first term of the same stem; -1 until the table is complete."""
     index_terms: Mapping[IndexTerm, bool] = field(default_factory=dict)
-    """What the index holds of it, each with whether that is the whole word."""
+    """The index terms that match it, each with whether that is the whole word."""
     pieces: tuple[tuple[IndexTerm, ...], ...] = ()
     """Of a text of several words: the words of the index that match each of them. A row needs one of each."""
     least: Least = "inside"
-    """The least that counts: so few letters stand in many words that have nothing to do with it."""
+    """The least match that counts: a few letters are part of many unrelated words."""
     is_exact: bool = False
-    """It holds other signs than letters and blanks: its words lead to rows whose text is compared."""
+    """It has other characters than letters and blanks: its words find rows whose text is then compared."""
     stem: str = ""
     """Its stem where that does not follow from the text."""
     written: str = ""
-    """The word as the message writes it, without the capital of a sentence; blank where it says none."""
+    """The word as written in the message, without the capital of a sentence; blank if the message has none."""
     is_toned: bool = False
-    """It is Vietnamese, with its signs: with others it is another word."""
+    """It is Vietnamese with tone marks: other marks make another word."""
 
     @property
     def is_keyword(self) -> bool:
@@ -66,7 +66,7 @@ class QueryTerm:
 
 
 class GroupShare(NamedTuple):
-    """What a word of the index counts for a group."""
+    """How much a word of the index counts for a group of terms."""
 
     group: int
     factor: float = 1.0
@@ -86,13 +86,13 @@ def list_owners(terms: Sequence[QueryTerm]) -> dict[IndexTerm, list[int]]:
 
 
 def count_alone(term: QueryTerm, count: Callable[[IndexTerm], int]) -> int:
-    """Return in how many rows a term stands as a whole word, or, where it never does, inside others."""
+    """Return the document frequency of a term as a whole word, or, if that is 0, inside other words."""
     whole = sum(count(one) for one, is_whole in term.index_terms.items() if is_whole)
     return whole or sum(map(count, term.index_terms))
 
 
 def share_groups(terms: Sequence[QueryTerm]) -> dict[IndexTerm, Sequence[GroupShare]]:
-    """Return what each word and phrase of the index counts: once for every group of terms that it belongs to."""
+    """Return for each word and phrase of the index the groups of terms it counts for."""
     shares: dict[IndexTerm, Sequence[GroupShare]] = {}
     for one, owners in list_owners(terms).items():
         by_group: dict[int, GroupShare] = {}
@@ -108,7 +108,7 @@ def share_groups(terms: Sequence[QueryTerm]) -> dict[IndexTerm, Sequence[GroupSh
 def count_rows(
     terms: Sequence[QueryTerm], shares: Mapping[IndexTerm, Sequence[GroupShare]], docs: Mapping[IndexTerm, int]
 ) -> list[tuple[int, bool]]:
-    """Return for each term in how many rows its group, or the tag, stands, and whether as a whole word."""
+    """Return for each term the document frequency of its group or tag, and whether it was found as a whole word."""
     whole, inner = Counter[int](), Counter[int]()
     for one, of_groups in shares.items():
         for share in of_groups:

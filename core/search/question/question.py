@@ -45,12 +45,12 @@ class Question:
     spans: tuple[Span, ...] = ()
     """The spans of time it names."""
     days: tuple[str, ...] = ()
-    """The days that these hold, as ISO 8601: what is about one of them is asked for too. Where it asks when something
-    is, those that come: what is about one of them comes first."""
+    """The days of the spans, as ISO 8601: rows about one of them match too. If it asks when something will be, the
+    coming days: rows about one of them come first."""
     has_unread_time: bool = False
     """It holds words of time, and no span can be read from them."""
     is_limited: bool = False
-    """What lies outside its spans is not asked for: it names no third person, of whom people tell later too."""
+    """Rows outside the spans do not match. Not set if it names a third person, of whom people tell later too."""
     order: Literal["", "first", "last"] = ""
     """It asks for the first or the last of what it names."""
     wants_time: bool = False
@@ -65,7 +65,7 @@ class Question:
     is_present: bool = False
     """It asks what holds now."""
     languages: tuple[str, ...] = ()
-    """The language it is in; where that cannot be told, the languages given."""
+    """Its language; if unknown, the languages given."""
 
 
 def read_question(
@@ -77,7 +77,7 @@ def read_question(
         return Question()
     found, given = language_of(said), tuple(dict.fromkeys(code.lower() for code in languages))
     known = (found,) if found else given
-    # A few words such as `7 mai 2023` are of no language for certain: what they ask is looked for in all.
+    # The language of a few words such as `7 mai 2023` is uncertain: they are read in all languages.
     is_sure = bool(found) and bool(language_of(said, SURE))
     any_of = known if is_sure else tuple(dict.fromkeys((*known, *given, *CALENDARS)))
     words = asked_words(said)
@@ -108,7 +108,7 @@ def read_question(
         wants_time=wants_time,
         wants_number=holds(words, "count", any_of),
         wants_list=holds(words, "list", any_of),
-        # `Help me plan my next week` asks for more than what is known of it, and `It is for Saturday. What ...?` too.
+        # `Help me plan my next week` asks for more than that week, and so does `It is for Saturday. What ...?`.
         is_hint=holds(words, "duration", any_of)
         or (bool(named_spans) and all(span.role == "about" for span in named_spans) and holds(words, "request", known))
         or any(_is_aside(said, span) or _is_in_name(said, span, known) for span in named_spans),
@@ -122,7 +122,7 @@ _ENDS = lazy_pattern("[.!?\u3002\uff01\uff1f\u061f\\n]")
 
 
 def _is_aside(text: str, span: Span) -> bool:
-    """Tell whether a span stands in a sentence that asks nothing while another one does."""
+    """Return whether a span is in a statement that is followed by a question."""
     end = _ENDS.search(text, max((end for _, end in span.words), default=0))
     return end is not None and not _ASKS.match(end[0]) and bool(_ASKS.search(text))
 

@@ -1,4 +1,4 @@
-"""The days that the spans of a question hold, and what a report tells of them."""
+"""The days within the time spans of a question, and the sentence that reports an empty span."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
 | Module | Owns |
 |---|---|
 | `ranking` | ranks all rows that match, over arrays |
-| `frame` | what is known of rows without reading them |
-| `own_words`, `reasons`, `days`, `around` | what speaks for a row: its words, its place, its time, its neighbours |
+| `frame` | facts about rows that the index holds |
+| `own_words`, `reasons`, `days`, `around` | reasons for a row: its words, place, time and neighbours |
 | `relevance` | reads the best of them closely, and orders them |
-| `weights` | what each reason is worth |
+| `weights` | the weight of each reason |
 | `rows` | the types |
 """

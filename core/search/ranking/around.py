@@ -1,4 +1,4 @@
-"""The best rows together with what stands around them: an answer follows its question."""
+"""The best rows together with their neighbours: an answer follows its question."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ FADE_BACK, FADE_ON = 150.0, 50.0
 
 @dataclass(frozen=True, eq=False)
 class Around:
-    """The best rows of all audiences with what stands around them."""
+    """The best rows of all audiences and their neighbours."""
 
     frame: Frame
     score: Floats
     is_match: Flags
     may_be_hit: Flags
     visible: Flags
-    """Those that may be read and are not left out."""
+    """Rows that may be read and are not left out."""
     run: Ints
-    """Number of the stretch of rows that each is in, between which nothing else was said."""
+    """Number of the stretch of adjacent messages that each row is in."""
     tags: Floats
     reasons: Mapping[str, Floats] = field(default_factory=dict)
 
@@ -46,13 +46,13 @@ class Around:
         return LocalRows(self.frame.starts[n] + self.frame.rows_of(n).searchsorted(rows))
 
     def list_own(self, rows: LocalRows) -> list[float]:
-        """Return what the own words of rows are worth."""
+        """Return the score of the own words of rows."""
         own: list[float] = self.reasons["own"][rows].tolist() if self.reasons else [0.0] * len(rows)
         return own
 
 
 def list_words(seen: Sequence[Seen], held: HeldWords, leads: Sequence[ViewRows]) -> Around:
-    """Return rows of which what they hold decides alone."""
+    """Return the rows scored by their own words alone."""
     frame = build_frame(seen, [put_in_order(rows) for rows in leads])
     at, is_match = _find_held(held, frame)
     nothing = np.zeros(len(frame), np.float32)
@@ -67,7 +67,7 @@ def look_around(
     query: RankingQuery,
     reach: int,
 ) -> Around:
-    """Return some rows of each audience with those around them, each with its reasons as far as no text is read."""
+    """Return rows of each audience with their neighbours, and the reasons that need no text."""
     widest = max(REACH, reach) if reach else 0
     frame = build_frame(seen, [_widen(one, rows, widest) for one, rows in zip(seen, leads, strict=True)])
     touches: Flags = np.zeros(len(frame), bool)
@@ -103,19 +103,19 @@ def _widen(one: Seen, rows: ViewRows, widest: int) -> ViewRows:
 
 
 def _find_held(held: HeldWords, frame: Frame) -> tuple[MatchRows, Flags]:
-    """Return the numbers of rows among those that match, and which of them are there."""
+    """Return the match numbers of rows, and which rows match."""
     found = [held.find(n, frame.rows_of(n)) for n in range(len(held.rows))]
     at, is_there = (np.concatenate(each) for each in zip(*found, strict=True))
     return MatchRows(np.minimum(at, max(0, len(held) - 1))), is_there
 
 
 def _fill(values: Floats, at: MatchRows, is_there: Flags) -> Floats:
-    """Return the values at these places, nothing where there is none."""
+    """Return the values at these places, 0 for a row that does not match."""
     return np.where(is_there, values[at], np.float32(0)) if len(values) else np.zeros(len(at), np.float32)
 
 
 def _stands_near(is_match: Flags, run: Ints, reach: int) -> Flags:
-    """Return which rows stand within so many rows of one that matches."""
+    """Return which rows are within `reach` rows of a match."""
     near = is_match.copy()
     for step in range(1, min(reach, len(run) - 1) + 1):
         same = run[step:] == run[:-step]
@@ -127,7 +127,7 @@ def _stands_near(is_match: Flags, run: Ints, reach: int) -> Flags:
 def _find_contexts(
     held: HeldWords, frame: Frame, at: MatchRows, is_row: Flags, is_near: Flags, query: RankingQuery, steps: int
 ) -> Floats:
-    """Return what the words of each row are worth together with those that reach it from so many rows around it."""
+    """Return the score of each row with the faded words of `steps` neighbours on either side."""
     count, words = len(frame), frame.words
     place = np.full(len(held), -1, np.int64)
     place[at[is_row]] = is_row.nonzero()[0]
@@ -152,7 +152,7 @@ def _find_contexts(
 
 
 def _find_beside(own: Floats, words: Floats, is_near: Flags) -> Floats:
-    """Return what the better neighbour of each row is worth, as far as the row itself is short."""
+    """Return the score of the better neighbour of each row, faded by the length of the row."""
     other = np.zeros(len(own), np.float32)
     if len(own) > 1:
         other[1:] = own[:-1] * is_near[1:]

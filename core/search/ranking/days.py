@@ -1,4 +1,4 @@
-"""The rows within the spans of time that a question names, or about a day in them, and what that says for a row."""
+"""The rows within the time spans of a question, or about a day in them, and the reasons this gives."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _DAY_US = 86_400_000_000
 A_DAY_OR_TWO = 3 * _DAY_US
 """Shorter spans are days, longer ones months or years."""
 EVE, SOON = _DAY_US, 8 * _DAY_US
-"""How long before a day, and after it, people speak of it."""
+"""How long before and after a day people speak of it."""
 AFTER_MONTH = 10 * _DAY_US
-"""How long after a month people speak of it; that is worth half."""
+"""How long after a month people speak of it; it counts half."""
 _ALWAYS = 2**62
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SHORT_US = 8 * _DAY_US
@@ -43,7 +43,7 @@ def _in_us(moment: datetime) -> int:
 
 
 def list_ranges(question: Question) -> list[tuple[int, int]]:
-    """Return the spans of which it matters when a row was said, in microseconds."""
+    """Return the spans of time when rows were said, in microseconds."""
     return [
         (
             -_ALWAYS if span.start is None else _in_us(span.start),
@@ -92,7 +92,7 @@ def find_coming(question: Question, seen: Sequence[Seen], frame: Frame) -> Float
 
 
 def are_short(question: Question) -> bool:
-    """Return whether the spans are so short that all of them is asked for."""
+    """Return whether the spans are so short that all their rows are asked for."""
     longest = SHORT_US if question.is_limited else A_DAY_OR_TWO
     return all(until - since <= longest for since, until in list_ranges(question))
 

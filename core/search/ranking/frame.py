@@ -1,4 +1,4 @@
-"""The rows that the ranking works with, as arrays: what is known of them without reading them."""
+"""The rows that the ranking works with, as arrays of the facts that the index holds."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class AudienceMatches:
     view: Visible
     """Its rows."""
     postings: Postings
-    """Where the words and tags asked for stand, of rows that may be read."""
+    """Postings of the terms, only of rows that may be read."""
     number: int = 0
     """Of the audience, among those of the search."""
     readable: Callable[[ViewRows], Flags] | None = None
     """Returns which of some rows may be read at all; None for all of them."""
     left_out: ViewRows | None = None
-    """Rows that may become no hits, in order; None for none."""
+    """Rows that may not become hits, in order; None for none."""
 
     def keep_readable(self, rows: ViewRows) -> ViewRows:
         """Return those of the rows that may be read."""
@@ -46,7 +46,7 @@ class AudienceMatches:
 
 
 class Seen(NamedTuple):
-    """An audience, and what its conversations and speakers tell about who asks."""
+    """An audience, with facts about its conversations and speakers."""
 
     matches: AudienceMatches
     first_thread: int
@@ -54,9 +54,9 @@ class Seen(NamedTuple):
     first_session: int
     """Number of its first session, likewise."""
     long: Floats
-    """Of each conversation how far its turns are long ones."""
+    """For each conversation, 0 for short turns to 1 for long ones."""
     near: Floats
-    """Of each conversation how near it stands to who asks."""
+    """Nearness of each conversation to the asker."""
     person: Floats | None
     """Of everybody who spoke: see `find_persons`."""
 
@@ -81,14 +81,14 @@ class Frame:
     long: Floats
     near: Floats
     person: Floats | None
-    """1 for what the person said whom the question is about, -1 for what others said; None where it names nobody."""
+    """1 for rows of the person the question is about, -1 for rows of others; None if it names nobody."""
 
     def __len__(self) -> int:
         return len(self.row)
 
     @property
     def places(self) -> Ints:
-        """Return where each row stands: those next to each other have places that follow."""
+        """Return the place of each row; adjacent rows have consecutive places."""
         return (self.audience << 32) + self.row
 
     def rows_of(self, n: int) -> ViewRows:
@@ -97,7 +97,7 @@ class Frame:
 
 
 def look_at(audiences: Sequence[AudienceMatches], query: RankingQuery) -> list[Seen]:
-    """Return audiences with what their conversations and speakers tell."""
+    """Return audiences with facts about their conversations and speakers."""
     seen, threads, sessions = [], 0, 0
     for one in audiences:
         view = one.view
@@ -112,7 +112,7 @@ def look_at(audiences: Sequence[AudienceMatches], query: RankingQuery) -> list[S
 
 
 def build_frame(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Frame:
-    """Return rows of each audience with what is known of them."""
+    """Return the facts about rows of each audience."""
     columns: list[list[NDArray[Any]]] = []
     for one, mine in zip(seen, rows, strict=True):
         view, thread = one.matches.view, one.matches.view.thread[mine]

@@ -1,4 +1,4 @@
-"""What the matching rows hold of what is asked, and what their own words are worth."""
+"""The terms that matching rows hold, and the score of their own words."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ class GroupHits(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class HeldWords:
-    """What the matching rows of all audiences hold, one audience after the other."""
+    """The terms that the matching rows hold, one audience after the other."""
 
     rows: Sequence[ViewRows]
     """Of each audience, in order."""
     starts: Ints
     """Where those of each audience begin, and where the last ones end."""
     groups: Mapping[int, GroupHits]
-    """Those that are worth something and stand somewhere."""
+    """Groups with a weight that some row holds."""
     own: Floats
-    """What the best passage of each row is worth, as if all that the row holds stood in one."""
+    """Score of the best passage of each row, as if all its terms were in one."""
     turn: Floats
-    """What each row is worth as a whole."""
+    """Score of each row as a whole."""
     share: Floats
-    """The worth of the groups that a row holds, however often it does."""
+    """Sum of the weights of the groups that a row holds, however often."""
     tags: Floats
-    """What the tags of each row are worth; part of the three above."""
+    """Score of the tags of each row; part of the three above."""
 
     def __len__(self) -> int:
         return len(self.turn)
 
     def find(self, n: int, rows: ViewRows) -> tuple[MatchRows, Flags]:
-        """Return the numbers here of rows of an audience, and which of them are here."""
+        """Return the match numbers of rows of an audience, and which rows match."""
         at, is_there = find_in(self.rows[n], rows)
         return MatchRows(at + self.starts[n]), is_there
 
@@ -74,7 +74,7 @@ def saturate(times: Floats, words: Floats, mean: float) -> Floats:
 
 
 class _Found(NamedTuple):
-    """What the rows of one audience hold, by their numbers among those that match there."""
+    """The matching rows of one audience, and the terms they hold."""
 
     rows: ViewRows
     words: Floats
@@ -85,7 +85,7 @@ class _Found(NamedTuple):
 def read_words(
     audiences: Sequence[AudienceMatches], query: RankingQuery, offered: Sequence[ViewRows] = ()
 ) -> HeldWords:
-    """Return what the rows that match hold, and those that are offered though they match nothing."""
+    """Return the terms that rows hold: rows that match, and rows that are offered without a match."""
     found = [_read_audience(one, query, offered[n] if offered else None) for n, one in enumerate(audiences)]
     starts = np.cumsum([0, *(len(one.rows) for one in found)])
     words = _join([one.words for one in found])

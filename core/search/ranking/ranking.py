@@ -1,7 +1,7 @@
 """Ranks every row that matches, over arrays: no row is read to be ranked.
 
-The rows are scored by their own words and by where they stand; the LEADING of each audience are looked at again
-together with the rows around them, and the best of all audiences come out, each with its reasons.
+Rows are scored by their own words and their place; the LEADING rows of each audience are scored again with their
+neighbours, and the best of all audiences come out, each with its reasons.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ReadHeld = Callable[[int, Mapping[IndexTerm, int]], tuple[Matched, bool]]
 """Returns the terms that a row of a source holds, given its words, tags and phrases; and whether it holds none."""
 
 LEADING = 200
-"""Best rows by their own words that are looked at with what stands around them, in each audience."""
+"""Best rows of each audience by their own words that are scored with their neighbours."""
 BEST = 120
 """Rows that come out at most."""
 MOST_OTHERS = 2
@@ -43,7 +43,7 @@ MOST_OTHERS = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """What came out."""
+    """The result of a ranking."""
 
     matching: Mapping[int, int] = field(default_factory=dict)
     """Source to how many rows match."""
@@ -121,7 +121,7 @@ def _split(frame: Frame, rows: MatchRows) -> Iterator[tuple[int, ViewRows]]:
 
 
 def find_around(ranking: Ranking, query: RankingQuery, wanted: Sequence[RowId], reach: int) -> list[Candidate]:
-    """Return rows found otherwise, and those within so many rows of them in their conversations, with their reasons."""
+    """Return rows that were found by their meaning, and their neighbours within `reach`, with their reasons."""
     leads = [one.matches.view.find_rows(wanted) for one in ranking.seen]
     if ranking.held is None or ranking.sessions is None or not any(map(len, leads)):
         return []
@@ -147,9 +147,9 @@ def build_candidates(
     """Return rows as candidates, in the order given.
 
     Args:
-        read_held: which terms a row holds.
-        kept: of these rows those that have a place among the first hits.
-        offers: rows that hold nothing may be hits.
+        read_held: returns the terms that a row holds.
+        kept: rows with a place among the first hits, and why.
+        offers: rows without a match may be hits.
     """
     frame, which = around.frame, around.frame.starts.searchsorted(rows, "right") - 1
     row_id, session_rows = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)

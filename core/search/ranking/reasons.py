@@ -1,4 +1,4 @@
-"""The reasons that speak for matching rows, as far as nothing around them is looked at, and the best rows by these."""
+"""The reasons for matching rows that need no neighbours, and the best rows by them."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from .weights import (
 _LENGTHS = np.array([math.log(max(1, words) / USUAL_LENGTH) for words in range(MOST_LENGTH + 1)], np.float32)
 
 MOST_RANKED = 10_000
-"""Matching rows of an audience that are ranked by where they stand: of more those that hold most of what is asked."""
+"""Most matching rows of an audience that are ranked by their place: those with the best own words."""
 CLEARLY_MORE = 1.05
-"""How much more of a question a line of somebody else must hold than every line of whom it names."""
+"""Factor by which a line of somebody else must match better than every line of the person named."""
 FULL = 0.9
-"""Share of what the fullest row holds from which a row is one of those that hold all of it."""
+"""Share of the best row from which a row counts as holding all terms."""
 
 
 class SessionScores(NamedTuple):
-    """What the sessions that matching rows stand in are worth."""
+    """The scores of the sessions with matching rows."""
 
     numbers: Column
     """In order."""
     worth: Floats
 
     def find(self, session: Column) -> Floats:
-        """Return what sessions are worth; nothing where no row of it matches."""
+        """Return the score of each session; 0 for one without a matching row."""
         if not len(self.numbers):
             return np.zeros(len(session), np.float32)
         at = np.minimum(self.numbers.searchsorted(session), len(self.numbers) - 1)
@@ -52,7 +52,7 @@ class SessionScores(NamedTuple):
 
 
 def find_fitting(reasons: Mapping[str, Floats]) -> Floats:
-    """Return how far each row fits what is asked: what the reasons beside its words count."""
+    """Return the factor, 0 to 1, by which reasons other than words count: 1 from FULL_MATCH on."""
     match = np.maximum(reasons.get("context", np.float32(0)), reasons.get("own", np.float32(0)))
     if "meaning" in reasons:
         match = np.maximum(match, LIKE * reasons["meaning"])
@@ -85,7 +85,7 @@ def weigh(
 
 
 def keep_fullest(held: HeldWords, most: int, offered: Sequence[ViewRows]) -> HeldWords:
-    """Return the rows of each audience that are worth most by what they hold, and those that are offered."""
+    """Return the rows of each audience with the best own words, and those that are offered."""
     if all(len(rows) <= most for rows in held.rows):
         return held
     stays: list[Flags] = []
@@ -101,7 +101,7 @@ def keep_fullest(held: HeldWords, most: int, offered: Sequence[ViewRows]) -> Hel
 
 
 def weigh_sessions(seen: Sequence[Seen], held: HeldWords, frame: Frame) -> SessionScores:
-    """Return what BM25 of all the rows of a session is worth, among all sessions seen."""
+    """Return the BM25 score of each session as one text."""
     is_new = np.ones(len(frame), bool)
     is_new[1:] = frame.session[1:] != frame.session[:-1]
     numbers, session_of = frame.session[is_new], is_new.cumsum() - 1
@@ -140,7 +140,7 @@ def list_reasons(
     share: Floats,
     session: Floats,
 ) -> dict[str, Floats]:
-    """Return the reasons of rows as far as no text is read and nothing around them is looked at."""
+    """Return the reasons of rows that need neither their texts nor their neighbours."""
     length = _LENGTHS[np.clip(frame.words, 1, MOST_LENGTH).astype(np.int64)]
     reasons = {"context": own, "own": own, "turn": turn, "share": share, "session": session}
     reasons |= {"length": np.where(frame.is_chat, length, np.float32(0)), "near": frame.near}
@@ -155,7 +155,7 @@ def list_reasons(
 
 
 def find_open(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Flags:
-    """Return which of some rows of each audience may become hits: those that are not left out."""
+    """Return which rows of each audience may become hits: those that are not left out."""
     parts = [
         np.ones(len(mine), bool) if one.matches.left_out is None else ~is_among(mine, one.matches.left_out)
         for one, mine in zip(seen, rows, strict=True)
@@ -166,10 +166,10 @@ def find_open(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Flags:
 def choose_leads(
     held: HeldWords, is_open: Flags, at_us: Column, most: int, reasons: Mapping[str, Floats], long: Floats
 ) -> list[ViewRows]:
-    """Return the best matching rows of each audience by what they hold and where they stand, in no order.
+    """Return the best matching rows of each audience by their own words and their place, in no order.
 
     Args:
-        reasons: none where what the rows hold decides alone.
+        reasons: empty if the own words decide alone.
     """
     score = held.turn
     if reasons and any(len(rows) > most for rows in held.rows):
@@ -185,9 +185,9 @@ def choose_leads(
 
 
 def find_newest(held: HeldWords, frame: Frame, is_open: Flags, count: int) -> MatchRows:
-    """Return the newest rows that match, of whom the question is about.
+    """Return the newest matching rows of the person the question is about.
 
-    Of rows newer than all that hold every word the one that holds most; where there is none, the newest of these.
+    If a row is newer than every row that holds all terms, the fullest of such rows; else the newest that holds all.
     """
     may = is_open & (frame.words <= WHOLE)  # a longer text holds a word of anything
     if frame.person is not None:
@@ -205,7 +205,7 @@ def find_newest(held: HeldWords, frame: Frame, is_open: Flags, count: int) -> Ma
 
 
 def is_said_by_others(held: HeldWords, frame: Frame) -> bool:
-    """Return whether somebody else said clearly more of what is asked than the people whom the question names."""
+    """Return whether somebody else matches the question clearly better than the people it names."""
     if frame.person is None:
         return False
     about, others = (float(held.share[frame.person == sign].max(initial=0.0)) for sign in (1, -1))

@@ -1,4 +1,4 @@
-"""The reasons that the texts and the meaning of rows tell, and the order of rows of one session."""
+"""The reasons that need the texts or vectors of rows, and the order of rows of one session."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from .weights import (
 )
 
 SPACED = 80
-"""Rows that are looked at for what stands in the session of a better one."""
+"""Best rows that lose score for better rows of their session."""
 CONTEXT_SHARE = 0.3, 0.5
 """Most of a few hits that may match nothing themselves, one at least; and of many."""
 READ_CLOSELY = 100
 """Best rows whose texts are read for times, numbers and `I`."""
 MOST_TELLING = 3
-"""Rarest words of a row by which it is told how much it says."""
+"""Number of rarest words of a row that are averaged."""
 CLOSE_CHARS = 600
 """Characters of them that are read."""
 BEFORE, AFTER = 2, 1
 """Turns before a row and after it that are compared as one text with it."""
 
 AsOne = Callable[[Sequence[Sequence[Vector]]], Sequence[float]]
-"""Returns what the vectors of each group are worth as those of one text, on the scale of `Candidate.meaning`."""
+"""Returns the scaled similarity of each group of vectors, compared as one text."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,12 +56,12 @@ class Near:
     worth: Mapping[RowId, float]
     """How near each row is to the question."""
     vectors: Mapping[RowId, Vector]
-    """The vectors of rows, each of length 1, as far as they are known."""
+    """The known vectors of rows, each of length 1."""
     as_one: AsOne
 
 
 def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None = None) -> list[ScoredRow]:
-    """Return the rows that may become hits, of those that were read, with their reasons and their scores."""
+    """Return the read rows that may become hits, with reasons and scores."""
     candidates, reasons = [row.candidate for row in rows], [dict(row.candidate.reasons) for row in rows]
     for row, mine in zip(rows, reasons, strict=True):
         if row.candidate.words > WHOLE and mine:
@@ -90,7 +90,7 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
 
 
 class RowScores:
-    """The scores of rows, and what they are made of.
+    """The scores of rows, and the part of each reason.
 
     Args:
         longs: how far the turns of each row's conversation are long ones.
@@ -107,7 +107,7 @@ class RowScores:
         self._scores = sum(self._parts.values(), np.zeros(len(reasons)))
 
     def add(self, reasons: Sequence[Mapping[str, float]]) -> None:
-        """Add further reasons of the rows, none of those that tell whether a row fits."""
+        """Add further reasons; none that `find_fitting` reads."""
         parts = weigh(_list_columns(reasons), self._fitting, self._long, by_meaning=self._by_meaning)
         self._parts |= parts
         self._scores = sum(parts.values(), self._scores)
@@ -123,7 +123,7 @@ class RowScores:
         return best
 
     def list_parts(self) -> list[dict[str, float]]:
-        """Return what the score of each row is made of."""
+        """Return the part of each reason in the score of each row."""
         if not self._parts:
             return [{} for _ in self._scores]
         rows = zip(*(part.tolist() for part in self._parts.values()), strict=True)
@@ -139,7 +139,7 @@ def _list_columns(reasons: Sequence[Mapping[str, float]]) -> dict[str, Vector]:
 
 
 def _list_without_quotes(rows: Sequence[ScoredRow], kept: Sequence[int], query: RankingQuery) -> list[int]:
-    """Return which rows lack a phrase that the question quotes; none where no row holds all of them."""
+    """Return the rows that lack a quoted phrase of the question; none if every row lacks one."""
     # A word that no row holds may be looked for in two parts, `hi-fi`; quoted are several words.
     quoted = {i for i, term in enumerate(query.terms) if term.is_exact and term.is_keyword and " " in term.text}
     without = [n for n in kept if not quoted <= rows[n].matched.keys()]
@@ -152,10 +152,10 @@ def _takes_back(row: ScoredRow, query: RankingQuery) -> bool:
 
 
 def may_be_hit(row: ScoredRow, reasons: Mapping[str, float], query: RankingQuery) -> bool:
-    """Return whether a row matches, stands close enough to rows that do, or was said in a span asked for."""
+    """Return whether a row matches, has a matching neighbour, or was said in a span of the question."""
     if not row.context:
         return True
-    # Beside a row that fits may stand an answer; where nothing is asked there is none.
+    # A neighbour of a match may be the answer; without a question there is none.
     if not query.has_answers:
         return False
     is_inside = any(since <= row.candidate.at_us < until for since, until in list_ranges(query.question))
@@ -163,7 +163,7 @@ def may_be_hit(row: ScoredRow, reasons: Mapping[str, float], query: RankingQuery
 
 
 def read_passages(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
-    """Return how well the best passage of a long text fits, and not all of it."""
+    """Return the reasons `own` and `share` of the best passage of a long text."""
     folded, words = row.row.folded, row.candidate.words
     terms = list_terms(folded)
     # Of a long text the beginning is read.
@@ -174,7 +174,7 @@ def read_passages(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
             if row.row.source == CHAT or not share.chat_only:
                 passage = passages[min(parts - 1, at * parts // len(terms))]
                 passage[share.group] = passage.get(share.group, 0.0) + share.factor
-    for i, (times, _) in row.matched.items():  # a text of several words, or one that stands further in
+    for i, (times, _) in row.matched.items():  # a text of several words, or one behind the part that was split
         term = query.terms[i]
         if term.kind != "tag" and not any(term.group in passage for passage in passages):
             at = folded.find(term.text)
@@ -187,7 +187,7 @@ def read_passages(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
 
 
 def look_beside(rows: Sequence[Candidate], reasons: Sequence[Mapping[str, float]]) -> list[float]:
-    """Return the reason `beside`: what the better neighbour of each row is worth, as far as the row itself is short."""
+    """Return the reason `beside`: the score of the better neighbour of each row, faded by the length of the row."""
     own = {
         (row.session, row.place): mine["own"]
         for row, mine in zip(rows, reasons, strict=True)
@@ -202,9 +202,9 @@ def look_beside(rows: Sequence[Candidate], reasons: Sequence[Mapping[str, float]
 
 
 def compare_meanings(rows: Sequence[Candidate], near: Near) -> list[dict[str, float]]:
-    """Return the reasons `meaning`, `meaning_near` and `meaning_after` of rows; what is unknown or 0 is left out.
+    """Return the reasons `meaning`, `meaning_near` and `meaning_after` of rows, without zeros.
 
-    Two rows of a session touch, so that nothing was said between, where their places follow.
+    Two rows of a session are adjacent if their places are consecutive.
     """
     worth = [near.worth.get(row.key, 0.0) for row in rows]
     reasons = [{"meaning": value} for value in worth]
@@ -235,7 +235,7 @@ def compare_meanings(rows: Sequence[Candidate], near: Near) -> list[dict[str, fl
 
 
 def read_closely(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
-    """Return the reasons of a row that take its text, where any count."""
+    """Return the reasons that need the text of a row."""
     question, long, languages = query.question, row.candidate.long, query.languages
     text, reasons = row.row.folded[:CLOSE_CHARS], dict[str, float]()
     if between(WEIGHTS["first"], long):
@@ -256,7 +256,7 @@ def read_closely(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
 
 
 def space_rows(ordered: Sequence[ScoredRow]) -> list[ScoredRow]:
-    """Return the rows in the order they are chosen: a little is off for a better row of the session."""
+    """Return the rows in the order to choose them: each loses a little for every better row of its session."""
     off: defaultdict[object, float] = defaultdict(float)
     less: dict[object, float] = {}
     left = [(-row.score, n) for n, row in enumerate(ordered[:SPACED])]

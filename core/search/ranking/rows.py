@@ -1,4 +1,4 @@
-"""What is asked, and a row of the search while it is ranked; and the orders that rows come in."""
+"""The query of a ranking, the rows it ranks, and the orders of rows."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 CHAT = SOURCES.index("chat_history")
 """Number of the source of messages."""
 FOLDED_CHARS = 4000
-"""Characters of a row in which what is looked for is looked for."""
+"""Characters of a row that are searched."""
 PERSONA = "persona"
 """Role of what the persona itself said."""
 UNKNOWN = -1
 
 Kept = Literal["", "correction", "newest", "others"]
-"""correction: takes back the line before it. newest: the newest about a question in the present. others: somebody
-else said more of it than whom it names."""
+"""correction: takes back the line before it. newest: the newest match of a question about the present. others: somebody
+else matches the question better than the person it names."""
 
 
 # What is asked
@@ -37,9 +37,9 @@ class RankingQuery:
 
     terms: Sequence[QueryTerm]
     weights: Sequence[float]
-    """What finding the group of each term is worth."""
+    """Weight of the group of each term."""
     total: float
-    """What a row that holds everything asked for is worth, tags included; above 0."""
+    """Score of a row that holds every term and tag; above 0."""
     mean_words: float
     question: Question = field(default_factory=Question)
     asker: str = ""
@@ -59,7 +59,7 @@ class RankingQuery:
     languages: Sequence[str] = ()
     """Of the question."""
     rarity: Callable[[str], float] | None = None
-    """Where a time is asked for: how rare a word is among the visible rows, 1 for one that stands in a single row."""
+    """For questions about a time: rarity of a word among the visible rows, 1 for a word of a single row."""
 
 
 # Rows
@@ -106,7 +106,7 @@ Matched = Mapping[int, tuple[int, bool]]
 
 @dataclass(slots=True, eq=False)  # never changed; to make a frozen one takes four times as long
 class Candidate:
-    """A row that may become a hit: what is known of it before its text is read."""
+    """A row that may become a hit, before its text is read."""
 
     source: int
     id: int
@@ -115,22 +115,22 @@ class Candidate:
     """Length of its text in words; 0 when unknown."""
     score: float = 0.0
     context: bool = False
-    """It matches nothing itself and stands close to a row that does."""
+    """It does not match and is close to a row that does."""
     place: int = UNKNOWN
-    """Where it stands by conversation and time: rows next to each other have places that follow."""
+    """Its place by conversation and time; adjacent rows have consecutive places."""
     session: int = UNKNOWN
     """Its session; no two of a search have the same number."""
     session_rows: int = 0
-    """Rows of that."""
+    """Number of rows of the session."""
     long: float = 0.0
-    """How far the turns of its conversation are long ones."""
+    """0 for a conversation of short turns to 1 for long ones."""
     tag_worth: float = 0.0
-    """What its tags are worth, of all that is asked."""
+    """Score of its tags."""
     reasons: Mapping[str, float] = field(default_factory=dict)
     """What speaks for it, by the names of WEIGHTS."""
     matched: Matched = field(default_factory=dict)
     is_offered: bool = False
-    """It matches nothing and was said on a day asked for, or by whom nothing else is known of."""
+    """It does not match, and was said on a day asked for or by the person asked about."""
     kept: Kept = ""
     """Why it has a place among the first hits."""
     by_meaning: bool = False
@@ -144,13 +144,13 @@ class Candidate:
 
     @property
     def own(self) -> float:
-        """Return what its own words are worth."""
+        """Return the score of its own words."""
         return self.reasons.get("own", 0.0)
 
 
 @dataclass(slots=True, eq=False)  # as above
 class ScoredRow:
-    """A candidate that was read, with what its text told."""
+    """A candidate with its row, as scored after reading."""
 
     candidate: Candidate
     row: FoundRow
@@ -161,20 +161,20 @@ class ScoredRow:
     score: float = 0.0
     reasons: Mapping[str, float] = field(default_factory=dict)
     parts: Mapping[str, float] | None = None
-    """What the score is made of, by the names of the reasons; None where rows were not ranked."""
+    """Part of each reason in the score; None if rows were not ranked."""
     kept: Kept = ""
     """As of the candidate; its text may tell that it takes nothing back."""
     neighbour: Candidate | None = None
-    """A copy that is worth more: its session and conversation count."""
+    """A copy with a better score: its session and conversation count."""
 
     @property
     def own(self) -> float:
-        """Return what its own words are worth."""
+        """Return the score of its own words."""
         return self.reasons.get("own", 0.0)
 
 
 class WordScorer(NamedTuple):
-    """What each term is worth where the words of a row decide alone."""
+    """Scores rows by the terms they hold alone, where no message was given."""
 
     terms: Sequence[QueryTerm]
     weights: Sequence[float]
@@ -182,7 +182,7 @@ class WordScorer(NamedTuple):
     mean_words: float
 
     def score(self, matched: Matched, words: int) -> float:
-        """Return the sum of what a row's matches are worth; always above 0 where a text is looked for."""
+        """Return the score of the terms a row holds; above 0 if a text is looked for."""
         total = 0.0
         held_back = hold_back(words, self.mean_words)
         tags = {}
@@ -198,7 +198,7 @@ class WordScorer(NamedTuple):
             total += sum(tags[tag] for tag in sorted(tags.keys() - texts))
         if total:
             return total
-        # It holds one of the texts further in than was looked: worth no more than the commonest of them.
+        # It holds one of the texts behind the part that was searched: it counts as the commonest of them.
         texts_only = zip(self.terms, self.weights, strict=True)
         return INSIDE * min((weight for term, weight in texts_only if term.kind != "tag"), default=0.0)
 
@@ -214,7 +214,7 @@ def best_first(rows: Iterable[ScoredRow]) -> list[ScoredRow]:
 
 
 def without_many_contexts(ordered: Iterable[ScoredRow], most: int) -> list[ScoredRow]:
-    """Return the rows with at most the first `most` of those that match nothing themselves."""
+    """Return the rows, with at most `most` that do not match themselves."""
     kept = []
     for row in ordered:
         if row.context:

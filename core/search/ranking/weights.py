@@ -1,4 +1,4 @@
-"""What each reason to show a row is worth: the one table of the ranking; and what finding a word is worth. Pure."""
+"""The weights of the reasons to show a row, and BM25. Pure."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ INSIDE = 0.25
 
 
 def rarity_weight(docs: int, rows: int) -> float:
-    """Return what finding a word is worth when it stands in `docs` of `rows` visible rows; always above 0."""
+    """BM25 inverse document frequency of a word in `docs` of `rows` visible rows; above 0."""
     rows = max(rows, docs)
     return math.log(1 + (rows - docs + 0.5) / (docs + 0.5))
 
 
 def saturation(times: float, words: float, mean_words: float) -> float:
-    """Return how much `times` in a text of `words` counts: 1 for once in a text of mean length, at most K1 + 1."""
+    """BM25 term saturation: weight of `times` occurrences in a text of `words` words, at most K1 + 1."""
     return times * (K1 + 1) / (times + hold_back(words, mean_words))
 
 
 def hold_back(words: float, mean_words: float) -> float:
-    """Return what `saturation` holds a text of so many words back by: one number for all that is found in it."""
+    """BM25 length normalization of a text of `words` words."""
     return K1 * (1 - B + B * (words or mean_words) / (max(1.0, mean_words)))
 
 
 class Weight(NamedTuple):
-    """What a reason is worth among short turns, and among long ones."""
+    """Weight of a reason in conversations of short turns, and of long turns."""
 
     short: float
     long: float
@@ -72,7 +72,7 @@ BY_MEANING: dict[str, Weight] = {
     "turn": Weight(0.0, 0.9),
     "session": Weight(1.25, 0.55),
 }
-"""What these are worth instead where the meaning of rows is known: it tells much of what they tell."""
+"""Weights instead of those above if rows have vectors, which tell much of the same."""
 
 REPEAT = Weight(0.4, 2.7)
 """Taken off a row where a better one of its session was chosen: in long turns the next one says much the same."""
@@ -82,7 +82,7 @@ REPEAT_AGAIN = 0.25
 """Of that, for each further one: four rows of a session lose little more than two."""
 
 LEAST_CONTEXT = 0.1
-"""What the words around a row must be worth, of all that is asked, before it is shown though it matches nothing."""
+"""Least score of the words around a row that does not match, before it is shown."""
 
 SHORT_TURNS, LONG_TURNS = 40.0, 100.0
 """Mean words of a turn up to which turns are short, and from which they are long."""
@@ -102,7 +102,7 @@ USUAL_LENGTH = 20
 OF_WORDS = frozenset(
     {"own", "turn", "share", "context", "session", "beside", "meaning", "meaning_near", "meaning_after"}
 )
-"""Reasons that stand on words found, or on the meaning of the whole; the others never decide alone."""
+"""Reasons from words or vectors; the other reasons never decide alone."""
 FULL_MATCH = 0.1
 """Reasons beside the words count in full from here on, and less below."""
 LIKE = 0.2
