@@ -1,1 +1,1 @@
-"""The search tables: what stands where, written with the rows, checked and repaired."""
+"""The search index: postings of words, tags and days, written with the rows, checked and repaired."""

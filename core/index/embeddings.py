@@ -133,7 +133,7 @@ _SOME = select(_V.row_id).where(*_OWN).limit(bindparam("most", type_=Integer()))
 _DROP_MODEL = delete(search_vector).where(*_OWN, _V.row_id.in_(bindparam("ids", expanding=True)))
 
 
-# The version of the vectors of an audience: what tells a process whether those it holds are what is stored
+# The version of the vectors of an audience, by which a process knows whether its copy is current
 
 
 def raise_versions(connection: Connection, audiences: Collection[int], by: int = 1) -> dict[int, int]:

@@ -60,7 +60,7 @@ class Unembedded:
     text: str
     speaker: str
     digest: bytes | None
-    """Hash of its text, by which it is told whether it was edited meanwhile."""
+    """Hash of its text, which shows whether it was edited meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Batch:
 
 
 def model_key(model: str) -> str:
-    """Return what stands for a model in the names of counters."""
+    """Return the part of a counter name that stands for a model."""
     return hashlib.sha256(model.encode()).hexdigest()[:16]
 
 
@@ -271,7 +271,7 @@ def personas(db: Database) -> list[str]:
 
 
 def forget_reach(db: Database, persona: str, model: str) -> None:
-    """Let the walk of a model begin anew."""
+    """Restart the walk of a model."""
     key = model_key(model)
     names = [mark(which, source.number, key) for source in sources.ALL for which in ("high", "low")]
     gone = delete(counters).where(counters.c.persona_id == persona, counters.c.name.in_(names))

@@ -1,4 +1,4 @@
-"""What the search tables hold of a row: worked out from its texts when it is written, and anew from what is stored."""
+"""The index entries of rows: made when a row is written, and again from stored rows."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from ..text.words import index_terms
 from .shapes import PARTIAL, Entry, Said, ThreadSpeaker
 
 HELD = "search.held"
-"""In the caches of a database handle: what the process holds of the search tables."""
+"""Key, in the caches of a database handle, of the index that the process holds."""
 CALENDAR = "index.calendar"
 """In the caches of a database handle: its `Calendar`."""
 TERM_BYTES = 160
 """Most bytes of a word in the index."""
 Progress = Callable[[str, int, int], None]
-"""Called with what is done, how much of it, and how much in all (0 when unknown)."""
+"""Called with the name of a step, the amount done, and the total (0 if unknown)."""
 
 AT_ONCE = 500
 """Rows read in one statement."""
@@ -47,7 +47,7 @@ _MOST16 = 65535
 
 
 def list_texts(source: SourceTable) -> list[ColumnElement[str]]:
-    """Return the columns of the texts of a source's rows; its folded text is made of all of them."""
+    """Return the text columns of a source; `text_folded` joins all of them."""
     return [source.table.c[name] for name in DIARY_TEXTS] if source is AI_DIARY else [source.text]
 
 
@@ -105,7 +105,7 @@ def entry(
     place: ThreadSpeaker,
     calendar: Calendar = Calendar(),  # noqa: B008 - it is never changed
 ) -> Entry:
-    """Return what the search tables hold of a row with this folded text and these stored tags."""
+    """Return the index entry of a row with this folded text and these stored tags."""
     terms = index_terms(folded)
     words = min(sum(terms.values()), _MOST16)
     kept = terms
@@ -139,7 +139,7 @@ def place_columns(source: SourceTable) -> tuple[ColumnElement[str], ...]:
 
 @lru_cache(maxsize=8)
 def indexed_columns(source: SourceTable) -> tuple[ColumnElement[Any], ...]:
-    """Return the columns of a row that decide what the search tables hold of it."""
+    """Return the columns that an index entry is made of."""
     row = source.table.c
     if "local_only" in row:
         local: ColumnElement[int] = row.local_only
@@ -164,7 +164,7 @@ def indexed_columns(source: SourceTable) -> tuple[ColumnElement[Any], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A stored row, as far as the search tables need it."""
+    """The columns of a stored row that its index entry is made of."""
 
     id: int
     audience_id: int
@@ -176,7 +176,7 @@ class Stored:
     findable: bool = True
 
     def entry(self, source: SourceTable, calendar: Calendar) -> Entry:
-        """Return what the search tables hold of the row."""
+        """Return the index entry of the row."""
         facts = (self.id, self.audience_id, self.at, self.folded, self.tags, self.local_only, self.place)
         return entry(source.number, *facts, calendar)
 
@@ -190,7 +190,7 @@ def read_stored(source: SourceTable, row: Any, *, findable: bool = True) -> Stor
 
 
 def read_entries(connection: Connection, source: SourceTable, ids: Iterable[int], calendar: Calendar) -> list[Entry]:
-    """Return what the search tables hold of the rows of these ids that can be found, by id."""
+    """Return the index entries of the findable rows with these ids, by id."""
     row = source.table.c
     made: list[Entry] = []
     for part in chunks(sorted(ids), AT_ONCE):
@@ -200,7 +200,7 @@ def read_entries(connection: Connection, source: SourceTable, ids: Iterable[int]
 
 
 def read_audience(connection: Connection, source: SourceTable, audience: int, calendar: Calendar) -> Iterator[Entry]:
-    """Yield what the search tables hold of every row of an audience that can be found, by id."""
+    """Yield the index entry of every findable row of an audience, by id."""
     above = 0
     while rows := connection.execute(_next_rows(source), {"audience": audience, "above": above}).all():
         above = rows[-1][0]

@@ -27,7 +27,7 @@ _AUDIENCE = bindparam("audience", type_=ID)
 
 
 def write_fresh(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
-    """Insert what the index holds of rows; what it held of the same rows before is replaced."""
+    """Insert or replace the entries of rows."""
     rows = [(one.audience_id, one.source, one.row_id, *_encode(one)) for one in entries]
     rows.sort(key=lambda row: row[:3])
     write_many(connection, _upsert(family), ("audience_id", "source", "row_id", "digest", "content"), rows)
@@ -71,7 +71,7 @@ _COUNT = select(func.count()).select_from(search_fresh).where(_F.audience_id == 
 
 
 def remove_fresh(connection: Connection, audience: int, source: int, ids: Iterable[int]) -> int:
-    """Delete rows from those that are not packed, and return how many there were."""
+    """Delete unpacked rows, and return how many there were."""
     deleted = 0
     for part in chunks(sorted(ids), AT_ONCE):
         values = {"audience": audience, "source": source, "ids": part}
@@ -87,9 +87,7 @@ _DELETE = delete(search_fresh).where(
 
 
 def take_fresh(connection: Connection, audience: int, most: int) -> list[Entry]:
-    """Delete the oldest rows of an audience that are not packed, and return them; those that cannot be read are worked
-    out anew.
-    """
+    """Delete and return the oldest unpacked rows of an audience; an unreadable entry is made again from its row."""
     rows = connection.execute(_HELD_ALL, {"audience": audience, "most": most}).all()
     made: list[Entry] = []
     for source in sources.ALL:

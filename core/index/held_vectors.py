@@ -21,7 +21,7 @@ from .numbers import Column, Flags, Floats, Ints
 from .shapes import RowId
 
 HELD = "vectors.held"
-"""Name of what is held, in the caches of a handle."""
+"""Key of the vectors in the caches of a handle."""
 MOST_BYTES = 64 * 2**20
 """Vectors held of audiences that are not in use; those of audiences in use stay whatever they take."""
 MOST_AUDIENCES = 1000
@@ -91,7 +91,7 @@ class Part:
         return values if len(self.starts) == len(values) else np.maximum.reduceat(values, self.starts)
 
     def nearest_vector(self, row: int, asked: Floats) -> Floats:
-        """Return the vector of a row, of length 1: of several the one nearest to what is asked."""
+        """Return the vector of a row nearest to the message, of length 1."""
         start, end = np.append(self.starts[row : row + 2], len(self))[:2].tolist()
         found: Floats = self.matrix[start:end].astype(np.float32) / self.lengths[start:end, None]
         nearest: Floats = found[np.argmax(np.einsum("ij,j->i", found, asked))]
@@ -140,7 +140,7 @@ class _Held:
         return sum(part.size for part in self.parts)
 
     def can_follow(self, version: int) -> bool:
-        """Return whether what went since is noted."""
+        """Return whether all deletions since its version are recorded."""
         return 0 <= version - self.version <= KEPT
 
 
@@ -183,7 +183,7 @@ def _walk(db: Database, model: str, dimensions: int, audience: int) -> Iterator[
 
 
 def _whole_rows(rows: Sequence[_Vector]) -> Sequence[_Vector]:
-    """Return the vectors without those of the last row, some of which may be missing."""
+    """Return the vectors without the last row, whose other vectors may be missing."""
     end = len(rows)
     while end and rows[end - 1][:2] == rows[-1][:2]:
         end -= 1
@@ -191,18 +191,18 @@ def _whole_rows(rows: Sequence[_Vector]) -> Sequence[_Vector]:
 
 
 def _follow(db: Database, model: str, audience: int, dimensions: int, one: _Held, version: int) -> _Held:
-    """Return what is held of an audience with what came and without what went since."""
+    """Return the vectors of an audience with the changes since its version."""
     gone = {(source, row_id): stamp for source, row_id, stamp in embeddings.read_gone(db, audience, one.version)}
     values = {"audience": audience, "model": model, "since": one.version}
     fresh = build_part(_read(db, _since(db.family), values), dimensions)
-    # What was read here before, and what another search has read meanwhile, stands in its newest form alone.
+    # Of a vector that was read before, only its newest form stays.
     gone |= dict.fromkeys(zip(fresh.source.tolist(), fresh.row_id.tolist(), strict=True), 2**63 - 1)
     parts = [part.without(gone) for part in one.parts] if gone else list(one.parts)
     return _Held(version, tuple(_merged(part for part in (*parts, fresh) if len(part))))
 
 
 def _merged(parts: Iterable[Part]) -> list[Part]:
-    """Return the parts with the last ones joined as long as they are small, so that there are few of them."""
+    """Return the parts, with small ones at the end joined."""
     made: list[Part] = []
     for part in parts:
         while made and len(made[-1]) + len(part) <= CHUNK:

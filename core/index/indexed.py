@@ -1,4 +1,4 @@
-"""Rows together with what the search tables hold of them: moved, deleted, hidden or shown in one step."""
+"""Rows together with their index entries: moved, deleted, hidden or shown in one step."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def lock(connection: Connection, source: SourceTable, persona: str, ids: Iterabl
 def exchange(
     connection: Connection, db: Database, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]
 ) -> None:
-    """Replace what the search tables hold of the rows, as they were, by what they are."""
+    """Replace the index entries of the old rows by those of the new rows."""
     _follow(connection, source, old, new)
     search_index.remove(
         connection, db.family, source.number, [(row.audience_id, row.id) for row in old if row.findable]
@@ -57,9 +57,7 @@ def exchange(
 
 
 def _follow(connection: Connection, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
-    """Keep the vectors of rows in step: what is said anew, hidden or shown loses them, what is moved takes
-    them along.
-    """
+    """Drop the vectors of rows that were edited, hidden or shown, and move those of moved rows."""
     after = {row.id: row for row in new}
     changed = []
     for was in old:

@@ -1,4 +1,4 @@
-"""What a process keeps of one database's search tables: all that is in use, and of the rest what was used last."""
+"""A cache of the search tables of a database: values in use, and those used last."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Kept(Generic[K, V]):
             return dict(self.held)
 
     def keep(self, in_use: Mapping[K, V], most_bytes: int, most: int, outdated: Collection[K] = ()) -> None:
-        """Keep what is in use, whatever it takes; drop what is outdated, and of the rest what is too much."""
+        """Keep all values in use; drop outdated values, and the least recently used above the bounds."""
         with self._lock:
             for key, one in in_use.items():
                 self.held[key] = one

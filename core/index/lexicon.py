@@ -20,9 +20,9 @@ MOST_INNER = 64
 """Words that are taken for letters inside them."""
 _BREAK = 10
 _AFTER_ALL = b"\xff"
-"""A byte that no word has: words with a beginning stand before the beginning and this."""
+"""A byte that no word has: a prefix followed by it sorts behind all words with the prefix."""
 _HEAD_BYTES = 8
-"""Bytes of each word that are looked up at once; among those that begin alike the text itself tells."""
+"""First bytes of each word that are searched at once; equal ones are compared in the text."""
 
 
 def _encode(text: str) -> bytes:
@@ -125,7 +125,7 @@ def _keep_commonest(counts: Counter[str], most: int) -> Counter[str]:
 
 
 class FreshWords:
-    """The words and tags of rows that are not packed, and where they stand."""
+    """The words and tags of unpacked rows, with their postings."""
 
     __slots__ = ("_rows", "words")
 

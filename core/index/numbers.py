@@ -10,7 +10,7 @@
       | Around.find
     rows around the best        LocalRows     of all audiences, those looked at with what stands around them
 
-mypy tells them apart; at run time each is an array. What is made of one by indexing is no longer one: `take` keeps it.
+mypy tells them apart; at run time each is an array. Indexing loses the type: `take` keeps it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def take(rows: Numbers, which: Flags | Ints) -> Numbers:
 
 
 def find_in(rows: Numbers, wanted: Numbers) -> tuple[Ints, Flags]:
-    """Return where rows stand among others, which are in order, and which of them are there."""
+    """Return the positions of wanted rows in sorted rows, and which of them are present."""
     if not len(rows):
         return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), bool)
     at = np.minimum(rows.searchsorted(wanted), len(rows) - 1)

@@ -1,6 +1,4 @@
-"""Packs rows into segments (`index.segment`), and segments into larger ones; builds all anew, and compares them
-with the rows there are.
-"""
+"""Packs rows into segments (`index.segment`), merges and rebuilds segments, and compares them with the rows."""
 
 from __future__ import annotations
 
@@ -47,7 +45,7 @@ class Packed(NamedTuple):
 
 
 def pack_due(connection: Connection, family: str, audience: int, most: int = MOST_IN_A_WRITE) -> int:
-    """Pack what is there to pack of an audience, and return how many rows were packed or merged."""
+    """Pack the fresh rows of an audience, merge its segments if due, and return how many rows that touched."""
     done = pack_fresh(connection, family, audience, fresh.PACK_FROM)
     while merged := merge_due(connection, family, audience, partial(choose_merge, most=most)):
         done += merged
@@ -151,7 +149,7 @@ def merge_due(connection: Connection, family: str, audience: int, choose: Choice
 
 
 def rewrite(connection: Connection, family: str, audience: int, numbers: Collection[int]) -> None:
-    """Write segments anew as one, without the rows that are gone; one with none left is no more."""
+    """Merge segments into one, without removed rows; drop it if no row is left."""
     number = next_segment(connection, family, audience)
     gone = read_gone(connection, audience)
     parts = []
@@ -248,11 +246,11 @@ def purge(connection: Connection, family: str, audiences: Iterable[int]) -> int:
     return done
 
 
-# Built anew, and compared with the rows there are
+# Rebuilding, and comparing with the stored rows
 
 
 def rebuild_all(db: Database, progress: Progress | None = None) -> int:
-    """Build the index of every audience anew, each in a transaction, and return how many rows were indexed."""
+    """Rebuild the index of every audience, each in a transaction, and return how many rows were indexed."""
     indexed = [select(column).distinct() for column in (_S.audience_id, _F.audience_id)]
     stored = [select(source.table.c.audience_id).where(source.findable).distinct() for source in sources.ALL]
     audiences = sorted({row[0] for query in (*indexed, *stored) for row in db.read(query, source="the search index")})
@@ -267,7 +265,7 @@ def rebuild_all(db: Database, progress: Progress | None = None) -> int:
 
 
 def rebuild(connection: Connection, *, family: str, audience: int, calendar: Calendar) -> int:
-    """Build the segments of an audience anew, and return how many rows it has.
+    """Rebuild the segments of an audience, and return how many rows it has.
 
     Whoever packs, changes or removes a row of the audience waits. Rows written meanwhile stay as they were written.
     """

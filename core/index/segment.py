@@ -70,7 +70,7 @@ def as_rows(columns: Mapping[str, Column | Sequence[int]], threads: Sequence[str
 
 
 def join_rows(parts: Sequence[Rows]) -> tuple[Rows, Ints]:
-    """Return all rows by conversation and time, and of each of them its place among the parts, laid end to end."""
+    """Return all rows by conversation and time, and for each its position in the concatenated parts."""
     threads = sorted({thread for rows in parts for thread in rows.threads})
     number = {thread: n for n, thread in enumerate(threads)}
     speakers: dict[Said, int] = {}
@@ -205,7 +205,7 @@ def write_terms(blocks: Blocks) -> bytes:
 
 
 def read_terms(stored: bytes) -> tuple[bytes, Column]:
-    """Return the sorted words of a segment, each between line breaks, and in how many rows each stands."""
+    """Return the sorted words of a segment, each between line breaks, and the document frequency of each."""
     try:
         data = zlib.decompress(stored)
         count = int.from_bytes(data[:4], "little")

@@ -1,4 +1,4 @@
-"""What the search tables hold of a row, and what they are asked for. Pure."""
+"""The index entry of a row, and the terms that the index is asked for. Pure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 WORD, TAG, PHRASE, DAY = 0, 1, 2, 3
-"""Kinds of what is looked up. The rows of a phrase are those that hold all of its words, the rows of a day
-(`2026-03-12`) those that are about it."""
+"""Kinds of index terms. A row has a phrase if it holds all its words, and a day (`2026-03-12`) if it is about it."""
 PARTIAL = "\x1f"
-"""Stands as a word of a row some of whose words are not in the index: too long, or too many."""
+"""Word in the entry of a row if some of its words are not in the index: too long, or too many."""
 IndexTerm = tuple[int, str]
-"""Kind and text of what is looked up: a word, a tag, a phrase or a day."""
+"""Kind and text of a word, tag, phrase or day."""
 RowId = tuple[int, int]
 """Source and id of a row."""
 
@@ -29,13 +28,13 @@ class ThreadSpeaker(NamedTuple):
     """Where a row was said and by whom."""
 
     thread: str
-    """Conversation key. Only the chat has neighbours: what else belongs to a conversation is kept apart from it."""
+    """Conversation key. Only messages have neighbours: memories of a conversation have a key of their own."""
     speaker: Said
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What the search tables hold of one row."""
+    """The index entry of one row."""
 
     source: int
     row_id: int
@@ -49,4 +48,4 @@ class Entry:
     tags: Sequence[str]
     place: ThreadSpeaker
     days: Sequence[str] = ()
-    """Those its text is about."""
+    """Days that its text is about."""

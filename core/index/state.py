@@ -1,10 +1,10 @@
-"""What the search tables hold of the audiences that a search sees; what cannot change is read once and kept.
+"""The index of the audiences that a search sees; parts that cannot change are read once and kept.
 
 | read | when |
 |---|---|
 | which segments, fresh rows and removed rows there are | at every search, one statement |
 | the rows and words of a segment; the content of a fresh row | once; a segment never changes |
-| where the words asked for stand (blocks) | at every search, one statement |
+| the postings of the words asked for (blocks) | at every search, one statement |
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ class AudienceState:
 
 @dataclass
 class AudienceIndex:
-    """What the index holds of an audience."""
+    """The index of an audience."""
 
     state: AudienceState
     words: Mapping[frozenset[Segment], SortedWords]
     """The words of the segments, in few parts."""
     entries: Mapping[RowId, Entry]
-    """Of the fresh rows those that can be read."""
+    """The fresh rows that can be read."""
     fresh: FreshWords
     view: Visible
 
@@ -89,7 +89,7 @@ class AudienceIndex:
 
 
 class IndexState:
-    """What the index holds of some audiences, as it was when it was read."""
+    """The index of some audiences at one moment."""
 
     def __init__(self, db: Database, audiences: Sequence[int]) -> None:
         self._db, self._audience_ids = db, audiences
@@ -119,10 +119,10 @@ class IndexState:
         return int(rows), int(words)
 
     def read(self, terms: Iterable[IndexTerm], *, every: bool = False) -> list[tuple[Visible, Postings]]:
-        """Return the rows of each audience in which one of the words or tags stands, and where these stand.
+        """Return the rows of each audience that holds one of the terms, and the postings of the terms.
 
         Args:
-            every: of each audience, whatever stands there.
+            every: also return audiences that hold none.
         """
         numbers = {term: n for n, term in enumerate(terms)}
         blocks = _retry(lambda: _read_blocks(self._db, self.audiences, numbers), self._load)
@@ -135,7 +135,7 @@ class IndexState:
 
 
 def _retry(read: Callable[[], T], reload: Callable[[], None] = lambda: None) -> T:
-    """Return what is read, again where the index changed meanwhile."""
+    """Return the result of a read, repeated if the index changed meanwhile."""
     for _ in range(READ_AGAIN - 1):
         try:
             return read()
@@ -147,7 +147,7 @@ def _retry(read: Callable[[], T], reload: Callable[[], None] = lambda: None) -> 
 def _load_changed(
     db: Database, changed: Sequence[AudienceState], kept: Mapping[int, AudienceIndex]
 ) -> dict[int, AudienceIndex]:
-    """Return what the index holds of audiences that changed; what is kept of them is not read again."""
+    """Return the index of audiences that changed; parts that are kept are not read again."""
     unpacked: list[Segment] = []
     unread: list[tuple[int, int, int]] = []
     words: dict[int, dict[frozenset[Segment], SortedWords]] = {}
@@ -293,7 +293,7 @@ def _fresh_part(family: str) -> Part:
 def _read_blocks(
     db: Database, audiences: Mapping[int, AudienceIndex], numbers: Mapping[IndexTerm, int]
 ) -> dict[int, list[Block]]:
-    """Return where words and tags stand in the segments of audiences."""
+    """Return the postings of words and tags in the segments of audiences."""
     blocks: dict[int, list[Block]] = {}
     segments = {
         audience: {one.segment_id for one in index.state.segments}

@@ -1,4 +1,4 @@
-"""The search tables, written in the transaction of the row they stand for.
+"""The search tables, written in the transaction of the row they index.
 
 A row that is not packed yet is one row of search_fresh, with its words; many together are packed as a segment.
 """
@@ -52,7 +52,7 @@ def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
 
 
 def remove(connection: Connection, family: str, source: int, rows: Iterable[tuple[int, int]]) -> int:
-    """Take rows of a source, `(audience, id)`, out of the index, and return how many of them were not packed."""
+    """Remove rows of a source, `(audience, id)`, from the index, and return how many were unpacked."""
     by_audience: dict[int, list[int]] = {}
     for audience, row_id in rows:
         by_audience.setdefault(audience, []).append(row_id)
@@ -84,7 +84,7 @@ def _gone(family: str) -> Executable:
 
 
 def _is_due(audience: int, count: int) -> bool:
-    """Return whether to look for something to pack: after every LOOKED_AFTER rows of it that this process wrote."""
+    """Return whether to check for rows to pack: after every LOOKED_AFTER rows that this process wrote."""
     written = _written.get(audience, 0) + count
     if len(_written) > MOST_AUDIENCES:
         _written.clear()
@@ -96,7 +96,7 @@ _written: dict[int, int] = {}
 
 
 def _pack(connection: Connection, family: str, audience: int) -> None:
-    """Pack rows of an audience and merge its segments where these are due; what cannot be packed stays as it is."""
+    """Pack rows of an audience and merge its segments if due; a damaged segment leaves all as it was."""
     from . import packing  # noqa: PLC0415 - as in `add`
 
     step = connection.begin_nested()

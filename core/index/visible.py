@@ -1,4 +1,4 @@
-"""All rows of an audience as arrays, by conversation and time: the packed ones, and among them those that are not."""
+"""All rows of an audience as arrays, by conversation and time: packed rows, with the fresh ones among them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .segment import MOST_TIMES, POSTING, Rows, as_rows, join_rows, rows_of
 from .shapes import Entry, IndexTerm, RowId, Said
 
 NAME_BEGINS = 2
-"""Letters by which the words of names are told apart before they are compared."""
+"""First letters by which names are looked up before they are compared."""
 TAKES_PART = 0.5
-"""How near other conversations of who asks are, against the one asked in."""
+"""Nearness of other conversations of the asker; the current one has 1."""
 _CHAT = SOURCES.index("chat_history")
 T = TypeVar("T", bound=np.generic)
 Block = tuple[int, int, bytes]
@@ -51,7 +51,7 @@ class Table(Rows):
 
     @cached_property
     def gaps(self) -> Ints:
-        """Return for each conversation the pause in microseconds that ends a session of it."""
+        """Return the pause in microseconds that ends a session in each conversation."""
         return gaps_of(self.thread, self.at_us, len(self.threads))
 
     @cached_property
@@ -61,7 +61,7 @@ class Table(Rows):
 
     @cached_property
     def words_before(self) -> Ints:
-        """Return how many words stand before each row, and how many there are."""
+        """Return the number of words before each row, and of all rows."""
         return count_before(self.words)
 
     @cached_property
@@ -115,7 +115,7 @@ class Table(Rows):
 
     @cached_property
     def names_by_beginning(self) -> dict[str, set[str]]:
-        """Return names by how their words begin; under a blank those with letters beyond ASCII, told by other rules."""
+        """Return names by the first letters of their words; names beyond ASCII under a blank."""
         names: dict[str, set[str]] = {}
         for name in {who.name for who in self.speakers}:
             for begins in {word[:NAME_BEGINS] for word in words(name, 1)} if name.isascii() else ("",):
@@ -128,7 +128,7 @@ class Table(Rows):
         return np.searchsorted(self.thread, np.arange(len(self.threads) + 1))
 
     def find_place(self, thread: str, at_us: int, row_id: int) -> int:
-        """Return before which row another one stands."""
+        """Return the row before which a fresh row belongs."""
         number = self.thread_number.get(thread)
         if number is None:
             return int(self.thread_start[bisect_left(self.threads, thread)])
@@ -145,7 +145,7 @@ def count_before(words: Column) -> Ints:
 
 
 def gaps_of(thread: Column, at_us: Column, count: int) -> Ints:
-    """Return for each conversation the pause that ends a session of it, from the usual step between its messages."""
+    """Return the pause that ends a session in each conversation, by the median time between its messages."""
     gaps = np.full(count, MOST_GAP, np.int64)
     same = thread[1:] == thread[:-1]
     steps, of = np.diff(at_us)[same], thread[1:][same]
@@ -186,29 +186,29 @@ def build_table(parts: Sequence[tuple[int, Rows]]) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class FreshOffsets:
-    """Leads from packed rows to all rows of an audience: a packed row moves back by the fresh ones before it."""
+    """Maps packed rows to view rows: a packed row moves back by the fresh rows before it."""
 
     before: Ints
-    """For each fresh row, in order, the packed row that it stands before."""
+    """For each fresh row, in order, the packed row that follows it."""
     ids: Sequence[RowId] = ()
     """The fresh rows."""
 
     def to_view(self, packed: PackedRows) -> ViewRows:
-        """Return where packed rows are among all."""
+        """Return the view rows of packed rows."""
         return ViewRows(packed + self.before.searchsorted(packed, "right") if len(self.before) else packed)
 
     @cached_property
     def fresh(self) -> ViewRows:
-        """Return where the fresh rows are among all."""
+        """Return the view rows of the fresh rows."""
         return ViewRows(self.before + np.arange(len(self.before)))
 
     @cached_property
     def by_id(self) -> Mapping[RowId, int]:
-        """Return where each fresh row is among all."""
+        """Return the view row of each fresh row."""
         return dict(zip(self.ids, self.fresh.tolist(), strict=True))
 
     def find(self, ids: Iterable[RowId]) -> list[int]:
-        """Return where rows are among all, as far as they are fresh."""
+        """Return the view rows of the ids that are fresh."""
         return [self.by_id[one] for one in ids if one in self.by_id]
 
     def insert(self, packed: NDArray[T], fresh: NDArray[T]) -> NDArray[T]:
@@ -219,7 +219,7 @@ class FreshOffsets:
 
 
 class Postings(NamedTuple):
-    """Where the words and tags asked for stand, those of one after those of the other."""
+    """The postings of the terms asked for, one term after the other."""
 
     numbers: Mapping[IndexTerm, int]
     """Words, tags and phrases, each with its number here."""
@@ -236,7 +236,7 @@ class Postings(NamedTuple):
         return ViewRows(self.rows[first:last]), self.times[first:last]
 
     def keep(self, which: Flags) -> Postings:
-        """Return some of them alone."""
+        """Return only these postings."""
         before = np.concatenate([np.zeros(1, np.int64), which.cumsum()])
         return Postings(self.numbers, take(self.rows, which), self.times[which], before[self.starts])
 
@@ -264,14 +264,14 @@ class Visible(Rows):
     audience: int
     table: Table
     gaps: Ints
-    """As of the table, those of further conversations too."""
+    """As of the table, with new conversations."""
     thread_number: Mapping[str, int]
     offsets: FreshOffsets
     gone: ViewRows
-    """The packed rows that are gone, in order."""
+    """The removed packed rows, in order."""
 
     def find_rows(self, ids: Iterable[RowId]) -> ViewRows:
-        """Return the rows with these sources and ids, as far as they are here, in order."""
+        """Return the rows of this audience with these sources and ids, in order."""
         wanted = set(ids)
         packed = self.offsets.to_view(self.table.find_rows(wanted))
         return ViewRows(np.array(sorted([*self.offsets.find(wanted), *packed.tolist()]), np.int64))
@@ -339,7 +339,7 @@ class Visible(Rows):
 
     @cached_property
     def source_sums(self) -> Ints:
-        """Return how many rows each source has, and how many words; those that are gone do not count."""
+        """Return how many rows each source has, and how many words, without removed rows."""
         fresh, gone = (
             count_rows(self.source[at], self.words[at], len(SOURCES)) for at in (self.offsets.fresh, self.gone)
         )
@@ -367,7 +367,7 @@ class Visible(Rows):
 
     @cached_property
     def has_local_only(self) -> bool:
-        """Return whether a row is for callers nearby alone."""
+        """Return whether a row is local only."""
         return bool(self.local_only.any())
 
     @cached_property
@@ -382,14 +382,14 @@ class Visible(Rows):
         return [*self.table.speakers_by_value.get((field, value), ()), *fresh]
 
     def names_in(self, text: str) -> set[str]:
-        """Return the names of those whom a text may name: one of their words begins like one of its own."""
+        """Return the speakers that a text may name: a word of the name begins like a word of the text."""
         by_beginning = self.table.names_by_beginning
         begins = {"", *(word[:NAME_BEGINS] for word in words(fold(text[:4000]), 1))}
         new = {who.name for who in self.speakers[len(self.table.speakers) :]}
         return new.union(*(by_beginning.get(one, ()) for one in begins))
 
     def nearness(self, here: str, person: str) -> Floats:
-        """Return for each conversation how near it is to who asks: 1 the one asked in, less where the person spoke."""
+        """Return the nearness of each conversation: 1 for the current one, TAKES_PART if the person spoke in it."""
         near = np.zeros(len(self.threads), np.float32)
         for speaker in self.find_speakers("key", person) if person else ():
             near[self.thread[self.speaker == speaker]] = TAKES_PART
@@ -401,7 +401,7 @@ class Visible(Rows):
 
 
 def add_fresh(audience: int, table: Table, entries: Sequence[Entry], gone: Mapping[RowId, int]) -> Visible:
-    """Return all rows of an audience: those of the table, and among them those that are not packed."""
+    """Return all rows of an audience: those of the table with the fresh ones among them."""
     ordered = sorted(entries, key=lambda one: (one.place.thread, one.at_us, one.row_id))
     fresh, threads, speakers = rows_of(ordered), list(table.threads), list(table.speakers)
     thread_number, gaps = table.thread_number, table.gaps
