@@ -2,7 +2,7 @@
 
 | name | for |
 |---|---|
-| embed_rows | making the vectors that are missing, here and now |
+| embed_rows | making missing vectors at once |
 | count_vectors, drop_vectors | which models made how many; removing those of a model |
 | Embedder, EmbedderError, EmbedReport | what an embedder is; how it fails; what was made |
 """

@@ -20,7 +20,7 @@ from ..llm import embedder as client
 from ..shapes import Operation
 
 ROWS = 128
-"""Rows of a batch: what is written in one transaction."""
+"""Rows of a batch, written in one transaction."""
 TEXTS = 64
 """Texts an embedder gets at once."""
 
@@ -51,7 +51,7 @@ def make_vectors(embedder: Any, batch: Batch, settings: Settings) -> Mapping[tup
 
 
 def store(call: Call, model: str, batch: Batch, vectors: Mapping[tuple[int, int], Any]) -> tuple[int, Batch]:
-    """Store the vectors of a batch in a transaction of its own; return of how many rows, and where the next begins."""
+    """Store the vectors of a batch in one transaction; return (rows written, batch with the new marks)."""
     # Written twice, nothing changes: where the commit's answer was lost it is simply done again.
     return call.db.idempotent_transaction(
         lambda connection: embeddings_writing.write(connection, call.db, call.persona, model, batch, vectors),
