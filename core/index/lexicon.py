@@ -18,6 +18,8 @@ MOST_COUNTED = 2**31
 """More words than there are."""
 MOST_INNER = 64
 """Words that are taken for letters inside them."""
+SMALL = 8_192
+"""Bytes of words that are searched from the beginning."""
 _BREAK = 10
 _AFTER_ALL = b"\xff"
 """A byte that no word has: a prefix followed by it sorts behind all words with the prefix."""
@@ -80,6 +82,8 @@ class SortedWords:
     def add_beginning(self, beginning: str, counts: Counter[str]) -> None:
         """Count the rows of the words that begin with a text."""
         key = _encode(beginning)
+        if len(self._text) < SMALL and b"\n" + key not in self._text:
+            return  # quicker than a look at the heads, as most words asked for are not here
         at = self._find(key)
         while at < len(self._starts) and (word := self._word(at)).startswith(key):
             counts[_decode(word)] += int(self._docs[at])

@@ -73,10 +73,19 @@ def bare(text: str) -> str:
     return unicodedata.normalize("NFC", _ACCENTS.sub("", parts))
 
 
-def language_of(text: str, enough: float = ENOUGH) -> str:
-    """Return the ISO 639-1 code of the language a text is in, "" where it cannot be told."""
+def read_language(text: str) -> tuple[str, bool]:
+    """Return the language of `language_of`, and whether it is certain."""
     said = text[:LOOKED_AT]
-    return _by_script(said) or _find_first(_rank_latin(said), enough)
+    found = _by_script(said)
+    if found:
+        return found, True
+    ranked = _rank_latin(said)
+    return _find_first(ranked, ENOUGH), bool(_find_first(ranked, SURE))
+
+
+def language_of(text: str) -> str:
+    """Return the ISO 639-1 code of the language a text is in, "" where it cannot be told."""
+    return read_language(text)[0]
 
 
 def _by_script(said: str) -> str:

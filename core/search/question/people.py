@@ -76,6 +76,8 @@ def _read_name(name: str) -> _Name:
 
 def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozenset[str]:
     """Return those of the names that a question names."""
+    if not names:
+        return frozenset()
     said = bare(text)
     words = [part for run, _ in runs(said) for part in re.split(r"[_\d]+", run) if part]
     capitals = _inner_capitals(text)

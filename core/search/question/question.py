@@ -25,7 +25,7 @@ from typing import Literal
 from ...base.patterns import lazy_pattern
 from ...text import question_words as tables
 from ...text.folding import all_runs, clean, fold
-from ...text.languages import SURE, bare, common_words, language_of
+from ...text.languages import bare, common_words, read_language
 from ...text.question_words import LOOKED_AT, asked_words, asks_about_now, holds, is_request
 from ...text.time import CALENDARS, Span, name_words, read_spans, time_words
 from .people import named
@@ -75,10 +75,9 @@ def read_question(
     said = clean(text[:LOOKED_AT])
     if not said or said.isspace():
         return Question()
-    found, given = language_of(said), tuple(dict.fromkeys(code.lower() for code in languages))
+    (found, is_sure), given = read_language(said), tuple(dict.fromkeys(code.lower() for code in languages))
     known = (found,) if found else given
     # The language of a few words such as `7 mai 2023` is uncertain: they are read in all languages.
-    is_sure = bool(found) and bool(language_of(said, SURE))
     any_of = known if is_sure else tuple(dict.fromkeys((*known, *given, *CALENDARS)))
     words = asked_words(said)
     spans = read_spans(said, now, zone, any_of)

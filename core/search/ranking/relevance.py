@@ -135,7 +135,9 @@ def _list_columns(reasons: Sequence[Mapping[str, float]]) -> dict[str, Vector]:
     names: dict[str, float] = {}
     for mine in reasons:
         names |= mine
-    return {name: np.array([mine.get(name, 0.0) for mine in reasons]) for name in names}
+    nothing = dict.fromkeys(names, 0.0)
+    values = np.array([[*{**nothing, **mine}.values()] for mine in reasons]).T
+    return dict(zip(names, values, strict=True)) if names else {}
 
 
 def _list_without_quotes(rows: Sequence[ScoredRow], kept: Sequence[int], query: RankingQuery) -> list[int]:
