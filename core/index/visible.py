@@ -15,7 +15,7 @@ from ..shapes import SOURCES
 from ..text.folding import fold
 from ..text.times import LEAST_GAP, MOST_GAP, USUAL_STEPS
 from ..text.words import words
-from .numbers import Column, Flags, Floats, Ints, PackedRows, SegmentRows, ViewRows, find_in, take
+from .numbers import Column, Flags, Floats, Ints, PackedRows, SegmentRows, ViewRows, take
 from .segment import MOST_TIMES, POSTING, Rows, as_rows, join_rows, rows_of
 from .shapes import Entry, IndexTerm, RowId, Said
 
@@ -55,14 +55,9 @@ class Table(Rows):
         return gaps_of(self.thread, self.at_us, len(self.threads))
 
     @cached_property
-    def session_start(self) -> Ints:
-        """Return the rows that begin a session."""
-        return find_beginnings(self, self.gaps, np.arange(len(self))).nonzero()[0]
-
-    @cached_property
-    def words_before(self) -> Ints:
-        """Return the number of words before each row, and of all rows."""
-        return count_before(self.words)
+    def begins_session(self) -> Flags:
+        """Return which rows begin a session."""
+        return find_beginnings(self, self.gaps, np.arange(len(self)))
 
     @cached_property
     def source_sums(self) -> Ints:
@@ -137,11 +132,6 @@ class Table(Rows):
         while at < end and self.at_us[at] == at_us and self.row_id[at] < row_id:
             at += 1
         return at
-
-
-def count_before(words: Column) -> Ints:
-    """Return the sum of the values before each place, and of all."""
-    return np.concatenate([np.zeros(1, np.int64), words.cumsum(dtype=np.int64)])
 
 
 def gaps_of(thread: Column, at_us: Column, count: int) -> Ints:
@@ -304,38 +294,32 @@ class Visible(Rows):
         return is_chat
 
     @cached_property
+    def _begins_session(self) -> Flags:
+        at = self.offsets.fresh
+        begins = self.offsets.insert(self.table.begins_session, np.ones(len(at), bool))
+        changed = np.minimum(np.concatenate([at, at + 1]), len(self) - 1)
+        begins[changed] = find_beginnings(self, self.gaps, changed)
+        return begins
+
+    @cached_property
+    def session(self) -> Column:
+        """Return the number of each row's session, counted over all conversations."""
+        return self._begins_session.cumsum(dtype=np.int32) - 1
+
+    @cached_property
     def session_start(self) -> Ints:
         """Return where each session begins, and where the last one ends."""
-        fresh, packed = self.offsets.fresh, self.table.session_start
-        moves = np.bincount(packed.searchsorted(self.offsets.before), minlength=len(packed) + 1)
-        starts = packed + moves[:-1].cumsum()
-        # A fresh row, and the row behind it, may begin a session or go on with one.
-        changed = np.unique(np.minimum(np.concatenate([fresh, fresh + 1]), len(self) - 1))
-        at, is_start = find_in(ViewRows(starts), ViewRows(changed))
-        starts = np.delete(starts, at[is_start])
-        begins = changed[find_beginnings(self, self.gaps, changed)]
-        return np.append(np.insert(starts, starts.searchsorted(begins), begins), len(self))
-
-    def find_sessions(self, rows: ViewRows) -> Ints:
-        """Return the number of each row's session, counted over all conversations."""
-        return self.session_start.searchsorted(rows, "right") - 1
+        return np.append(self._begins_session.nonzero()[0], len(self))
 
     @property
     def sessions(self) -> int:
         """Return how many sessions there are."""
         return len(self.session_start) - 1
 
-    def count_session_words(self, sessions: Column) -> Ints:
-        """Return the length of sessions in words."""
-        bounds = np.stack([self.session_start[sessions], self.session_start[sessions + 1]])
-        fresh = self.offsets.fresh.searchsorted(bounds)
-        first, last = self.table.words_before[bounds - fresh] + self._fresh_words_before[fresh]
-        words: Ints = last - first
-        return words
-
     @cached_property
-    def _fresh_words_before(self) -> Ints:
-        return count_before(self.words[self.offsets.fresh])
+    def session_words(self) -> Floats:
+        """Return the length of each session in words."""
+        return np.bincount(self.session, weights=self.words, minlength=self.sessions).astype(np.float64)
 
     @cached_property
     def source_sums(self) -> Ints:

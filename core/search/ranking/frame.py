@@ -116,12 +116,11 @@ def build_frame(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Frame:
     columns: list[list[NDArray[Any]]] = []
     for one, mine in zip(seen, rows, strict=True):
         view, thread = one.matches.view, one.matches.view.thread[mine]
-        session = view.find_sessions(mine) + np.int64(one.first_session)
         person: Floats = np.zeros(0, np.float32) if one.person is None else one.person[view.speaker[mine]]
         columns.append([
             np.full(len(mine), one.matches.number), mine, view.words[mine], view.at_us[mine], view.source[mine],
-            view.is_chat[mine], thread + np.int64(one.first_thread), session, one.long[thread], one.near[thread],
-            person,
+            view.is_chat[mine], thread + np.int64(one.first_thread), view.session[mine] + np.int64(one.first_session),
+            one.long[thread], one.near[thread], person,
         ])  # fmt: skip
     audience, row, words, at_us, source, is_chat, thread, session, long, near, person = (
         parts[0] if len(parts) == 1 else np.concatenate(parts) for parts in zip(*columns, strict=True)

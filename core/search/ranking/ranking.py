@@ -157,7 +157,7 @@ def build_candidates(
     for n in np.unique(which).tolist():
         here = (which == n).nonzero()[0]
         view, own = seen[n].matches.view, frame.row[rows[here]]
-        session = view.find_sessions(ViewRows(own))
+        session = view.session[own]
         row_id[here] = view.row_id[own]
         session_rows[here] = view.session_start[session + 1] - view.session_start[session]
         if read_held is not None:

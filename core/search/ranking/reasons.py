@@ -108,7 +108,7 @@ def weigh_sessions(seen: Sequence[Seen], held: HeldWords, frame: Frame) -> Sessi
     worth = np.zeros(len(numbers), np.float32)
     every = sum(one.matches.view.sessions for one in seen)
     mean = sum(one.matches.view.word_count for one in seen) / max(1, every)
-    sizes = _count_words(seen, numbers)
+    sizes = np.concatenate([one.matches.view.session_words for one in seen])[numbers]
     times = [
         np.bincount(session_of[hits.rows], weights=hits.times, minlength=len(numbers)) for hits in held.groups.values()
     ]
@@ -119,16 +119,6 @@ def weigh_sessions(seen: Sequence[Seen], held: HeldWords, frame: Frame) -> Sessi
         there = counts.nonzero()[0]
         worth[there] += weight * saturate(counts[there].astype(np.float64), sizes[there], mean) / total
     return SessionScores(numbers, worth)
-
-
-def _count_words(seen: Sequence[Seen], sessions: Column) -> Floats:
-    """Return the length of sessions in words; their numbers are in order."""
-    ends = [*sessions.searchsorted([one.first_session for one in seen[1:]]).tolist(), len(sessions)]
-    parts = [
-        one.matches.view.count_session_words(sessions[start:end] - one.first_session)
-        for one, start, end in zip(seen, [0, *ends], ends, strict=False)
-    ]
-    return np.concatenate(parts).astype(np.float64)
 
 
 def list_reasons(
