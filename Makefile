@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 
 .DEFAULT_GOAL := help
+# With it each of the workers would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help demo test test-wheel package lint servers unit coverage mutants bench bench-public bench-figures bench-recall bench-scale isolation fuzz histories secrets sbom test-faults test-clusters docs docs-site clean
 
 help:
