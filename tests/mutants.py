@@ -1,9 +1,10 @@
 """Changes one comparison, condition, constant or operator of `core/` at a time and reports which tests notice.
 
-    python -m tests.mutants [--lines 60] [--seed 1] [--wide tests/spec ...]
+    python -m tests.mutants [--lines 60] [--seed 1] [--near] [--wide tests/spec ...]
 
-It works in a copy of the checkout. Each change meets the tests of its own noun first, then, if these pass, all tests
-on SQLite that are not slow. A change that no test notices survives: it is printed, and a promise may lack its test.
+It works in a copy of the checkout. Each change meets the tests of its own noun first, then, if these pass, the files of
+tests that import it, then all tests on SQLite that are not slow (not with `--near`). A change that no test notices
+survives: it is printed, and a promise may lack its test.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import ast
 import itertools
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -109,8 +111,18 @@ def list_own_tests(file: str) -> list[str]:
     return [*own, file]
 
 
-def is_noticed(copy: Path, tests: list[str] | tuple[str, ...]) -> bool:
+def list_near_tests(file: str) -> list[str]:
+    """Return the files of tests that import the noun of a file of core."""
+    noun = file.split("/")[1].removesuffix(".py")
+    named = re.compile(rf"^(from core\.{noun}\b|import core\.{noun}\b|from core import .*\b{noun}\b)", re.MULTILINE)
+    files = [each for folder in WIDE for each in sorted((ROOT / folder).rglob("test_*.py"))]
+    return [str(each.relative_to(ROOT)) for each in files if named.search(each.read_text(encoding="utf-8"))]
+
+
+def is_noticed(copy: Path, tests: list[str]) -> bool:
     """Return whether a test of these fails in the copy."""
+    if not tests:
+        return False
     command = [
         sys.executable,
         "-m",
@@ -136,8 +148,9 @@ def main() -> int:
     parser.add_argument("--lines", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--wide", nargs="+", default=WIDE, help="tests that a change meets after those of its noun")
+    parser.add_argument("--near", action="store_true", help="run no other tests than those that import the noun")
     given = parser.parse_args()
-    counts = {"own": 0, "all": 0, "none": 0}
+    counts = {"own": 0, "near": 0, "all": 0, "none": 0}
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy"
         left_out = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "site", "*.sqlite3*")
@@ -146,17 +159,15 @@ def main() -> int:
             target = copy / mutant.file
             whole = target.read_bytes()
             target.write_bytes(whole[: mutant.start] + mutant.after.encode() + whole[mutant.end :])
-            noticed = (
-                "own"
-                if is_noticed(copy, list_own_tests(mutant.file))
-                else "all"
-                if is_noticed(copy, given.wide)
-                else "none"
-            )
+            stages = {"own": list_own_tests(mutant.file), "near": list_near_tests(mutant.file), "all": [*given.wide]}
+            if given.near:
+                del stages["all"]
+            noticed = next((stage for stage, tests in stages.items() if is_noticed(copy, tests)), "none")
             target.write_bytes(whole)
             counts[noticed] += 1
             print(f"{noticed:4}  {mutant.file}:{mutant.line}  {mutant.before}  ->  {mutant.after}", flush=True)
-    print(f"noticed by the noun's own tests: {counts['own']}, by others: {counts['all']}, by none: {counts['none']}")
+    others = counts["near"] + counts["all"]
+    print(f"noticed by the noun's own tests: {counts['own']}, by others: {others}, by none: {counts['none']}")
     return 0
 
 
