@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import threading
@@ -14,6 +13,7 @@ import pytest
 
 from core import jobs, privacy
 from core.access import table_conversations as conversations
+from core.calls.call import Call
 from core.chat_history_cache import delete_chat_message, edit_chat_message
 from core.config import Settings
 from core.conversations import add_saved_memory, delete_saved_memory
@@ -282,19 +282,18 @@ def test_f20_nothing_for_long_of_those_who_want_none(life: Life, stage: Stage) -
 
 @pytest.mark.slow
 def test_l17_two_at_once_store_one_time(life: Life) -> None:
-    """Two threads read the same messages; the mark lets one of them store."""
+    """Two read the same messages, as where a lease has ended; the mark lets one of them store."""
     talk(life, 3)
-    wait = threading.Barrier(2, timeout=10)
-    numbers = itertools.count()
+    both, numbers = threading.Barrier(2, timeout=60), itertools.count()
 
     def answer(_: str) -> str:
-        with contextlib.suppress(threading.BrokenBarrierError):
-            wait.wait()
         n = next(numbers)  # nobody finds an item of the other that says the same
+        if n < 2:
+            both.wait()
         return json.dumps({"key_facts": [f"a{n}"], "past_events": [f"b{n}"]})
 
-    model = Model(answer)
-    done = at_once(lambda: int(life.consolidate_history(HERE, model=model)), 2)
+    call, model = Call(life.db, Settings(), life.stage.scope(HERE)), Model(answer)
+    done = at_once(lambda: len(consolidation.consolidate(call, model).ids), 2)
     assert sorted(done) == [0, 2] and len(life.rows()) == 2
 
 
