@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -65,6 +66,12 @@ def failing(db: Database, fail: Fail) -> Iterator[None]:
             yield
     finally:
         db.watchers.remove(fail)
+
+
+@pytest.fixture(autouse=True)
+def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try again at once: how long a handle waits before is not looked at here."""
+    monkeypatch.setattr(time, "sleep", lambda _: None)
 
 
 def _scope(stage: Stage) -> Any:
