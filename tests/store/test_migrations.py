@@ -213,6 +213,7 @@ OTHERS = {
 }
 
 
+@NOT_SEEKDB
 @pytest.mark.parametrize("name", OTHERS)
 def test_d31_a_database_of_another_schema_is_refused_by_name_and_stays_as_it_is(
     fresh_url: str, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
