@@ -17,6 +17,7 @@ test or module to some of the engines, with `extras=True` to those and what TEST
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import re
@@ -45,6 +46,9 @@ PYTHON_NAMES = ("PYTHONDONTWRITEBYTECODE",)  # each process would compile the wh
 TERMINAL_NAMES = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 for _name in (*OWN_NAMES, *PYTHON_NAMES, *TERMINAL_NAMES, *FLAGS, *(f"{flag}_FILE" for flag in FLAGS)):
     os.environ.pop(_name, None)
+
+# The collector of garbage takes a quarter of the run: it looks at each of the many objects of a suite again and again.
+gc.set_threshold(50_000, 20, 20)
 
 # Time limits per example fail on a busy machine; the check below looks at whole tests.
 settings.register_profile("suite", deadline=None, print_blob=True)
@@ -110,7 +114,11 @@ def _engine(item: pytest.Item) -> str | None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Begin to start the servers that the collected tests need, all at once."""
+    """Begin to start the servers that the collected tests need, all at once; no garbage is looked for in tests and
+    modules, which stay.
+    """
+    gc.collect()
+    gc.freeze()
     engines = session.config.stash[SESSION]
     used = {_engine(item) for item in session.items} - {None, SQLITE}
     if used and not session.config.option.collectonly:
