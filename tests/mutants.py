@@ -112,9 +112,9 @@ def list_own_tests(file: str) -> list[str]:
 
 
 def list_near_tests(file: str) -> list[str]:
-    """Return the files of tests that import the noun of a file of core."""
+    """Return the files of tests that import the noun of a file of core, or its door."""
     noun = file.split("/")[1].removesuffix(".py")
-    named = re.compile(rf"^(from core\.{noun}|import core\.{noun}|from core import .*\b{noun})", re.MULTILINE)  # its door too
+    named = re.compile(rf"^(from core\.{noun}|import core\.{noun}|from core import .*\b{noun})", re.MULTILINE)
     files = [each for folder in WIDE for each in sorted((ROOT / folder).rglob("test_*.py"))]
     return [str(each.relative_to(ROOT)) for each in files if named.search(each.read_text(encoding="utf-8"))]
 
