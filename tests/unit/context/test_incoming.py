@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from core.context.incoming import IncomingMessage, input_facts
+from core.context.incoming import IncomingMessage, input_facts, read_role
 from core.context.live import read_line
 from core.errors import MessageError
 from core.shapes import Sender
@@ -50,6 +50,13 @@ def test_p2_the_smallest_message_is_enough() -> None:
     found = read(SimpleNamespace(text="hi", message_id=1, date=None))
     assert (found.text, found.message_id, found.date, found.interface_path) == ("hi", "1", NOW, None)
     assert (found.server_id, found.is_private, found.interface, found.notes) == ("", None, "", ())
+
+
+def test_p70_a_role_or_a_sender_says_whether_the_persona_wrote_a_message() -> None:
+    said = [({"role": "user"}, "user"), ({"role": "assistant"}, "persona"), ({"role": "system"}, ""),
+            ({"role": "text", "sender_id": "self"}, "persona"), ({"role": "user", "sender_id": "self"}, "user"),
+            ({"sender_id": "7", "sender_name": "self"}, "user"), ({}, "user")]  # fmt: skip
+    assert [read_role(fields) for fields, _ in said] == [role for _, role in said]
 
 
 def test_p2_objects_and_dicts_nest_in_any_way() -> None:
