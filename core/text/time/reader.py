@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from ...base.patterns import lazy_pattern
 from ..languages import bare
+from ..times import EARLIEST, LATEST
 from . import calendar
 from .calendar import BREAK
 from .grammar import read_parts
@@ -188,10 +189,7 @@ def _read(
     telling = may_tell_time(folds.text, languages)
     if not telling:
         return best[1:]
-    try:
-        local = now.astimezone(zone).replace(tzinfo=None)
-    except (OverflowError, ValueError):
-        local = now.astimezone(UTC).replace(tzinfo=None)
+    local = min(max(now, EARLIEST), LATEST).astimezone(zone).replace(tzinfo=None)
     said = _JOINED.sub(" ", folds.text if is_question else _leave_telling(folds.text, languages))
     for language in telling:
         lexicon = calendar.load(language)

@@ -8,7 +8,7 @@ from random import Random
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core.config.flag_types import LANGUAGE_CODES
@@ -139,6 +139,8 @@ def test_t62_every_language_has_words_of_time(language: str) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=80) | st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), st.datetimes())
+@example("Monday", datetime(1, 1, 1))  # noqa: DTZ001 - made aware below
+@example("Monday of next week", datetime(9999, 12, 31))  # noqa: DTZ001
 def test_t62_no_text_and_no_time_make_the_reader_fail(text: str, now: datetime) -> None:
     at = now.replace(tzinfo=UTC)
     for span in read_spans(text, at, ZoneInfo("Pacific/Auckland"), ("en", "de", "ja")):
