@@ -47,6 +47,6 @@ def asked_before(text: str, known: Sequence[Phrases]) -> tuple[str, Literal["@me
     if call is not None:
         after = text[call.end() :].strip()
         return after or text[: call.start()].strip(), "@memory"
-    from ..text.remember_phrases import is_request  # noqa: PLC0415 - its patterns are for mode plus alone
+    from ..text.remember_phrases import is_request, says_something  # noqa: PLC0415 - patterns of mode plus alone
 
-    return (text, "phrase") if is_request(text, known) else None
+    return (text, "phrase") if is_request(text, known) and says_something(text, known) else None

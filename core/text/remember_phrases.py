@@ -30,10 +30,10 @@ THAT_NAME = "that_name"
 """The group of words for a name that is taken back and not said again."""
 
 _RULED_OUT = ("ruled_out", "not_wishes", "not_facts", "fiction")
-GROUPS = (*WANTED_GROUPS, REFUSALS, "wishes", "endings", "leads", "asks", *_RULED_OUT, *TOPICS, THAT_NAME)
-"""wishes: begin a standing instruction. endings: take one back. leads: may stand in front. asks: begin a question or a
-task. ruled_out: make a sentence nobody's own. not_wishes, not_facts: make it no instruction; no fact and no taste.
-fiction: make that of all that follows."""
+GROUPS = (*WANTED_GROUPS, REFUSALS, "wishes", "endings", "leads", "openings", "asks", *_RULED_OUT, *TOPICS, THAT_NAME)
+"""wishes: begin a standing instruction. endings: take one back. leads: may stand in front. openings: say nothing by
+themselves. asks: begin a question or a task. ruled_out: make a sentence nobody's own. not_wishes, not_facts: make it no
+instruction; no fact and no taste. fiction: make that of all that follows."""
 
 Phrases = Mapping[str, Sequence[str]]
 
@@ -229,11 +229,26 @@ def may_state(text: str, groups: Sequence[str], known: Sequence[Phrases]) -> boo
     return any(_holds(form, [each for group in groups for each in phrases.get(group, ())]) for phrases in known)
 
 
+def says_something(text: str, known: Sequence[Phrases]) -> bool:
+    """Return whether a text has words beyond those that open a request: `call me` and `please remember that` do not."""
+    form = _without_marks(text)
+    for phrases in known:
+        opening = [each for group in ("leads", "explicit", "openings") for each in phrases.get(group, ())]
+        pattern = _compile(tuple(each.rstrip("?") for each in opening if "*" not in each))
+        if pattern is not None and not re.search(r"\w", pattern.sub(" ", form)):
+            return False
+    return True
+
+
 def read_statements(text: str | None, known: Sequence[Phrases]) -> list[Statement]:
     """Return the sentences of a text that state something of a person's own; none where it asks not to remember.
 
     `known` holds the phrases of each language the text may be in.
     """
+    return [each for each in _find_statements(text, known) if says_something(each.text, known)]
+
+
+def _find_statements(text: str | None, known: Sequence[Phrases]) -> list[Statement]:
     if not text or len(text) > MOST_CHARS or _holds_any(phrase_form(text), REFUSALS, known):
         return []
     found = []
@@ -282,7 +297,8 @@ def _begins(group: str, clauses: Sequence[str], stated: Sequence[str], phrases: 
 
 
 def is_request(text: str | None, known: Sequence[Phrases]) -> bool:
-    return any("explicit" in each.groups for each in read_statements(text, known))
+    """Return whether a text asks to remember something, which may have been said before it."""
+    return any("explicit" in each.groups for each in _find_statements(text, known))
 
 
 def should_remember(user_text: str | None, response_text: str | None, known: Sequence[Phrases]) -> bool:
@@ -290,7 +306,7 @@ def should_remember(user_text: str | None, response_text: str | None, known: Seq
     if any(_holds_any(phrase_form(text or ""), REFUSALS, known) for text in (user_text, response_text)):
         return False
     return any(
-        not each.groups.isdisjoint(WANTED_GROUPS)
+        "explicit" in each.groups or (not each.groups.isdisjoint(WANTED_GROUPS) and says_something(each.text, known))
         for text in (user_text, response_text)
-        for each in read_statements(text, known)
+        for each in _find_statements(text, known)
     )

@@ -44,6 +44,12 @@ def test_c12_a_wish_is_kept_when_it_is_said_and_stands_in_the_next_prompts(stage
     assert item["saved_at"] == (NOW - timedelta(days=200)).isoformat()
 
 
+def test_c12_a_wish_without_content_is_not_stored(stage: Stage) -> None:
+    for text in ("call me ", "From now on, please", "Please remember that"):
+        stage.say(text)
+    assert listed(stage) == []
+
+
 def test_c12_what_the_persona_or_a_narrator_says_is_no_wish(stage: Stage) -> None:
     stage.say("Call me Iris", who="self")
     stage.say("Always answer in French.", role="narrator")

@@ -10,6 +10,7 @@ import pytest
 from core.config import Settings
 from core.memories.instructions import read_instructions
 from core.memories.rules_instructions import takes_back
+from core.memories.rules_modes import asked_before
 from core.templates.words import load_phrases, phrases_for
 from core.text.remember_phrases import (
     GROUPS,
@@ -37,6 +38,8 @@ def cases(kind: str, language: str, sign: str) -> list[str]:
 
 
 def is_in(text: str, *groups: str) -> bool:
+    if groups == ("explicit",):
+        return is_request(text, known(text))
     return any(each.groups.intersection(groups) for each in read_statements(text, known(text)))
 
 
@@ -154,7 +157,7 @@ def test_t46_every_shipped_phrase_does_what_its_group_says(language: str) -> Non
         assert len(phrases[group]) >= 5
         for phrase in phrases[group]:
             found = {name for each in read_statements(f"{example(phrase)} x1", [phrases]) for name in each.groups}
-            assert group in found, phrase
+            assert group in found or is_request(example(phrase), [phrases]), phrase
     assert len(phrases[REFUSALS]) >= 5
     for phrase in phrases[REFUSALS]:
         assert not should_remember(f"{phrase}", None, [phrases]), phrase
@@ -166,6 +169,62 @@ def test_t46_every_shipped_phrase_does_what_its_group_says(language: str) -> Non
 )
 def test_t46_refusals_win_in_every_language(text: str) -> None:
     assert not should_remember(text, None, known(text))
+
+
+OPENINGS = {
+    "en": ("call me ", "Call me!", "from now on", "From now on, please", "always", "please remember", "Remember that.",
+           "My name is", "please always answer", "I prefer", "don't call me", "Hi, call me \U0001f98a", "I live in"),
+    "de": ("nenn mich", "Ab jetzt", "immer", "Bitte merk dir", "Merk dir das!", "Ich heiße", "in Zukunft"),
+    "es": ("llámame", "a partir de ahora", "siempre", "Recuerda", "por favor, recuerda que", "me llamo"),
+    "fr": ("appelle-moi", "désormais", "toujours", "souviens-toi", "n'oublie pas", "je m'appelle"),
+    "it": ("chiamami", "d'ora in poi", "sempre", "ricorda", "Per favore, ricordati", "mi chiamo", "in futuro"),
+    "pt": ("me chame", "a partir de agora", "sempre", "lembre", "por favor, lembre-se", "meu nome é", "no futuro"),
+    "nl": ("noem me", "vanaf nu", "altijd", "onthoud", "onthoud dit alsjeblieft", "ik heet", "voortaan"),
+    "ru": ("зови меня", "с этого момента", "всегда", "запомни", "Пожалуйста, запомни это", "меня зовут", "впредь"),
+    "ja": ("と呼んで", "今後", "いつも", "覚えて", "覚えておいてください", "私の名前は", "これから"),
+    "zh": ("叫我", "请叫我", "从现在开始", "请记住", "记住", "我的名字", "以后"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_c12_a_request_without_content_states_nothing(language: str) -> None:
+    """`call me` with nothing behind it stood in every later prompt as an instruction."""
+    phrases = load_phrases([language])
+    for text in OPENINGS[language]:
+        assert read_statements(text, [phrases]) == [], text
+        assert read_instructions(text, Settings(languages=(language,))) == (), text
+        assert not should_remember(text, None, [phrases]) or is_request(text, [phrases]), text
+        assert asked_before(text, [phrases]) is None, text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "call me Al",
+        "Always in French, please",
+        "I'm vegan",
+        "No emojis",
+        "nenn mich Jo",
+        "叫我小明",
+        "Joと呼んで",
+        "зови меня Аня",
+    ],
+)
+def test_c12_short_requests_with_content_are_kept(text: str) -> None:
+    assert is_in(text, "wishes") is ("Always" not in text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My plane goes at seven. Remember that!",
+        "Please remember:\n- milk\n- eggs",
+        'Remember "the tide is at noon today".',
+    ],
+)
+def test_c24_content_beside_a_request_is_saved(text: str) -> None:
+    assert asked_before(text, known(text)) == (text, "phrase")
+    assert is_request("Remember that!", known("Remember that!"))  # what `said` of a host may be
 
 
 def test_t47_phrases_match_on_word_boundaries() -> None:
