@@ -49,33 +49,26 @@ __all__ = [
     "use_scope",
 ]
 
-_MODULES = {
-    "Memory": "memory",
-    "Scope": "scope",
-    "build_json_prompt": "prompt_engine",
-    "build_messages": "prompt_engine",
-    "configure": "db",
-    "explain_json_prompt": "prompt_engine",
-    "explain_messages": "prompt_engine",
-    "forget": "forgetting",
-    "insert_memory": "db",
-    "open_database": "db",
-    "parse_answer": "prompt_engine",
-    "save_message": "chat_history_cache",
-    "search_memories": "synth_core_memory",
-    "set_persona_text": "personas",
-    "to_messages": "prompt_engine",
-    "use_scope": "scope",
+_NAMES = {
+    "chat_history_cache": ("save_message",),
+    "db": ("configure", "insert_memory", "open_database"),
+    "forgetting": ("forget",),
+    "memory": ("Memory",),
+    "personas": ("set_persona_text",),
+    "scope": ("Scope", "use_scope"),
+    "synth_core_memory": ("search_memories",),
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+"""Name to its module; all other names are those of `prompt_engine`."""
 
 
 def __getattr__(name: str) -> Any:
     """Return a name of a door as it stands there now: what a host has put in its place counts."""
     if name == "aio":
         return import_module(".aio", __name__)
-    if name not in _MODULES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_MODULES[name]}", __name__), name)
+    return getattr(import_module(f".{_MODULES.get(name, 'prompt_engine')}", __name__), name)
 
 
 def __dir__() -> list[str]:

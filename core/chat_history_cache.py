@@ -353,11 +353,7 @@ def edit_chat_message(
         return WriteResult(False, None, "empty")
     call = open_call(db, settings, scope)
     place = _find_message(call, message, interface_path)
-    if place is None:
-        return table_followers.NO_MESSAGE
-    row_id, conversation = place
-    viewer = _view_from(call, None if interface_path is None else conversation)
-    return table_followers.edit_message(call, viewer, conversation, row_id, text)
+    return table_followers.NO_MESSAGE if place is None else table_followers.edit_message(call, *place, text)
 
 
 def delete_chat_message(
@@ -381,17 +377,17 @@ def delete_chat_message(
     """
     call = open_call(db, settings, scope)
     place = _find_message(call, message, interface_path)
-    if place is None:
-        return table_followers.NO_MESSAGE
-    row_id, conversation = place
-    viewer = _view_from(call, None if interface_path is None else conversation)
-    return table_followers.delete_message(call, viewer, conversation, row_id)
+    return table_followers.NO_MESSAGE if place is None else table_followers.delete_message(call, *place)
 
 
-def _find_message(call: Call, message: object, interface_path: object) -> tuple[int, str] | None:
-    """Return row id and conversation of the message a host names, None where there is none."""
+def _find_message(call: Call, message: object, interface_path: object) -> tuple[Viewer, str, int] | None:
+    """Return viewer, conversation and row id for the message that a host names, or None if there is none."""
     key = None if interface_path is None else find_key(call, interface_path)
-    return table_lines.find_named(call.db, call.persona, message, key)
+    named = table_lines.find_named(call.db, call.persona, message, key)
+    if named is None:
+        return None
+    row_id, conversation = named
+    return _view_from(call, None if key is None else conversation), conversation, row_id
 
 
 def _view_from(call: Call, conversation: str | None = None) -> Viewer:

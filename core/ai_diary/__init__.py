@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..base import logs
+from ..base.hints import shown
 from ..calls.call import GivenSettings, load_access, open_call
 from ..calls.defaults import check_handle, handle
 from ..database import rows
@@ -284,8 +285,7 @@ def _read_names(value: object) -> Iterable[str]:
 def _read_number(value: object, name: str) -> float:
     wrong = isinstance(value, bool) or not isinstance(value, (int, float)) or value != value
     if wrong or not 0 <= value <= 1e9:  # type: ignore[operator]
-        shown = repr(value)[:40] if isinstance(value, (int, float)) else f"of type {type(value).__name__}"
-        raise ValueError(f"{name} is {shown}. It must be a number, 0 to 1000000000.")
+        raise ValueError(f"{name} is {shown(value)}. It must be a number, 0 to 1000000000.")
     return min(float(value), 500_000.0) if name == "days" else float(value)  # type: ignore[arg-type]
 
 

@@ -18,3 +18,17 @@ def hint_name(name: object, known: Iterable[str]) -> str:
     """Return the name that may have been meant, as a sentence with a blank before it; "" where none is near."""
     near = find_nearest(name, known)
     return f" Did you mean {near!r}?" if near else ""
+
+
+_SHOWN_CHARS = 60
+
+
+def shown(value: object) -> str:
+    """Return `repr` of a value, short enough for a sentence."""
+    if isinstance(value, str):
+        return repr(value if len(value) <= _SHOWN_CHARS else value[: _SHOWN_CHARS - 1] + "...")
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
+        return "a number of more than 38 digits"
+    if value is None or isinstance(value, (bool, int, float)):
+        return repr(value)
+    return f"of type {type(value).__name__}"

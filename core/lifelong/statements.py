@@ -12,6 +12,7 @@ from ..database import sources
 from ..database.dialects import from_microseconds
 from ..database.engine import Database
 from ..errors import MessageError
+from ..memories import rules
 from ..scope import Scope
 from ..search.profile import StatementRow, read_person
 from ..shapes import ProfileStatement, StatementKind
@@ -57,8 +58,7 @@ def profile(
     who = participant or call.scope.participant
     if not who:
         raise MessageError("participant is missing. Name a person, as `interface/id`.", fields=("participant",))
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_STATEMENTS:
-        raise MessageError(f"limit is {limit!r}. It must be 1 to {MOST_STATEMENTS}.", fields=("limit",))
+    most = rules.read_number(limit, "limit", 1, MOST_STATEMENTS, 50)
     query = searching.prepare(searching.SearchRequest(ranking="relevance"), call.settings)
     viewer, keys = load_access(call).viewer, audience_table.read_keys(call.db, call.persona)
     if operator:
@@ -66,7 +66,7 @@ def profile(
     search = searching.resolve(query, viewer, call.settings, call.db)
     if search.index_error is not None:
         raise search.index_error
-    rows = read_person(search, call.db, {who})[:limit]
+    rows = read_person(search, call.db, {who})[:most]
     return [_build_statement(one, keys[one.audience].kind) for one in rows if one.audience in keys]
 
 

@@ -137,23 +137,10 @@ def silently_record_memory(
 
 
 def _ask_hook(function: Callable[..., Any], call: Call, memory: NewMemory, message_id: object) -> WriteResult:
-    arguments = {
-        "content": memory.content,
-        "author": memory.author,
-        "source": memory.source,
-        "tags": list(memory.tags),
-        "scope": memory.label,
-        "emotion": None,
-        "intensity": None,
-        "emotion_state": None,
-        "timestamp": memory.at,
-        "response_text": memory.response_text,
-        "label": memory.label,
-        "message_id": message_id,
-        "db": call.db,
-        "settings": call.settings,
-    }
-    given = hooks.call(function, arguments)
+    taken = ("content", "author", "source", "emotion", "intensity", "emotion_state", "response_text", "label")
+    arguments = {name: getattr(memory, name) for name in taken}
+    arguments |= {"tags": list(memory.tags), "scope": memory.label, "timestamp": memory.at, "message_id": message_id}
+    given = hooks.call(function, {**arguments, "db": call.db, "settings": call.settings})
     row_id = given if isinstance(given, int) and not isinstance(given, bool) else None
     return WriteResult(True, row_id, notes=memory.notes)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
-from ..base.hints import hint_name
+from ..base.hints import hint_name, shown
 from ..errors import MessageError
 from ..text.folding import fold
 from ..text.host_values import newest_items, word_at
@@ -56,9 +56,8 @@ def kind_of(value: object, *, also: Sequence[str] = ()) -> str:
         form = "".join(char for char in fold(value) if char.isalnum())
         if form in _FORMS and (_FORMS[form] in KINDS or _FORMS[form] in also):
             return _FORMS[form]
-    shown = repr(value[:40]) if isinstance(value, str) else f"of type {type(value).__name__}"
     raise MessageError(
-        f"kind is {shown}. It must be one of {', '.join(KINDS)}.{hint_name(value, KINDS)}", fields=("kind",)
+        f"kind is {shown(value)}. It must be one of {', '.join(KINDS)}.{hint_name(value, KINDS)}", fields=("kind",)
     )
 
 
@@ -113,8 +112,8 @@ def read_ids(ids: object) -> tuple[int, ...]:
 
 def read_id(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
-        shown = str(value)[:40] if isinstance(value, (int, float)) else f"of type {type(value).__name__}"
-        raise MessageError(f"id is {shown}. It must be the id of an item, a whole number.", fields=("id",))
+        given = f"of type {type(value).__name__}" if isinstance(value, str) else shown(value)
+        raise MessageError(f"id is {given}. It must be the id of an item, a whole number.", fields=("id",))
     return value
 
 
@@ -123,9 +122,7 @@ def read_number(value: object, name: str, low: int, high: int, default: int) -> 
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise MessageError(
-            f"{name} is {str(value)[:40]!r}. It must be a whole number, {low} to {high}.", fields=(name,)
-        )
+        raise MessageError(f"{name} is {shown(value)}. It must be a whole number, {low} to {high}.", fields=(name,))
     return value
 
 
@@ -134,15 +131,15 @@ def read_share(value: object, name: str, default: float | None, high: float = 1)
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= high:
-        raise MessageError(f"{name} is {str(value)[:40]!r}. It must be a number, 0 to {high:g}.", fields=(name,))
+        raise MessageError(f"{name} is {shown(value)}. It must be a number, 0 to {high:g}.", fields=(name,))
     return float(value)
 
 
 def check_choice(value: object, name: str, choices: Any) -> None:
     """Raise MessageError for a value that is none of a Literal's."""
     if value not in get_args(choices):
-        shown = repr(value[:40]) if isinstance(value, str) else f"of type {type(value).__name__}"
-        raise MessageError(f"{name} is {shown}. It must be one of {', '.join(get_args(choices))}.", fields=(name,))
+        known = ", ".join(get_args(choices))
+        raise MessageError(f"{name} is {shown(value)}. It must be one of {known}.", fields=(name,))
 
 
 # How long items are kept
@@ -166,19 +163,10 @@ def heuristic_importance(text: str, holds_phrase: bool) -> float:
 
 def session_ttl(ttl_sec: object, default_seconds: int) -> tuple[int, tuple[str, ...]]:
     """Return the time to live that a call asks for, in seconds, and a note where it was raised."""
-    if ttl_sec is None:
-        return default_seconds, ()
-    if isinstance(ttl_sec, bool) or not isinstance(ttl_sec, int) or ttl_sec < 0 or ttl_sec > 315_360_000:
-        raise MessageError(
-            f"ttl_sec is {str(ttl_sec)[:40]!r}. It must be a whole number of seconds, 60 to 315360000, or 0 for "
-            "SESSION_TTL_SEC.",
-            fields=("ttl_sec",),
-        )
-    if ttl_sec == 0:
-        return default_seconds, ()
-    if ttl_sec < LEAST_TTL_SECONDS:
-        return LEAST_TTL_SECONDS, (f"ttl_sec {ttl_sec} became {LEAST_TTL_SECONDS}, the least there is",)
-    return ttl_sec, ()
+    seconds = read_number(ttl_sec, "ttl_sec", 0, 315_360_000, 0)
+    if 0 < seconds < LEAST_TTL_SECONDS:
+        return LEAST_TTL_SECONDS, (f"ttl_sec {seconds} became {LEAST_TTL_SECONDS}, the least there is",)
+    return seconds or default_seconds, ()
 
 
 def expires_at(at: datetime, ttl_seconds: int) -> datetime:

@@ -12,6 +12,7 @@ from ..access import table_conversations, table_participants
 from ..access.rules import parent_key
 from ..access.table_conversations import MOVED
 from ..access.view import ConversationFacts
+from ..base.hints import shown
 from ..database.engine import Database
 from ..database.registry import FOLLOWING
 from ..database.schema import chat_history_cache, conversations
@@ -19,7 +20,6 @@ from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
 from ..errors import MessageError
 from ..index import indexed
 from ..scope import Privacy, Scope
-from ..search.rules_arguments import shown
 
 _C = conversations.c
 

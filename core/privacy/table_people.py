@@ -16,6 +16,7 @@ from ..access.rules import AudienceKey, split_key
 from ..access.table_conversations import FACTS, relocate
 from ..access.table_participants import checked_key, hold
 from ..access.view import ConversationFacts
+from ..base.hints import shown
 from ..database.engine import Database
 from ..database.registry import FOLLOWING, REGISTRY
 from ..database.schema import chat_history_cache, conversations, memories, participants, user_relationships
@@ -23,7 +24,6 @@ from ..database.schema_base import metadata
 from ..database.sources import ALL, MEMORIES
 from ..errors import MessageError
 from ..index import indexed
-from ..search.rules_arguments import shown
 from ..short_term.table import remove_person
 
 _P = participants.c

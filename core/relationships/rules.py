@@ -6,9 +6,9 @@ import math
 from datetime import datetime, timedelta
 from typing import Self, TypedDict, cast
 
+from ..base.hints import shown
 from ..errors import MessageError
 from ..scope import KEY_BYTES, Scope, key_text
-from ..search.rules_arguments import shown
 from ..shapes import WriteReason, WriteResult
 from ..text.folding import clean
 

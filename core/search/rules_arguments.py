@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, cast
 
+from ..base.hints import shown
 from ..base.wire_ids import LARGEST_ID
 from ..shapes import SOURCES, Source
 from ..tags.rules import TAG_BYTES, normal, tag_items
@@ -30,19 +31,7 @@ MOST_TIME_CHARS = 200
 ReadWords = Callable[[str], Span | None]
 """Returns the one span that a text names."""
 
-_SHOWN_CHARS = 60
 _SHOWN_NAMES = 20
-
-
-def shown(value: object) -> str:
-    """Return `repr` of a value, short enough for a sentence."""
-    if isinstance(value, str):
-        return repr(value if len(value) <= _SHOWN_CHARS else value[: _SHOWN_CHARS - 1] + "...")
-    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
-        return "a number of more than 38 digits"
-    if value is None or isinstance(value, (bool, int, float)):
-        return repr(value)
-    return f"of type {type(value).__name__}"
 
 
 MOST_HITS = 200

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+from ..base.hints import shown
 from ..calls.call import GivenSettings, open_call
 from ..database import rows
 from ..database.engine import Connection, Database
@@ -12,7 +13,6 @@ from ..messages import table as messages_table
 from ..messages import table_lines, table_recaps
 from ..messages.table_recaps import Alternative
 from ..scope import Scope
-from ..search.rules_arguments import shown
 from ..shapes import WriteResult
 from .calls import NO_MESSAGE, StoryCall, no_such_message, open_message
 from .refresh import refresh

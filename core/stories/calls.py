@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..calls.call import Call, find_key, load_access
 from ..config import Settings
@@ -32,10 +34,12 @@ class StoryCall(Call):
     def conversation(self) -> str:
         return self.scope.conversation or ""
 
-    @property
-    def audiences(self) -> tuple[int, ...]:
-        """Return the audiences the caller sees."""
-        return self.viewer.audiences if self.viewer is not None else ()
+    def change(self, write: Callable[..., bool], *values: Any, **named: Any) -> bool:
+        """Return what a function that changes the running recap of this conversation returns, run in a transaction."""
+        return self.db.idempotent_transaction(
+            lambda connection: write(connection, self.persona, self.conversation, *values, **named),
+            source="running_recaps",
+        )
 
     def redacted(self) -> StoryCall:
         """Return the call for a function that returns texts, without a conversation that may not leave this machine."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypedDict, get_args
 
-from ..base.hints import hint_name
+from ..base.hints import hint_name, shown
 from ..errors import MessageError
-from ..search.rules_arguments import shown
 
 INCLUDED = "Recap of message(s)"
 """Value of `include` of a recap that is shown."""

@@ -198,11 +198,7 @@ def set_current_running_recap(
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return NO_CONVERSATION
-    is_set = call.db.idempotent_transaction(
-        lambda connection: table_running.set_current(connection, call.persona, call.conversation, number),
-        source="running_recaps",
-    )
-    if is_set:
+    if call.change(table_running.set_current, number):
         return WriteResult(True, number)
     versions = table_running.read_versions(call.db.read, call.persona, call.conversation)
     numbers = ", ".join(str(each.number) for each in versions) or "none"
@@ -225,11 +221,7 @@ def delete_running_recap_version(
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return NO_CONVERSATION
-    now = call.db.clock()
-    is_deleted = call.db.idempotent_transaction(
-        lambda connection: table_running.delete_version(connection, call.persona, call.conversation, number, now),
-        source="running_recaps",
-    )
+    is_deleted = call.change(table_running.delete_version, number, call.db.clock())
     return WriteResult(True, number) if is_deleted else WriteResult(False, None, "unchanged")
 
 
@@ -342,13 +334,8 @@ def switch_stories(
         return NO_CONVERSATION
     if call.place.stories_off is not switched:
         return WriteResult(False, None, "unchanged")
-
-    def work(connection: Connection) -> bool:
-        off = int(not switched)
-        return table_running.update_conversation(connection, call.persona, call.conversation, stories_off=off)
-
-    changed = call.db.idempotent_transaction(work, source="conversations")
-    return WriteResult(True, None) if changed else NO_CONVERSATION
+    is_known = call.change(table_running.update_conversation, stories_off=int(not switched))
+    return WriteResult(True, None) if is_known else NO_CONVERSATION
 
 
 class Refreshed(TypedDict):

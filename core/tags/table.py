@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import (
@@ -105,7 +105,11 @@ def add_alias(db: Database, persona: str, alias: object, tag: object) -> WriteRe
 
     def work(connection: Connection) -> WriteResult:
         raise_version(connection, db, persona)  # first: it keeps a second change from being checked meanwhile
-        other, known = _checked(lambda: rules.check_alias(alias, tag, _read(connection, persona)))
+        try:
+            vocabulary = build_vocabulary(connection.execute(_ALL, {"persona": persona}))
+            other, known = rules.check_alias(alias, tag, vocabulary)
+        except ValueError as error:
+            raise RollbackError(WriteResult(False, None, "refused", notes=(str(error),))) from None
         row = {"persona_id": persona, "tag": known, "uses": 0, "created_at": db.clock()}
         connection.execute(insert_ignore(tags, db.family), row)
         pair = {"persona_id": persona, "alias": other, "tag": known}
@@ -118,15 +122,14 @@ def add_alias(db: Database, persona: str, alias: object, tag: object) -> WriteRe
 def link(db: Database, persona: str, a: object, b: object, weight: object = 1.0) -> WriteResult:
     """Link two tags, or give their link another weight; both become known."""
     try:
-        one, other, number = _checked(lambda: rules.check_link(a, b, weight))
-    except RollbackError as refused:
-        refusal: WriteResult = refused.result
-        return refusal
+        one, other, number = rules.check_link(a, b, weight)
+    except ValueError as error:
+        return WriteResult(False, None, "refused", notes=(str(error),))
 
     def work(connection: Connection) -> WriteResult:
         now, t = db.clock(), tag_links.c
-        both = [{"persona_id": persona, "tag": tag, "uses": 0, "created_at": now} for tag in sorted((one, other))]
-        for row in both:
+        for tag in sorted((one, other)):
+            row = {"persona_id": persona, "tag": tag, "uses": 0, "created_at": now}
             connection.execute(insert_ignore(tags, db.family), row)
         reverse = (t.persona_id == persona) & (t.tag == other) & (t.related_tag == one)
         connection.execute(delete(tag_links).where(reverse))
@@ -136,13 +139,6 @@ def link(db: Database, persona: str, a: object, b: object, weight: object = 1.0)
         return WriteResult(True, None)
 
     return db.idempotent_transaction(work, source="tags")
-
-
-def _checked(check: Callable[[], Any]) -> Any:
-    try:
-        return check()
-    except ValueError as error:
-        raise RollbackError(WriteResult(False, None, "refused", notes=(str(error),))) from None
 
 
 # Reading
@@ -190,10 +186,6 @@ def build_vocabulary(rows: Iterable[Any]) -> Vocabulary:
 
 _PERSONA = bindparam("persona", type_=tags.c.persona_id.type)
 _ALL = _all(_PERSONA)
-
-
-def _read(connection: Connection, persona: str) -> Vocabulary:
-    return build_vocabulary(connection.execute(_ALL, {"persona": persona}).all())
 
 
 def load(db: Database, persona: str) -> Vocabulary:

@@ -54,7 +54,7 @@ def test_l10_expired_session_items_are_archived_once(life: Life) -> None:
     assert index_differences(life.db, life.persona) == []
     done = life.prune_session_by_ttl(30)
     assert done == 1 and done.notes == ("ttl_sec 30 became 60, the least there is",)
-    with pytest.raises(MessageError, match="ttl_sec is '-1'"):
+    with pytest.raises(MessageError, match="ttl_sec is -1"):
         life.prune_session_by_ttl(-1)
 
 
