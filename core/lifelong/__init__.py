@@ -1,8 +1,8 @@
-"""Memory that lasts: items, session and long term, consolidation, pruning.
+"""Memory that lasts: items, session and long-term tiers, consolidation, pruning.
 
-Three tiers: working memory are the newest messages, session memory expires, long-term memory is kept until it is
-pruned. Everything acts in a scope; an operator (`operator=True`) sees all audiences of one persona. `conf_uid` names
-another persona than the scope's, `history_uid` another conversation.
+Session items expire; long-term items stay until they are pruned. Every function acts in a scope; with `operator=True`
+it acts on all audiences of one persona. `conf_uid` names another persona than the scope's, `history_uid` another
+conversation.
 """
 
 from ..memories.rules import KINDS as KINDS

@@ -1,4 +1,4 @@
-"""Items as hosts change them: edited, archived, restored, removed, pinned, retagged, given another kind."""
+"""Public functions that change items: edit, archive, restore, remove, pin, retag, reclassify."""
 
 from __future__ import annotations
 
@@ -31,22 +31,23 @@ def edit_item(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Give an item another text; id, tags, kind, importance and time stay, the previous text goes to its history.
+    """Replace the text of an item. The item keeps id, tags, kind, importance and time; its history keeps the old text.
 
     Args:
         id: the item's id.
         new_content: the text, not blank, at most 16 MB.
         conf_uid: the persona; the scope's by default.
-        editor: who did it, for the history.
-        operator: of all audiences of the persona, whatever the scope sees.
+        editor: the name that the history notes for this change.
+        operator: reach items of all audiences of the persona.
 
     Returns:
-        `(True, id, "")`; `unchanged` where that is its text already, `too_long` where a person asked to remember it and
-        the text has more than 4,000 characters; an operator's may.
+        `(True, id, "")`; reason `unchanged` if the item has this text already, `too_long` if it is a saved memory and
+            the
+        text has more than 4,000 characters (operators may store longer ones).
 
     Raises:
-        ItemNotFoundError: no such item, or it is archived.
-        MessageError: new_content is blank, no text, or over 16 MB.
+        ItemNotFoundError: the scope sees no such item, or it is archived.
+        MessageError: new_content is blank, not a text, or over 16 MB.
         StoreWriteError: nothing was changed.
 
     >>> from prompt_engine import open_database
@@ -85,14 +86,14 @@ def delete_items(
     """Archive up to 1,000 items in one transaction; `restore_items` brings them back.
 
     Args:
-        ids: ids of items, each counts once.
+        ids: ids of items; each counts once.
         conf_uid, operator: as for `edit_item`.
 
     Returns:
-        How many this call changed, and the ids there is no item of.
+        How many items this call archived, and the ids that belong to no item.
 
     Raises:
-        MessageError: more than 1,000 ids, or something that is no id.
+        MessageError: more than 1,000 ids, or a value that is not an id.
         StoreWriteError: nothing was changed.
 
     >>> from prompt_engine import open_database
@@ -115,7 +116,7 @@ def restore_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Bring archived or replaced items back; arguments, result and errors are those of `delete_items`.
+    """Restore archived or replaced items; arguments, result and errors are those of `delete_items`.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, delete_items, restore_items
@@ -138,7 +139,7 @@ def purge_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Remove items for good, with their previous texts; arguments, result and errors are those of `delete_items`.
+    """Delete items and their previous texts permanently; arguments, result and errors are those of `delete_items`.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, purge_items, search_items
@@ -161,7 +162,7 @@ def pin_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Pin items, or with `pinned=False` let them go; otherwise as `delete_items`.
+    """Pin items, or unpin them with `pinned=False`; otherwise as `delete_items`.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, pin_items
@@ -191,11 +192,11 @@ def retag_items(
     """Change the tags of items; otherwise as `delete_items`.
 
     Args:
-        add, remove: tags that join, tags that go.
-        tags: these instead of those there are; then neither of the two.
+        add, remove: tags to add and tags to remove.
+        tags: the complete new list of tags; do not combine it with add or remove.
 
     Raises:
-        MessageError: also where nothing is to be changed, and for a tag over 255 bytes.
+        MessageError: also if no change is named, or a tag has more than 255 bytes.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, get_item, retag_items
@@ -231,14 +232,14 @@ def classify_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Give items another kind or importance; a standing instruction stays one. Otherwise as `delete_items`.
+    """Change the kind or importance of items; standing instructions keep theirs. Otherwise as `delete_items`.
 
     Args:
-        kind: one of the kinds; None leaves it.
-        importance: 0 to 1; None leaves it.
+        kind: one of the kinds; None keeps it.
+        importance: 0 to 1; None keeps it.
 
     Raises:
-        MessageError: also where nothing is to be changed, and for an unknown kind or an importance out of its range.
+        MessageError: also if no change is named, the kind is unknown, or the importance is out of range.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, classify_items, get_item
@@ -259,7 +260,7 @@ def classify_items(
 def _change(
     call: Call, operator: bool, change: Callable[..., BulkResult], ids: Sequence[int], **how: Any
 ) -> BulkResult:
-    """Change items that are seen, and write the Markdown files that list them."""
+    """Change the items that the call sees, then rewrite the Markdown files that list saved memories."""
     result = change(call.db, find_seen(call, operator), read_ids(ids), **how)
     memory_files.write_files(call)
     return result

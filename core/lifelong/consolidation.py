@@ -1,4 +1,4 @@
-"""From messages to memory items: what is read, asked of a model or chosen without one, and stored."""
+"""Consolidation: read messages, ask a model for facts or choose sentences without one, and store memory items."""
 
 from __future__ import annotations
 
@@ -36,28 +36,28 @@ OPERATION, DEEP_OPERATION = "CONSOLIDATION", "DEEP_CONSOLIDATION"
 TEMPLATE, DEEP_TEMPLATE = "consolidation.txt.j2", "deep_consolidation.txt.j2"
 AUTHOR = "synth"
 PIECE_CHARS = 24_000
-"""Characters of messages that a model is asked about at once; more are asked about in several calls."""
+"""Most characters of messages in one question to a model; more are asked about in several calls."""
 DEEP_TAG = "deep"
 DEEP_WINDOW = 200
-"""Newest messages of a conversation whose facts deep consolidation extracts anew: some hours of talk."""
+"""Newest messages of a conversation that deep consolidation reads: some hours of talk."""
 TRIES = 3
-"""Times a window is read anew because something changed while the model was asked."""
+"""How often a window is read again because its messages changed while the model was asked."""
 REFUSED = (400, 413, 422)
-"""Statuses of a server that refuses what it is asked, however often: a filter of contents, a length."""
+"""HTTP statuses of a model server that refuses this question every time: a content filter, a length limit."""
 DISABLED, CHANGED = "disabled", "changed"
-"""Reasons: ENABLE_MEMORIES is off; the messages changed each time."""
+"""Reasons: ENABLE_MEMORIES is off; the messages changed during every try."""
 
 
 class ChangedError(StoreWriteError):
-    """What a window was made of has changed meanwhile: nothing was stored, it is to be read anew."""
+    """The messages of a window changed meanwhile: nothing was stored, and the window has to be read again."""
 
 
 Items = Sequence[tuple[int, str | None, NewMemory]]
-"""Id, participant and item of each."""
+"""Id, participant and contents of each new item."""
 
 
 def consolidate(call: Call, model: Any) -> Outcome:
-    """Consolidate the oldest messages of the scope's conversation that were not yet; raises ModelError."""
+    """Consolidate the oldest unconsolidated messages of the scope's conversation; raises ModelError."""
     if not call.settings.enable_memories:
         return Outcome(reasons=(DISABLED,))
     key = call.scope.conversation or ""
@@ -72,7 +72,7 @@ def consolidate(call: Call, model: Any) -> Outcome:
 
 
 def deepen(call: Call, model: Any) -> Outcome:
-    """Extract the facts of the newest messages anew, conversation by conversation; raises ModelError."""
+    """Extract the facts of the newest messages again, one conversation after the other; raises ModelError."""
     if not call.settings.enable_memories:
         return Outcome(reasons=(DISABLED,))
     outcome = Outcome()
@@ -90,7 +90,7 @@ def _attempt(call: Call, window: Window, model: Any, *, deep: bool = False) -> O
 
 
 def _consolidate_window(call: Call, window: Window, model: Any, *, deep: bool) -> Outcome:
-    """Make and store the items of a window; without lines to make them of, only the mark moves."""
+    """Make the items of a window and store them; for a window without usable lines, only move the mark."""
     outcome = Outcome(messages=len(window.lines), conversations=1)
     with call.db.connection(source="participants") as connection:
         lines = _allowed_now(connection, call, window.lines)
@@ -120,14 +120,14 @@ def _consolidate_window(call: Call, window: Window, model: Any, *, deep: bool) -
 
 
 def _allowed_now(connection: Connection, call: Call, lines: Sequence[Line]) -> list[Line]:
-    """Return the lines something may be kept of for long, by the levels as they are now."""
+    """Return the lines whose speakers currently allow long-term storage."""
     default = call.settings.privacy_default
     allowed = participants.keep_allowed(connection, call.persona, lines, default, levels=("none",))
     return [line for line in allowed if line.text.strip()]
 
 
 def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = False) -> list[Fact] | None:
-    """Return what a model finds in these lines; None where an answer of it cannot be read."""
+    """Return the facts that a model finds in these lines, or None if one of its answers is unreadable."""
     renderer = Renderer(settings.templates_dir)
     patterns = refused_patterns(settings.templates_dir)
     facts: list[Fact] = []
@@ -143,7 +143,7 @@ def ask(settings: Settings, model: Any, lines: Sequence[Line], *, deep: bool = F
 
 
 def iter_pieces(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Yield the lines in stretches that are short enough to be asked about at once; a longer line is cut."""
+    """Yield groups of lines of at most PIECE_CHARS characters; a longer line is cut."""
     piece: list[Line] = []
     room = PIECE_CHARS
     for line in lines:

@@ -42,20 +42,21 @@ def consolidate_history(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Added:
-    """Make memory items of the messages of one conversation that were not consolidated yet, the oldest first.
+    """Make memory items from the oldest unconsolidated messages of one conversation.
 
-    Without a model, sentences that ask to be remembered, tell facts, likings or feelings are kept as said. Messages of
-    people at privacy level partial or full are left out. Where more wait than are read, the rest is queued.
+    Without a model, sentences that ask to be remembered, or state a fact, a liking or a feeling, become items as they
+    were said. Messages of people at privacy level partial or full are left out. If more messages wait than one call
+    reads, the rest is queued.
 
     Args:
         history_uid: the conversation; the scope's by default.
-        limit_messages: most messages read, within 20 to 500; CONSOLIDATION_WINDOW by default.
+        limit_messages: most messages to read, 20 to 500; CONSOLIDATION_WINDOW by default.
         conf_uid: the persona; the scope's by default.
         model: the model to ask; by default that of `configure`, else that of LLM_BASE_URL.
 
     Returns:
-        The number of items stored, with `ids`, `merged`, and `reason` where nothing came of it; the messages are tried
-        again unless it is no_messages or privacy.
+        The number of items stored, with `ids`, `merged`, and the `reason` if nothing was stored. The messages are read
+        again later unless the reason is no_messages or privacy.
 
     Raises:
         MessageError: no conversation is named.
@@ -90,17 +91,17 @@ def trigger_memory_consolidation(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> CycleResult:
-    """Consolidate the conversation named, or all that have something new, then archive what has expired.
+    """Consolidate one conversation, or all that have new messages, then archive expired session items.
 
     Args:
-        reason: why, for the row of consolidation_runs.
+        reason: a note for the table consolidation_runs.
         conf_uid: the persona; the scope's by default.
-        history_uid: only this conversation, which counts as the active one; all of the persona by default.
-        wait: run it in the call; else queue it for a worker.
+        history_uid: only this conversation, whose session items then count as active; None for all of the persona.
+        wait: run it in the call; False queues it for a worker.
         model: as for `consolidate_history`.
 
     Returns:
-        What it did; reason `busy` while another process consolidates the same.
+        What the cycle did; reason `busy` if another process is consolidating the same.
 
     Raises:
         StoreError: the cycle could not begin.
@@ -132,9 +133,9 @@ def run_cycle(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> CycleResult:
-    """Run one cycle of a persona, as a worker does: all conversations with something new, then clean up.
+    """Run one cycle for a persona: consolidate all conversations with new messages, then clean up.
 
-    It is `trigger_memory_consolidation` of the whole persona, with the same arguments, result and errors.
+    This is `trigger_memory_consolidation` for the whole persona, with the same arguments, result and errors.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import run_cycle
@@ -154,9 +155,9 @@ def deep_consolidation(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> CycleResult:
-    """Prune long-term memory, then store the facts of the newest messages anew, tagged `deep`.
+    """Prune long-term memory, then extract the facts of the newest messages again, tagged `deep`.
 
-    Done again, nothing is there twice. Arguments, result and errors are those of `trigger_memory_consolidation`.
+    A second run stores no duplicates. Arguments, result and errors are those of `trigger_memory_consolidation`.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, deep_consolidation
@@ -181,19 +182,19 @@ def on_stream_end(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> CycleResult:
-    """Tell that a stream has ended: consolidate, clean up, and on every Nth end consolidate deeply.
+    """Report the end of a stream: consolidate, clean up, and consolidate deeply after every Nth end.
 
-    The number of ends is stored, so that a restart does not begin anew (DEEP_CONSOLIDATION_EVERY_N_STREAMS).
+    The number of ends is stored, so a restart does not reset it (DEEP_CONSOLIDATION_EVERY_N_STREAMS).
 
     Args:
-        history_uid: the conversation that ended; the scope's by default, all of the persona where there is none.
+        history_uid: the conversation that ended; by default the scope's, else all conversations of the persona.
         conf_uid: the persona; the scope's by default.
-        wait: run it in the call; else, and where it cannot begin now, queue it for a worker.
+        wait: run it in the call; False, or a cycle that cannot begin now, queues it for a worker.
         model: as for `consolidate_history`.
 
     Returns:
-        What it did; `deep` tells whether it was an Nth end, `queued` which operations were queued instead. With a
-        `reason` the cycle failed, and the end is counted all the same: do not tell it again.
+        What the cycle did; `deep` says whether this was an Nth end, `queued` lists operations queued instead. With a
+        `reason` the cycle failed, but the end is counted: do not report it again.
 
     Raises:
         StoreError: the end was not counted.
@@ -231,7 +232,7 @@ def on_stream_end(
 def _run(
     call: Call, model: Any, reason: str, *, shallow: bool = True, deep: bool = False, prune: bool = False
 ) -> CycleResult:
-    """Run one cycle of a persona: the scope's conversation, or all that have something new; then clean up."""
+    """Run one cycle for the scope's conversation, or for all that have new messages, then clean up."""
     payload = {"reason": reason[:100]}
     outcome = _run_here(call, model, OPERATION, payload) if shallow else Outcome()
     if outcome.reasons == (BUSY,):
@@ -247,7 +248,7 @@ def _run(
 
 
 def _run_here(call: Call, model: Any, kind: str, payload: dict[str, Any]) -> Outcome:
-    """Do an operation of the queue in this call, and return what it did; where it failed, a worker tries it again."""
+    """Run an operation of the queue in this call and return its outcome; a worker retries it if it failed."""
     db, settings = call.db, replace(call.settings, prompt_destination=call.destination)
     chosen_model = llm.resolve(model, settings, db)
     types = (OPERATION, DEEP_OPERATION)
@@ -266,7 +267,7 @@ def _run_here(call: Call, model: Any, kind: str, payload: dict[str, Any]) -> Out
 
 
 def _count_end(connection: Connection, call: Call) -> bool:
-    """Count the end of a stream, and return whether deep consolidation follows it."""
+    """Count the end of a stream, and return whether deep consolidation is due."""
     number = table_runs.count_stream(connection, call.db, call.persona)
     return number % (call.settings.deep_consolidation_every_n_streams or 5) == 0
 
@@ -281,7 +282,7 @@ def _enqueue_end(connection: Connection, call: Call, deep: bool) -> CycleResult:
 
 
 def enqueue(connection: Connection, db: Database, scope: Scope, reason: str) -> list[int]:
-    """Queue a consolidation, unless one waits already; return its id, if there is one."""
+    """Queue a consolidation unless one is waiting already; return its id in a list, or []."""
     key, payload = scope.conversation, {"reason": reason[:100]}
     job_id = jobs_table.enqueue(connection, db, scope.persona, OPERATION, conversation=key, payload=payload, once=True)
     return [] if job_id is None else [job_id]
@@ -292,7 +293,7 @@ def enqueue(connection: Connection, db: Database, scope: Scope, reason: str) -> 
 
 
 def handle_consolidation(operation: Operation, tools: Tools) -> Effect:
-    """Archive what has expired, then consolidate a conversation; for a persona queue this for each that needs it."""
+    """Archive expired items, then consolidate a conversation, or queue one operation per conversation of a persona."""
     call = operation_call(operation, tools)
     cleaned = _archive_expired(call)
     if call.scope.conversation is not None:
@@ -311,7 +312,7 @@ def handle_consolidation(operation: Operation, tools: Tools) -> Effect:
 
 
 def handle_deep_consolidation(operation: Operation, tools: Tools) -> Effect:
-    """Prune where that is asked for, and store the facts of the newest messages anew."""
+    """Archive expired items, prune if that was asked for, and extract the facts of the newest messages again."""
     call = operation_call(operation, tools)
     pruned = _archive_expired(call)
     if call.settings.prune_by_itself or operation.payload.get("prune") is True:
@@ -328,7 +329,7 @@ def _archive_expired(call: Call) -> Outcome:
 def _finish(
     operation: Operation, tools: Tools, kind: str, before: Outcome, consolidate: Callable[[Call, Any], Outcome]
 ) -> Effect:
-    """Consolidate, tell who waits for it what was done, and return what records it."""
+    """Consolidate, hand the outcome to the waiting caller, and return the function that records the run."""
     key, reason = operation.conversation, _read_reason(operation)
 
     def record(connection: Connection) -> None:

@@ -1,4 +1,4 @@
-"""Items as hosts handle them: stored, found, read. Offered by `lifelong`; changing stands in `lifelong.changes`."""
+"""Public functions that store, search and read items; `lifelong.changes` changes them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ..text.times import read_time
 AUTHOR = "host"
 MOST_PAGE = 500
 MOST_WANTED = 200
-"""Words, and tags, of one search: each is a condition of the statement, and a database takes a few hundred."""
+"""Most words, and most tags, of one search: each is a condition of the statement, and databases allow a few hundred."""
 MOST_ENTRIES = 10_000
 
 
@@ -44,7 +44,7 @@ def open_persona_call(
     conf_uid: str | None,
     history_uid: str | None = None,
 ) -> Call:
-    """Return what a door works with; another persona's scope has nothing of the scope's conversation."""
+    """Return the call for a persona and conversation; another persona gets nothing else of the scope."""
     call = open_call(db, settings, scope)
     own = call.scope
     if conf_uid is not None and str(conf_uid) != own.persona:
@@ -55,7 +55,7 @@ def open_persona_call(
 
 
 def find_seen(call: Call, operator: bool) -> ReadScope:
-    """Return which items are seen; an operator sees all audiences of the persona."""
+    """Return which items the call may read; an operator reads all audiences of the persona."""
     if operator:
         return ReadScope(call.persona)
     viewer = with_viewer(call).viewer
@@ -81,18 +81,18 @@ def add_facts_with_meta(
 
     Args:
         entries: texts, or mappings with `text` and any of kind, tier, importance (0 to 1), tags, emotion, timestamp,
-            expires_at, pinned, provenance, source_message_ids; other keys are kept in metadata. At most 10,000.
+        expires_at, pinned, provenance, source_message_ids; other keys go to metadata. At most 10,000.
         conf_uid, history_uid: persona and conversation; the scope's by default.
-        default_kind: kind of entries that name none.
-        message_id: the message it stands on, by the platform's id in the scope's conversation or by the row id that
-            saving it returned; changed or deleted, it takes this along.
+        default_kind: kind of entries without one.
+        message_id: the source message, by the platform's id in the scope's conversation or by its row id; editing or
+        deleting that message removes these items.
 
     Returns:
-        A number with `ids`, `merged` (those that say what an item there says: it takes over their tags, importance
-        and sources), `notes`, and `reason` (`empty`, `privacy`, `duplicate`) where some were not stored.
+        A number with `ids`, `merged` (entries equal to an existing item, which took over their tags, importance and
+        sources), `notes`, and a `reason` (`empty`, `privacy`, `duplicate`) if some entries were not stored.
 
     Raises:
-        MessageError: an entry cannot be used; names its number. Nothing was stored.
+        MessageError: an entry cannot be used; the error gives its number. Nothing was stored.
         StoreWriteError: nothing was stored.
 
     >>> from prompt_engine import open_database
@@ -140,7 +140,7 @@ def _store(call: Call, entries: Sequence[NewMemory]) -> Added:
 
 
 def _read_entries(call: Call, entries: object, default_kind: str) -> list[NewMemory]:
-    """Return the items that a list of facts holds, blank ones left out."""
+    """Return the items of a list of facts, without blank ones."""
     if isinstance(entries, (str, bytes, Mapping)) or not isinstance(entries, Iterable):
         raise MessageError.of_type("entries", entries, "a list of texts or mappings")
     kind = rules.kind_of(default_kind)
@@ -177,9 +177,9 @@ def _read_item(call: Call, given: object, kind: str) -> NewMemory | None:
 def find_similar_item(
     text: str, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> SimilarMemory | None:
-    """Return the long-term item of the scope's person that is about the same subject as a text, None without one.
+    """Return the long-term item of the scope's person that shares the subject of a text, or None.
 
-    It shares most words with the text, and half of the words of the shorter of the two at least.
+    Of all items that share at least half of the words of the shorter text, it is the one that shares most.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, find_similar_item
@@ -211,26 +211,26 @@ def search_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ItemPage:
-    """Return a page of the items that hold all words and filters, newest first, and how many there are in all.
+    """Return a page of the items that match all words and filters, newest first, and the total.
 
     Args:
-        q: words; each must stand somewhere in the text, folded. Blank lists.
+        q: words; each must occur in the text, ignoring case and accents. Blank matches all items.
         kinds, tier, conversation: only items of these kinds, of tier session or long_term, of this conversation.
         conf_uid: the persona; the scope's by default.
         min_importance: 0 to 1.
         since, until: the earliest and latest time, both included.
-        tags: all of these.
-        limit, offset: items of the page, 1 to 500, and those passed over.
-        participant: only items of this person, by key `interface/id`; of one of several.
-        archived: those that were deleted, pruned or replaced, instead of those that hold.
-        operator: all audiences of the persona, whatever the scope sees.
+        tags: items must have all of these.
+        limit, offset: size of the page, 1 to 500, and items to skip.
+        participant: only items of this person or these people, by key `interface/id`.
+        archived: search deleted, pruned and replaced items instead.
+        operator: search all audiences of the persona.
 
     Returns:
-        `{"items": [...], "total": n}`. Expired session items are not in it, those of the scope's conversation excepted.
-        Where more than 10,000 match, `"at_least": True` says that there are more than `total`.
+        `{"items": [...], "total": n}`. Expired session items are left out, except those of the scope's conversation. If
+        more than 10,000 match, `"at_least": True` says that the total is higher.
 
     Raises:
-        MessageError: a value out of its range; an unknown kind, naming the nearest.
+        MessageError: a value out of range, or an unknown kind (the error names the nearest).
         StoreReadError: nothing could be read.
 
     >>> from prompt_engine import open_database
@@ -267,7 +267,7 @@ def search_items(
 
 
 def _list_wanted(values: Iterable[str], name: str, what: str = "entries") -> tuple[str, ...]:
-    """Return what is looked for, each once."""
+    """Return the values of a filter without repetitions, or raise MessageError if there are too many."""
     wanted = tuple(dict.fromkeys(values))
     if len(wanted) > MOST_WANTED:
         raise MessageError(
@@ -308,10 +308,10 @@ def get_item(
     Args:
         id: the item's id.
         conf_uid: the persona; the scope's by default.
-        operator: of all audiences of the persona, whatever the scope sees.
+        operator: read all audiences of the persona.
 
     Raises:
-        ItemNotFoundError: there is none the scope may see.
+        ItemNotFoundError: the scope sees no such item.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, get_item
@@ -338,9 +338,9 @@ def get_item_history(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ItemVersion]:
-    """Return every text an item has had, the first one first; arguments and errors are those of `get_item`.
+    """Return every text that an item has had, oldest first; arguments and errors are those of `get_item`.
 
-    The present text is the last: its `until`, `reason` and `changed_by` are blank.
+    The last one is the current text: its `until`, `reason` and `changed_by` are blank.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, edit_item, get_item_history

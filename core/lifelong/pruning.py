@@ -1,4 +1,4 @@
-"""What is not kept any longer, as hosts ask for it: expired session items, old or unimportant ones."""
+"""Public functions that archive expired session items and old or unimportant long-term items."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .items import open_persona_call
 from .table_pruning import Limits
 
 PROTECTED_IMPORTANCE = 0.7
-"""Items of at least this importance stay: what deep consolidation found has it."""
+"""Items of this importance or above are never pruned: facts of deep consolidation have it."""
 
 
 def read_limits(settings: Settings) -> Limits:
@@ -31,20 +31,21 @@ def prune_session_by_ttl(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Pruned:
-    """Archive the session items of the persona that have expired, and return how many.
+    """Archive the expired session items of the persona, and return how many.
 
     Args:
-        ttl_sec: age in seconds; 0 and None are SESSION_TTL_SEC, 1 to 59 become 60 with a note.
-        exclude_history_uid: an active conversation, whose items stay; the scope's by default. Those with a message of
-            the last 30 minutes are active too.
+        ttl_sec: age in seconds; 0 and None mean SESSION_TTL_SEC, 1 to 59 become 60 with a note.
+        exclude_history_uid: an active conversation, whose items stay; the scope's by default. A conversation with a
+            message
+        in the last 30 minutes is active too.
         conf_uid: the persona; the scope's by default.
 
     Returns:
-        A number with `items` and `notes`; done again: 0.
+        A number with `items` and `notes`; 0 when run again.
 
     Raises:
-        MessageError: ttl_sec is negative or no whole number.
-        StoreError: calling again does the rest.
+        MessageError: ttl_sec is negative or not a whole number.
+        StoreError: some items may be archived; call again for the rest.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, prune_session_by_ttl
@@ -77,22 +78,22 @@ def prune_ltm(
 ) -> Pruned:
     """Archive the long-term items of the persona that are too old or too unimportant, and return how many.
 
-    Pinned items, saved ones, instructions, and those of importance 0.7 and above stay.
+    Pinned items, saved memories, instructions, and items of importance 0.7 and above stay.
 
     Args:
         conf_uid: the persona; the scope's by default.
-        max_age_days, max_importance: items at least this old (1 to 36,500), and below this (0 to 1);
-            PRUNE_MAX_AGE_DAYS and PRUNE_MAX_IMPORTANCE by default.
+        max_age_days, max_importance: prune items at least this old (1 to 36,500), and below this importance (0 to 1);
+        PRUNE_MAX_AGE_DAYS and PRUNE_MAX_IMPORTANCE by default.
         mode: any (one of the two is enough) or all; PRUNE_MODE by default.
-        protect_importance: items of at least this stay, 0 to 1.01 (none); 0.7 by default.
+        protect_importance: items of at least this importance stay, 0 to 1.01 (protects none); 0.7 by default.
         dry_run: change nothing.
 
     Returns:
-        A number with `items`: id and reasons of each.
+        A number with `items`: the id and reasons of each.
 
     Raises:
-        MessageError: a value out of its range.
-        StoreError: calling again does the rest.
+        MessageError: a value out of range.
+        StoreError: some items may be archived; call again for the rest.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta, prune_ltm

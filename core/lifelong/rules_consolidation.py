@@ -1,4 +1,4 @@
-"""From what was said to what is kept: the reply of a model, or sentences chosen without one."""
+"""Facts of a conversation: parsed from a model's reply, or chosen from its sentences without a model."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ WINDOW = (20, 500)
 """Fewest and most messages of one window."""
 TEXT_CHARS = 200
 IMPORTANCE, DEEP_IMPORTANCE = 0.6, 0.7
-"""What an entry of a model counts that names no importance."""
+"""Importance of a model's entry that states none."""
 MOST_FACTS = 200
-"""Entries taken of one reply."""
+"""Most entries taken from one reply."""
 
 LISTS = {
     "facts_about_user": "FactsAboutUser",
@@ -44,18 +44,18 @@ class Fact:
     tags: tuple[str, ...] = ()
     participant: str | None = None
     sources: tuple[int, ...] = ()
-    """Rows of the messages it was made of."""
+    """Row ids of the messages that the fact was made from."""
 
 
 def window(limit: object, default: int) -> int:
-    """Return how many messages a window holds: the number asked for within 20 to 500, `default` for no number."""
+    """Return the size of a window in messages: the number asked for, within 20 to 500, or `default`."""
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or limit != limit:
         limit = default
     return int(min(max(limit, WINDOW[0]), WINDOW[1]))
 
 
 def only_participant(lines: Iterable[Line]) -> str | None:
-    """Return the one participant whose messages these are, lines of the persona apart; None for several or nobody."""
+    """Return the participant who wrote all messages except the persona's; None for several or nobody."""
     people = {line.participant for line in lines if not line.is_persona}
     return next(iter(people)) if len(people) == 1 else None
 
@@ -64,9 +64,9 @@ def only_participant(lines: Iterable[Line]) -> str | None:
 
 
 def read_reply(reply: str, *, patterns: Sequence[str], deep: bool = False) -> list[Fact] | None:
-    """Return what a model found in a conversation, in the order of LISTS; None for an answer that is none.
+    """Return the facts of a model's reply in the order of LISTS, or None if the reply is unreadable.
 
-    Deep consolidation asks for the facts alone.
+    Deep consolidation asks for key facts and facts about the user only.
     """
     keys, missing = (DEEP_LISTS, DEEP_IMPORTANCE) if deep else (tuple(LISTS), IMPORTANCE)
     lists = read_object(reply, keys)
@@ -77,7 +77,7 @@ def read_reply(reply: str, *, patterns: Sequence[str], deep: bool = False) -> li
 
 
 def _entries(value: object) -> list[object]:
-    """Return a list of a reply; a single text or object counts as a list of one."""
+    """Return a list of a reply; a single text or object becomes a list of one."""
     if isinstance(value, list):
         return value
     return [value] if isinstance(value, (str, dict)) else []
@@ -108,7 +108,9 @@ def _fact(key: str, given: object, patterns: Sequence[str], missing: float) -> F
 def choose_facts(
     lines: Sequence[Line], phrases_for: Callable[[str], Sequence[Phrases]], *, deep: bool = False
 ) -> list[Fact]:
-    """Return what people state about themselves or ask to be remembered, as said, each with who said it and where."""
+    """Return the sentences in which people state something about themselves or ask to be remembered, with their
+    sources.
+    """
     facts = []
     names = name_speakers(lines) or [""] * len(lines)
     for name, line in zip(names, lines, strict=True):

@@ -1,4 +1,4 @@
-"""When consolidation is due without anybody asking: by an interval of the persona, by messages of a conversation."""
+"""Decides when consolidation is due: after an interval for a persona, after a number of messages for a conversation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..scope import Scope
 from . import cycles, table_runs, table_windows
 
 LOOK_BACK = timedelta(days=1)
-"""The first look is for conversations something was stored in no longer ago than this."""
+"""The first look of a process covers conversations with messages of this time."""
 
 
 def queue_due(db: Database, persona: str, settings: Settings) -> None:
@@ -23,7 +23,7 @@ def queue_due(db: Database, persona: str, settings: Settings) -> None:
 
 
 def _full(db: Database, persona: str, most: int) -> list[str]:
-    """Return the conversations with enough new messages; each is named once for these."""
+    """Return the conversations with enough new messages; each batch of messages is reported once."""
     if not most:
         return []
     newest_seen: dict[str, int] = db.caches.setdefault(__name__, {})

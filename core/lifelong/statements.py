@@ -1,4 +1,4 @@
-"""Who somebody is: what they told of themselves, as data."""
+"""`profile`: what people have said about themselves, as data."""
 
 from __future__ import annotations
 
@@ -31,18 +31,19 @@ def profile(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ProfileStatement]:
-    """Return what a person told of themselves, as far as the scope sees it: memories first, then lines, newest first.
+    """Return what a person has said about themselves, as far as the scope sees it: memories first, then lines, newest
+    first.
 
-    Nothing is stored: the rows are looked through when it is asked for. Lines are those that state a fact, a taste or
-    a standing instruction by the phrases of `prompts/remember`, of the newest 300 that may.
+    Nothing is stored: the call searches the existing rows. Of the newest 300 candidate lines it returns those that
+    state a fact, a taste or a standing instruction by the phrases of `prompts/remember`.
 
     Args:
         participant: key of the person, `interface/id`; None for the scope's own.
         limit: most statements, 1 to 200.
-        operator: all audiences of the persona are seen.
+        operator: read all audiences of the persona.
 
     Raises:
-        MessageError: nobody is named, or a limit out of its range.
+        MessageError: nobody is named, or the limit is out of range.
         StoreReadError: the search index cannot be read.
 
     >>> from prompt_engine import Scope, open_database, save_message

@@ -1,4 +1,4 @@
-"""Changing memory items by hand (table memories): edited, archived, restored, pinned, retagged, purged."""
+"""Writes changes of memory items (table memories): edit, archive, restore, pin, retag, purge."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def edit(
     editor: str,
     operator: bool = False,
 ) -> WriteResult | None:
-    """Give an item another text; id, tags, kind, importance and time stay."""
+    """Replace the text of an item; id, tags, kind, importance and time stay. Return None if there is no such item."""
     columns: dict[str, Any] = {"content": text, **index_entries.derive_columns([text])}
     rows.check_size(columns["text_folded"], "new_content in its folded form")
 
@@ -65,7 +65,7 @@ def edit(
 
 
 def set_archived(db: Database, seen: ReadScope, ids: Sequence[int], *, archived: bool) -> BulkResult:
-    """Archive items, or bring archived and superseded ones back; those that are so already do not count."""
+    """Archive items, or restore archived and superseded ones; return how many changed."""
 
     def work(connection: Connection, rows: Sequence[Any]) -> int:
         changed = [row.id for row in rows if _is_archived(row) != archived]
@@ -82,7 +82,7 @@ def set_archived(db: Database, seen: ReadScope, ids: Sequence[int], *, archived:
 def _change(
     db: Database, seen: ReadScope, ids: Sequence[int], work: Callable[[Connection, Sequence[Any]], int]
 ) -> BulkResult:
-    """Change the items that are seen of these ids in one transaction; `work` returns how many it changed."""
+    """Change the visible items of these ids in one transaction; `work` returns how many it changed."""
 
     def change(connection: Connection) -> BulkResult:
         rows = items.lock_items(connection, seen, ids)
@@ -93,9 +93,7 @@ def _change(
 
 
 def set_values(db: Database, seen: ReadScope, ids: Sequence[int], **values: Any) -> BulkResult:
-    """Give items another `pinned`, `kind` or `importance`; those that are so already do not count. A standing
-    instruction keeps its kind and importance.
-    """
+    """Set `pinned`, `kind` or `importance` of items and count those that changed; instructions change `pinned` only."""
 
     def work(connection: Connection, rows: Sequence[Any]) -> int:
         changed = [
@@ -121,7 +119,7 @@ def retag(
     remove: Collection[str] = (),
     only: Sequence[str] | None = None,
 ) -> BulkResult:
-    """Change the tags of items; those whose tags stay as they are do not count."""
+    """Change the tags of items, and return how many changed."""
 
     def changed_tags(old: Sequence[str]) -> list[str]:
         if only is not None:
@@ -138,7 +136,7 @@ def retag(
 
 
 def _set_tags(connection: Connection, db: Database, persona: str, wanted: dict[int, list[str]]) -> None:
-    """Give held rows other tags, index rows and uses of tags with them, in the caller's transaction."""
+    """Set the tags of locked rows, with their index entries and tag counts, in the caller's transaction."""
     raised: Counter[str] = Counter()
     lowered: Counter[str] = Counter()
     statement = indexed.change_row(MEMORIES, ("tags", "updated_at"))
@@ -156,7 +154,7 @@ def _set_tags(connection: Connection, db: Database, persona: str, wanted: dict[i
 
 
 def purge(db: Database, seen: ReadScope, ids: Sequence[int]) -> BulkResult:
-    """Remove items for good: their texts, previous texts and versions, index rows, and what was made of them."""
+    """Delete items permanently: texts, previous texts, versions, index rows, and everything made from them."""
 
     def work(connection: Connection, rows: Sequence[Any]) -> int:
         forgetting.remove_items(Removal(connection, db, seen.persona), [row.id for row in rows])

@@ -1,4 +1,4 @@
-"""Items that are not kept any longer (table memories): expired session items, old or unimportant ones."""
+"""Archives expired session items and old or unimportant long-term items (table memories)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ..memories.rules import KEPT_KINDS, PruneMode
 
 BATCH = 500
 ACTIVE_MINUTES = 30
-"""A conversation with a message this new is active: a pause of half an hour is still the same talk."""
+"""A conversation is active while its last message is younger than this: a shorter pause does not end a talk."""
 _C, _T = memories.c, conversations.c
 Found = tuple[int, tuple[str, ...]]
-"""Id of an item and why it goes."""
+"""Id of an archived item and the reasons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def archive_expired(
 
 
 def prunable(persona: str, now: datetime, limits: Limits) -> Any:
-    """Return the condition of long-term items that are pruned."""
+    """Return the SQL condition of long-term items that the limits prune."""
     old = _C.timestamp <= bindparam("aged", now - timedelta(days=limits.max_age_days), type_=Time())
     low = _C.importance < limits.max_importance
     which = and_(old, low) if limits.mode == "all" else or_(old, low)
@@ -81,9 +81,7 @@ def prunable(persona: str, now: datetime, limits: Limits) -> Any:
 
 
 def prune(db: Database, persona: str, limits: Limits, *, dry_run: bool = False) -> list[Found]:
-    """Archive the long-term items of a persona that are too old or too unimportant, and return them with the
-    reasons.
-    """
+    """Archive the long-term items of a persona that the limits prune; return ids and reasons."""
     now = db.clock()
     where = prunable(persona, now, limits)
     parts = _archived(db, persona, where, dry_run=dry_run)
@@ -97,7 +95,7 @@ def _reasons(row: Any, now: datetime, limits: Limits) -> tuple[str, ...]:
 
 
 def _archived(db: Database, persona: str, where: Any, *, dry_run: bool = False) -> Iterator[list[Any]]:
-    """Archive the items for which a condition holds, and yield them in batches; a dry run only reads them."""
+    """Archive the items that match a condition and yield them in batches; a dry run only reads them."""
     chosen = select(_C.id, _C.timestamp, _C.importance).where(where, _C.id > bindparam("above", type_=ID))
     chosen = chosen.order_by(_C.id).limit(bindparam("most", type_=Integer()))
 

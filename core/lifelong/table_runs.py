@@ -1,4 +1,4 @@
-"""What cycles of consolidation did (table consolidation_runs), and the numbers they count by (table counters)."""
+"""The record of consolidation runs (table consolidation_runs), and their counters (table counters)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..database.schema import consolidation_runs, counters
 
 KEPT_DAYS = 180
 TICK = "consolidation_tick"
-"""Name of a counter: when the interval began, in seconds since 1970."""
+"""Counter: when the current interval began, in seconds since 1970."""
 STREAMS = "stream_end"
-"""Name of a counter: how many streams have ended."""
+"""Counter: how many streams have ended."""
 _R, _C = consolidation_runs.c, counters.c
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a step of consolidation did; several are added up."""
+    """The result of a consolidation step; outcomes can be added."""
 
     ids: tuple[int, ...] = ()
     merged: int = 0
@@ -31,7 +31,7 @@ class Outcome:
     conversations: int = 0
     pruned: int = 0
     reasons: tuple[str, ...] = ()
-    """Why nothing came of it, or of a part of it; each once, a word or class, never a text."""
+    """Why the step stored nothing, or not everything: words or class names without repetition, never a text."""
 
     def __add__(self, other: Outcome) -> Outcome:
         return Outcome(
@@ -62,7 +62,7 @@ def insert_run(
     *,
     started_at: datetime | None = None,
 ) -> None:
-    """Record a run that is over, in the caller's transaction; runs of long ago are deleted."""
+    """Record a finished run and delete old records, in the caller's transaction."""
     now = db.clock()
     row = {
         "id": db.ids.one(),
@@ -83,7 +83,7 @@ def insert_run(
 
 
 def read_runs(db: Database, persona: str, most: int) -> list[Any]:
-    """Return the newest runs of a persona, the last one first."""
+    """Return the latest runs of a persona, newest first."""
     return list(db.read(_NEWEST, {"persona": persona, "most": most}, source="consolidation_runs"))
 
 
@@ -99,7 +99,7 @@ _NEWEST = (
 
 
 def begin_interval(db: Database, persona: str, interval_seconds: int) -> bool:
-    """Return whether an interval of a persona is over; then the next one has begun."""
+    """Return whether the interval of a persona is over, and if so begin the next one."""
     now = int((db.clock() - EPOCH) // timedelta(seconds=1))
     mine = (_C.persona_id == persona, _C.name == TICK)
     is_due = (*mine, _C.value <= now - interval_seconds)
@@ -119,7 +119,7 @@ def begin_interval(db: Database, persona: str, interval_seconds: int) -> bool:
 
 
 def count_stream(connection: Connection, db: Database, persona: str) -> int:
-    """Count one more end of a stream, in the caller's transaction, and return how many there were."""
+    """Count one more end of a stream, in the caller's transaction, and return the new count."""
     row = {"persona_id": persona, "name": STREAMS, "value": 1}
     connection.execute(upsert(counters, db.family, add=["value"]), row)
     chosen = select(_C.value).where(_C.persona_id == persona, _C.name == STREAMS)

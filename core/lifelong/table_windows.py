@@ -1,4 +1,4 @@
-"""Windows of messages that were not consolidated yet, and the mark up to which they were."""
+"""Windows of unconsolidated messages, and the mark up to which a conversation is consolidated."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _HERE = and_(_C.persona_id == bindparam("persona"), _C.interface_path == bindpar
 class Window:
     conversation: str
     mark: int
-    """The mark when they were read; 0 where there was none."""
+    """The mark when the window was read; 0 if there was none."""
     lines: tuple[Line, ...] = ()
     """As said, oldest first."""
     last: int = 0
-    """Row the mark moves to, blanks included; 0 where there is nothing new."""
+    """Row id that the mark moves to, blank messages included; 0 if there is nothing new."""
     is_full: bool = False
-    """More may wait behind these."""
+    """Whether more messages may wait behind these."""
 
 
 _MARK = select(_K.consolidated_to).where(
@@ -45,7 +45,7 @@ _OLDEST = (
 
 
 def read(db: Database, persona: str, conversation: str, most: int) -> Window:
-    """Return the oldest messages of a conversation that were not consolidated yet, blanks left out."""
+    """Return the oldest unconsolidated messages of a conversation, without blank ones."""
     mark = _read_mark(db, persona, conversation)
     here: dict[str, Any] = {"persona": persona, "conversation": conversation, "above": mark}
     last = db.read(_NEW, here, source="chat_history_cache")[0][0]
@@ -81,7 +81,7 @@ _NEWEST_HERE = (
 
 
 def read_newest(db: Database, persona: str, conversation: str | None, most: int) -> list[Window]:
-    """Return the newest messages of a conversation, or of all of a persona, consolidated or not, by conversation."""
+    """Return the newest messages of one conversation, or of all of a persona, grouped by conversation."""
     values: dict[str, Any] = {"persona": persona, "most": most}
     if conversation is not None:
         values["conversation"] = conversation
@@ -115,13 +115,13 @@ _MOST_LOOKED_AT = 10_000
 
 
 def read_waiting(db: Database, persona: str) -> list[str]:
-    """Return the conversations with messages that were not consolidated yet, the quietest first."""
+    """Return the conversations with unconsolidated messages, the one with the oldest last message first."""
     rows = db.read(_WAITING, {"persona": persona}, source="conversations")
     return [row.conversation_key for row in rows]
 
 
 def read_active(db: Database, persona: str, above: int) -> tuple[list[str], int]:
-    """Return the conversations something was stored in after a row, and the newest row seen."""
+    """Return the conversations with messages above a row id, and the highest row id seen."""
     values = {"persona": persona, "above": above, "most": _MOST_LOOKED_AT}
     rows = db.read(_AFTER, values, source="chat_history_cache")
     return sorted({row.interface_path for row in rows}), int(rows[-1].id) if rows else above
@@ -136,9 +136,9 @@ _NEWER = (
 
 
 def count_new(db: Database, persona: str, conversation: str, most: int, *, above: int = 0) -> tuple[int, int]:
-    """Return how many messages after `above` are not consolidated yet, at most `most`, and the id of the last of them.
+    """Return how many messages above `above` are unconsolidated, at most `most`, and the highest id of these.
 
-    Without any, the id is where consolidation stands, or `above` if that is greater.
+    Without any, the id is the consolidation mark, or `above` if that is higher.
     """
     mark = max(above, _read_mark(db, persona, conversation))
     values = {"persona": persona, "conversation": conversation, "above": mark, "most": most}
@@ -150,7 +150,7 @@ def count_new(db: Database, persona: str, conversation: str, most: int, *, above
 
 
 def move_mark(connection: Connection, persona: str, window: Window) -> bool:
-    """Move the mark to the newest message of a window, and return whether it still stood where it was."""
+    """Move the mark to the newest message of a window; return False if another writer has moved it."""
     stood = _K.consolidated_to == window.mark if window.mark else func.coalesce(_K.consolidated_to, 0) == 0
     change = (
         update(conversations)
@@ -161,14 +161,14 @@ def move_mark(connection: Connection, persona: str, window: Window) -> bool:
 
 
 def is_whole(connection: Connection, persona: str, window: Window) -> bool:
-    """Return whether the messages read are still stored, and none was stored between them meanwhile."""
+    """Return whether the window's messages are all still stored, and none was added between them."""
     values = {"persona": persona, "conversation": window.conversation, "above": window.mark, "up_to": window.last}
     count = select(func.count()).select_from(chat_history_cache).where(_AFTER_MARK, _UP_TO, _SAID)
     return int(connection.execute(count, values).scalar_one()) == len(window.lines)
 
 
 def are_there(connection: Connection, persona: str, rows: Sequence[int]) -> bool:
-    """Return whether all these messages are still stored, and something may still be made of them."""
+    """Return whether all these messages are still stored and still open to consolidation."""
     wanted = sorted(set(rows))
     count = select(func.count()).where(_C.persona_id == persona, _C.id.in_(wanted), _SAID)
     return int(connection.execute(count).scalar_one()) == len(wanted)
