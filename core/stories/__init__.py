@@ -1,7 +1,7 @@
-"""Long stories in a small context: recaps of messages, scenes, the running recap, what is hidden.
+"""Long stories in a small context: recaps of messages, scenes, the running recap, hidden messages.
 
 A message is named by the row id that saving returned, or by the platform's id together with `interface_path`; a
-`conversation` by its key, where None is the scope's. A function raises MessageError if a value cannot be used,
+`conversation` by its key, where None means the scope's. A function raises MessageError if a value cannot be used,
 StoreReadError if nothing could be read, and StoreWriteError if nothing was changed.
 
 >>> from prompt_engine import chat_history_cache, open_database, stories

@@ -19,7 +19,7 @@ from .refresh import refresh
 
 
 class AlternativeShown(TypedDict):
-    """One alternative as `list_alternatives` returns it. Keys stand in this order."""
+    """One alternative in the result of `list_alternatives`. The order of keys is fixed."""
 
     number: int
     text: str
@@ -34,7 +34,7 @@ def list_alternatives(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[AlternativeShown]:
-    """Return the alternatives of a message by number; [] for one that has none but itself."""
+    """Return the alternatives of a message by number; [] if the message has only one version."""
     call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
     if call.row_id is None:
         return []
@@ -51,19 +51,20 @@ def add_alternative(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Store another version of a message and return its number; which one is current stays as it is.
+    """Store another version of a message and return its number; the current version stays the same.
 
-    With the first one the message's text becomes number 0, which is current.
+    The first call also stores the message's own text as number 0, which is current.
 
     Args:
-        text: what it says instead.
+        text: the other version.
 
     Returns:
         The number: 1 for the first one added, then one more each time.
 
     Raises:
-        MessageError: there is no such message; nothing of who said it, or whom it answers, may be kept any more; a text
-            that is blank, of another type or over 16 MB.
+        MessageError: the scope sees no such message; the sender or the person it answers is at privacy level full; the
+            text
+        is blank, of another type or over 16 MB.
     """
     content = rows.text(text, "text")
     if not content.strip():
@@ -102,18 +103,18 @@ def choose_alternative(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Make an alternative the current one: its text is the message's, its recap the message's recap.
+    """Make an alternative current: its text replaces the message's text, and its recap is shown.
 
-    A fresh alternative has no recap; with RECAP_ON_MESSAGE one is queued. Inclusion is refreshed.
+    A new alternative has no recap; with RECAP_ON_MESSAGE one is queued. The included recaps are computed again.
 
     Args:
-        number: 0 is the text the message had first.
+        number: 0 is the original text.
 
     Returns:
-        `(True, row id, "")`; else reason `unchanged`: it is current already, or there is no such message.
+        `(True, row id, "")`; reason `unchanged` if it is current already, or the scope sees no such message.
 
     Raises:
-        ValueError: the message has no such alternative; names those it has.
+        ValueError: the message has no such alternative; the error names those it has.
     """
     call = open_message(open_call(db, settings, scope), message, interface_path)
     row_id = call.row_id

@@ -1,4 +1,4 @@
-"""The call of a public function of stories: the conversation or message that is meant, and what the caller sees."""
+"""Calls about stories: find the conversation or message that a host names, and check that the caller sees it."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ NO_CONVERSATION = WriteResult(False, None, "unchanged", notes=("there is no such
 
 @dataclass(frozen=True, slots=True)
 class StoryCall(Call):
-    """A call about one conversation, or one message of it: its scope names that conversation, its viewer who asks."""
+    """A call about one conversation or message. Its scope names the conversation, its viewer is the caller."""
 
     place: StoryPlace | None = None
-    """The stored conversation; None if there is none, or none the caller sees."""
+    """The stored conversation; None if the caller sees no such conversation."""
     row_id: int | None = None
-    """The message that is meant; None if there is none, or none the caller sees."""
+    """The message; None if the caller sees no such message."""
     is_local_only: bool = False
-    """The conversation is local_only and the destination is not."""
+    """Whether the conversation is local_only and the destination is remote."""
 
     @property
     def conversation(self) -> str:
         return self.scope.conversation or ""
 
     def change(self, write: Callable[..., bool], *values: Any, **named: Any) -> bool:
-        """Return what a function that changes the running recap of this conversation returns, run in a transaction."""
+        """Run a function that changes this conversation's running recap in a transaction, and return its result."""
         return self.db.idempotent_transaction(
             lambda connection: write(connection, self.persona, self.conversation, *values, **named),
             source="running_recaps",
         )
 
     def redacted(self) -> StoryCall:
-        """Return the call for a function that returns texts, without a conversation that may not leave this machine."""
+        """Return the call for a function that returns texts: without the conversation if it must stay on this machine."""
         return replace(self, place=None, row_id=None) if self.is_local_only else self
 
 
 def choose_counter(counter: Counter | None, settings: Settings) -> Counter:
-    """Return the counter to use: the host's, else that of LLM_MODEL, else the estimate."""
+    """Return the token counter: the host's, else that of LLM_MODEL, else an estimate."""
     return functools.cache(resolve_counter(counter, settings.llm_model or None)[0])
 
 
@@ -64,7 +64,7 @@ def open_conversation(call: Call, conversation: object) -> StoryCall:
 
 
 def open_message(call: Call, message: object, interface_path: object) -> StoryCall:
-    """Return a call about a message; a row id alone lets the caller see no more than the scope does."""
+    """Return a call about a message. A row id without `interface_path` is visible only if the scope itself sees it."""
     interface_path = None if interface_path is None else find_key(call, interface_path)
     named = table_lines.find_named(call.db, call.persona, message, interface_path)
     if named is None:
@@ -75,7 +75,7 @@ def open_message(call: Call, message: object, interface_path: object) -> StoryCa
 
 
 def no_such_message() -> MessageError:
-    """Return the error for a message that is not there, or not seen."""
+    """Return the error for a message that does not exist or is not visible."""
     return MessageError(
         "There is no such message in this scope. Pass the row id that saving returned, or the platform's message id "
         "together with interface_path.",
@@ -84,7 +84,7 @@ def no_such_message() -> MessageError:
 
 
 def _see(call: Call, key: str, *, is_named: bool) -> StoryCall:
-    """Return the call with what the scope sees of the conversation; a scope without one sees what was named."""
+    """Return the call with the conversation if the scope sees it; a scope without conversation uses the named one."""
     named = replace(call, scope=replace(call.scope, conversation=key))
     viewer = load_access(named if is_named and call.scope.conversation is None else call).viewer
     place = table_lines.find_place(call.db.read, call.persona, key)

@@ -1,6 +1,6 @@
-"""The operations of stories: each makes a text, by a model or as an extract, and returns what stores it.
+"""Queue operations of stories. Each writes a text, by a model or as an extract, and returns a function that stores it.
 
-If what the text was made from has changed meanwhile, the operation is queued again instead.
+If the sources of the text changed meanwhile, the operation is queued again instead.
 
 | operation | made from | stored as |
 |---|---|---|
@@ -44,7 +44,7 @@ from .values import CLEARED, build_columns
 
 
 def recap(operation: Operation, tools: Tools) -> Effect | None:
-    """Return what stores the recap of the operation's message and refreshes its conversation."""
+    """Write the recap of the operation's message; return the function that stores it and updates the included recaps."""
     task, row_id = open_task(operation, tools), _find_row(operation, tools)
     if task is None or row_id is None:
         return None
@@ -79,7 +79,7 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
 
 
 def _find_row(operation: Operation, tools: Tools) -> int | None:
-    """Return the row of the operation's message, which a host may name by the platform's id."""
+    """Return the row id of the operation's message; hosts may name the message by the platform's id."""
     message = operation.payload.get("message_id")
     if isinstance(message, str) and operation.conversation is not None:
         row = table_lines.find_message(tools.db, operation.persona, operation.conversation, message)
@@ -88,7 +88,7 @@ def _find_row(operation: Operation, tools: Tools) -> int | None:
 
 
 def _is_done(operation: Operation, stored: Recap) -> bool:
-    """Return whether the message has a recap of its present text made after the operation was queued."""
+    """Return whether the message already has an up-to-date recap that was made after the operation was queued."""
     if stored.memory is None or stored.stale or stored.updated_at is None or operation.created_at is None:
         return False
     is_made = stored.provenance in ("model", "extract") and "error" not in stored.data
@@ -96,13 +96,13 @@ def _is_done(operation: Operation, stored: Recap) -> bool:
 
 
 def _extract_line(task: Task, line: Line) -> str:
-    """Return the sentence that says most."""
+    """Return the most informative sentence of a message."""
     named = [line.sender_name] if table_lines.has_several_people(task.read, task.persona, line) else ()
     return build_extract([line.text], speakers=named, most_sentences=1, most_chars=300)
 
 
 def _ask_recap(task: Task, line: Line, stored: Recap) -> tuple[str, str]:
-    """Return the model's recap, and why it may not be kept."""
+    """Return the model's recap, and the reason if it must not be stored."""
     try:
         text = task.ask_text("message_recap.txt.j2", speaker=to_json(line.sender_name), message=to_json(line.text))
     except ModelError as error:
@@ -114,7 +114,7 @@ def _ask_recap(task: Task, line: Line, stored: Recap) -> tuple[str, str]:
 
 
 def _note_refusal(task: Task, row_id: int, reason: str) -> None:
-    """Store why a text was refused; the recap stays."""
+    """Store the reason why a text was refused; the old recap stays."""
 
     def work(connection: Connection) -> None:
         row = table_lines.hold_line(connection, task.persona, row_id)
@@ -129,24 +129,25 @@ def _note_refusal(task: Task, row_id: int, reason: str) -> None:
 
 DETECTION, KEY = "SCENE_DETECTION", "sceneBreakAt"
 MOST = 500
-"""Messages read at once after the first one that is asked about."""
+"""Messages read at once, counted from the first one in question."""
 BEFORE = 30
-"""Messages shown before the first one that is asked about, for the model to know what goes on."""
+"""Messages shown before the first one in question, as context for the model."""
 
 
 class _Detection(NamedTuple):
-    """What a detection comes to."""
+    """The result of a scene detection."""
 
     breaks: tuple[int, ...] = ()
-    """Indexes, rising."""
+    """Indexes in ascending order."""
     checked: int | None = None
-    """Index of the newest message that is not asked about again, and none before it; None for no new one."""
+    """Index of the newest message that need not be asked about again, nor any before it; None if there is no new one.
+    """
     goes_on: bool = False
     """Whether more messages wait."""
 
 
 def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
-    """Return what stores the scene breaks that were found and marks the messages asked about."""
+    """Find scene breaks; return the function that stores them and marks the messages as checked."""
     task = open_task(operation, tools)
     if task is None:
         return None
@@ -179,7 +180,7 @@ def scene_detection(operation: Operation, tools: Tools) -> Effect | None:
 
 
 def _detect_pauses(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
-    """Return every break that long pauses propose, one after the other."""
+    """Return all breaks at long pauses."""
     at = table_lines.read_times(task.read, task.persona, story.rows[story.last_break + 1 :])
     gap = timedelta(hours=task.settings.scene_gap_hours)
     return _Detection(rules_scenes.find_pauses([at.get(row_id) for row_id in story.rows], gap, limits))
@@ -192,7 +193,7 @@ def _mark_checked(connection: Connection, task: Task, row_id: int) -> None:
 
 
 def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
-    """Return the break the model names among the messages it was not asked about before."""
+    """Return the break that a model names among the messages it was not asked about yet."""
     marked = table_recaps.read_checked(task.read, task.persona, task.conversation)
     checked = max((at for at, row in enumerate(story.rows) if row in marked), default=BEFORE_ALL)
     first = max(limits.first, checked + 1)
@@ -219,9 +220,9 @@ def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
 
 
 def _choose_window(task: Task, story: Layout, indexes: range, first: int) -> tuple[list[dict[str, object]], int]:
-    """Return as many of the messages that take part as a model can read at once, and the index of the last one.
+    """Return as many messages as a model can read at once, and the index of the last one.
 
-    Those from `first` on take three quarters of the room, those before it the rest.
+    Messages from `first` on get three quarters of the room, those before it the rest.
     """
     lines = {line.row_id: line for line in task.read_lines(story.rows[indexes.start : indexes.stop])}
     most = max(1, task.room // 2)  # one giant message hides no others
@@ -249,7 +250,7 @@ def _choose_window(task: Task, story: Layout, indexes: range, first: int) -> tup
 
 
 def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
-    """Return what stores another version of a scene's recap and queues the running recap."""
+    """Write a scene's recap; return the function that stores it as a new version and queues the running recap."""
     task, row_id = open_task(operation, tools), operation.payload.get("message_id")
     if task is None or not isinstance(row_id, int):
         return None
@@ -287,7 +288,7 @@ def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
 
 
 def _extract_scene(lines: Sequence[Line]) -> str:
-    """Return the sentences that say most, named where several people speak."""
+    """Return the most informative sentences, with speakers if several people speak."""
     several = len({line.sender_id or line.sender_name for line in lines if line.role == "user"}) > 1
     return build_extract(
         [line.text for line in lines], speakers=[line.sender_name for line in lines] if several else ()
@@ -295,7 +296,7 @@ def _extract_scene(lines: Sequence[Line]) -> str:
 
 
 def _ask_scene(task: Task, lines: Sequence[Line]) -> str:
-    """Return the model's recap of a scene, put together where the messages do not fit into one question."""
+    """Return the model's recap of a scene, joined from several answers if the scene is too long for one question."""
     entries = [{"who": line.sender_name, "text": line.text} for line in lines]
     pieces = cut_pieces(entries, "text", task.count, task.room)
     return "\n".join(filter(None, (task.ask_text("scene_recap.txt.j2", messages=piece) for piece in pieces)))
@@ -304,13 +305,13 @@ def _ask_scene(task: Task, lines: Sequence[Line]) -> str:
 # RUNNING_SCENE_RECAP
 
 EXTRACT_CHARS = 600
-"""A scene's recap up to this length enters an extract as it is."""
+"""A scene's recap up to this length enters an extract whole."""
 PREVIOUS_SHARE = 0.5
-"""Part of what a model can read that the recap up to now may take; its oldest sentences give way."""
+"""Share of the model's room for the recap so far; its oldest sentences are dropped first."""
 
 
 def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
-    """Return what stores the next version of a running recap."""
+    """Write the next version of the running recap; return the function that stores it."""
     task = open_task(operation, tools)
     if task is None:
         return None
@@ -348,7 +349,7 @@ def running_scene_recap(operation: Operation, tools: Tools) -> Effect | None:
 
 
 def _extract_story(_task: Task, previous: str, added: Sequence[Scene]) -> str:
-    """Return the recap carried on by one line for each scene."""
+    """Return the recap with one more line for each scene."""
     lines = []
     for scene in added:
         text = scene.recap
@@ -359,7 +360,7 @@ def _extract_story(_task: Task, previous: str, added: Sequence[Scene]) -> str:
 
 
 def _ask_story(task: Task, previous: str, added: Sequence[Scene]) -> str:
-    """Return the recap as the model carries it on, in several steps where the scenes do not fit into one question."""
+    """Return the recap as continued by a model, in several steps if the scenes are too long for one question."""
     room = int(task.room * PREVIOUS_SHARE)
     entries = [{**({"name": scene.name} if scene.name else {}), "recap": scene.recap} for scene in added]
     text = previous
@@ -370,7 +371,7 @@ def _ask_story(task: Task, previous: str, added: Sequence[Scene]) -> str:
 
 
 def _are_sources_kept(connection: Connection, task: Task, plan: RecapPlan, added: Sequence[Scene]) -> bool:
-    """Return whether the recaps a text was made from are all stored still: what was cleared must not come back."""
+    """Return whether all recaps that a text was made from are still stored, so that cleared text does not come back."""
     read, persona, conversation = connection.execute, task.persona, task.conversation
     now = {(scene.id, scene.recap) for scene in table_scenes.read_scenes(read, persona, conversation)}
     if not {(scene.id, scene.recap) for scene in added} <= now:

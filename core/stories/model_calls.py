@@ -1,4 +1,4 @@
-"""An operation that makes a text of a story: what it works with, what a model is asked, which answers count."""
+"""Model calls of story operations: the inputs of an operation, its questions to a model, and checks of the answers."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from .calls import choose_counter
 from .refresh import left_out
 
 SHARE = 0.7
-"""Part of CONTEXT_TOKENS that what a model is to read may take; the rest is for instructions and answer."""
+"""Share of CONTEXT_TOKENS for the texts that a model reads; the rest is for instructions and the answer."""
 OVERHEAD_TOKENS = 12
-"""Of one message beside its text: name, number, signs of the JSON."""
+"""Tokens of one message besides its text: name, number, JSON punctuation."""
 KEYS = ("recap", "memory", "scene_recap", "running_recap", "summary")
-"""Keys of a reply under which the text may stand."""
+"""Keys of a JSON reply that may hold the text."""
 
 UNREADABLE = "unreadable"
-"""Reason why a reply is refused that is no text: an object of other keys, or one too long to be read."""
+"""Reason for refusing a reply without a usable text: an object with other keys, or an overlong one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An operation about a stored conversation whose stories are on."""
+    """An operation about a stored conversation with stories switched on."""
 
     operation: Operation
     conversation: str
     db: Database
     settings: Settings
     model: Any
-    """None where there is none, and where what was said may not leave the machine."""
+    """None if there is no model, or if the conversation must stay on this machine."""
     count: Counter
     read: Reader
     notes: list[str]
-    """Those of the tools."""
+    """The notes list of the operation's tools."""
 
     @property
     def persona(self) -> str:
@@ -60,11 +60,11 @@ class Task:
 
     @property
     def room(self) -> int:
-        """Return how many tokens of texts a model is given at once."""
+        """Return how many tokens of text a model gets at once."""
         return max(1, math.floor(self.settings.context_tokens * SHARE))
 
     def read_lines(self, rows: Sequence[int]) -> list[Line]:
-        """Return the messages a text may be made of: no setting leaves them out, and nobody at level full said them."""
+        """Return the messages that a text may use: no setting excludes them, and no speaker is at privacy level full."""
         lines = table_lines.read_lines(self.read, self.persona, rows)
         with self.db.connection(source="participants") as connection:
             lines = table_participants.keep_allowed(connection, self.persona, lines, self.settings.privacy_default)
@@ -76,27 +76,27 @@ class Task:
         ]
 
     def ask(self, template: str, **values: Any) -> str:
-        """Return the model's answer to a template; lists and objects among the values are handed over as JSON."""
+        """Return the model's answer to a rendered template; lists and objects among the values become JSON."""
         texts = {name: to_json(value) if isinstance(value, (list, dict)) else value for name, value in values.items()}
         question = Renderer(self.settings.templates_dir).text(template, **texts)
         return llm.ask(self.model, [{"role": "user", "content": question}], self.settings)
 
     def ask_text(self, template: str, **values: Any) -> str:
-        """Return the text of the model's answer; raise ModelError for an answer that is none."""
+        """Return the text of the model's answer; raise ModelError if the answer has none."""
         text = read_text(self.ask(template, **values))
         if is_unreadable(text):
             raise ModelError(UNREADABLE)
         return text
 
     def judge(self, text: str, current: str) -> str:
-        """Return why a text must not take the place of the current one; blank when it may."""
+        """Return the reason why a text must not replace the current one, or ""."""
         return judge_refusal(text, current, patterns=refused_patterns(self.settings.templates_dir))
 
     def check(self, text: str, current: str) -> str:
-        """Return a text that may take the place of the current one, blank for an extract that may not.
+        """Return a text that may replace the current one; "" for an extract that may not.
 
         Raises:
-            ModelError: a model's text may not, so it is asked again later.
+            ModelError: a model's text may not replace it, so the model is asked again later.
         """
         reason = self.judge(text, current)
         if reason and self.model is not None:
@@ -105,7 +105,7 @@ class Task:
 
 
 def open_task(operation: Operation, tools: Tools) -> Task | None:
-    """Return the task of an operation; None where its conversation is gone, or stories are off for it."""
+    """Return the task of an operation; None if its conversation is gone or has stories switched off."""
     if operation.conversation is None:
         return None
     read = tools.db.read
@@ -120,7 +120,7 @@ def open_task(operation: Operation, tools: Tools) -> Task | None:
 
 
 def read_text(reply: str) -> str:
-    """Return the text a reply holds: under one of `KEYS` of its object, else the reply without think-blocks."""
+    """Return the text of a reply: the value of one of `KEYS` in its object, else the reply without think-blocks."""
     answer = read_object(reply, KEYS, fits=lambda each: any(isinstance(each.get(key), str) for key in KEYS))
     if answer is not None:
         return next(str(answer[key]).strip() for key in KEYS if isinstance(answer.get(key), str))
@@ -128,7 +128,7 @@ def read_text(reply: str) -> str:
 
 
 def cut_pieces(entries: Iterable[Mapping[str, str]], key: str, count: Counter, room: int) -> list[list[dict[str, str]]]:
-    """Return entries in groups that take at most `room` tokens; an entry whose text is longer is cut in parts."""
+    """Return entries in groups of at most `room` tokens; an entry with a longer text is split."""
     pieces: list[list[dict[str, str]]] = []
     used = 0
     for entry in entries:
@@ -144,6 +144,6 @@ def cut_pieces(entries: Iterable[Mapping[str, str]], key: str, count: Counter, r
 
 
 def cut_text(text: str, tokens: int, room: int) -> list[str]:
-    """Return a text in as many equal parts as it needs for each to take at most about `room` tokens."""
+    """Return a text in equal parts of about `room` tokens or less."""
     size = max(1, math.ceil(len(text) / max(1, math.ceil(tokens / room))))
     return [text[at : at + size] for at in range(0, len(text), size)] or [text]

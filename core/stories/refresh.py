@@ -1,8 +1,7 @@
-"""What is derived from a conversation: which message recaps are included, and which messages the scenes hide.
+"""Computes which message recaps are included in prompts, and which messages the scenes hide.
 
-Recaps are included from the newest message back, as far as the limit goes. Everything up to the scene break before the
-newest scenes is hidden, the rest shown. A refresh that has nothing to change reads the breaks, the included recaps and
-whether any message is on the wrong side, no more.
+Recaps are included from the newest message back until the limit. All messages up to the break before the newest scenes
+are hidden. A refresh without changes reads only the breaks, the included recaps, and whether any message must change.
 """
 
 from __future__ import annotations
@@ -28,24 +27,24 @@ from .calls import StoryCall, choose_counter, no_such_message, open_conversation
 from .rules_recaps import INCLUDED, HidePlan, Reason
 
 PAGE = 100
-"""Recaps read at once: as many short ones as the default limit holds."""
+"""Recaps read at once: the default limit holds about this many short ones."""
 PROGRAM, DISABLED = "program_message", "disabled"
-"""Keys of a message's metadata: it is the program's own; its character was disabled in the group."""
+"""Keys of a message's metadata: the program's own message; a message of a character disabled in the group."""
 
 
 class Refresh(NamedTuple):
-    """What a refresh changed."""
+    """The changes of a refresh."""
 
     plan: HidePlan
-    """What was hidden and shown."""
+    """The ranges that were hidden and shown."""
     included: tuple[int, ...] = ()
-    """Messages whose recaps are included now, newest first."""
+    """Row ids of the messages whose recaps are now included, newest first."""
     changed: int = 0
-    """Recaps whose `include` changed."""
+    """Number of recaps whose `include` changed."""
 
 
 def refresh(call: StoryCall, disabled: Collection[str] = (), counter: Counter | None = None) -> Refresh:
-    """Update what is hidden and included, in a transaction of its own."""
+    """Update hidden messages and included recaps in a transaction of its own."""
     if call.place is None:
         return Refresh({"hide": [], "show": []})
     return call.db.idempotent_transaction(
@@ -64,7 +63,7 @@ def refresh_within(
     counter: Counter | None = None,
     disabled: Collection[str] = (),
 ) -> Refresh:
-    """Update what is hidden and included, within a transaction."""
+    """Update hidden messages and included recaps within the caller's transaction."""
     table_conversations.find(connection, persona, conversation, lock=True)
     plan, last_hidden = _plan_changes(connection.execute, persona, conversation, settings.auto_hide_scene_count)
     if any(plan.values()):
@@ -76,11 +75,11 @@ _FOLLOWED = (
     "auto_hide_scene_count", "include_user_messages", "include_system_messages", "include_narrator_messages",
     "message_length_threshold", "message_recap_context_limit", "message_recap_context_type", "context_tokens",
 )  # fmt: skip
-"""Settings that decide what is hidden and included."""
+"""Settings that decide which messages are hidden and which recaps are included."""
 
 
 def follow_settings(db: Database, persona: str, settings: Settings) -> None:
-    """Refresh every story of a persona where the settings differ from those of the last time."""
+    """Refresh every story of a persona if these settings changed since the last time."""
     values = repr([getattr(settings, name) for name in _FOLLOWED])
     digest = int.from_bytes(blake2b(values.encode(), digest_size=7).digest(), "big")
     current: dict[str, int] = db.caches.setdefault(__name__, {})
@@ -101,9 +100,9 @@ def follow_settings(db: Database, persona: str, settings: Settings) -> None:
 
 
 def left_out(line: Line, settings: Settings, disabled: Collection[str] = (), tokens: int | None = None) -> Reason:
-    """Return the first rule by which a message is left out, blank for one that takes part.
+    """Return the first rule that excludes a message from recaps, or "".
 
-    `tokens` are those of its text; None where MESSAGE_LENGTH_THRESHOLD does not ask.
+    `tokens` counts its text; None if MESSAGE_LENGTH_THRESHOLD is off.
     """
     named = [name for name in (line.sender_id, line.sender_name) if name]
     checks: tuple[tuple[Reason, bool], ...] = (
@@ -127,7 +126,7 @@ def _update_included(
     counter: Counter | None,
     disabled: Collection[str],
 ) -> tuple[tuple[int, ...], int]:
-    """Store which recaps are included; return their messages, newest first, and how many recaps that changed."""
+    """Store which recaps are included; return their messages, newest first, and the number of changed recaps."""
     read, count = connection.execute, choose_counter(counter, settings)
 
     def candidates() -> Iterator[tuple[int, int]]:
@@ -164,17 +163,17 @@ def check_message_exclusion(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Reason:
-    """Return why a message takes no part in recaps: the first rule that holds, blank when it takes part.
+    """Return the first rule that excludes a message from recaps, or "" if it takes part.
 
     Args:
         disabled: sender ids or names of characters that are disabled in the group.
         counter: `text -> int`; by default that of LLM_MODEL.
 
     Returns:
-        Blank, `program`, `excluded`, `user`, `thought`, `system`, `narrator`, `disabled` or `short`.
+        "", `program`, `excluded`, `user`, `thought`, `system`, `narrator`, `disabled` or `short`.
 
     Raises:
-        MessageError: there is no such message, or none that the scope sees.
+        MessageError: the scope sees no such message.
     """
     call = open_message(open_call(db, settings, scope), message, interface_path)
     lines = [] if call.row_id is None else table_lines.read_lines(call.db.read, call.persona, [call.row_id])
@@ -191,7 +190,7 @@ def get_short_token_limit(
     settings: GivenSettings = None,
     scope: Scope | None = None,  # noqa: ARG001 - every public function takes it
 ) -> int:
-    """Return the tokens message recaps may take together: MESSAGE_RECAP_CONTEXT_LIMIT, or its share of CONTEXT_TOKENS.
+    """Return the token limit of all message recaps: MESSAGE_RECAP_CONTEXT_LIMIT, or this percentage of CONTEXT_TOKENS.
 
     >>> from prompt_engine.stories import get_short_token_limit
     >>> get_short_token_limit(settings={"CONTEXT_TOKENS": 8000, "MESSAGE_RECAP_CONTEXT_LIMIT": 10})
@@ -201,7 +200,7 @@ def get_short_token_limit(
 
 
 def read_limit(settings: Settings) -> int:
-    """Return the tokens message recaps may take together."""
+    """Return the token limit of all message recaps."""
     limit, kind = settings.message_recap_context_limit, settings.message_recap_context_type
     if kind == "percent" and limit > 100:
         logs.warning(
@@ -219,7 +218,7 @@ def update_message_inclusion_flags(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> tuple[int, ...]:
-    """Work out which recaps are included, and return their messages' row ids, oldest first.
+    """Compute which recaps are included, and return the row ids of their messages, oldest first.
 
     Args:
         disabled, counter: as for `check_message_exclusion`.
@@ -243,7 +242,7 @@ def get_recap_text(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str:
-    """Return the included recaps of a conversation as of the last refresh, oldest first, one a line."""
+    """Return the recaps that the last refresh included, oldest first, one per line."""
     call = open_conversation(open_call(db, settings, scope), conversation).redacted()
     if call.place is None:
         return ""
@@ -262,10 +261,10 @@ def concatenate_recap(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str:
-    """Return recaps, one a line, that begin with the recap of an older message, if that has one.
+    """Return a text of recaps with the recap of an older message put in front.
 
     Args:
-        recap: what there is so far, oldest first, one a line; the walk goes from newest to oldest.
+        recap: the recaps so far, oldest first, one per line.
     """
     call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
     own = None if call.row_id is None else table_recaps.find_recap(call.db.read, call.persona, call.row_id)
@@ -286,8 +285,9 @@ def auto_hide_plan(
     """Return which messages a refresh would hide and show, as ranges of indexes; nothing is changed.
 
     Args:
-        count: newest scenes that stay, the current one included: 1 and 0 hide through the last break, below 0 changes
-            nothing; None is AUTO_HIDE_SCENE_COUNT.
+        count: newest scenes that stay visible, the current one included: 1 and 0 hide through the last break, a
+            negative
+        number changes nothing; None is AUTO_HIDE_SCENE_COUNT.
 
     Returns:
         `hide` and `show`, each a list of `(first, last)`; both empty if nothing would change.
@@ -300,7 +300,7 @@ def auto_hide_plan(
 
 
 def _plan_changes(read: Reader, persona: str, conversation: str, count: int) -> tuple[HidePlan, MessagePosition | None]:
-    """Return the plan, empty when all is as it should be, and the newest message to be hidden."""
+    """Return the plan, with empty lists if nothing changes, and the newest message to hide."""
     nothing: HidePlan = {"hide": [], "show": []}
     if count < 0:
         return nothing, None

@@ -1,4 +1,4 @@
-"""What is kept beside a message, which message recaps fit, and which messages the scenes hide."""
+"""Rules for values stored with a message, for the choice of message recaps, and for hiding messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..base.hints import hint_name, shown
 from ..errors import MessageError
 
 INCLUDED = "Recap of message(s)"
-"""Value of `include` of a recap that is shown."""
+"""Value of `include` for a recap that prompts show."""
 
 DEFAULT_PERCENT = 10
 Reason = Literal["", "program", "excluded", "user", "thought", "system", "narrator", "disabled", "short"]
@@ -17,11 +17,12 @@ Reason = Literal["", "program", "excluded", "user", "thought", "system", "narrat
 disabled: its character is disabled in the group. short: fewer tokens than MESSAGE_LENGTH_THRESHOLD."""
 
 Provenance = Literal["model", "extract", "manual", "import"]
-"""model: a model wrote it. extract: chosen from the text. manual: a person or the host. import: from a file."""
+"""model: written by a model. extract: chosen from the text. manual: written by a person or the host. import: from a
+file."""
 
 
 def check_provenance(provenance: str) -> None:
-    """Raise ValueError unless a text may be from there."""
+    """Raise ValueError for an unknown provenance."""
     if provenance not in get_args(Provenance):
         raise ValueError(f"provenance is {str(provenance)[:40]!r}. It must be model, extract, manual or import.")
 
@@ -53,10 +54,10 @@ SCENE = frozenset(key for key in KINDS if key.startswith("scene_"))
 """Keys of the scene that ends with the message."""
 
 IN_DATA = ("prefill", "reasoning", "error", "auto_scene_break_checked")
-"""Keys kept in the JSON column of a recap; the others have columns."""
+"""Keys in the JSON column of a recap; the others have columns of their own."""
 
 READABLE = (*KINDS, "stale", "provenance")
-"""Keys that may be asked for; only the program sets the last two."""
+"""Keys that `get_data` accepts; only the program sets the last two."""
 
 _WANTED = {
     "text": "a text or None",
@@ -76,7 +77,7 @@ def check_key(key: object, known: tuple[str, ...] = tuple(KINDS)) -> str:
 
 
 def read_value(key: str, value: object) -> Any:
-    """Return the value as it is kept; a switch that is off and None are the same: nothing is kept."""
+    """Return the value to store; None and a switch that is off both mean that nothing is stored."""
     kind = KINDS[key]
     if value is None:
         return None
@@ -97,7 +98,7 @@ def read_value(key: str, value: object) -> Any:
 
 
 def limit_tokens(limit: int, kind: Literal["percent", "absolute"], context_tokens: int) -> int:
-    """Return how many tokens recaps may take: a share of the context rounded down, or the number itself."""
+    """Return a token limit: the number itself, or this percentage of the context, rounded down."""
     if kind == "absolute":
         return limit
     return context_tokens * (limit if limit <= 100 else DEFAULT_PERCENT) // 100
@@ -118,7 +119,7 @@ def _iter_fitting(candidates: Iterable[tuple[int, int]], limit: int, separator_t
 
 
 def concatenate(memories: Iterable[str]) -> str:
-    """Return recaps as they are presented: oldest first, one a line; their own line breaks become a space."""
+    """Return recaps as one text, one per line; line breaks inside a recap become spaces."""
     return "\n".join(filter(None, (" ".join(filter(None, map(str.strip, text.splitlines()))) for text in memories)))
 
 
@@ -126,14 +127,14 @@ def concatenate(memories: Iterable[str]) -> str:
 
 
 class HidePlan(TypedDict):
-    """First and last index of each contiguous range that is to be changed, rising."""
+    """First and last index of each contiguous range to change, in ascending order."""
 
     hide: list[tuple[int, int]]
     show: list[tuple[int, int]]
 
 
 def plan_hiding(start: int, hidden: Sequence[bool | None]) -> HidePlan:
-    """Return the changes that hide every message before `start` and show the rest; None is one that stays hidden."""
+    """Return the changes that hide every message before `start` and show the rest; None marks one that stays hidden."""
     return {
         "hide": ranges(at for at, is_hidden in enumerate(hidden[:start]) if is_hidden is False),
         "show": ranges(at for at, is_hidden in enumerate(hidden[start:], start) if is_hidden),
@@ -141,13 +142,15 @@ def plan_hiding(start: int, hidden: Sequence[bool | None]) -> HidePlan:
 
 
 def last_hidden_scene(breaks: Sequence[int], hidden: Sequence[bool | None]) -> int | None:
-    """Return the newest visible scene break up to which everything came in hidden: scenes hid that, nobody by hand."""
+    """Return the newest visible scene break before which all imported messages are hidden: scenes hid these, not a
+    person.
+    """
     end = next((at for at, is_hidden in enumerate(hidden) if is_hidden is not None), len(hidden))
     return max((at for at in breaks if at < end), default=None)
 
 
 def ranges(indexes: Iterable[int]) -> list[tuple[int, int]]:
-    """Return numbers as contiguous ranges in numeric order."""
+    """Return numbers as contiguous ranges in ascending order."""
     stretches: list[tuple[int, int]] = []
     for index in sorted(set(indexes)):
         if stretches and index == stretches[-1][1] + 1:

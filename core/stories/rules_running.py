@@ -1,4 +1,4 @@
-"""What the next version of a running recap is made from, and what of its text fits."""
+"""Rules for the running recap: the sources of its next version, and the part of its text that fits a limit."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Any, Literal, NamedTuple
 from .rules_scenes import BEFORE_ALL
 
 Kind = Literal["none", "incremental", "bulk"]
-"""none: nothing has changed. incremental: a version is carried on by the scenes after it. bulk: made anew, from all
-scenes or from the version before the first one that changed."""
+"""none: nothing changed. incremental: continue the current version with newer scenes. bulk: start again from all
+scenes, or from the version before the first changed scene."""
 
 EXCLUDED_SCENES = 1
-"""Newest scenes left out when the recap is made anew: the history still has their full text."""
+"""Newest scenes left out of a new beginning: the history still shows their full text."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?…。！？])(?=\s)|(?<=[。！？])|(?<=\n)")
 
 
 class CoveredScene(NamedTuple):
-    """A scene whose recap is in a running recap."""
+    """A scene whose recap is part of a running recap."""
 
     id: int
     last_index: int
-    """Of the message it ends with."""
+    """Index of the message that it ends with."""
     version: int
-    """Which version of its recap was used."""
+    """Version of its recap that was used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,26 +41,26 @@ class Version:
     new_scene_index: int = 0
     provenance: str = "model"
     scenes: tuple[CoveredScene, ...] | None = None
-    """Those in the text, as they were then; None if nobody knows, as with a text of the host."""
+    """Scenes in the text, as they were then; None if unknown, as for a text of the host."""
     number: int = -1
-    """Given when it is stored."""
+    """Assigned when the version is stored."""
     created_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RecapPlan:
-    """What the next version is made from."""
+    """The sources of the next version."""
 
     kind: Kind
     base: Version | None = None
-    """Its text is carried on; None for a new beginning."""
+    """The version to continue; None for a new beginning."""
     scenes: tuple[CoveredScene, ...] = ()
-    """Their recaps are added, oldest first."""
+    """Scenes whose recaps are added, oldest first."""
     excluded_count: int = 0
-    """Newest scenes left out."""
+    """Number of newest scenes left out."""
 
     def build_version(self, text: str, provenance: str) -> Version:
-        """Return the new version with its text; its scenes are unknown if the text of a host is carried on."""
+        """Return the new version; its scenes are unknown if it continues a text of the host."""
         base, scenes = self.base, self.scenes
         previous = base.new_scene_index if base else 0
         return Version(
@@ -75,7 +75,7 @@ class RecapPlan:
 
 
 def read_scenes(data: Mapping[str, Any] | None) -> tuple[CoveredScene, ...] | None:
-    """Return the scenes in a version's text as `data` holds them, None if it says nothing."""
+    """Return the scenes that a version's `data` lists, or None if it lists none."""
     stored = (data or {}).get("scenes")
     if not isinstance(stored, list):
         return None
@@ -86,7 +86,7 @@ def read_scenes(data: Mapping[str, Any] | None) -> tuple[CoveredScene, ...] | No
 def plan_recap(
     scenes: Sequence[CoveredScene], versions: Sequence[Version], current: int | None, *, anew: bool = False
 ) -> RecapPlan:
-    """Return what the next version of a running recap is made from."""
+    """Decide how to make the next version of a running recap."""
     ordered = sorted(scenes, key=lambda scene: (scene.last_index, scene.id))
     base = None if anew else next((v for v in versions if v.number == current), None)
     if base is None:
@@ -110,7 +110,7 @@ def _is_after(scene: CoveredScene, version: Version) -> bool:
 
 
 def _first_changed(scenes: Sequence[CoveredScene], version: Version) -> int | None:
-    """Return the index of the first scene of a version that is not as it was; None if all are."""
+    """Return the index of the first scene that changed since a version was made, or None."""
     if version.scenes is None:
         return None
     now = {scene.id: scene for scene in scenes}
@@ -126,15 +126,15 @@ def _first_changed(scenes: Sequence[CoveredScene], version: Version) -> int | No
 
 
 def add_lines(text: str, lines: Sequence[str]) -> str:
-    """Return a text with lines put after it, each only where the text does not have it yet."""
+    """Return a text with lines appended that it does not contain yet."""
     merged = dict.fromkeys(line for line in (*text.splitlines(), *lines) if line.strip())
     return "\n".join(merged)
 
 
 def fit_text(text: str, fits: Callable[[str], bool]) -> tuple[str, int]:
-    """Return the end of a text that fits, and how many sentences at its beginning were left out for that.
+    """Return the end of a text that fits, and how many of its oldest sentences were dropped for that.
 
-    The oldest sentences go first, as few as possible; blank when not even the last one fits.
+    As few sentences as possible are dropped; the text is "" if not even the last one fits.
     """
     if not text or fits(text):
         return text, 0
@@ -150,5 +150,5 @@ def fit_text(text: str, fits: Callable[[str], bool]) -> tuple[str, int]:
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return a text in sentences or lines that make it up again when joined."""
+    """Return the sentences or lines of a text; joined, they are the text again."""
     return [part for part in _SENTENCE_END.split(text) if part]

@@ -1,4 +1,4 @@
-"""Where a scene begins and ends, and which proposals of a scene break count."""
+"""Rules for scene breaks: which positions are allowed, and which proposals count."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from itertools import pairwise
 from typing import NamedTuple
 
 BEFORE_ALL = -1
-"""Index before the first message: that of the newest break where there is none."""
+"""Index before the first message: stands for the newest break if there is none."""
 
 OFFSET = 8
-"""Newest messages among which no break is proposed: their scene may go on."""
+"""Newest messages that cannot be a break: their scene may continue."""
 
 _NO_BREAK = ("", "false", "null", "none", "no")
 _MOST_DIGITS = 12
 
 
 class BreakLimits(NamedTuple):
-    """What a scene break has to keep to."""
+    """Bounds for the index of a scene break."""
 
     newest: int
     """Index of the newest message."""
     earlier: int = BEFORE_ALL
-    """Index of the break before; BEFORE_ALL where there is none."""
+    """Index of the previous break; BEFORE_ALL without one."""
     min_length: int = 10
     """SCENE_MIN_LENGTH."""
 
     @property
     def first(self) -> int:
-        """Return the lowest index a break may have."""
+        """Return the lowest allowed index."""
         return self.earlier + self.min_length
 
     @property
     def last(self) -> int:
-        """Return the highest index a break may have; below `first` where none may."""
+        """Return the highest allowed index; below `first` if no break is allowed."""
         return self.newest - OFFSET
 
     def allow(self, index: int) -> bool:
@@ -43,9 +43,9 @@ class BreakLimits(NamedTuple):
 
 
 def read_break(answer: object, limits: BreakLimits, shown: Collection[int]) -> tuple[int | None, bool]:
-    """Return the index that a model's `sceneBreakAt` proposes, None for none, and whether the answer can be used.
+    """Return the index in a model's `sceneBreakAt` (None for no break), and whether the answer is usable.
 
-    It must be a whole number, the index of a message that the model saw, and keep to the limits.
+    A usable index is a whole number, belongs to a message that the model saw, and is within the limits.
     """
     if answer is None or answer is False or (isinstance(answer, str) and answer.strip().lower() in _NO_BREAK):
         return None, True
@@ -56,7 +56,7 @@ def read_break(answer: object, limits: BreakLimits, shown: Collection[int]) -> t
 
 
 def _whole(value: object) -> int | None:
-    """Return a whole number, also one written in digits; None for everything else."""
+    """Return a whole number, given as a number or as digits; None for anything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -70,7 +70,7 @@ def _whole(value: object) -> int | None:
 
 
 def find_pauses(times: Sequence[datetime | None], gap: timedelta, limits: BreakLimits) -> tuple[int, ...]:
-    """Return the indexes of messages after which more time than `gap` passes and a scene may end, rising."""
+    """Return the indexes of messages before a pause longer than `gap` where a scene may end, in ascending order."""
     breaks = []
     for index, (one, other) in enumerate(pairwise(times)):
         if one is not None and other is not None and other - one > gap and limits.allow(index):

@@ -1,4 +1,4 @@
-"""The running recap of a conversation: its versions, and how it is put into a prompt."""
+"""Public functions for the running recap of a conversation: its versions, and its place in a prompt."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ from .section_running import fit_version
 
 
 class RunningRecapVersion(TypedDict):
-    """One version of a running recap. Keys stand in this order."""
+    """One version of a running recap. The order of keys is fixed."""
 
     version: int
     timestamp: int
-    """Milliseconds since 1970; 0 when it cannot be read."""
+    """Milliseconds since 1970; 0 if unreadable."""
     content: str
     scene_count: int
     excluded_count: int
     prev_scene_index: int
-    """Index of the newest scene in the version it was made from."""
+    """Index of the newest scene in the previous version."""
     new_scene_index: int
-    """Index of the newest scene in it."""
+    """Index of the newest scene in this version."""
     provenance: str
     """model, extract, manual or import."""
 
 
 class RunningRecapStorage(TypedDict):
-    """The running recap of a conversation. Keys stand in this order."""
+    """The running recap of a conversation. The order of keys is fixed."""
 
     chat_id: str
     """Key of the conversation."""
@@ -70,22 +70,23 @@ def add_running_recap_version(
 ) -> int | None:
     """Store a new version of the running recap, make it current and return its number.
 
-    The first number is 0, each further one is one more than any before, deleted ones included.
+    Numbers start at 0 and rise by one; the number of a deleted version is not used again.
 
     Args:
         content: the text; at most 16 MB.
-        scene_count, excluded_count: how many scenes it covers, how many newest ones were left out.
-        prev_scene_index, new_scene_index: index of the newest scene in the version it was made from, and in it.
+        scene_count, excluded_count: number of scenes in it, number of newest scenes left out.
+        prev_scene_index, new_scene_index: index of the newest scene in the previous version, and in this one.
         conversation: its key; None is the scope's.
-        provenance: model, extract, manual or import. What a person wrote (`manual`) may be shorter than before.
+        provenance: model, extract, manual or import. A `manual` text may be shorter than the current one.
 
     Returns:
         None if the text was refused because it is blank, looks like an error, or is far shorter than the current one;
-        the log has the reason.
+            the
+        log has the reason.
 
     Raises:
         MessageError: a value of a wrong type; the scope does not see the conversation.
-        ValueError: another provenance.
+        ValueError: an unknown provenance.
     """
     # 1. what is to be stored
     check_provenance(provenance)
@@ -130,7 +131,7 @@ def get_running_recap_storage(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> RunningRecapStorage:
-    """Return the running recap of a conversation with all its versions; an empty one where there is none.
+    """Return the running recap of a conversation with all its versions; without any, `versions` is empty.
 
     Args:
         conversation: its key; None is the scope's.
@@ -158,9 +159,10 @@ def get_running_recap_versions(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[RunningRecapVersion]:
-    """Return the versions of a running recap that were not deleted, lowest number first.
+    """Return the versions of a running recap, except deleted ones, lowest number first.
 
-    Args: as for `get_running_recap_storage`.
+    Args:
+        conversation: its key; None is the scope's.
     """
     return get_running_recap_storage(conversation, db=db, settings=settings, scope=scope)["versions"]
 
@@ -173,11 +175,11 @@ def get_running_recap(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> RunningRecapVersion | None:
-    """Return a version of the running recap, None if there is none.
+    """Return a version of the running recap, or None if there is no such version.
 
     Args:
         version: its number; None is the current one.
-        conversation: as for `get_running_recap_storage`.
+        conversation: its key; None is the scope's.
     """
     number = rows.number(version, "version")
     stored = get_running_recap_storage(conversation, db=db, settings=settings, scope=scope)
@@ -193,7 +195,7 @@ def set_current_running_recap(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Make a version of the running recap current, by its number; `refused` if there is no such version."""
+    """Make a version of the running recap current, by its number; reason `refused` if there is no such version."""
     number = _read_number(version)
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
@@ -215,7 +217,7 @@ def delete_running_recap_version(
 ) -> WriteResult:
     """Delete the text of a version of the running recap; its number is not used again.
 
-    If it is the current one, the highest version left becomes current; `unchanged` if there is no such version.
+    If it was current, the highest remaining version becomes current; reason `unchanged` if there is no such version.
     """
     number = _read_number(version)
     call = open_conversation(open_call(db, settings, scope), conversation)
@@ -260,21 +262,22 @@ def get_running_recap_injection(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Injection:
-    """Return what is to be put into a prompt for the running recap, and where.
+    """Return the text of the running recap with its position, depth and role in a prompt.
 
     Args:
         position: before_prompt, in_prompt, in_chat or after_prompt; None is SCENE_RECAP_POSITION.
-        depth: how many chat messages, the new one counted, come after it; None is SCENE_RECAP_DEPTH.
+        depth: number of chat messages after it, the new one included; None is SCENE_RECAP_DEPTH.
         role: system, user or assistant; None is SCENE_RECAP_ROLE.
-        scan: whether the host looks in it for triggers; None is SCENE_RECAP_SCAN.
+        scan: whether the host searches it for triggers; None is SCENE_RECAP_SCAN.
         counter: `text -> int`; by default that of LLM_MODEL.
 
     Returns:
-        The value is blank without a recap, with stories off for the conversation, and where nothing of it fits into
-        RUNNING_RECAP_CONTEXT_LIMIT.
+        The value is "" without a recap, with stories switched off for the conversation, and if not even one sentence
+            fits
+        into RUNNING_RECAP_CONTEXT_LIMIT.
 
     Raises:
-        ValueError: position, depth or role cannot be used; names what can.
+        ValueError: an unknown position, depth or role; the error names the allowed ones.
     """
     call = open_conversation(open_call(db, settings, scope), conversation).redacted()
     placed = _build_injection(call, counter)
@@ -290,7 +293,7 @@ def get_running_recap_injection(
 
 
 def _build_injection(call: StoryCall, counter: Counter | None) -> Injection:
-    """Return the text of the running recap, where the settings put it."""
+    """Return the running recap with the position of the settings."""
     return {
         "key": injection.KEY,
         "value": _read_text(call, counter),
@@ -321,9 +324,10 @@ def switch_stories(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Switch stories on or off for a conversation: off, nothing is injected and operations make nothing new.
+    """Switch stories on or off for a conversation: while off, prompts have no running recap and operations make no new
+    texts.
 
-    What is stored stays.
+    Stored texts stay.
 
     Returns:
         `(True, None, "")`, or `unchanged`: it is so already, or there is no such conversation.
@@ -339,20 +343,20 @@ def switch_stories(
 
 
 class Refreshed(TypedDict):
-    """What `refresh_memory` returns. Keys stand in this order."""
+    """The result of `refresh_memory`. The order of keys is fixed."""
 
     hidden: list[tuple[int, int]]
-    """Ranges of indexes that were hidden by this call."""
+    """Ranges of indexes that this call hid."""
     shown: list[tuple[int, int]]
-    """Ranges of indexes that were shown again."""
+    """Ranges of indexes that this call showed again."""
     included: list[int]
-    """Row ids of the messages whose recaps are included now, oldest first."""
+    """Row ids of the messages whose recaps are now included, oldest first."""
     changed: int
-    """Recaps whose `include` changed."""
+    """Number of recaps whose `include` changed."""
     running_recap: str
-    """Text of the running recap as it is injected; blank without one."""
+    """The running recap as the prompt shows it; "" without one."""
     injection: Injection
-    """What is injected and where."""
+    """The running recap with its position."""
 
 
 def refresh_memory(
@@ -364,10 +368,10 @@ def refresh_memory(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Refreshed:
-    """Hide and show messages, work out which recaps are included, and return both with what is injected.
+    """Hide and show messages, compute which recaps are included, and return both with the running recap.
 
-    To be called after a setting, a break or a recap was changed by hand; operations do it themselves. A second
-    call changes nothing.
+    Call it after changing a setting, a break or a recap by hand; operations call it themselves. A second call changes
+    nothing.
 
     Args:
         disabled: sender ids or names of characters that are disabled in the group.

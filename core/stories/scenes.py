@@ -1,4 +1,4 @@
-"""Scene breaks, where the scenes of a conversation lie, and their recaps."""
+"""Scene breaks, the range of messages in each scene, and the recaps of scenes."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ NO_VERSION = WriteResult(False, None, "refused", notes=("the scene has no recap 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A conversation as its scenes divide it."""
+    """The messages of a conversation and how scenes divide them."""
 
     rows: tuple[int, ...] = ()
-    """Messages, oldest first: a message's index is its position."""
+    """Row ids of the messages, oldest first; the position is the message's index."""
     scenes: tuple[Scene, ...] = ()
     """Oldest first."""
     ends: tuple[int, ...] = ()
-    """Index of the message that each scene ends with."""
+    """Index of the last message of each scene."""
 
     def find(self, break_row: int) -> Scene | None:
-        """Return the scene that ends with a message, None without a break."""
+        """Return the scene that ends with a message, or None."""
         return next((scene for scene in self.scenes if scene.break_row == break_row), None)
 
     def range_of(self, scene: Scene) -> tuple[int, int]:
-        """Return the indexes of a scene's first and last message; it begins after the nearest earlier recap."""
+        """Return the first and last index of a scene, which begins after the nearest earlier break with a recap."""
         last = self.ends[self.scenes.index(scene)]
         earlier = (
             end for each, end in zip(self.scenes, self.ends, strict=True) if each.recap_index is not None and end < last
@@ -49,13 +49,13 @@ class Layout:
         return max(earlier, default=BEFORE_ALL) + 1, last
 
     def rows_of(self, scene: Scene) -> tuple[int, ...]:
-        """Return the messages of a scene, oldest first."""
+        """Return the row ids of a scene's messages, oldest first."""
         first, last = self.range_of(scene)
         return self.rows[first : last + 1]
 
     @property
     def last_break(self) -> int:
-        """Return the index of the newest break, BEFORE_ALL without one."""
+        """Return the index of the newest break; BEFORE_ALL without one."""
         return max(self.ends, default=BEFORE_ALL)
 
 
@@ -69,23 +69,23 @@ def read_layout(reader: Reader, persona: str, conversation: str) -> Layout:
 
 
 class SceneInfo(TypedDict):
-    """One scene as `list_scenes` returns it. Keys stand in this order."""
+    """One scene in the result of `list_scenes`. The order of keys is fixed."""
 
     id: int
     message: int | None
-    """Row id of the message it ends with."""
+    """Row id of its last message."""
     first_index: int
     """Index of its first message."""
     last_index: int
-    """Index of the message it ends with."""
+    """Index of its last message."""
     name: str
     visible: bool
     recap: str
-    """The current version; blank without a recap."""
+    """The current version; "" without a recap."""
     recap_index: int | None
     """Number of the current version."""
     provenance: str
-    """model, extract, manual or import; blank without a recap."""
+    """model, extract, manual or import; "" without a recap."""
 
 
 def add_scene_break(
@@ -103,11 +103,12 @@ def add_scene_break(
 
     Args:
         name: of the scene, at most 200 characters.
-        visible: whether the break counts for what is hidden (AUTO_HIDE_SCENE_COUNT).
+        visible: whether AUTO_HIDE_SCENE_COUNT counts the break.
         recap: queue the recap of the scene.
 
     Returns:
-        `(True, scene id, "")`; `duplicate` with the id of the scene that ends there already; `unchanged` if there is
+        `(True, scene id, "")`; `duplicate` with the id of the scene that ends there already; `unchanged` if the scope
+            sees
         no such message.
     """
     notes: list[str] = []
@@ -149,7 +150,7 @@ def make_break(
 
 
 def queue_recap(connection: Connection, db: Database, persona: str, conversation: str, break_row: int) -> None:
-    """Queue the recap of a scene after those of its conversation that still wait."""
+    """Queue the recap of a scene; it waits for the earlier scene recaps of the conversation."""
     before = table_scenes.find_newest_operation(connection, persona, conversation, SCENE_RECAP)
     jobs_table.enqueue(
         connection,
@@ -177,13 +178,13 @@ def edit_scene_break(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Rename a scene break, or change whether it counts for what is hidden.
+    """Rename a scene break, or change whether AUTO_HIDE_SCENE_COUNT counts it.
 
     Args:
-        name, visible: None leaves it unchanged.
+        name, visible: None keeps it.
 
     Returns:
-        `(True, scene id, "")`, or `unchanged`: there is no break, or it is so already.
+        `(True, scene id, "")`, or `unchanged`: there is no break, or nothing differs.
     """
     notes: list[str] = []
     wanted: dict[str, object] = {}
@@ -213,8 +214,8 @@ def remove_scene_break(
     """Remove the break of a message with its scene's recaps; the next scene then begins earlier.
 
     Returns:
-        `(True, scene id, "")`, or `unchanged` if there is none. A running recap keeps its text about the scene until
-        it is made anew.
+        `(True, scene id, "")`, or `unchanged` without a break. A running recap keeps its text about the scene until its
+        next version.
     """
 
     def work(connection: Connection, call: StoryCall, scene: Scene) -> WriteResult:
@@ -231,7 +232,7 @@ def list_scenes(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[SceneInfo]:
-    """Return the scenes of a conversation, oldest first; [] without any."""
+    """Return the scenes of a conversation, oldest first."""
     call = open_conversation(open_call(db, settings, scope), conversation).redacted()
     if call.place is None:
         return []
@@ -256,13 +257,13 @@ def list_scenes(
 
 
 class SceneRecap(TypedDict):
-    """One version of a scene's recap as `get_scene_recaps` returns it. Keys stand in this order."""
+    """One version of a scene's recap in the result of `get_scene_recaps`. The order of keys is fixed."""
 
     version: int
     content: str
     provenance: str
     timestamp: str
-    """ISO 8601, UTC; blank when it cannot be read."""
+    """ISO 8601, UTC; "" if unreadable."""
     current: bool
 
 
@@ -274,7 +275,7 @@ def get_scene_recaps(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[SceneRecap]:
-    """Return every version of the recap of the scene that ends with a message, the first one first."""
+    """Return all versions of the recap of the scene that ends with a message, oldest first."""
     call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
     scene = _find_scene(call)
     if scene is None:
@@ -306,8 +307,8 @@ def set_scene_recap(
         content: the text, at most 16 MB.
 
     Returns:
-        `(True, number of the version, "")`; `empty` for a blank text, `unchanged` if there is no break or the
-        current version says that already.
+        `(True, number of the version, "")`; `empty` for a blank text; `unchanged` without a break, or if the current
+        version has this text already.
     """
     opened = open_call(db, settings, scope)
     text = rows.text(content, "content")
@@ -338,8 +339,9 @@ def choose_scene_recap(
     """Make a version of a scene's recap current.
 
     Returns:
-        `(True, number of the version, "")`; `refused` if there is no such version, `unchanged` if there is no
-        break or the version is current.
+        `(True, number of the version, "")`; `refused` if there is no such version; `unchanged` without a break, or if
+            the
+        version is current.
     """
     number = rows.number(version, "version")
 
@@ -358,7 +360,7 @@ def choose_scene_recap(
 
 
 def _find_scene(call: StoryCall) -> Scene | None:
-    """Return the scene that ends with the message of a call, None without a break."""
+    """Return the scene that ends with the message of a call, or None."""
     return None if call.row_id is None else table_scenes.find_scene(call.db.read, call.persona, call.row_id)
 
 
@@ -374,7 +376,7 @@ def _change_scene(call: StoryCall, work: Callable[[Connection, StoryCall, Scene]
 
 
 def queue_running_if_kept(connection: Connection, call: StoryCall) -> None:
-    """Queue the running recap after a scene's recap changed, if RUNNING_SCENE_RECAP_AUTO_GENERATE is on."""
+    """Queue the running recap after a scene's recap changed, if RUNNING_SCENE_RECAP_AUTO_GENERATE and stories are on."""
     off = call.place is not None and call.place.stories_off
     if call.settings.running_scene_recap_auto_generate and not off:
         queue_running(connection, call.db, call.persona, call.conversation)

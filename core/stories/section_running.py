@@ -22,7 +22,7 @@ TEMPLATE = "running_recap.txt.j2"
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the part that brings the current version; none with ENABLE_RUNNING_RECAP off."""
+    """Return the query for the current version; none with ENABLE_RUNNING_RECAP off."""
     conversation = asked.viewer.scope.conversation
     if not asked.settings.enable_running_recap or conversation is None:
         return ()
@@ -30,7 +30,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
-    """Return the text, cut to RUNNING_RECAP_CONTEXT_LIMIT; the report names each sentence that was cut."""
+    """Return the text, cut to RUNNING_RECAP_CONTEXT_LIMIT; the report names each dropped sentence."""
     for row in table_running.CURRENT.rows_in(rows):
         fitted = fit_version(row.content or "", row.provenance or "", asked.settings)
         left_out = tuple(LeftOut(KEY, "limit", f"{row.id}/{at}") for at in range(fitted.dropped))
@@ -42,14 +42,14 @@ class FittedRecap(NamedTuple):
     """A running recap as a prompt shows it."""
 
     text: str = ""
-    """Blank when nothing of it fits."""
+    """"" if not even one sentence fits."""
     dropped: int = 0
-    """Sentences left out for the limit, the oldest ones."""
+    """Number of oldest sentences dropped for the limit."""
     notes: tuple[str, ...] = ()
 
 
 def fit_version(content: str, provenance: str, settings: Settings, counter: Counter | None = None) -> FittedRecap:
-    """Return the text of a version, as its template has it, cut to RUNNING_RECAP_CONTEXT_LIMIT."""
+    """Return the text of a version, rendered by its template and cut to RUNNING_RECAP_CONTEXT_LIMIT."""
     if not content.strip():
         return FittedRecap()
     count = choose_counter(counter, settings)

@@ -1,4 +1,4 @@
-"""What a chat file holds beside its messages: alternatives, recaps, scenes, the running recap."""
+"""Contents of a chat file besides its messages: alternatives, recaps, scenes, the running recap."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ class Scene:
     name: str = ""
     visible: bool = True
     versions: tuple[str, ...] = ()
-    """Of its recap."""
+    """Versions of its recap."""
     current: int | None = None
-    """Which of them is current, None without any."""
+    """Index of the current version; None without any."""
     metadata: Mapping[str, Any] | None = None
-    """Of the current version."""
+    """Metadata of the current version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What is stored beside one message."""
+    """What is stored with one message: recap, alternatives, scene."""
 
     recap: Recap | None = None
     alternatives: tuple[Alternative, ...] = ()
@@ -65,7 +65,7 @@ NOTHING = Beside()
 
 
 def insert_beside(connection: Connection, db: Database, persona: str, new: Sequence[tuple[int, str, Beside]]) -> None:
-    """Store what new messages have beside them; each is `(row id, conversation, what)`."""
+    """Store recaps, alternatives and scenes of new messages, given as `(row id, conversation, contents)`."""
     now = db.clock()
     texts, recaps, ends, versions = [], [], [], []
     ids = iter(db.ids.take(sum(what.scene is not None for _, _, what in new)))
@@ -133,7 +133,7 @@ def keep_conversation(
     versions: Sequence[Version] = (),
     current: int | None = None,
 ) -> int:
-    """Keep what a file says of a whole conversation, and return how many versions of its running recap are new."""
+    """Store a file's metadata and running recaps of a conversation; return how many recap versions are new."""
     here = (_K.persona_id == persona, _K.conversation_key == conversation)
     next_number = connection.execute(select(_K.next_recap_version).where(*here).with_for_update()).scalar()
     if next_number is None:
@@ -177,7 +177,7 @@ _METADATA = select(_K.metadata).where(_K.persona_id == _PERSONA, _K.conversation
 
 
 def read_beside(reader: Reader, persona: str, row_ids: Iterable[int]) -> dict[int, Beside]:
-    """Return what is stored beside messages, by row id, without messages that have nothing."""
+    """Return recaps, alternatives and scenes by row id of their message; messages without any are left out."""
     ids, here = list(row_ids), {"persona": persona}
     stored = read_parts(reader, _RECAPS, here, ids)
     recaps = {(r.message_row, r.alternative): table_recaps.build_recap(r) for r in stored}

@@ -1,4 +1,4 @@
-"""Running recaps (table running_recaps): one rolling text a conversation, in numbered versions."""
+"""Running recaps (table running_recaps): numbered versions of one text per conversation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FIELDS = (
     "provenance",
     "created_at",
 )
-"""Columns that a `Version` holds under the same names."""
+"""Columns that have the same name in `Version`."""
 _COLUMNS = (_V.version, _V.data, *(_V[name] for name in _FIELDS))
 _HERE = (
     _V.persona_id == bindparam("persona"),
@@ -54,7 +54,7 @@ _CURRENT = (
 
 
 def find_current_number(read: Reader, persona: str, conversation: str) -> int | None:
-    """Return the number of the current version, None without one."""
+    """Return the number of the current version, or None."""
     rows = read(_NUMBERS, {"persona": persona, "conversation": conversation})
     return next((row.current_recap_version for row in rows), None)
 
@@ -70,7 +70,7 @@ def read_versions(read: Reader, persona: str, conversation: str) -> list[Version
 
 
 def find_version(read: Reader, persona: str, conversation: str, number: int) -> Version | None:
-    """Return a version, None if there is none of this number or it was deleted."""
+    """Return a version by its number; None if it does not exist or was deleted."""
     values = {"persona": persona, "conversation": conversation, "version": number}
     return next((_version(r) for r in read(_ONE, values)), None)
 
@@ -83,10 +83,10 @@ def find_current(read: Reader, persona: str, conversation: str) -> Version | Non
 
 
 class CurrentRecap(NamedTuple):
-    """The current version of the conversation's running recap, as a prompt needs it."""
+    """The current version of a running recap, for a prompt."""
 
     id: int
-    """Its version."""
+    """Its version number."""
     content: str | None
     provenance: str | None
 
@@ -96,7 +96,7 @@ CURRENT = Shape(FIRST + 11, CurrentRecap, content=TEXT, provenance=KEY)
 
 @lru_cache(maxsize=2)
 def section(family: str) -> Part:
-    """Return what brings the current version of `conversation`, unless stories are off for it."""
+    """Return the query for the current version of `conversation`, empty if stories are switched off."""
     statement = (
         select(*CURRENT.columns(id=_V.version, content=_V.content, provenance=_V.provenance))
         .select_from(
@@ -122,7 +122,7 @@ def section(family: str) -> Part:
 
 
 def section_part(conversation: str) -> Branch:
-    """Return the part of a prompt's last statement that brings the running recap of a conversation."""
+    """Return the running recap's part of a prompt's last statement."""
     return Branch(CURRENT, section, {"conversation": conversation}, "running_recaps")
 
 
@@ -156,13 +156,13 @@ def build_row(persona: str, conversation: str, version: Version) -> dict[str, An
 
 
 def hold_current_number(connection: Connection, persona: str, conversation: str) -> int | None:
-    """Hold a conversation until the transaction ends, and return the number of its current version."""
+    """Lock a conversation until the transaction ends, and return the number of its current version."""
     values = {"persona": persona, "conversation": conversation}
     return connection.execute(_NUMBERS.with_for_update(), values).scalar()
 
 
 def set_current(connection: Connection, persona: str, conversation: str, number: int) -> bool:
-    """Make a version current, and return whether there is one of this number."""
+    """Make a version current; return False if there is no such version."""
     hold_current_number(connection, persona, conversation)
     if find_version(connection.execute, persona, conversation, number) is None:
         return False
@@ -170,7 +170,7 @@ def set_current(connection: Connection, persona: str, conversation: str, number:
 
 
 def delete_version(connection: Connection, persona: str, conversation: str, number: int, now: datetime) -> bool:
-    """Delete a version and return whether there was one; of the current one the highest left takes the place."""
+    """Delete a version and return whether it existed; if it was current, the highest remaining one becomes current."""
     current = hold_current_number(connection, persona, conversation)
     here = (_V.persona_id == persona, _V.conversation_key == conversation, _V.deleted_at.is_(None))
     statement = update(running_recaps).where(*here, _V.version == number).values(deleted_at=now, content="", data=None)
@@ -183,6 +183,6 @@ def delete_version(connection: Connection, persona: str, conversation: str, numb
 
 
 def update_conversation(connection: Connection, persona: str, conversation: str, **columns: int | None) -> bool:
-    """Set columns of a conversation, and return whether it is known."""
+    """Set columns of a conversation; return False if it is unknown."""
     here = (_K.persona_id == persona, _K.conversation_key == conversation)
     return bool(connection.execute(update(conversations).where(*here).values(columns)).rowcount)

@@ -1,4 +1,4 @@
-"""The values kept beside a message, such as its recap: public functions."""
+"""Public functions for the values stored with a message, such as its recap."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .rules_recaps import Provenance
 _INCLUDE_CHARS = 40
 _SWITCHES = frozenset(key for key, kind in rules_recaps.KINDS.items() if kind == "switch")
 CLEARED = dict.fromkeys(("error", "reasoning", "prefill"))
-"""Values beside a message that are removed when its recap gets a new text."""
+"""Values that are removed when a recap gets a new text."""
 
 
 def set_data(
@@ -38,20 +38,21 @@ def set_data(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Keep a value beside a message, apart from the message's own fields, on its current alternative too.
+    """Store a value with a message, apart from the message's own fields and for its current alternative.
 
     Args:
-        key: such as `memory` or `exclude`; an unknown one is refused with a list of all.
-        value: a text or switch by the key; None removes it.
-        provenance: where a memory is from.
+        key: such as `memory` or `exclude`; the error for an unknown one lists all.
+        value: a text or switch, depending on the key; None removes it.
+        provenance: origin of a memory.
         counter: `text -> int` for the tokens of a memory; by default that of LLM_MODEL.
 
     Returns:
-        `(True, row id, "")`; else reason `unchanged`: it is so already, or there is no such message; or `privacy`:
-        nothing of who said it may be kept any more.
+        `(True, row id, "")`; reason `unchanged` if the value is the same or the scope sees no such message; `privacy`
+            if
+        the sender's privacy level is full.
 
     Raises:
-        ValueError: an unknown key, naming the nearest; a key of a scene; a provenance that does not exist.
+        ValueError: an unknown key (the error names the nearest), a key of a scene, or an unknown provenance.
     """
     rules_recaps.check_key(key)
     if key in rules_recaps.SCENE:
@@ -82,7 +83,7 @@ def set_data(
 
 
 def build_columns(memory: str | None, provenance: str, count: Counter) -> dict[str, Any]:
-    """Return the columns of a recap with a new memory, which is not stale; its tokens are counted here."""
+    """Return the columns of a recap with a new memory; its tokens are counted here."""
     return {
         "memory": memory,
         "stale": False,
@@ -93,7 +94,7 @@ def build_columns(memory: str | None, provenance: str, count: Counter) -> dict[s
 
 
 def _read_stored(key: str, value: object) -> Any:
-    """Return a value as it goes into the store: texts cleaned; a blank memory is none."""
+    """Return a value as it is stored: texts cleaned, a blank memory as None."""
     stored = rules_recaps.read_value(key, value)
     if not isinstance(stored, str):
         return stored
@@ -104,7 +105,7 @@ def _read_stored(key: str, value: object) -> Any:
 
 
 def _change_message(call: StoryCall, work: Callable[[Connection, int], bool], *, keeps_text: bool) -> WriteResult:
-    """Run a change in a transaction that holds the message; refuse text about people whose level is full."""
+    """Run a change in a transaction that locks the message; refuse texts about people at privacy level full."""
 
     def change(connection: Connection) -> WriteResult:
         row = None if call.row_id is None else table_lines.hold_line(connection, call.persona, call.row_id)
@@ -128,7 +129,7 @@ def edit_memory(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Store a person's text as a message's recap: marked edited, not stale, without error, reasoning and prefill.
+    """Store a recap written by a person: marked as edited, not stale, without error, reasoning and prefill.
 
     A blank text removes the recap. `counter` and result are those of `set_data`.
     """
@@ -154,13 +155,13 @@ def get_data(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Any:
-    """Return what is kept beside a message under a key, None if nothing is.
+    """Return a value stored with a message, or None.
 
     Args:
-        key: as for `set_data`, or `stale` or `provenance`; None gives all that is set as a dict, in that order.
+        key: as for `set_data`, or `stale` or `provenance`; None returns all values as a dict, in that order.
 
     Raises:
-        ValueError: an unknown key, naming the nearest.
+        ValueError: an unknown key; the error names the nearest.
     """
     if key is not None:
         rules_recaps.check_key(key, rules_recaps.READABLE)
@@ -170,7 +171,7 @@ def get_data(
 
 
 def _read_all(call: StoryCall, row_id: int, key: str | None) -> dict[str, Any]:
-    """Return what is set; with a key, only the table of that key is read."""
+    """Return the stored values; for a single key, only its table is read."""
     read, values = call.db.read, dict[str, Any]()
     if key not in rules_recaps.SCENE and key != "exclude":
         recap = table_recaps.find_recap(read, call.persona, row_id) or Recap()
@@ -193,7 +194,7 @@ def get_memory(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str | None:
-    """Return the recap of a message, of its current alternative, stale or not; None if there is none."""
+    """Return the recap of a message's current alternative, stale or not, or None."""
     memory: str | None = get_data(
         message, "memory", interface_path=interface_path, db=db, settings=settings, scope=scope
     )
@@ -207,12 +208,12 @@ def clear_all(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, int]:
-    """Remove what is kept beside the messages of a conversation, and return how many had each key.
+    """Remove the values stored with the messages of a conversation, and return how many messages had each key.
 
     Scenes and the running recap stay.
 
     Returns:
-        Key to count, without keys that nothing had.
+        Key to count; keys without a value are missing.
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
@@ -231,7 +232,7 @@ def clear_all(
 
 
 def _read_scene(reader: Reader, persona: str, row_id: int) -> dict[str, Any]:
-    """Return the values that are set of the scene a message ends; none if it ends no scene."""
+    """Return the values of the scene that a message ends; empty if it ends none."""
     scene = table_scenes.find_scene(reader, persona, row_id)
     if scene is None:
         return {}
@@ -264,13 +265,13 @@ def queue_recaps(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Queue the recap of every message that has none or a stale one, oldest first, and return how many were queued.
+    """Queue the recap of every message whose recap is missing or stale, oldest first, and return how many were queued.
 
-    Messages whose recap is queued already, that nobody said, or that are marked `exclude` are skipped. An import
-    queues nothing by itself.
+    Messages that nobody said, that are marked `exclude`, or whose recap is queued already are skipped. An import queues
+    no recaps by itself.
 
     Returns:
-        How many were queued by this call; 0 too while stories are off for the conversation.
+        The number queued by this call; 0 while stories are switched off for the conversation.
     """
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None or call.place.stories_off:
