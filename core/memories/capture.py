@@ -1,4 +1,4 @@
-"""What is worth keeping, and keeping it without telling anybody."""
+"""Recognises what is worth storing, and stores it without telling the person."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def should_remember(
     settings: GivenSettings = None,
     scope: Scope | None = None,  # noqa: ARG001 - every door takes it
 ) -> bool:
-    """Return whether what was said is worth keeping. Reads no table beyond the settings of a handle passed.
+    """Return whether an exchange is worth storing. It reads no table.
 
-    A request to remember is, and what a person states about themselves. A question, a quotation, reported speech, a
-    condition, fiction and pasted text are not.
+    A request to remember is worth storing, and what people state about themselves. A question, quotation, reported
+    speech, condition, fiction or pasted text is not.
 
     Args:
         user_text: what the person said; None counts as blank.
         response_text: what the persona answered; None counts as blank.
 
     Returns:
-        False too where both texts are blank.
+        False if both texts are blank.
 
     Raises:
         MessageError: a text of another type.
@@ -72,22 +72,24 @@ def silently_record_memory(
     db: Database | None = None,
     settings: GivenSettings = None,
 ) -> WriteResult:
-    """Store what a person said as a memory item, once, and tell nobody but the caller.
+    """Store what a person said as a memory item, once.
 
     Args:
         user_text: the content; stored as said.
         response_text: what the persona answered.
         tags: None gives `auto` and `interazione`; the voice path passes `voice` and `auto`.
-        scope: a text is the label of the item, a `Scope` says who is asking.
-        source: where it was said; `tool`, `recap` and other words of `NOT_SAID` mark a text that nobody said.
-        label: the label where `scope` is a Scope; by default `general`.
-        message_id: the message it stands on, by the platform's id in the scope's conversation or by the row id that
-            saving it returned; changed or deleted, it takes this along.
-        recalled: texts of memories shown for the same turn; beside them those the last prompt of the conversation held.
+        scope: a text is the label of the item; a `Scope` says who is asking.
+        source: origin of the text; `tool`, `recap` and the other words of `NOT_SAID` mark a text that nobody said.
+        label: the label if `scope` is a Scope; `general` by default.
+        message_id: the source message, by the platform's id in the scope's conversation or by its row id; editing or
+        deleting that message removes the item.
+        recalled: memories shown for this turn; an equal text is not stored again. The memories of the conversation's
+            last
+        prompt count too.
 
     Returns:
-        `(True, id, "")`; else reason `empty`, `refused`, `privacy`, or `duplicate` with the id of the item that is
-        there and has the new time.
+        `(True, id, "")`; reason `empty`, `refused` or `privacy`; or `duplicate` with the id of the existing item, which
+        gets the new time.
 
     Raises:
         MessageError: a value of a wrong type, a text over 16 MB.
@@ -146,7 +148,7 @@ def _ask_hook(function: Callable[..., Any], call: Call, memory: NewMemory, messa
 
 
 def _read_scope(scope: str | Scope | None) -> tuple[Scope | None, str]:
-    """Return who is asking, and the label that a text under the name `scope` is."""
+    """Return the scope and the label: a text under the name `scope` is a label."""
     if scope is None or isinstance(scope, Scope):
         return scope, ""
     if not isinstance(scope, str):

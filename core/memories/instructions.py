@@ -1,4 +1,4 @@
-"""Recognises the standing instructions of a message: `always answer in metric units`, `call me Jo`."""
+"""Recognises standing instructions in a message: `always answer in metric units`, `call me Jo`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_INSTRUCTIONS = 5
 
 
 def read_instruction(text: str, settings: Settings) -> Instruction:
-    """Return a sentence that a host hands in as an instruction, whether or not a phrase recognises it."""
+    """Return a host's sentence as an instruction, whether or not a phrase recognises it."""
     statements = read_statements(text, phrases_for(text, settings))
     return Instruction(text, frozenset[str]().union(*(each.topics for each in statements)))
 

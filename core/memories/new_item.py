@@ -1,4 +1,4 @@
-"""A memory item as it is about to be stored: what was handed in, checked once."""
+"""A new memory item: the host's values, checked once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..text.times import read_time
 from .rules import DEFAULT_IMPORTANCE, Tier, check_choice, importance_of
 
 Provenance = Literal["host", "model", "extract", "manual", "import"]
-"""Who made the text."""
+"""Who wrote the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def read(
     expires_at: object = None,
     metadata: object = None,
 ) -> NewMemory | None:
-    """Return the item to store, None where its content is blank."""
+    """Return the item to store, or None if its content is blank."""
     said = rows.text(content, "content")
     if not said.strip():
         return None
@@ -112,7 +112,7 @@ def _json(value: object, name: str, notes: list[str]) -> Any:
 
 
 def read_time_or_now(value: object, name: str, now: datetime, notes: list[str]) -> datetime:
-    """Return a time, `now` for none and for one that cannot be read; what was changed is noted."""
+    """Return a time; `now` if it is missing or unreadable. Changes are noted."""
     if value is None:
         return now
     moment, clamped = read_time(value)

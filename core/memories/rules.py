@@ -1,4 +1,4 @@
-"""What a memory item is made of when it is handed in, and how long it is kept."""
+"""Rules for memory items: reading a host's values, kinds, importance, and how long items are kept."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ..text.host_values import newest_items, word_at
 KINDS = (
     "FactsAboutUser", "PastEvents", "SelfBeliefs", "Objectives", "KeyFacts", "Emotions", "Mood", "chat", "saved",
 )  # fmt: skip
-"""What an item may be. chat: said and kept. saved: a person asked to remember it; never pruned."""
+"""Kinds of items. chat: said and kept. saved: a person asked to remember it; never pruned."""
 SAVED = "saved"
-"""Kind of what a person asked to remember."""
+"""Kind of items that a person asked to remember."""
 SAVED_MEMORY_CHARS = 4000
-"""Most characters of one saved memory: a longer text is a document, which would fill the room of all others."""
+"""Most characters of one saved memory: a longer text is a document, which would leave no room for others."""
 DEFAULT_KIND = "KeyFacts"
 INSTRUCTION = "instruction"
-"""Kind of the standing instructions: they can be looked for, and only `add_saved_memory` and messages make them."""
+"""Kind of standing instructions: searchable, but created only by `add_saved_memory` and by messages."""
 Tier = Literal["long_term", "session"]
-"""long_term: kept. session: for a while (SESSION_TTL_SECONDS)."""
+"""long_term: kept. session: expires after SESSION_TTL_SEC."""
 TIERS: tuple[Tier, ...] = get_args(Tier)
 DEFAULT_IMPORTANCE = 0.5
 MOST_IDS = 1000
-"""Ids that one bulk change takes."""
+"""Most ids of one bulk change."""
 
 _FIELDS = (
     "importance", "tier", "tags", "emotion", "intensity", "emotion_state", "timestamp", "expires_at", "pinned",
@@ -41,17 +41,17 @@ NOT_SAID = frozenset(
 )  # fmt: skip
 """Words by which a host marks a text that nobody said: results of tools, memories and prompts."""
 _MARKS = ("kind", "role", "type", "source")
-"""Fields of a message in which such a word may stand."""
+"""Fields of a message that may hold one of these words."""
 _FORMS = {fold(kind): kind for kind in (*KINDS, INSTRUCTION)}
 
 
 def is_marked(message: Any) -> bool:
-    """Return whether a message, dict or object, is marked as something nobody said."""
+    """Return whether a host marked a message, dict or object, as a text that nobody said."""
     return any(word_at(message, name) in NOT_SAID for name in _MARKS)
 
 
 def kind_of(value: object, *, also: Sequence[str] = ()) -> str:
-    """Return the kind that a word names: snake case and other letter case are the same kind."""
+    """Return the kind that a word names, in any letter case or in snake case."""
     if isinstance(value, str):
         form = "".join(char for char in fold(value) if char.isalnum())
         if form in _FORMS and (_FORMS[form] in KINDS or _FORMS[form] in also):
@@ -62,8 +62,8 @@ def kind_of(value: object, *, also: Sequence[str] = ()) -> str:
 
 
 def read_entry(given: object, default_kind: str) -> dict[str, Any] | None:
-    """Return one entry of a list of facts as arguments of `memories.new_item.read`, None for a blank one; values that
-    it does not know are in `metadata`.
+    """Return one entry of a list of facts as arguments of `memories.new_item.read`; None for a blank one. Unknown keys
+    go to `metadata`.
     """
     entry = {"text": given} if isinstance(given, str) or given is None else given
     if not isinstance(entry, Mapping):
@@ -88,7 +88,7 @@ def read_entry(given: object, default_kind: str) -> dict[str, Any] | None:
 
 
 def importance_of(value: object, missing: float = DEFAULT_IMPORTANCE) -> float:
-    """Return an importance from 0 to 1: beyond that the nearest, `missing` for what is no number."""
+    """Return an importance within 0 to 1, or `missing` for a value that is not a number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
         return missing
     return float(min(max(value, 0.0), 1.0))
@@ -98,7 +98,7 @@ def importance_of(value: object, missing: float = DEFAULT_IMPORTANCE) -> float:
 
 
 def read_ids(ids: object) -> tuple[int, ...]:
-    """Return the ids of a bulk change, each once, in the order given."""
+    """Return the ids of a bulk change in the order given, without repetitions."""
     if isinstance(ids, (str, bytes, Mapping)) or not isinstance(ids, Iterable):
         raise MessageError.of_type("ids", ids, "a list of ids")
     wanted = tuple(dict.fromkeys(read_id(each) for each in newest_items(ids, "ids")))
@@ -118,7 +118,7 @@ def read_id(value: object) -> int:
 
 
 def read_number(value: object, name: str, low: int, high: int, default: int) -> int:
-    """Return a whole number in its range, `default` for None."""
+    """Return a whole number within its range, or `default` for None."""
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
@@ -127,7 +127,7 @@ def read_number(value: object, name: str, low: int, high: int, default: int) -> 
 
 
 def read_share(value: object, name: str, default: float | None, high: float = 1) -> float | None:
-    """Return a number from 0 to `high`, `default` for None."""
+    """Return a number from 0 to `high`, or `default` for None."""
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= high:
@@ -136,7 +136,7 @@ def read_share(value: object, name: str, default: float | None, high: float = 1)
 
 
 def check_choice(value: object, name: str, choices: Any) -> None:
-    """Raise MessageError for a value that is none of a Literal's."""
+    """Raise MessageError for a value that the Literal does not allow."""
     if value not in get_args(choices):
         known = ", ".join(get_args(choices))
         raise MessageError(f"{name} is {shown(value)}. It must be one of {known}.", fields=(name,))
@@ -148,21 +148,19 @@ PruneMode = Literal["any", "all"]
 """any: too old or too unimportant. all: both."""
 LEAST_TTL_SECONDS = 60
 KEPT_KINDS = (SAVED, INSTRUCTION)
-"""Kinds that a person asked for: nothing prunes them."""
+"""Kinds that people asked for: they are never pruned."""
 PHRASE_BONUS = 0.2
 FULL_LENGTH_CHARS = 400
 
 
 def heuristic_importance(text: str, holds_phrase: bool) -> float:
-    """Return how important a text is by its looks, 0.1 to 1: the longer the more, and more with a phrase to
-    remember.
-    """
+    """Return an importance of 0.1 to 1 for a text: longer texts get more, and so do texts with a phrase to remember."""
     by_length = min(max(len(text) / FULL_LENGTH_CHARS, 0.1), 1.0)
     return round(min(by_length + (PHRASE_BONUS if holds_phrase else 0.0), 1.0), 3)
 
 
 def session_ttl(ttl_sec: object, default_seconds: int) -> tuple[int, tuple[str, ...]]:
-    """Return the time to live that a call asks for, in seconds, and a note where it was raised."""
+    """Return the time to live in seconds that a call asks for, and a note if it was raised."""
     seconds = read_number(ttl_sec, "ttl_sec", 0, 315_360_000, 0)
     if 0 < seconds < LEAST_TTL_SECONDS:
         return LEAST_TTL_SECONDS, (f"ttl_sec {seconds} became {LEAST_TTL_SECONDS}, the least there is",)

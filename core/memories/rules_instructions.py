@@ -1,4 +1,4 @@
-"""Which standing instruction takes the place of which, and which one is taken back. Pure."""
+"""Rules for standing instructions: which one replaces which, and which one a sentence takes back."""
 
 from __future__ import annotations
 
@@ -13,38 +13,39 @@ from ..text.words import stop_words
 MOST_CHARS = 300
 """Longest instruction."""
 _NAMED = 0.67
-"""Share beyond which it names the same person: `call me` is in all such sentences, and two thirds of `call me Kim`."""
+"""Share of equal words above which a sentence names the same person: `call me` is in all of them and makes up two
+thirds of `call me Kim`."""
 _STEM_CHARS, _ENDING_CHARS = 4, 3
-"""Fewest letters that two forms of a word share, and most that one of them has beyond."""
+"""Fewest letters that two forms of a word share, and longest ending of a form."""
 _ENOUGH = 0.5
-"""Share of an instruction's words that a sentence which takes it back has to name."""
+"""Share of an instruction's words that a sentence must contain to take it back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One sentence that states a standing instruction, takes one back, or does both."""
+    """A sentence that gives a standing instruction, takes one back, or does both."""
 
     text: str
     topics: frozenset[str] = frozenset()
-    """Of `text.remember_phrases.TOPICS`."""
+    """From `text.remember_phrases.TOPICS`."""
     begins: bool = True
     ends: bool = False
     means_that_name: bool = False
-    """It takes a name back and does not say which."""
+    """Whether it takes a name back without saying which."""
 
     @property
     def held_topics(self) -> frozenset[str]:
-        """Return the topics about which it replaces others: `don't call me Jo` leaves `call me Kim` as it is."""
+        """Return the topics on which it replaces others: `don't call me Jo` does not replace `call me Kim`."""
         return frozenset() if self.ends else self.topics
 
 
 def replaces(newer: Collection[str], older: Collection[str]) -> bool:
-    """Return whether an instruction about some topics takes the place of an older one about others."""
+    """Return whether an instruction on some topics replaces an older one on others."""
     return bool(older) and set(older) <= set(newer)
 
 
 def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
-    """Return whether a sentence that takes something back means the instruction with this text and topics."""
+    """Return whether a sentence takes back the instruction with this text and topics."""
     if ending.means_that_name:
         return "name" in topics
     if "name" in ending.topics:
@@ -62,14 +63,14 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
 
 
 def _is_form(word: str, other: str) -> bool:
-    """Return whether two words are equal, or forms of one such as `call` and `calling`."""
+    """Return whether two words are equal or forms of one word, such as `call` and `calling`."""
     pairs = enumerate(zip(word, other, strict=False))
     same = next((at for at, (one, two) in pairs if one != two), min(len(word), len(other)))
     return word == other or (same >= _STEM_CHARS and max(len(word), len(other)) - same <= _ENDING_CHARS)
 
 
 def choose_holding(topics: Sequence[Collection[str]], most: int) -> list[int]:
-    """Return the positions of the instructions a prompt shows, in order: the newest that none replaces."""
+    """Return the positions of the newest `most` instructions that no newer one replaces, in order."""
     seen: set[frozenset[str]] = set()
     holding: list[int] = []
     for at in range(len(topics) - 1, -1, -1):

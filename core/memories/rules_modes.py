@@ -1,4 +1,4 @@
-"""Who reads and who saves memories in each mode. The table here is the one in `docs/conversations.md`."""
+"""Which modes read and save memories; `docs/conversations.md` has the same table."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ How = Literal["tool", "before", "-"]
 @dataclass(frozen=True, slots=True)
 class Mode:
     reads: bool
-    """Memories are shown."""
+    """Whether prompts show memories."""
     saves: bool
-    """Something said in a conversation may be saved by the model or for it; hosts and people may in every mode."""
+    """Whether a model, or the engine for it, may save things said in a conversation; hosts and people may in every
+    mode."""
     how: How
 
 
@@ -31,7 +32,7 @@ MODES: Mapping[ModeName, Mode] = {
     "basic": Mode(True, False, "-"),
     "project": Mode(False, False, "-"),
 }
-"""MEMORY_MODE to what it allows."""
+"""What each MEMORY_MODE allows."""
 
 
 def is_tool_offered(mode: ModeName, enabled: bool, tool: str, tool_ids: Collection[str]) -> bool:
@@ -42,7 +43,7 @@ _CALL = re.compile(r"(?<![\w@./+-])@memory(?![\w@-]|\.\w)[ \t]*[:,]?", re.IGNORE
 
 
 def asked_before(text: str, known: Sequence[Phrases]) -> tuple[str, Literal["@memory", "phrase"]] | None:
-    """Return what a message asks to save and by which means, None where it asks for nothing."""
+    """Return the text that a message asks to save and how it asks, or None."""
     call = _CALL.search(text)
     if call is not None:
         after = text[call.end() :].strip()

@@ -1,4 +1,4 @@
-"""The section `standing_wishes`: the standing instructions of the person a prompt answers."""
+"""The section `standing_wishes`: the standing instructions of the person who gets the answer."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .rules_modes import MODES
 
 KEY = "standing_wishes"
 INSTRUCTIONS_IN_PROMPT = 20
-"""Most instructions in a prompt: who gave more than these has mostly replaced the older ones."""
+"""Most instructions in a prompt: people with more have mostly replaced the older ones."""
 CUT, SAID_AGAIN = "cut", "superseded"
 
 
 def is_recorded(settings: Settings) -> bool:
-    """Return whether standing instructions are stored and shown at all."""
+    """Return whether the settings store and show standing instructions."""
     return bool(settings.record_wishes and settings.enable_saved_memory)
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the part to read; none where the switches are off or the mode reads nothing."""
+    """Return the query for instructions; none if the settings or the mode exclude them."""
     settings = asked.settings
     if not is_recorded(settings) or not MODES[settings.memory_mode].reads:
         return ()
@@ -33,7 +33,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa: ARG001
-    """Return the newest instructions that hold, oldest first."""
+    """Return the newest valid instructions, oldest first."""
     items = sorted(table_instructions.SHOWN.rows_in(rows), key=lambda item: (item.at is not None, item.at, item.id))
     topics = [item.topics for item in items]
     holding = set(choose_holding(topics, len(items)))

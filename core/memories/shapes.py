@@ -1,4 +1,4 @@
-"""What the functions of `lifelong` give back."""
+"""Results of the functions of `lifelong`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, NotRequired, TypedDict
 
 
 class Item(TypedDict):
-    """One memory item. Keys stand in this order; times are ISO 8601, UTC, blank where there is none."""
+    """One memory item. The order of keys is fixed; times are ISO 8601, UTC, "" if missing."""
 
     id: int
     text: str
     kind: str
-    """One of `memories.rules.KINDS`; blank or another word where a host stored it so."""
+    """One of `memories.rules.KINDS`; hosts may have stored "" or another word."""
     tier: str
-    """session: for a while. long_term: until it is pruned."""
+    """session: expires. long_term: stays until it is pruned."""
     importance: float
     tags: list[str]
     emotion: str
@@ -35,49 +35,49 @@ class Item(TypedDict):
     metadata: dict[str, Any]
     archived_at: str
     superseded_by: int | None
-    """Id of the item in its place; None where it holds."""
+    """Id of the item that replaced it, or None."""
 
 
 class ItemPage(TypedDict):
-    """What `search_items` gives."""
+    """The result of `search_items`."""
 
     items: list[Item]
     total: int
-    """How many there are in all; of very many, how many at least."""
+    """Number of all matches; a lower bound if `at_least` is set."""
     at_least: NotRequired[bool]
-    """There where `total` is not all: more than 10,000 match."""
+    """Present if more than 10,000 items match."""
 
 
 class ItemVersion(TypedDict):
-    """One text an item has had. Keys stand in this order."""
+    """One text of an item. The order of keys is fixed."""
 
     text: str
     until: str
-    """When it was changed, ISO 8601, UTC; blank for the one that holds."""
+    """When it was changed, ISO 8601, UTC; "" for the current text."""
     reason: str
     changed_by: str
 
 
 @dataclass(frozen=True, slots=True)
 class BulkResult:
-    """What became of many items at once."""
+    """The result of a bulk change."""
 
     count: int
-    """Items that were changed."""
+    """Number of items that changed."""
     unknown: tuple[int, ...] = ()
-    """Ids there is no item of in the scope."""
+    """Ids without an item in the scope."""
 
 
 class Added(int):
-    """How many items were stored: a number, with what became of the others beside it."""
+    """The number of items stored, with details."""
 
     ids: tuple[int, ...]
-    """Ids of the stored ones, in order."""
+    """Ids of the stored items, in order."""
     merged: int
-    """Those that were there already and took over tags, importance and sources."""
+    """Number of entries equal to an existing item, which took over their tags, importance and sources."""
     notes: tuple[str, ...]
     reason: str
-    """Why nothing was stored, where that is so: privacy, empty, disabled, no_messages, unreadable, busy, model_..."""
+    """Why nothing was stored: privacy, empty, disabled, no_messages, unreadable, busy, model_...; else ""."""
 
     def __new__(
         cls,
@@ -97,10 +97,10 @@ class Added(int):
 
 
 class Pruned(int):
-    """How many items were archived, or with `dry_run` would be: a number, with which and why beside it."""
+    """The number of items archived, or with `dry_run` to be archived, with details."""
 
     items: tuple[tuple[int, tuple[str, ...]], ...]
-    """Id and reasons: age, importance, expired."""
+    """Id and reasons of each: age, importance, expired."""
     notes: tuple[str, ...]
 
     def __new__(
@@ -114,17 +114,17 @@ class Pruned(int):
 
 @dataclass(frozen=True, slots=True)
 class CycleResult:
-    """What one cycle of consolidation did."""
+    """The result of one cycle of consolidation."""
 
     stored: int = 0
     pruned: int = 0
-    """Items archived: expired session items, and with deep consolidation what was pruned."""
+    """Number of archived items: expired session items, and those that deep consolidation pruned."""
     merged: int = 0
     conversations: int = 0
-    """Conversations looked at."""
+    """Number of conversations examined."""
     reason: str = ""
-    """Why nothing came of it, or of a part of it; blank where all went well."""
+    """Why the cycle stored nothing, or not everything; "" if all went well."""
     deep: bool = False
-    """Deep consolidation ran too."""
+    """Whether deep consolidation ran too."""
     queued: tuple[int, ...] = ()
-    """Operations put into the queue instead."""
+    """Operations that were queued instead."""

@@ -1,4 +1,6 @@
-"""What the last prompt of each conversation held: an echo of it is nothing new, and the answer is made with it."""
+"""Remembers the memories in each conversation's last prompt, so that an echo is not stored and answers know their
+sources.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,9 @@ from ..database.engine import Database
 from ..scope import Scope
 
 _TURN = timedelta(minutes=15)
-"""A turn nobody answered is over after this time."""
+"""An unanswered turn ends after this time."""
 SLACK = timedelta(minutes=1)
-"""How much earlier than its prompt an answer may say that it was given: clocks differ."""
+"""How much earlier than its prompt an answer may be dated: clocks differ."""
 _MOST_TURNS = 10_000
 _CACHE = "shown_texts"
 
@@ -22,18 +24,18 @@ _CACHE = "shown_texts"
 class Turn(NamedTuple):
     at: datetime
     digests: frozenset[bytes]
-    """Of the memories that were shown."""
+    """Digests of the memories shown."""
     rows: tuple[str, ...]
-    """All rows that were shown, `source number/id`."""
+    """All rows shown, as `source number/id`."""
 
 
 _Turns = OrderedDict[tuple[str, str], Turn]
-"""Persona and conversation to the turn; those begun first come first."""
+"""Persona and conversation to the latest turn, oldest first."""
 _lock = threading.Lock()
 
 
 def note_turn(db: Database, scope: Scope, digests: Iterable[bytes], rows: Iterable[str] = ()) -> None:
-    """Keep what was shown for the turn of the scope's conversation, in place of the turn before."""
+    """Store what a prompt showed for the scope's conversation, replacing the previous turn."""
     turns, now, turn = _turns_of(db), db.clock(), (scope.persona, scope.conversation or "")
     with _lock:
         turns.pop(turn, None)
@@ -43,20 +45,20 @@ def note_turn(db: Database, scope: Scope, digests: Iterable[bytes], rows: Iterab
 
 
 def read_turn(db: Database, scope: Scope) -> frozenset[bytes]:
-    """Return the digests of what was shown for the turn at hand; none once the turn is long over."""
+    """Return the digests of the memories shown for the current turn; empty after it has ended."""
     turn = _turns_of(db).get((scope.persona, scope.conversation or ""))
     return frozenset() if turn is None or abs(db.clock() - turn.at) >= _TURN else turn.digests
 
 
 def read_rows(db: Database, persona: str, conversation: str, at: datetime) -> list[str] | None:
-    """Return the rows that the prompt of an answer given at this time held, None where that is unknown."""
+    """Return the rows in the prompt of an answer given at this time, or None if unknown."""
     turn = _turns_of(db).get((persona, conversation))
     known = turn is not None and abs(db.clock() - turn.at) < _TURN and turn.at - at < SLACK
     return list(turn.rows) or None if turn is not None and known else None
 
 
 def forget_turns(db: Database, persona: str) -> None:
-    """Drop what is kept of a persona's turns."""
+    """Delete the stored turns of a persona."""
     turns = _turns_of(db)
     with _lock:
         for turn in [key for key in turns if key[0] == persona]:

@@ -1,4 +1,4 @@
-"""Which older memory of a person says something about the same subject as a new one."""
+"""Finds the older memory of a person that shares the subject of a new one."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .rules import INSTRUCTION
 from .table_reading import ItemFilter, ReadScope, search
 
 LEAST_SHARED = 0.5
-"""Share of the words of the shorter text that both must hold: `I live in Leeds` and `I live in Rome`."""
+"""Share of the shorter text's words that both texts must contain: `I live in Leeds` and `I live in Rome`."""
 MOST_COMPARED = 1000
 """Newest memories of the person that are compared."""
 MOST_WORDS = 60
 
 
 def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMemory | None:
-    """Return the memory of the scope's person that shares most words with a text, the newest of several.
+    """Return the memory of the scope's person that shares most words with a text; the newest of several.
 
     Args:
-        row_id: the memory that holds the text, which is not meant.
+        row_id: the memory with this text, which is skipped.
     """
     viewer, whose = load_access(call).viewer, call.scope.participant
     seen = ReadScope(call.persona, tuple(viewer.audiences), viewer.sees_local_only)
@@ -44,6 +44,6 @@ def find_similar(call: Call, text: str, row_id: int | None = None) -> SimilarMem
 
 
 def list_subject_words(text: str, languages: Sequence[str]) -> set[str]:
-    """Return the stems of the words that tell what a text is about; a number tells its value."""
+    """Return the stems of a text's subject words; numbers are values, not subjects."""
     said = [*salient_words(text, languages, MOST_WORDS), *minor_words(text, languages, MOST_WORDS)]
     return {stem(word, languages) for word in said if not any(map(str.isdecimal, word))}

@@ -1,4 +1,4 @@
-"""Memory items: stored with their index rows and tags, joined by those that say the same, changed."""
+"""Writes memory items with their index rows and tags, and merges items with equal texts."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def insert(
     once: bool = False,
     refused: Collection[bytes] = (),
 ) -> WriteResult:
-    """Store one item in the scope, or say why not.
+    """Store one item in the scope, or return the reason why not.
 
-    With `once` it is what a person said: said again, the item there is gets the new time; texts with a digest of
-    `refused` are not stored.
+    With `once`, an item that exists already gets the new time instead, and texts whose digest is in `refused` are not
+    stored.
     """
     row_id = row_id or db.ids.one()
 
@@ -92,8 +92,10 @@ def hold_place(
     privacy_default: str,
     of_person: bool,
 ) -> conversations.AudienceRow:
-    """Return where an item belongs, held; the transaction returns `refused` where the level of who is speaking forbids
-    the item, or where their person or conversation was forgotten since it was begun.
+    """Lock the conversation of a new item and return where the item belongs.
+
+    The transaction ends with `refused` if the speaker's privacy level forbids the item, or if the person or
+    conversation was forgotten after the call began.
     """
     if is_private(connection, scope, memory.tier, privacy_default, of_person):
         raise RollbackError(refused)
@@ -105,7 +107,7 @@ def hold_place(
 
 
 def is_private(connection: Connection, scope: Scope, tier: Tier, default: str, of_person: bool) -> bool:
-    """Return whether the level of who is speaking forbids the item: full all, partial what is kept for long."""
+    """Return whether the speaker's privacy level forbids an item: full forbids all, partial the long-term ones."""
     if scope.participant:
         level = participants.known(connection, scope.persona, [scope.participant], default)[scope.participant].level
     else:
@@ -120,7 +122,7 @@ def write(
     ready: Sequence[tuple[int, NewMemory]],
     place: conversations.AudienceRow,
 ) -> None:
-    """Store items with their index rows and tags, in the caller's transaction, which holds the place."""
+    """Store items with their index rows and tags, in the caller's transaction, which has locked the place."""
     now = db.clock()
     rows.insert_rows(connection, memories, [_row(scope, row_id, m, place, now) for row_id, m in ready])
     calendar = index_entries.calendar_of(db)
@@ -146,7 +148,7 @@ _SAME_NAMES = (
     "content", "response_text", "author", "source", "emotion", "intensity", "emotion_state", "tier", "kind",
     "importance", "pinned", "source_message_ids", "provenance", "expires_at", "metadata",
 )  # fmt: skip
-"""Columns that are called as the field of the item."""
+"""Columns with the same name in `NewMemory`."""
 
 
 def _row(
@@ -173,7 +175,7 @@ def _row(
 
 
 def match_own(scope: Scope, audience_id: int) -> tuple[Any, ...]:
-    """Return the condition of items of an audience and the scope's participant that hold."""
+    """Return the SQL conditions of active items of an audience and the scope's participant."""
     return (
         _C.persona_id == scope.persona,
         _C.audience_id == audience_id,
@@ -192,7 +194,7 @@ def find_equal(
     *,
     instructions: bool = True,
 ) -> dict[bytes, int]:
-    """Return the id of the newest active item with each of these texts, in one audience and of one participant."""
+    """Return text digest to id of the newest active item with this text, in one audience and of one participant."""
     where = [
         *match_own(scope, audience_id),
         or_(_C.expires_at.is_(None), _C.expires_at > bindparam("now", db.clock(), type_=Time())),
@@ -214,7 +216,7 @@ def insert_each_once(
     new: Sequence[tuple[int, NewMemory]],
     place: conversations.AudienceRow,
 ) -> Added:
-    """Store items of one conversation and participant; one that says the same as another joins it."""
+    """Store items of one conversation and participant; an item with the text of another is merged into it."""
     if not new:
         return Added()
     audiences.lock(connection, scope.persona, place.audience_id)
@@ -238,7 +240,7 @@ def insert_each_once(
 
 
 def _join(connection: Connection, db: Database, persona: str, row_id: int, memory: NewMemory) -> set[str]:
-    """Let an item take over what another brings that says the same, and return the tags it did not have."""
+    """Merge an item into an existing one with the same text, and return the tags that are new to it."""
     held = indexed.lock(connection, MEMORIES, persona, [row_id])
     mine = (_C.persona_id == persona, _C.id == row_id)
     row = connection.execute(select(*_JOINED).where(*mine)).one()
@@ -256,8 +258,10 @@ _JOINED = (
 
 
 def merge_values(old: Any, new: NewMemory) -> dict[str, Any]:
-    """Return the columns of an item that another joins: tags and sources of both, the higher importance, the
-    longer-lived tier, the later time; of a saved one the time of the request stays.
+    """Return the columns of an item after a merge.
+
+    It gets the tags and sources of both, the higher importance, the longer-lived tier and the later time; a saved
+    memory keeps the time of the request.
     """
     tier = "session" if old.tier == new.tier == "session" else "long_term"
     expiries = (old.expires_at, new.expires_at)
@@ -277,7 +281,7 @@ def merge_values(old: Any, new: NewMemory) -> dict[str, Any]:
 def renew(
     connection: Connection, db: Database, persona: str, row_id: int, at: datetime, sources: object = None
 ) -> None:
-    """Give an item a new time, its index rows too, in the caller's transaction."""
+    """Give an item and its index rows a new time, in the caller's transaction."""
     old = indexed.lock(connection, MEMORIES, persona, [row_id])
     values: dict[str, Any] = {"timestamp": at, "updated_at": db.clock()}
     mine = (_C.persona_id == persona, _C.id == row_id)
@@ -289,7 +293,7 @@ def renew(
 
 
 def find_stored(connection: Connection, persona: str, ids: Sequence[int]) -> tuple[int, ...]:
-    """Return which of these ids are those of items that are stored."""
+    """Return those of the ids that belong to stored items."""
     stored: list[int] = []
     for part in chunks(sorted(ids), 500):
         stored += connection.execute(select(_C.id).where(_C.persona_id == persona, _C.id.in_(part))).scalars()
@@ -308,7 +312,9 @@ def change_visible(
     archived: bool,
     note: str,
 ) -> WriteResult:
-    """Change what a person asked to keep and the viewer sees, in a transaction that holds it, else `unchanged`."""
+    """Change a saved memory or instruction that the viewer sees, in a transaction that locks it; else return
+    `unchanged`.
+    """
     values = {"persona": viewer.scope.persona, "id": row_id}
 
     def work(connection: Connection) -> WriteResult:

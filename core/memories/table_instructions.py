@@ -30,21 +30,21 @@ from .rules_instructions import Instruction, replaces, takes_back
 
 AUTHOR = "user"
 SAID, BY_HAND = "chat", "host"
-"""Values of source: recognised in a message, and handed in by the host."""
+"""Values of source: recognised in a message, and passed in by the host."""
 NEWER = "a newer instruction says otherwise"
 TAKEN_BACK = "it took an earlier instruction back"
 MOST_READ = 400
-"""Instructions of one person that are read for one prompt, the newest."""
+"""Newest instructions of one person that are read for one prompt."""
 _C = memories.c
 
 
 class KeptItem(NamedTuple):
-    """A standing instruction, or a saved memory."""
+    """A standing instruction or a saved memory."""
 
     id: int
     text: str
     topics: tuple[str, ...]
-    """Of an instruction."""
+    """Topics of an instruction."""
     at: datetime | None
     source: str
     participant: str | None
@@ -60,7 +60,7 @@ class KeptItem(NamedTuple):
 # Writing
 
 Holding = dict[tuple[int, str | None], list[KeptItem]]
-"""Audience and person to the instructions that hold, as one transaction has read them, which holds the audiences."""
+"""Audience and person to their valid instructions, as one transaction has read and locked them."""
 
 
 def record_instructions(
@@ -76,7 +76,7 @@ def record_instructions(
     source: str = SAID,
     holding: Holding | None = None,
 ) -> list[WriteResult]:
-    """Store instructions in the caller's transaction, which holds the place, and say of each what became of it."""
+    """Store instructions in the caller's transaction, which has locked the place; return one result for each."""
     new = []
     for instruction in instructions:
         memory = new_item.read(
@@ -161,7 +161,7 @@ def insert_instruction(
     sources: Sequence[int | str] | None,
     privacy_default: str,
 ) -> WriteResult:
-    """Store an instruction that a host hands in; the result is that of `record_instructions`."""
+    """Store an instruction that a host passes in; the result is that of `record_instructions`."""
 
     def work(connection: Connection) -> WriteResult:
         place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
@@ -175,7 +175,7 @@ def insert_instruction(
 
 
 def restore_instruction(connection: Connection, db: Database, persona: str, row: Any) -> None:
-    """Bring an archived instruction back, which the caller holds; what it replaces is superseded by it."""
+    """Restore an archived instruction that the caller has locked; it replaces those on the same topics."""
     topics = _read_topics(row.metadata)
     there = _read_in_force(connection, persona, row.audience_id, row.participant_key)
     replaced = [each for each in there if replaces(topics, each.topics)]
@@ -220,7 +220,9 @@ def _read_topics(metadata: Any) -> tuple[str, ...]:
 
 
 def match_seen(family: str) -> tuple[Any, ...]:
-    """Return the conditions of rows that a viewer sees, of a kind of few rows: the index of kinds is to be taken."""
+    """Return the SQL conditions of rows that a viewer sees; they make the server use the index of kinds, which has few
+    rows.
+    """
     return (
         _C.persona_id == bindparam("persona", type_=Key(64)),
         hide_from_index(_C.audience_id, family).in_(bindparam("audiences", expanding=True, type_=ID)),
@@ -230,7 +232,7 @@ def match_seen(family: str) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=8)
 def match_person(known: bool) -> Any:
-    """Return the condition of rows of who is asking, under whichever of their linked identities."""
+    """Return the SQL condition of rows of the person asking, under any of their linked identities."""
     if not known:
         return _C.participant_key.is_(None)
     p = participants.c
@@ -241,7 +243,7 @@ def match_person(known: bool) -> Any:
 
 
 def describe_person(viewer: Viewer) -> tuple[bool, dict[str, Any]]:
-    """Return whether it is known who is asking, and the values of `match_person`."""
+    """Return whether the person asking is known, and the values of `match_person`."""
     who = viewer.scope.participant or viewer.person
     return who is not None, {"participant": who, "person": viewer.person or who} if who is not None else {}
 
@@ -267,6 +269,6 @@ def _part(known: bool, family: str) -> Part:
 
 
 def section_part(viewer: Viewer) -> Branch:
-    """Return what reads the newest MOST_READ instructions of who is asking, with the last statement of a prompt."""
+    """Return the query for the newest instructions of the person asking, as a part of a prompt's last statement."""
     known, values = describe_person(viewer)
     return Branch(SHOWN, partial(_part, known), values, memories.name)

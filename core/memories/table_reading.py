@@ -1,4 +1,4 @@
-"""Memory items as people look at them (table memories): found by words and filters, read by id, counted."""
+"""Reads memory items (table memories): by words and filters, by id, and as counts."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from .shapes import Item, ItemPage
 
 _C = memories.c
 MOST_COUNTED = 10_000
-"""Matching items that are counted; one more says that there are more."""
+"""Matches are counted up to this number; one more means that there are more."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadScope:
-    """Which items somebody sees."""
+    """Which items a reader sees."""
 
     persona: str
     audiences: tuple[int, ...] | None = None
     """None for an operator, who sees all of the persona."""
     local: bool = True
-    """Items marked local_only too."""
+    """Whether items marked local_only are visible."""
 
     def conditions(self) -> list[Any]:
         where: list[Any] = [_C.persona_id == bindparam("persona", self.persona, type_=Key(64))]
@@ -44,21 +44,21 @@ class ReadScope:
 
 @dataclass(frozen=True, slots=True)
 class ItemFilter:
-    """Conditions of a search for items; an item must meet all of them."""
+    """Conditions of an item search; an item must meet all of them."""
 
     words: tuple[str, ...] = ()
-    """Folded; each stands somewhere in the text."""
+    """Folded words that the text must contain."""
     kinds: tuple[str, ...] = ()
     tier: str = ""
     conversation: str | None = None
     participants: tuple[str, ...] = ()
-    """Of one of these people; none given: of everybody."""
+    """Items of one of these people; empty for everybody."""
     min_importance: float | None = None
     since: datetime | None = None
     until: datetime | None = None
     tags: tuple[str, ...] = ()
     archived: bool = False
-    """Those that were archived instead of those that hold."""
+    """Search archived items instead."""
     here: str | None = None
     """The active conversation, whose session items do not expire."""
 
@@ -102,7 +102,9 @@ def is_there() -> tuple[Any, ...]:
 
 
 def is_kept() -> Any:
-    """Return the condition of an item that has not expired, or is of the active conversation; see `expiry_values`."""
+    """Return the SQL condition of items that have not expired or belong to the active conversation; see
+    `expiry_values`.
+    """
     now = bindparam("now", type_=Time())
     unset = _C.expires_at.is_(None) & or_(
         _C.tier != "session", _C.timestamp.is_(None), _C.timestamp > bindparam("since_ttl", type_=Time())
@@ -138,7 +140,7 @@ def _conditions(seen: ReadScope, wanted: ItemFilter) -> list[Any]:
 
 
 def search(db: Database, seen: ReadScope, wanted: ItemFilter, *, ttl_seconds: int, limit: int, offset: int) -> ItemPage:
-    """Return a page of items, newest first, then by id, the later one first, and how many there are in all."""
+    """Return a page of items, newest first, ties by the higher id, and the total."""
     if seen.audiences == ():
         return {"items": [], "total": 0}
     where = _conditions(seen, wanted)
@@ -174,13 +176,13 @@ def is_seen(seen: ReadScope, row: Any) -> bool:
 
 
 def find(db: Database, seen: ReadScope, row_id: int) -> Item | None:
-    """Return an item, archived or not; None where there is none that is seen."""
+    """Return an item that the reader sees, archived or not, or None."""
     rows = db.read(_BY_ID, {"persona": seen.persona, "ids": [row_id]}, source="memories")
     return next((item_of(row) for row in rows if is_seen(seen, row)), None)
 
 
 def lock_items(connection: Connection, seen: ReadScope, ids: Sequence[int]) -> list[Any]:
-    """Return the rows of these ids that are seen, by id, held until the transaction ends."""
+    """Return the visible rows of these ids in order of id, locked until the transaction ends."""
     locked: list[Any] = []
     for part in chunks(sorted(set(ids)), 500):
         chosen = _BY_ID.order_by(_C.id).with_for_update()
@@ -195,7 +197,7 @@ _MINE = _C.persona_id == bindparam("persona", type_=Key(64))
 
 
 def read_item_texts(db: Database, persona: str, ids: Sequence[int]) -> dict[int, str]:
-    """Return the texts of up to 1,000 items, archived or not; those there are none of are left out."""
+    """Return id to text for up to 1,000 items, archived or not; unknown ids are left out."""
     if not ids:
         return {}
     rows = db.read(_TEXTS, {"persona": persona, "ids": list(ids)[:1000]}, source="memories")
@@ -206,7 +208,7 @@ _TEXTS = select(_C.id, _C.content).where(_MINE, _C.id.in_(bindparam("ids", expan
 
 
 class Count(NamedTuple):
-    """How many items of one kind and tier hold."""
+    """Number of active items of one kind and tier."""
 
     kind: str
     tier: str
@@ -229,7 +231,7 @@ def count_kinds(db: Database, persona: str) -> list[Count]:
 
 
 def count_by(db: Database, persona: str, times: Sequence[datetime]) -> list[int]:
-    """Return how many of the items that hold were known at each of up to 20 times."""
+    """Return how many of the active items existed at each of up to 20 times."""
     before = [or_(_C.timestamp.is_(None), _C.timestamp <= bindparam(f"t{n}", type_=Time())) for n in range(len(times))]
     known = [func.count(case((is_before, 1))) for is_before in before]
     bound = {f"t{n}": time for n, time in enumerate(times)}

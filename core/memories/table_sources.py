@@ -1,4 +1,4 @@
-"""Where an item comes from: the messages it stands on, and the texts it had before (table item_history)."""
+"""Sources and history of items: their messages, and their previous texts (table item_history)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _BY_ROW = select(_C.id).where(_C.persona_id == bindparam("persona", type_=Key(64
 
 
 def find_sources(db: Database, scope: Scope, message_id: object) -> list[int | str] | None:
-    """Return what a row keeps of the message it stands on; None where none is named."""
+    """Return the source message as an item stores it, or None if no message is named."""
     if message_id is None:
         return None
     if isinstance(message_id, bool) or not isinstance(message_id, (str, int)):
@@ -56,13 +56,13 @@ def find_sources(db: Database, scope: Scope, message_id: object) -> list[int | s
 
 
 def join_sources(*listed: Any) -> list[int | str] | None:
-    """Return the messages of several lists, each once, in their order; None where there are none."""
+    """Return the source messages of several lists without repetitions, or None if there are none."""
     given = [each for one in listed for each in (one if isinstance(one, (list, tuple)) else [one])]
     return list(dict.fromkeys(each for each in given if isinstance(each, (int, str)))) or None
 
 
 def close_sources(connection: Connection, persona: str, item_ids: Iterable[int]) -> None:
-    """Mark the messages that items stand on, so that consolidation makes nothing of them again."""
+    """Mark the source messages of items, so that consolidation does not use them again."""
     messages: set[int] = set()
     for part in chunks(sorted(set(item_ids)), 500):
         listed = select(memories.c.source_message_ids).where(
@@ -81,7 +81,7 @@ def close_sources(connection: Connection, persona: str, item_ids: Iterable[int])
 def insert_text(
     connection: Connection, db: Database, persona: str, item_id: int, text: str, *, changed_by: str
 ) -> None:
-    """Keep what an item said before it was edited, within the transaction that edits it."""
+    """Store the previous text of an edited item, in the transaction that edits it."""
     entry = {
         "id": db.ids.one(),
         "persona_id": persona,

@@ -1,4 +1,4 @@
-"""Memory items on their way out and in (table memories): read oldest first, stored where they are not there."""
+"""Export and import of memory items (table memories): read oldest first, store what is missing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COLUMNS = (*item_rows.COLUMNS, _C.response_text, _C.intensity, _C.emotion_state)
 
 
 class Place(NamedTuple):
-    """Where in the order of an export a row stands: oldest first, rows without time before all others."""
+    """Position of a row in an export: oldest first, rows without time before all others."""
 
     at: datetime | None
     id: int
@@ -56,7 +56,7 @@ def oldest_first(
     after: Place | None = None,
     seen: Sequence[int] | None = None,
 ) -> Iterator[Any]:
-    """Yield rows of `COLUMNS` that are neither archived, replaced nor expired; at most PART whole rows are held."""
+    """Yield rows of `COLUMNS` that are not archived, replaced or expired; at most PART whole rows are in memory."""
     where = [_C.kind.in_(wanted), _C.archived_at.is_(None), _C.superseded_by.is_(None), item_rows.is_kept()]
     if seen is not None:
         where.append(_C.audience_id.in_(seen))
@@ -86,11 +86,11 @@ class Done(NamedTuple):
     stored: int
     duplicates: int
     private: frozenset[int] = frozenset()
-    """Indexes of items that the privacy level of whom they are about forbids."""
+    """Indexes of items that a person's privacy level forbids."""
 
 
 def number_item(memory: NewMemory, seen: Counter[bytes]) -> int:
-    """Return which of the items of a file that say the same this one is, from 1, and count it in `seen`."""
+    """Return the number of this item among equal items of a file, from 1, and count it in `seen`."""
     key = memory.digest[:16] + f"{memory.kind} {memory.tier}".encode()  # held for every item of a file
     seen[key] += 1
     return seen[key]
@@ -100,7 +100,7 @@ def number_item(memory: NewMemory, seen: Counter[bytes]) -> int:
 def store(
     db: Database, scope: Scope, items: Sequence[tuple[int, NewMemory]], *, privacy_default: str, dry_run: bool = False
 ) -> Done:
-    """Store what is not there yet, in one transaction: an import that was cut off goes on where it was."""
+    """Store missing items in one transaction, so that an interrupted import continues where it stopped."""
     ids = db.ids.take(len(items))
 
     def find_private(connection: Connection) -> frozenset[int]:
@@ -137,7 +137,7 @@ def store(
 def _count_stored(
     connection: Connection, scope: Scope, audience_id: int, digests: Collection[bytes]
 ) -> Counter[tuple[bytes, str, str]]:
-    """Return how many items are stored of each text, kind and tier, those that are archived left out."""
+    """Return how many active items are stored for each text, kind and tier."""
     counts: Counter[tuple[bytes, str, str]] = Counter()
     same = (_C.content_hash, _C.kind, _C.tier)
     stored = select(*same, func.count()).where(*memories.match_own(scope, audience_id))
