@@ -1,6 +1,6 @@
 """Short-term memory: what was said a moment ago, here and in other channels.
 
-After each answered turn the last few messages are kept per person, channel and persona, until they expire. No model is
+After each answered turn the last messages are stored per person, channel and persona, until they expire. No model is
 called.
 """
 

@@ -1,4 +1,4 @@
-"""Reading what is kept: of a person, of a server, and for a prompt."""
+"""Public functions that read short-term entries: of a person, of a server, and for a prompt."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ def get_for_user(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ShortTermEntry]:
-    """Return what is kept of a person over all channels, newest first, ties by channel; one entry a channel.
+    """Return a person's newest entry of each channel, newest first, ties by channel.
 
-    A scope returns what it sees; one that names no conversation sees what a prompt in `exclude_channel` would. Without
-    a scope, or with one that names a persona alone, the host itself asks: all entries of the person.
+    With a scope, the call returns what the scope sees; a scope without conversation sees what a prompt in
+    `exclude_channel` would. Without a scope, or with one that names only a persona, the host itself asks and gets all
+    entries of the person.
 
     Args:
         user: id, or key `interface/id`; a blank one has no entries.
-        exclude_channel: the channel left out, usually the present one.
+        exclude_channel: a channel to leave out, usually the current one.
         persona: id; None is the scope's.
         lineage: only entries of this lineage.
     """
@@ -61,10 +62,10 @@ def get_for_server(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ShortTermEntry]:
-    """Return the newest entry of each channel of a server, newest first, ties by channel; as `get_for_user` otherwise.
+    """Return the newest entry of each channel of a server, newest first, ties by channel; otherwise as `get_for_user`.
 
-    A scope that names neither server nor conversation sees what is public in this server; without a scope the host
-    itself asks: all entries of the server.
+    A scope without server and conversation sees the public entries of this server; without a scope the host itself asks
+    and gets all entries of the server.
 
     Args:
         server: id of the community; a blank one has no entries.
@@ -83,12 +84,12 @@ def get_for_server(
 
 
 def _is_without_scope(scope: Scope | None) -> bool:
-    """Return whether no scope says who asks; it is the host itself then, which is trusted."""
+    """Return whether no scope says who asks; then the host itself asks, which is trusted."""
     return scope is None and not has_current_scope()
 
 
 def _list_entries(call: Call, lookup: Lookup, lineage: object) -> list[ShortTermEntry]:
-    """Return the newest entry of each channel looked up, of the lineage if one is named."""
+    """Return the newest entry of each channel found, of the given lineage if there is one."""
     newest: dict[str, Entry] = {}
     for entry in _read_visible(call, [lookup], lineage):
         newest.setdefault(entry.channel, entry)
@@ -108,9 +109,9 @@ def build_short_term_context(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ShortTermSection]:
-    """Return what a prompt in this channel shows of a moment ago, newest first: `context.short_term`.
+    """Return the section `context.short_term` of a prompt in this channel, newest first.
 
-    Of the channel itself its summary alone; of at most SHORT_TERM_MAX_CHANNELS others the summary, else the lines.
+    It holds the channel's own summary, and for up to SHORT_TERM_MAX_CHANNELS other channels the summary or the lines.
 
     Args:
         user, channel, server, persona, lineage: as for `store_short_term_memory`.
@@ -138,10 +139,10 @@ def relative_age(
     settings: GivenSettings = None,  # noqa: ARG001 - every public function takes it
     scope: Scope | None = None,  # noqa: ARG001 - every public function takes it
 ) -> str:
-    """Return how long ago a moment was, in words; from a week on `over a week ago`.
+    """Return how long ago a moment was, in words; after a week `over a week ago`.
 
     Args:
-        moment: datetime, ISO 8601 text or seconds since 1970; naive is UTC.
+        moment: datetime, ISO 8601 text or seconds since 1970; naive means UTC.
         now: the same; the clock's time by default.
 
     >>> relative_age("2026-03-10T11:58:00Z", "2026-03-10T12:00:00Z")
@@ -159,7 +160,7 @@ def relative_age(
 def get_stats(
     *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> ShortTermStats:
-    """Return how many entries the persona has, and how many turns this process could not keep.
+    """Return how many entries the persona has, and how many turns this process failed to store.
 
     >>> from prompt_engine import Scope, open_database, short_term
     >>> short_term.get_stats(db=open_database("sqlite://"), scope=Scope("iris"))
@@ -174,7 +175,7 @@ def get_stats(
 
 
 def _read_visible(call: Call, lookups: Sequence[Lookup], lineage: object) -> list[Entry]:
-    """Return the entries looked up that the call's scope sees, newest first."""
+    """Return the entries found that the call's scope sees, newest first."""
     wanted = turns.read_id(lineage, "lineage")
     since = turns.read_since(call.settings, call.db.clock())
     with call.db.request_connection():
@@ -186,7 +187,7 @@ def _read_visible(call: Call, lookups: Sequence[Lookup], lineage: object) -> lis
 def plan_lookups(
     user: str | None, server: str, channel: str | None, settings: Settings, spare: int = 0
 ) -> list[Lookup]:
-    """Return what a context reads: the newest other channels of person and server, and the channel's summaries."""
+    """Return the queries of a context: the newest other channels of person and server, and the channel's summaries."""
     most = settings.short_term_max_channels + spare if settings.short_term_max_channels else 0
     lookups: list[Lookup] = []
     if user and most:

@@ -1,4 +1,4 @@
-"""What is kept of a turn, for how long, and what of it is shown elsewhere."""
+"""Rules for short-term entries: what a turn leaves in them, when they expire, and what prompts show of them."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ from ..text.folding import collapsed, one_line
 from .shapes import Entry, Item, ShortTermSection
 
 SLICE = 10
-"""Messages looked at of a turn, however few of them are kept."""
+"""Newest messages of a turn that are considered, however few of them are stored."""
 CUT_MARK = "..."
 DEFAULT_PERSONA = "default"
 MESSAGE_CHARS = 4000
 """Most characters of a line."""
 SUMMARY_CHARS = 1500
 SUMMARY_MESSAGES = 6
-"""Messages an entry has at least when a summary is asked for."""
+"""A summary is due for entries of at least this many messages."""
 SUMMARY_EVERY = 10
-"""Turns after which a new summary is asked for."""
+"""Turns between two summaries."""
 
 
 # What is kept
 
 
 def slice_turn(messages: Sequence[Item | None], answers: Sequence[Item], most: int) -> tuple[Item, ...]:
-    """Return what an entry keeps of a turn, oldest first: lines of before, then what the personas answered."""
+    """Return the lines that an entry stores of a turn, oldest first: earlier lines, then the personas' answers."""
     newest = [item for item in messages[-max(SLICE, most) :] if item is not None]
     return tuple([*newest, *answers][-most:])
 
 
 def cut_text(text: str) -> str:
-    """Return a text as an entry keeps it: whole up to `MESSAGE_CHARS` characters, else cut with three dots."""
+    """Return a line as it is stored: up to `MESSAGE_CHARS` characters, longer ones cut with three dots."""
     return text if len(text) <= MESSAGE_CHARS else text[:MESSAGE_CHARS] + CUT_MARK
 
 
 def mark_participant(participant: str) -> str:
-    """Return the digest of a participant key that an item has for its speaker: 20 hexadecimal digits."""
+    """Return the digest of a participant key that marks a stored line's speaker: 20 hexadecimal digits."""
     return blake2b(participant.encode("utf-8", "replace"), digest_size=10).hexdigest() if participant else ""
 
 
 def build_key(user: str, channel: str, persona: str = DEFAULT_PERSONA) -> str:
-    """Return the key of an entry in text form; `%` and `:` inside a part are percent-encoded."""
+    """Return the key of an entry as text; `%` and `:` inside a part are percent-encoded."""
     parts = [user, channel, *([persona] if persona != DEFAULT_PERSONA else [])]
     return ":".join(["shortterm", "user", *(part.replace("%", "%25").replace(":", "%3A") for part in parts)])
 
 
 def is_summary_due(messages: int, turns: int) -> bool:
-    """Return whether a new summary is asked for: at least 6 messages, and enough turns since the last one."""
+    """Return whether a new summary is due: after at least 6 messages, and enough turns since the last one."""
     return messages >= SUMMARY_MESSAGES and turns >= SUMMARY_EVERY
 
 
@@ -61,19 +61,19 @@ def is_summary_due(messages: int, turns: int) -> bool:
 
 
 class Since(NamedTuple):
-    """Entries without a turn since the first moment, and without a summary since the second, have expired."""
+    """Times that decide what has expired: of the last turn (`entry`) and of the summary; older ones have."""
 
     entry: datetime
     summary: datetime
 
 
 def is_alive(moment: datetime | None, since: datetime) -> bool:
-    """Return whether something of that time has not expired; without a time it has."""
+    """Return whether something of that time has not expired; something without a time has."""
     return moment is not None and moment > since
 
 
 def drop_expired(entries: Iterable[Entry], since: Since) -> list[Entry]:
-    """Return the entries without those that have expired, and without their expired summaries."""
+    """Return the entries that have not expired, without expired summaries."""
     live = []
     for entry in entries:
         if is_alive(entry.summary_at, since.summary):
@@ -84,7 +84,7 @@ def drop_expired(entries: Iterable[Entry], since: Since) -> list[Entry]:
 
 
 def describe_age(moment: datetime, now: datetime) -> str:
-    """Return how long ago something was, in words; the future is `just now`."""
+    """Return how long ago a moment was, in words; a future moment is `just now`."""
     seconds = (now - moment).total_seconds()
     if seconds >= 7 * 86400:
         return "over a week ago"
@@ -106,10 +106,10 @@ def newest_first(entries: Iterable[Entry]) -> list[Entry]:
 def choose_entries(
     entries: Iterable[Entry], channel: str | None, most: int, shown: Collection[tuple[str, str]] = ()
 ) -> tuple[list[Entry], dict[int, str]]:
-    """Return (entries to show, newest first; id of every other entry -> reason it is left out).
+    """Return (entries to show, newest first; id of each other entry to the reason it is left out).
 
-    Of the channel itself only its summary is shown; of at most `most` others the newest entry, without the lines that
-    `shown` has, as (channel, text).
+    The channel itself shows its summary only; up to `most` other channels show their newest entry, without the lines in
+    `shown`, given as (channel, text).
     """
     # A host that names no interface stores a turn under the channel's id alone.
     own_names = {channel, plain_key(channel).partition("/")[2]} - {""} if channel else set()
@@ -144,7 +144,7 @@ def _is_shown(channel: str, content: str, shown: Collection[tuple[str, str]]) ->
 
 
 def build_section(entry: Entry, now: datetime, zone: tzinfo) -> ShortTermSection:
-    """Return what a context shows of an entry: its summary, else its lines."""
+    """Return what a context shows of an entry: its summary, or its lines if it has none."""
     section: ShortTermSection = {
         "channel": one_line(entry.channel_name).strip() or show_key(entry.channel),
         "age": describe_age(entry.updated or now, now),

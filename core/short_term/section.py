@@ -13,11 +13,11 @@ from . import reader, rules, table_reading, turns
 
 KEY = "short_term"
 SPARE = 6
-"""Entries read beyond the channels shown, for those whose lines the history lists show."""
+"""Entries read beyond the channels shown, because the history lists may show the lines of some."""
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the parts to read: other channels of the person and the server, and the channel itself."""
+    """Return the queries for other channels of the person and the server, and for the channel itself."""
     settings, viewer = asked.settings, asked.viewer
     if not settings.enable_short_term:
         return ()
@@ -29,7 +29,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
-    """Return the section, without the lines that the history lists show."""
+    """Return the section, without lines that the history lists show."""
     settings = asked.settings
     entries = rules.drop_expired(table_reading.read_branches(rows), turns.read_since(settings, asked.now))
     shown = {(entry.conversation, compared_text(entry)) for entry in lists.visible}

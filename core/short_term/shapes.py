@@ -1,4 +1,4 @@
-"""The values of short-term memory: a turn as it is read, an entry, and what the public functions return."""
+"""Values of short-term memory: a turn as read, an entry, and the results of the public functions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 from ..scope import Scope
 
 ItemRole = Literal["user", "model"]
-"""user: a person said it. model: a persona did."""
+"""user: said by a person. model: said by a persona."""
 
 TurnReason = Literal["", "stop", "no_messages", "privacy", "no_response", "empty", "unchanged", "error"]
-"""stop: the turn was a stop response. no_messages: none was built. privacy: the person keeps nothing. no_response: no
-persona said anything. empty: no user, no channel or no text. unchanged: a later turn is stored already. error: it could
-not be stored."""
+"""stop: the turn was a stop response. no_messages: it has no messages. privacy: the person allows no storage.
+no_response: no persona answered. empty: no user, no channel or no text. unchanged: a later turn is stored already.
+error: storing failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +24,16 @@ class Item:
     role: ItemRole
     content: str
     speaker: str = ""
-    """Name shown for who said it; blank when unknown."""
+    """Name shown for the speaker; "" if unknown."""
     at: datetime | None = None
     who: str = ""
-    """Participant key of the speaker; `rules.mark_participant` of it once stored."""
+    """Participant key of the speaker; once stored, its `rules.mark_participant`."""
     answers: str = ""
     """The same for the person whom a persona's line answers."""
 
 
 class Answer(NamedTuple):
-    """What one persona said in a turn."""
+    """One persona's answer in a turn."""
 
     persona: str | None
     """Its id; None if the host names none."""
@@ -43,7 +43,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn as the host hands it in; None and blank are what it does not say."""
+    """One turn as the host describes it; None and "" mean that the host says nothing."""
 
     stop: bool = False
     user: Any = None
@@ -57,20 +57,20 @@ class Turn:
     is_direct: bool | None = None
     is_private: bool | None = None
     level: str = ""
-    """Privacy level of the person as the host knows it."""
+    """The person's privacy level as the host knows it."""
     messages: tuple[Item | None, ...] = ()
-    """Oldest first; None in the place of a blank message or one that no person or persona said."""
+    """Oldest first; None stands for a blank message, or one that neither a person nor a persona said."""
     answers: tuple[Answer, ...] = ()
     at: datetime | None = None
-    """When the answer was given; None for now."""
+    """Time of the answer; None means now."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewEntry:
-    """What one persona keeps of a turn."""
+    """What one persona stores of a turn."""
 
     scope: Scope
-    """Channel, server and persona; the participant is who spoke."""
+    """Channel, server and persona; the participant is the speaker."""
     server_name: str = ""
     channel_name: str = ""
     parent_channel: str | None = None
@@ -78,27 +78,27 @@ class NewEntry:
     names: dict[str, str] = field(default_factory=dict)
     """Participant key to display name."""
     items: tuple[Item, ...] = ()
-    """Their `who` and `answers` are participant keys."""
+    """Lines whose `who` and `answers` are participant keys."""
     at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is kept of one person, channel and persona."""
+    """The stored entry of one person, channel and persona."""
 
     id: int
     user: str
     channel: str
     updated: datetime | None
-    """When the last turn was kept or the summary was written; None when it cannot be read."""
+    """Time of the last turn or of the summary; None if unreadable."""
     items: tuple[Item, ...] = ()
     """Oldest first."""
     summary: str = ""
-    """Blank when there is none, or it has expired."""
+    """"" if there is none, or it has expired."""
     summary_at: datetime | None = None
     channel_name: str = ""
     turns: int = 0
-    """Turns since the summary was written, or since the entry was made."""
+    """Turns since the summary, or since the entry was made."""
     lineage: str = ""
     server: str = ""
     server_name: str = ""
@@ -108,20 +108,20 @@ class Entry:
 
 
 class ShortTermMessage(TypedDict):
-    """One line of an entry. Keys stand in this order."""
+    """One line of an entry. The order of keys is fixed."""
 
     role: ItemRole
     content: str
     speaker: str
     timestamp: str
-    """ISO 8601, UTC; blank when there is none."""
+    """ISO 8601, UTC; "" if there is none."""
 
 
 class ShortTermEntry(TypedDict):
-    """One entry as `get_for_user` and `get_for_server` give it. Keys stand in this order."""
+    """One entry in the result of `get_for_user` and `get_for_server`. The order of keys is fixed."""
 
     key: str
-    """Whose entry it is and of which channel, as one text."""
+    """Person and channel of the entry, as one text."""
     channel: str
     channel_name: str
     server: str
@@ -136,29 +136,29 @@ class ShortTermEntry(TypedDict):
     last_updated: str
     """ISO 8601, UTC."""
     age: str
-    """In words."""
+    """Age in words."""
     turns_since_summary: int
     summary_due: bool
-    """Whether a new summary is to be asked for."""
+    """Whether the host should ask a model for a new summary."""
 
 
 class ShortTermSection(TypedDict):
-    """What a context shows of one channel. Keys stand in this order."""
+    """What a context shows of one channel. The order of keys is fixed."""
 
     channel: str
     age: str
     summary: NotRequired[str]
     lines: NotRequired[list[str]]
-    """Where there is no summary."""
+    """Present if there is no summary."""
 
 
 class ShortTermStats(TypedDict):
-    """What `get_stats` returns. Keys stand in this order."""
+    """The result of `get_stats`. The order of keys is fixed."""
 
     entries: int | None
-    """Entries of the persona in the database now; None when it cannot be read."""
+    """Entries of the persona in the database; None if unreadable."""
     errors: int
-    """Turns that this process could not keep since the handle was opened."""
+    """Turns that this process failed to store since the handle was opened."""
 
 
 class _Counted(NamedTuple):
@@ -167,12 +167,12 @@ class _Counted(NamedTuple):
 
 
 class TurnResult(_Counted):
-    """What `write_turn` did: `(stored, reason)`, the number of entries written."""
+    """The result of `write_turn`: `(stored, reason)`, where `stored` counts the entries written."""
 
     summary_due: bool
-    """Whether a new summary of the channel is to be asked for."""
+    """Whether the host should ask a model for a new summary of the channel."""
     error: str
-    """Class of what went wrong; blank when nothing did."""
+    """Class of the error; "" without one."""
 
     def __new__(cls, stored: int, reason: TurnReason = "", *, summary_due: bool = False, error: str = "") -> TurnResult:
         result = super().__new__(cls, stored, reason)

@@ -1,4 +1,4 @@
-"""All SQL over short-term entries: one row per person, channel and persona, with the server it belongs to."""
+"""SQL for short-term entries: one row per person, channel and persona, with the server of the channel."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .shapes import Item, NewEntry
 SOURCE = "short_term_memories"
 NAME_CHARS = 200
 CLOCK_TOLERANCE = timedelta(minutes=5)
-"""An entry dated further in the future was written by a clock that was wrong: a new turn replaces it."""
+"""An entry dated further in the future came from a wrong clock: a new turn replaces it."""
 BATCH = 500
 """Most rows changed in one statement."""
 
@@ -40,12 +40,12 @@ _PERSONA = bindparam("persona", type_=Key(64))
 
 
 def count_error(db: Database) -> None:
-    """Count a turn that this process could not keep."""
+    """Count a turn that this process failed to store."""
     db.caches[SOURCE] = read_errors(db) + 1
 
 
 def read_errors(db: Database) -> int:
-    """Return how many turns this process could not keep since the handle was opened."""
+    """Return how many turns this process failed to store since the handle was opened."""
     return int(db.caches.get(SOURCE, 0))
 
 
@@ -53,7 +53,7 @@ def read_errors(db: Database) -> int:
 
 
 def build_stored(items: Iterable[Item]) -> list[dict[str, str]]:
-    """Return items as they are stored; a mark replaces each person's key."""
+    """Return lines as they are stored; a mark replaces each person's key."""
     return [
         {
             "role": item.role,
@@ -68,7 +68,7 @@ def build_stored(items: Iterable[Item]) -> list[dict[str, str]]:
 
 
 def read_items(stored: Any) -> tuple[Item, ...]:
-    """Return the items of a row; unreadable ones are skipped."""
+    """Return the lines of a row; unreadable ones are skipped."""
     return tuple(
         Item(
             role="model" if each.get("role") == "model" else "user",
@@ -94,9 +94,9 @@ def read_name(value: Any) -> str:
 def write_entries(
     db: Database, entries: Sequence[NewEntry], since: Since, privacy_default: str
 ) -> list[tuple[WriteResult, bool]]:
-    """Write what each persona keeps of a turn in one transaction; return for each (result, is a summary due).
+    """Write what each persona stores of a turn in one transaction; return (result, whether a summary is due) for each.
 
-    What has expired of these personas goes with it.
+    Expired entries of these personas are deleted too.
     """
     in_order = sorted(entries, key=lambda entry: entry.scope.persona)  # two turns at once lock in one order
     begun = db.ids.one()
@@ -153,7 +153,7 @@ _HOLD_ENTRY = (
 def hold_place(
     connection: Connection, db: Database, new: NewEntry, people: Collection[str], default: str
 ) -> tuple[Scope, table_conversations.AudienceRow, set[str]]:
-    """Lock a conversation and people until the transaction ends; return scope, place, and people of level full."""
+    """Lock a conversation and people until the transaction ends; return scope, place, and people at privacy level full."""
     scope = _inherit_privacy(connection, new)
     home = table_conversations.ensure(
         connection, db, scope, sender=scope.participant, title=new.channel_name, server_name=new.server_name
@@ -177,7 +177,7 @@ def hold_place(
 
 
 def _inherit_privacy(connection: Connection, new: NewEntry) -> Scope:
-    """Return the scope, as private as the channel that its thread belongs to where the key does not name that."""
+    """Return the scope, as private as the thread's parent channel if the key does not name that channel."""
     parent, scope = new.parent_channel, new.scope
     if not parent or parent == parent_key(scope.conversation or "") or scope.privacy in ("direct", "separate"):
         return scope
@@ -190,7 +190,7 @@ def _inherit_privacy(connection: Connection, new: NewEntry) -> Scope:
 
 
 def _hold_entry(connection: Connection, scope: Scope, since: Since) -> Any:
-    """Hold the entry of the scope; None where there is none, or it has expired: expired entries are deleted first."""
+    """Delete expired entries, then lock the entry of the scope; None if there is none."""
     delete_expired(connection, scope.persona, since)
     values = {"persona": scope.persona, "user": scope.participant, "channel": scope.conversation}
     return connection.execute(_HOLD_ENTRY, values).first()
@@ -223,7 +223,7 @@ def _update(connection: Connection, persona: str, row_id: int, values: dict[str,
 def write_summary(
     db: Database, new: NewEntry, summary: str, since: Since, *, patterns: Sequence[str], privacy_default: str
 ) -> WriteResult:
-    """Write a summary to the entry of a person in a channel, and create the entry if there is none."""
+    """Write the summary of a person's entry in a channel; create the entry if it is missing."""
 
     def work(connection: Connection) -> WriteResult:
         scope, home, silent = hold_place(connection, db, new, [new.scope.participant or ""], privacy_default)
@@ -254,7 +254,7 @@ def write_summary(
 def delete_entries(
     db: Database, persona: str, *, user: str | None = None, server: str | None = None, channel: str | None = None
 ) -> int:
-    """Delete the entries of a user, a server or a channel, and return how many there were; none if none is named."""
+    """Delete the entries of a user, a server or a channel, and return how many; 0 if none is named."""
     named = ((_S.participant_key, user), (_S.server_id, server), (_S.channel_id, channel))
     where = [column == key for column, key in named if key is not None]
     if not where:
@@ -301,7 +301,7 @@ def remove_person(connection: Connection, persona: str, keys: Collection[str]) -
 
 
 def reword_lines(connection: Connection, persona: str, channel: str, old: str, new: str | None) -> None:
-    """Give the lines that repeat a message of a channel its new text; None removes them."""
+    """Replace the lines that repeat a message of a channel by its new text; None removes them."""
     ids = connection.execute(select(_S.id).where(_S.persona_id == persona, _S.channel_id == channel)).scalars().all()
 
     def reword(item: Any) -> Any:
@@ -319,7 +319,7 @@ def _repeats(content: Any, text: str) -> bool:
 
 
 def drop_summaries(connection: Connection, persona: str, channel: str, since: datetime) -> int:
-    """Remove the summaries of a channel that were written since a moment, and return how many there were."""
+    """Remove the summaries of a channel that were written since a moment, and return how many."""
     where = (_S.persona_id == persona, _S.channel_id == channel, _S.summary.is_not(None))
     later = or_(_S.summary_updated_at.is_(None), _S.summary_updated_at >= bindparam("since", since, type_=Time()))
     ids = connection.execute(select(_S.id).where(*where, later)).scalars().all()
@@ -328,7 +328,7 @@ def drop_summaries(connection: Connection, persona: str, channel: str, since: da
 
 
 def remove_channel(connection: Connection, persona: str, channel: str, audiences: Collection[int]) -> int:
-    """Delete the entries of a channel that these audiences see, and return how many there were."""
+    """Delete the entries of a channel that these audiences see, and return how many."""
     here = (_S.persona_id == persona, _S.channel_id == channel, _S.audience_id.in_(sorted(audiences)))
     return int(connection.execute(delete(short_term_memories).where(*here)).rowcount)
 
@@ -336,7 +336,7 @@ def remove_channel(connection: Connection, persona: str, channel: str, audiences
 def _change_lines(
     connection: Connection, persona: str, ids: Collection[int], change: Callable[[Any], Any], *, keep_summary: bool
 ) -> tuple[int, int]:
-    """Change each line of these entries, None removes it; return (entries deleted as empty, entries edited)."""
+    """Change each line of these entries, where None removes it; return (entries deleted as empty, entries edited)."""
     empty: list[int] = []
     edited = 0
     for part in chunks(sorted(ids), BATCH):

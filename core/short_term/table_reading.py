@@ -1,4 +1,4 @@
-"""Reading short-term entries by index: those of a person, of a server, of one channel."""
+"""Reads short-term entries by index: of a person, of a server, of one channel."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from .table import SOURCE, read_items, read_name
 
 Which = Literal["person", "server", "channel"]
 """person: other channels of a person, under all linked identities. server: the newest entry of every other channel of a
-server. channel: the summaries of one channel, written by a user or anybody of the server."""
+server. channel: the summaries of one channel, written by this user or by anybody of the server."""
 _ALL = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """One group of entries to read, the newest first; expired ones are left out."""
+    """One query for entries, newest first, without expired ones."""
 
     which: Which
     owner: str
     """Participant key, or server id."""
     channel: str = ""
-    """The channel left out; for `channel` the one that is read."""
+    """The channel to leave out; for `channel`, the one to read."""
     most: int = _ALL
     server: str = ""
-    """For `channel`: the server whose entries are read beside the user's."""
+    """For `channel`: the server whose entries are read besides the user's."""
     trusted: bool = False
-    """The host itself asks: entries of every audience."""
+    """Whether the host itself asks: it gets entries of every audience."""
 
 
 _E = short_term_memories.alias("e")
@@ -82,7 +82,7 @@ def _match_live(c: Any) -> Any:
 
 
 def _select_newer() -> Any:
-    """Return the SELECT of a newer entry of the same channel of a server."""
+    """Return the query for a newer entry of the same channel and server."""
     n = short_term_memories.alias("n").c
     later = or_(n.last_updated > _C.last_updated, and_(n.last_updated == _C.last_updated, n.id > _C.id))
     same = (n.persona_id == _C.persona_id, n.channel_id == _C.channel_id, n.server_id == _C.server_id)
@@ -122,7 +122,7 @@ def _build_values(viewer: Viewer, lookup: Lookup, since: Since) -> dict[str, Any
 
 
 def read_entries(db: Database, viewer: Viewer, lookups: Sequence[Lookup], since: Since) -> list[Entry]:
-    """Return the entries looked up, each once, in no order."""
+    """Return the entries found, each once, in no order."""
     entries: dict[int, Entry] = {}
     for lookup in lookups:
         statement = _build_part(0, lookup.which, db.family, trusted=lookup.trusted)
@@ -137,7 +137,7 @@ _ENTRY = Shape(
     summary_at=TIME, channel_name=_NAME, turns=NUMBER, lineage=KEY, server=KEY, server_name=_NAME,
 )  # fmt: skip
 _SHAPES = tuple(_ENTRY.numbered(FIRST + 30 + place) for place in range(3))
-"""One for each lookup of a prompt, in its order."""
+"""One for each query of a prompt, in their order."""
 
 
 @lru_cache(maxsize=64)
@@ -160,7 +160,7 @@ def _build_part(place: int, which: Which, family: str, *, trusted: bool = False)
 
 
 def build_branches(viewer: Viewer, lookups: Sequence[Lookup], since: Since) -> list[Branch]:
-    """Return the branches of a prompt that read these entries."""
+    """Return the parts of a prompt's last statement that read these entries."""
     return [
         Branch(_SHAPES[place], partial(_build_part, place, each.which), _build_values(viewer, each, since), SOURCE)
         for place, each in enumerate(lookups)
@@ -168,5 +168,5 @@ def build_branches(viewer: Viewer, lookups: Sequence[Lookup], since: Since) -> l
 
 
 def read_branches(rows: StoredRows) -> list[Entry]:
-    """Return the entries that the branches of a prompt read, each once."""
+    """Return the entries that these parts have read, each once."""
     return list({entry.id: entry for shape in _SHAPES for entry in shape.rows_in(rows)}.values())

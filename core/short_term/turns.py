@@ -1,4 +1,4 @@
-"""Reads one turn as a host passes it, objects or dicts in snake or camel case, and finds the entry it belongs to."""
+"""Reads a turn from a host's objects or dicts, in snake or camel case, and finds the entry it belongs to."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "privacy": ("privacy", "privacy_level", "triggerer_privacy_level"),
     "at": ("at", "timestamp", "turn_time"),
 }
-"""Arguments of `write_turn`, and what a context calls them."""
+"""Arguments of `write_turn`, and their names in a context."""
 
 
 def read_field(value: Any, *names: str) -> Any:
-    """Return the first of the named fields that is there and not None, in snake or camel case."""
+    """Return the first of the named fields that is not None, in snake or camel case."""
     return get(value, *spell(names))
 
 
 def read_turn(context: Any, result: Any, given: Mapping[str, Any]) -> Turn:
-    """Return the turn in normal form."""
+    """Return a host's turn as a `Turn`."""
 
     def read(name: str) -> Any:
         argument = given.get(name)
@@ -98,7 +98,7 @@ UNKNOWN = "unknown"
 
 
 def read_level(value: object) -> str:
-    """Return a privacy level from its word, an enumeration, or 0 to 2; `unknown` for anything else."""
+    """Return a privacy level from a word, an enumeration, or 0 to 2; `unknown` for anything else."""
     if isinstance(value, Enum):
         words = [read_level(each) for each in (value.value, value.name)]
         return next((word for word in words if word != UNKNOWN), UNKNOWN)
@@ -127,7 +127,7 @@ def _list_items(value: Any, name: str) -> list[Any]:
 
 
 def read_messages(messages: Any, user: str = "", user_name: str = "") -> tuple[Item | None, ...]:
-    """Return the messages of a turn as items, None in the place of what is no line."""
+    """Return the messages of a turn as lines; None stands for those that are not lines."""
     return tuple(_read_item(each, user, user_name) for each in _list_items(messages, "messages"))
 
 
@@ -149,7 +149,7 @@ def _name(sender: Sender) -> str:
 
 
 def read_answers(answers: Any, user: str = "") -> tuple[Answer, ...]:
-    """Return what the personas said, in order, blank answers left out."""
+    """Return the personas' answers in order, without blank ones."""
     read = []
     for each in _list_items(answers, "responses"):
         content = read_text(each)
@@ -184,21 +184,22 @@ def list_personas(answers: Sequence[Answer], default: str) -> dict[str, str]:
 
 
 def read_since(settings: Settings, now: datetime) -> Since:
-    """Return since when a turn keeps its entry alive, and a summary itself and its entry."""
+    """Return the times before which entries and summaries have expired."""
     hours = settings.short_term_memory_ttl_hours, settings.short_term_memory_summary_ttl_hours
     return Since(*(now - timedelta(hours=each) for each in hours))
 
 
 def enter_persona(call: Call, persona: object) -> Call:
-    """Return the call in the persona named; None and blank leave it as it is."""
+    """Return the call with another persona; None and blank keep the current one."""
     name = read_id(persona, "persona")
     return call if name is None else replace(call, scope=replace(call.scope, persona=name))
 
 
 def build_key(value: object, field: str, scope: Scope, interface: object = None) -> str | None:
-    """Return the key `interface/id` of a user or channel id, None for none.
+    """Return the key `interface/id` of a user or channel id, or None without an id.
 
-    The interface is the one given, else the scope's; an id that has it already, or for which none is known, stays.
+    The interface is the one given, else the scope's. An id that begins with it stays as it is, and so does one for
+    which no interface is known.
     """
     text, interface = read_id(value, field), _find_interface(scope, interface)
     if text is None or not interface or text.startswith(f"{interface}/"):
@@ -207,7 +208,7 @@ def build_key(value: object, field: str, scope: Scope, interface: object = None)
 
 
 def _find_interface(scope: Scope, interface: object) -> str:
-    """Return the interface given, else the scope's; blank for none."""
+    """Return the interface given, else the scope's, else ""."""
     if isinstance(interface, str) and interface:
         return interface
     named = next((key for key in (scope.conversation, scope.participant) if key and "/" in key), "")
@@ -215,7 +216,7 @@ def _find_interface(scope: Scope, interface: object) -> str:
 
 
 def build_person_key(who: str, turn: Turn, scope: Scope, otherwise: str) -> str:
-    """Return the participant key of a line's id, `otherwise` for an id that fits no column."""
+    """Return the participant key of a line's speaker; `otherwise` for an id that is too long or invalid."""
     try:
         return build_key(who or None, "user", scope, turn.interface) or otherwise
     except MessageError:
@@ -223,16 +224,16 @@ def build_person_key(who: str, turn: Turn, scope: Scope, otherwise: str) -> str:
 
 
 def find_channel(call: Call, channel: object, interface: object = None, *, server: str | None = None) -> str | None:
-    """Return the key that a channel's entries are stored under, None for none."""
+    """Return the stored key of a channel, or None without a channel."""
     key = build_key(channel, "channel", call.scope, interface)
     scope = call.scope if server is None else replace(call.scope, server=server)
     return None if key is None else resolve_key(call.db.read, scope, key)
 
 
 def find_place(db: Database, turn: Turn, scope: Scope) -> NewEntry:
-    """Return the entry of a turn, without items, under the key that its channel is stored under.
+    """Return the entry of a turn, without lines, under the stored key of its channel.
 
-    What the host leaves out is taken from the scope.
+    The scope supplies what the host leaves out.
     """
     user = build_key(turn.user, "user", scope, turn.interface) or scope.participant
     user = user or named_participant(_find_interface(scope, turn.interface), turn.user_name)

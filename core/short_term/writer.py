@@ -1,4 +1,4 @@
-"""Writing what is kept: a turn, a summary, and the functions that remove entries."""
+"""Public functions that store a turn or a summary, and that remove entries."""
 
 from __future__ import annotations
 
@@ -51,19 +51,20 @@ def write_turn(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> TurnResult:
-    """Store what was said in an answered turn, and return `(entries written, reason)`. It never raises.
+    """Store an answered turn, and return `(entries written, reason)`. It never raises.
 
     Args:
-        context: the turn, a dict or object: who spoke where, the messages built for it, whether it was stopped.
-        result: what the personas answered: something with `persona_responses`, a list of answers, or one text.
-        user, channel, server: ids; they and all that follow override `context`. The scope fills in what is missing:
-            pass `scope=scope_of(message)`.
-        messages: those built for the turn, oldest first; only lines of people and personas are kept.
-        responses: what the personas answered; one without persona id is the scope's persona's.
-        privacy: the person's level as the host knows it; the one set by `set_privacy` holds too.
+        context: the turn, a dict or object: speaker, channel, messages, whether it was stopped.
+        result: the personas' answers: an object with `persona_responses`, a list of answers, or one text.
+        user, channel, server: ids; these and all arguments below override `context`. The scope supplies what is
+            missing:
+        pass `scope=scope_of(message)`.
+        messages: the messages of the turn, oldest first; only lines of people and personas are stored.
+        responses: the personas' answers; one without persona id belongs to the scope's persona.
+        privacy: the person's level as the host knows it; the level set by `set_privacy` applies too.
         interface: surface of the ids, such as `discord`; by default the scope's.
         parent_channel: the channel of a thread.
-        at: when the answer was given; by default now. The later of two turns of a channel is kept.
+        at: time of the answer; by default now. Of two turns in a channel, the later one is kept.
 
     >>> from prompt_engine import Scope, open_database, short_term
     >>> db, turn = open_database("sqlite://"), {"user": "tg/7", "channel": "tg/42", "messages": ["hi"]}
@@ -100,7 +101,7 @@ def write_turn(
 
 
 def _write_turn(call: Call, turn: Turn) -> TurnResult:
-    """Write what every persona that answered keeps of a turn, or say why nothing is kept."""
+    """Write what every persona that answered stores of a turn, or return the reason why nothing is stored."""
     if turn.level == turns.UNKNOWN:
         logs.warning("short_term_privacy_level_not_known", counted_as=FULL, known="none, partial, full, 0, 1, 2")
     if turn.level in (FULL, turns.UNKNOWN):
@@ -127,7 +128,7 @@ def _name_answer(answer: Answer, default: str) -> Answer:
 
 
 def _build_entry(call: Call, turn: Turn, scope: Scope, lineage: str) -> NewEntry | None:
-    """Return what the scope's persona keeps of a turn, None without user, channel or text."""
+    """Return what the scope's persona stores of a turn; None without user, channel or text."""
     entry = turns.find_place(call.db, turn, scope)
     own, at = entry.scope, turn.at or call.db.clock()
     if not own.participant or not own.conversation:
@@ -173,19 +174,20 @@ def store_short_term_memory(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Store messages as one persona's entry of a user in a channel; return the entry's id.
+    """Store messages as one persona's entry for a user in a channel, and return the entry's id.
 
     Args:
-        user, channel: ids, or keys `interface/id`; 0 is an id, None and blank are none.
+        user, channel: ids, or keys `interface/id`; 0 is an id, None and blank are not.
         messages: oldest first, as for `write_turn`; the persona's own have the role `model`.
-        server: id of the community; None is the scope's; `DM` means a direct message unless another argument says
-            that the channel is shared.
-        is_direct, is_private: how private the channel is; None if the host does not know.
+        server: id of the community; None is the scope's. `DM` means a direct message unless another argument says that
+            the
+        channel is shared.
+        is_direct, is_private: privacy of the channel; None if the host does not know.
         persona: id; None is the scope's.
-        lineage: id shared by personas that are one.
+        lineage: id shared by personas that are versions of one.
 
     Returns:
-        `(True, id, "")`; else reason `empty`, `privacy`, or `unchanged` if a later turn is there already.
+        `(True, id, "")`; reason `empty`, `privacy`, or `unchanged` if a later turn is stored already.
     """
     call = turns.enter_persona(open_call(db, settings, scope), persona)
     notes: list[str] = []
@@ -225,18 +227,19 @@ def update_short_term_memory(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Store a summary of a channel, which other channels show instead of its lines; at most once a turn.
+    """Store a summary of a channel, which other channels show instead of its lines; at most once per turn.
 
     Args:
         user, channel, server, persona, lineage: as for `store_short_term_memory`.
-        summary: what a model wrote; trimmed and cut to 1,500 characters.
-        said: the person's message. If it asks to remember something for good, the summary is refused: that is for
-            `add_saved_memory`.
+        summary: a model's text; trimmed and cut to 1,500 characters.
+        said: the person's message. If it asks to remember something permanently, the summary is refused: use
+        `add_saved_memory` for that.
 
     Returns:
-        `(True, id of the entry, "")`, with `cut 1` in `notes` if one character was cut; else reason `empty`,
-        `explicit`, `refused` (an error, or far shorter than the current one), `privacy`, or `limit` (a second one
-        since the last turn). The current summary then stays.
+        `(True, id of the entry, "")`, with `cut 1` in `notes` if one character was cut. Otherwise the current summary
+        stays, and the reason is `empty`, `explicit`, `refused` (an error, or far shorter than the current one),
+            `privacy`,
+        or `limit` (a second one since the last turn).
     """
     # 1. what the summary is
     if summary is not None and not isinstance(summary, str):
@@ -266,7 +269,7 @@ def update_short_term_memory(
 
 
 def _is_explicit(said: object, settings: Settings) -> bool:
-    """Return whether a person's message asks for lasting memory, which is not what a summary is for."""
+    """Return whether a person's message asks to remember something permanently, which a summary does not do."""
     if said is None:
         return False
     if not isinstance(said, str):
@@ -285,11 +288,11 @@ def clear_by_channel(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Remove the entries of a channel within the persona; return how many there were.
+    """Remove the persona's entries of a channel, and return how many.
 
     Args:
         channel: id, or key `interface/id`; a blank one has no entries.
-        interface: surface the id is of; None is the scope's.
+        interface: surface of the id; None is the scope's.
     """
     call = open_call(db, settings, scope)
     return table.delete_entries(call.db, call.persona, channel=turns.find_channel(call, channel, interface))
@@ -303,13 +306,13 @@ def clear_by_user(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Remove the entries of a person over all channels, within the persona; return how many there were.
+    """Remove the persona's entries of a person in all channels, and return how many.
 
     The person's lines in other people's entries stay; `set_privacy(..., "full")` removes those too.
 
     Args:
         user: id, or key `interface/id`; a blank one has no entries.
-        interface: surface the id is of; None is the scope's.
+        interface: surface of the id; None is the scope's.
     """
     call = open_call(db, settings, scope)
     return table.delete_entries(call.db, call.persona, user=turns.build_key(user, "user", call.scope, interface))
@@ -324,12 +327,12 @@ def clear_by_server(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Remove the entries of a server, or of one channel of it, within the persona; return how many there were.
+    """Remove the persona's entries of a server, or of one of its channels, and return how many.
 
     Args:
         server: id of the community; a blank one has no entries.
         channel: only this one; None for all.
-        interface: surface the channel's id is of; None is the scope's.
+        interface: surface of the channel's id; None is the scope's.
     """
     call = open_call(db, settings, scope)
     name = turns.read_id(server, "server")
@@ -340,9 +343,9 @@ def clear_by_server(
 
 
 def clear_expired(*, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None) -> int:
-    """Remove every expired entry of the scope's persona and return how many there were.
+    """Remove every expired entry of the scope's persona, and return how many.
 
-    Every turn written does so too: this is for a timer of the host.
+    Each stored turn does this too; the function is for a timer of the host.
     """
     call = open_call(db, settings, scope)
     since = turns.read_since(call.settings, call.db.clock())
