@@ -1,4 +1,4 @@
-"""The persona's own account of a time: adding, reading, archiving entries."""
+"""The persona's diary: adding, reading, editing and archiving entries."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ def add_diary_entry(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Store one entry in the scope's conversation, else in that of interface, chat and thread, else in none.
+    """Store an entry in the scope's conversation, else in that of interface, chat and thread, else in none.
 
     Args:
         content, personal_thought, interaction_summary, user_message: texts of at most 16 MB; blank content is `empty`.
-        emotions: a list of anything JSON can hold.
-        involved_users: names or participant keys; of people at level partial or full name and message are left out.
-        interface: kept in its reduced form: `telegram_bot` as `telegram`, blank as `unknown`.
-        timestamp: now where it is missing or unreadable.
-        local_only: enters only prompts for destination `local`.
-        message_id: the message it stands on, by the platform's id or the row id; it takes this along when it goes.
+        emotions: a list of JSON values.
+        involved_users: names or participant keys; names and messages of people at level partial or full are left out.
+        interface: stored in short form: `telegram_bot` as `telegram`, blank as `unknown`.
+        timestamp: now if it is missing or unreadable.
+        local_only: show it only in prompts for destination `local`.
+        message_id: the source message, by the platform's id or the row id; deleting it deletes the entry.
 
     Returns:
-        `(True, id, "")`; `notes` and `dropped_tags` say what was left out.
+        `(True, id, "")`; `notes` and `dropped_tags` list what was left out.
 
     Raises:
-        MessageError: a value of a wrong type, a text or id too long.
+        MessageError: a value of a wrong type; a text or id that is too long.
 
     >>> from prompt_engine import Scope, ai_diary, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
@@ -109,10 +109,10 @@ def get_recent_entries(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[DiaryEntry]:
-    """Return the entries of the last days, newest first, whole ones up to the first that does not fit.
+    """Return the entries of the last days, newest first, up to the first that exceeds `max_chars`.
 
     Args:
-        days: an entry exactly this old is too old; ValueError for no number of at least 0.
+        days: an entry exactly this old is too old; ValueError for a negative number or another type.
         max_chars: most characters of all texts together; None for no limit.
 
     >>> from prompt_engine import Scope, ai_diary, open_database
@@ -135,11 +135,11 @@ def get_entries_by_tags(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[DiaryEntry]:
-    """Return the newest entries that have one of the tags, newest first; no tag gives [].
+    """Return the newest entries with one of the tags, newest first; [] without tags.
 
     Args:
-        tags: one text or a list of them, in any spelling of their normal form.
-        limit: most entries, 1 to 1000; beyond that the nearest. What is no number counts as 10, with one warning.
+        tags: one text or a list of texts, in any spelling of their normal form.
+        limit: most entries, 1 to 1000; other numbers become the nearest, other values 10 with a warning.
 
     >>> from prompt_engine import Scope, ai_diary, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
@@ -163,7 +163,7 @@ def get_entries_with_person(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[DiaryEntry]:
-    """Return the newest entries that name exactly this person among the involved users, newest first.
+    """Return the newest entries that list exactly this person among the involved users, newest first.
 
     Args:
         person: name or participant key, as it was stored; blank gives [].
@@ -190,10 +190,11 @@ def cleanup_old_entries(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Archive the persona's entries of this age and older: kept, read by nobody. Return how many.
+    """Archive the persona's entries of this age and older, and return how many. Archived entries are kept, but not
+    read.
 
     Args:
-        days: an entry exactly this old is archived; ValueError for no number, 0 to 1,000,000,000.
+        days: an entry exactly this old is archived; 0 to 1,000,000,000, ValueError otherwise.
 
     >>> from prompt_engine import Scope, ai_diary, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
@@ -213,7 +214,7 @@ def unarchive_entries(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Bring archived entries back, all or those of the ids, and return how many.
+    """Restore archived entries, all or those of the ids, and return how many.
 
     >>> from prompt_engine import Scope, ai_diary, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
@@ -233,10 +234,10 @@ def edit_diary_entry(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Let an entry say this text alone: its thought, summary and message go with the previous text.
+    """Replace the text of an entry; its thought, summary and message are removed with the old text.
 
     Returns:
-        `(True, id, "")`; reason `empty`, or `unchanged` without an id where the scope sees no such entry.
+        `(True, id, "")`; reason `empty`, or `unchanged` without an id if the scope sees no such entry.
 
     >>> from prompt_engine import Scope, ai_diary, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
@@ -259,7 +260,7 @@ def archive_diary_entry(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> bool:
-    """Archive an entry and return True, False where the scope sees none; `unarchive_entries` brings it back.
+    """Archive an entry and return True, or False if the scope sees none; `unarchive_entries` restores it.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.ai_diary import add_diary_entry, archive_diary_entry

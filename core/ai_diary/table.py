@@ -1,4 +1,4 @@
-"""The persona's own account of a time (table ai_diary)."""
+"""Reads and writes diary entries (table ai_diary)."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ class NewEntry:
     involved_users: tuple[str, ...]
     timestamp: datetime
     interface: str
-    """As the host names it; kept in its reduced form."""
+    """As the host names it; stored in short form."""
     chat_id: str
     thread_id: str
     local_only: int
     source_message_ids: tuple[int | str, ...]
-    """The messages it stands on."""
+    """The source messages."""
 
 
 @retry_duplicates
 def insert_entry(
     db: Database, scope: Scope, entry: NewEntry, *, privacy_default: str, row_id: int
 ) -> tuple[int, Sequence[str]] | None:
-    """Store one entry; return its id and notes on what was left out, None where whom it names was just forgotten."""
+    """Store one entry; return its id and notes on what was left out, or None if a person it names was just forgotten."""
 
     def work(connection: Connection) -> tuple[int, Sequence[str]]:
         own = _find_scope(connection, scope, entry)
@@ -97,7 +97,7 @@ def insert_entry(
 
 
 def _is_late(db: Database, scope: Scope, entry: NewEntry, row_id: int) -> bool:
-    """Return whether whom the entry names, or where it belongs, was forgotten since it was begun."""
+    """Return whether a person or conversation of the entry was forgotten after the call began."""
     interface = split_key(scope.conversation)[0] if scope.conversation else entry.interface
     named = [key for name in entry.involved_users for key in (name, f"{interface}/{name}")]
     people = (scope.participant, *named)
@@ -105,7 +105,7 @@ def _is_late(db: Database, scope: Scope, entry: NewEntry, row_id: int) -> bool:
 
 
 def _find_scope(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
-    """Return the scope the entry belongs in: its own conversation where the scope names none."""
+    """Return the scope of the entry: with the entry's conversation if the scope names none."""
     if scope.conversation is not None or not entry.interface or not entry.chat_id:
         return scope
     c = conversations.c
@@ -124,8 +124,9 @@ def _find_scope(connection: Connection, scope: Scope, entry: NewEntry) -> Scope:
 def _drop_private(
     connection: Connection, scope: Scope, entry: NewEntry, default: str
 ) -> tuple[NewEntry, list[str], list[str]]:
-    """Return the entry without what may not be kept of the people it names, the keys of these people and of who
-    speaks (by which forgetting finds the entry), and notes on what was left out.
+    """Return the entry without private parts, the keys of the people it names and of the speaker, and notes.
+
+    Forgetting finds the entry by these keys.
     """
     closed = _find_closed_names(connection, scope, entry, default)
     keys = sorted({*(key for matches in closed.values() for key in matches), *filter(None, [scope.participant])})
@@ -141,7 +142,9 @@ def _drop_private(
 
 
 def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, default: str) -> dict[str, list[str]]:
-    """Return the involved users at level partial or full, each with their keys; with "" where the one speaking is."""
+    """Return the involved users at level partial or full with their keys; with the key "" if the speaker is one of
+    them.
+    """
     interface = split_key(scope.conversation)[0] if scope.conversation else entry.interface
     names = [name for name in entry.involved_users if len(name.encode("utf-8")) <= _NAME_BYTES]
     keys = {name: {name, f"{interface}/{name}"} for name in names}
@@ -165,7 +168,7 @@ def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, de
 
 
 def _read_names(connection: Connection, persona: str, names: Sequence[str]) -> Iterable[tuple[str, str]]:
-    """Yield `(name, participant key)` of the people who go by one of the names, or did in lines that are stored."""
+    """Yield `(name, participant key)` of people with one of these names, now or in stored messages."""
     p, c = participants.c, chat_history_cache.c
     now = select(p.display_name, p.participant_key).where(p.persona_id == persona, p.display_name.in_(names))
     nameless = select(p.participant_key).where(p.persona_id == persona, p.display_name == "").limit(_NAMELESS)
@@ -215,7 +218,7 @@ def _is_visible(connection: Connection, viewer: Viewer, row_id: int) -> bool:
 
 
 def edit_entry(db: Database, viewer: Viewer, row_id: int, text: str) -> WriteResult:
-    """Replace all texts of a visible entry by one; `unchanged` without an id where there is no such entry."""
+    """Replace all texts of a visible entry by one; `unchanged` without an id if there is no such entry."""
     persona = viewer.scope.persona
     texts = dict.fromkeys(index_entries.DIARY_TEXTS, "") | {"content": text}
     values: dict[str, Any] = {name: value or None for name, value in texts.items()}
@@ -246,7 +249,7 @@ _COLUMNS = tuple(_C[column.name] for column in fields(DiaryEntry))
 
 @lru_cache(maxsize=128)
 def _select_newest(since: bool, local: bool, column: str, wanted: int) -> Any:
-    """Entries that may be read, newest first: those that are not archived."""
+    """Return the query for readable entries, newest first."""
     visible = _C.audience_id.in_(bindparam("audiences", expanding=True))
     chosen = select(*_COLUMNS).where(_C.persona_id == bindparam("persona"), visible, AI_DIARY.findable)
     if since:
@@ -267,7 +270,7 @@ def read_newest(
     tags: Sequence[str] = (),
     person: str | None = None,
 ) -> list[DiaryEntry]:
-    """Return visible entries, newest first, ties by the greater id."""
+    """Return visible entries, newest first, ties by the higher id."""
     wanted = [person] if person is not None else list(tags)
     column = "involved_users" if person is not None else "context_tags"
     values: dict[str, Any] = {"persona": viewer.scope.persona, "most": most}

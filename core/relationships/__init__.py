@@ -1,8 +1,7 @@
-"""How the persona stands to each person: affinity, trust, how often and when last.
+"""The persona's relationship to each person: affinity, trust, number and time of interactions.
 
-A relationship is between a persona and a person: a person with several linked identities has one, whichever of
-their keys is named. Affinity fades with absence by itself: it is worked out when it is read.
-Of people whose privacy level is not none nothing is written.
+A person with several linked identities has one relationship, whichever key is named. Affinity fades with absence; the
+faded value is computed when it is read. Nothing is stored about people whose privacy level is partial or full.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ def get(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Relationship:
-    """Return how the persona stands to a person, faded up to now; zeros for one it has no relationship with.
+    """Return the persona's relationship to a person, faded up to now; all zeros if there is none.
 
     Args:
-        user_id: participant key `interface/id`; an id alone is of the scope's interface; None for the scope's
-            participant. MessageError for one that cannot be an id.
+        user_id: participant key `interface/id`; an id alone belongs to the scope's interface; None means the scope's
+        participant. MessageError for an invalid id.
 
     >>> from prompt_engine import open_database, relationships
     >>> db = open_database("sqlite://")
@@ -55,9 +54,9 @@ def ensure_and_touch(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> RelationshipResult:
-    """Count one interaction with a person now, and make the relationship where there is none.
+    """Count one interaction with a person now; the first one creates the relationship.
 
-    Arguments and result are those of `adjust`, which changes affinity and trust too.
+    Arguments and result are those of `adjust`, which also changes affinity and trust.
 
     >>> from prompt_engine import open_database, relationships
     >>> db = open_database("sqlite://")
@@ -80,20 +79,21 @@ def adjust(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> RelationshipResult:
-    """Add to the faded affinity and the trust of a person; simultaneous changes add up. The sum fades from now on.
+    """Add to a person's faded affinity and to their trust; simultaneous changes add up. The sum fades from now on.
 
     Args:
         user_id: as for `get`.
         affinity_delta, trust_delta: whole numbers; affinity stays within -100 to 100, trust within 0 to 100.
-        username, realname: what the person is called, at most 255 characters of it; blank and None keep the old one.
-        touch: it is an interaction: counted, and absence begins anew. False for what an operator changes.
+        username, realname: the person's names, cut to 255 characters; blank and None keep the old one.
+        touch: count it as an interaction and restart the fading. False for changes by an operator.
 
     Returns:
-        `(True, None, "")` with the relationship as it is now; reason `unchanged`, or `privacy` where the person's level
-        is not none: then nothing is stored.
+        `(True, None, "")` with the current relationship; reason `unchanged`, or `privacy` if the person's level is
+            partial
+        or full: then nothing is stored.
 
     Raises:
-        MessageError: a value of another kind.
+        MessageError: a value of a wrong type, or an invalid id.
 
     >>> from prompt_engine import open_database, relationships
     >>> db = open_database("sqlite://")
@@ -121,10 +121,10 @@ def adjust(
 def list_recent(
     limit: int = 20, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[Relationship]:
-    """Return the persona's relationships, one for each person, newest interaction first, never met ones last.
+    """Return the persona's relationships, one per person, latest interaction first, people never met last.
 
     Args:
-        limit: most of them, 1 to 500; ValueError for another.
+        limit: most relationships, 1 to 500; ValueError for another number.
 
     >>> from prompt_engine import open_database, relationships
     >>> db = open_database("sqlite://")

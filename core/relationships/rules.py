@@ -1,4 +1,4 @@
-"""How a persona stands to a person: bounds, decay with absence, what is refused, shapes handed out."""
+"""Rules for relationships: bounds, decay with absence, checked arguments, results."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ..text.folding import clean
 LOWEST_AFFINITY, HIGHEST_AFFINITY = -100, 100
 LOWEST_TRUST, HIGHEST_TRUST = 0, 100
 MOST_MOVED = 1000
-"""A change beyond this is taken as this: it reaches the bound from everywhere, and fits every column."""
+"""Largest change that counts: it reaches the bound from any value and fits every column."""
 NAME_CHARS = 255
 MOST_LISTED = 500
 _DAY = timedelta(days=1)
 
 
 class Relationship(TypedDict):
-    """How the persona stands to one person. Keys stand in this order."""
+    """The persona's relationship to one person. The order of keys is fixed."""
 
     user_id: str
     """Participant key."""
     username: str
-    """Blank while nobody said one, as `realname`."""
+    """"" until a name is known; the same holds for `realname`."""
     realname: str
     affinity: int
     """-100 to 100, faded with absence."""
@@ -39,7 +39,7 @@ class Relationship(TypedDict):
 
 
 class RelationshipInPrompt(TypedDict):
-    """The section `relationship` of a prompt. Keys stand in this order."""
+    """The section `relationship` of a prompt. The order of keys is fixed."""
 
     affinity: int
     trust: int
@@ -47,7 +47,7 @@ class RelationshipInPrompt(TypedDict):
 
 
 class RelationshipResult(WriteResult):
-    """What a write did: `(stored, None, reason)`, and the relationship as it is after it."""
+    """The result of a write: `(stored, None, reason)`, and the relationship after it."""
 
     relationship: Relationship
 
@@ -97,7 +97,7 @@ def read_delta(value: object, field: str) -> int:
 
 
 def read_name(value: object, field: str) -> str:
-    """Return a name as it is kept, at most 255 characters; blank where none was given, and then the old one stays."""
+    """Return a name cut to 255 characters; "" if none was given, which keeps the old name."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -112,7 +112,7 @@ def read_most(value: object, most: int) -> int:
 
 
 def key_of(user_id: object, scope: Scope) -> str:
-    """Return the participant key of a user id: the key that prompts of that person look for."""
+    """Return the participant key of a user id, as prompts of that person use it."""
     if user_id is None:
         if not scope.participant:
             raise MessageError("user_id is missing and the scope names no participant. Name one.", fields=("user_id",))

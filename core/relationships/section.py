@@ -1,4 +1,4 @@
-"""The section `relationship`: how the persona stands to the person the prompt answers."""
+"""The section `relationship`: the persona's relationship to the person who gets the answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEY = "relationship"
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the parts to read; none where ENABLE_RELATIONSHIP is off or nobody is named."""
+    """Return the queries; none if ENABLE_RELATIONSHIP is off or nobody is named."""
     who = asked.viewer.scope.participant
     if not asked.settings.enable_relationship or not who:
         return ()

@@ -1,4 +1,4 @@
-"""Relationships: read for a person, a list, a prompt; changed while their row is locked."""
+"""Reads relationships for a person, a list and a prompt; changes them under a row lock."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOURCE = "user_relationships"
 _U = user_relationships.c
 PERSONA, USER = bindparam("persona", type_=Key(64)), bindparam("user", type_=Key(255))
 _NEWEST = (_U.last_interaction.desc(), _U.user_id.desc())
-"""The order of the list, and which of several rows of a person counts: the first. Never met comes last."""
+"""Order of the list; of several rows of one person, the first counts. People never met come last."""
 
 
 class Row(NamedTuple):
@@ -61,7 +61,7 @@ HELD = ROWS.with_for_update()
 
 
 def identities(people: Sequence[Any], key: str) -> tuple[str, list[str]]:
-    """Return the key of the person and all keys of theirs; of a person nobody knows the key alone."""
+    """Return the key of a person and all their keys; for an unknown person, only the given key."""
     person = people[0].person_key if people else key
     return person, sorted({key, person, *(row.participant_key for row in people)})
 
@@ -75,7 +75,7 @@ def find(db: Database, persona: str, key: str) -> Row | None:
 
 
 def read_recent(db: Database, persona: str, most: int) -> list[Row]:
-    """Return one relationship for each person, newest interaction first, ties by key; never met ones last."""
+    """Return one relationship per person, latest interaction first, ties by key; people never met last."""
     person = func.coalesce(participants.c.person_key, _U.user_id, type_=Key(255)).label("person")
     known = (participants.c.persona_id == _U.persona_id) & (participants.c.participant_key == _U.user_id)
     chosen = (
@@ -101,15 +101,15 @@ def read_recent(db: Database, persona: str, most: int) -> list[Row]:
 
 
 class StoredRelationship(NamedTuple):
-    """The relationship to the person whom a prompt answers."""
+    """The relationship to the person who gets the answer."""
 
     id: int
-    """How many interactions there were."""
+    """Number of interactions."""
     affinity_base: int
     base_days: int
     trust: int
     strictest: int
-    """Rank of the strictest level among the person's identities."""
+    """Rank of the strictest privacy level among the person's identities."""
     user_id: str
     at: datetime | None
 
@@ -118,9 +118,9 @@ OWN = Shape(
     FIRST + 40, StoredRelationship,
     affinity_base=NUMBER, base_days=NUMBER, trust=NUMBER, strictest=NUMBER, user_id=KEY, at=TIME,
 )  # fmt: skip
-"""The row under the key itself."""
+"""The row of the person's own key."""
 OTHERS = OWN.numbered(FIRST + 41)
-"""Those of linked identities."""
+"""Rows of linked identities."""
 
 
 @lru_cache(maxsize=4)
@@ -151,13 +151,13 @@ def _part(shape: Shape[StoredRelationship], family: str) -> Part:
 
 
 def build_branches(key: str, person: str) -> tuple[Branch, ...]:
-    """Return what brings the relationship of who is asking with the last statement of a prompt."""
+    """Return the parts of a prompt's last statement that read the relationship to the person asking."""
     values = {"user": key, "person": person}
     return tuple(Branch(shape, partial(_part, shape), values, SOURCE, of_persona=True) for shape in (OWN, OTHERS))
 
 
 def read_branches(stored: Sequence[StoredRelationship], privacy_default: str) -> tuple[Row | None, str]:
-    """Return the relationship that the branches brought, None where there is none, and the person's level."""
+    """Return the relationship that these parts have read, or None, and the person's privacy level."""
     if not stored:
         return None, privacy_default
     newest = max(stored, key=lambda row: (row.at is not None, row.at, row.user_id.encode()))
@@ -171,19 +171,19 @@ def read_branches(stored: Sequence[StoredRelationship], privacy_default: str) ->
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is to be done to one relationship."""
+    """A change of one relationship."""
 
     affinity: int = 0
     trust: int = 0
     username: str = ""
-    """Blank keeps the old one, as `realname`."""
+    """"" keeps the old name; the same holds for `realname`."""
     realname: str = ""
     touch: bool = False
-    """It is an interaction: counted, and absence begins anew."""
+    """Whether it counts as an interaction, which restarts the fading."""
 
 
 def _apply(old: Row, wanted: Change, now: datetime, decay_days: int) -> Row:
-    """Return a relationship after a change; the caller holds its row locked."""
+    """Return a relationship after a change; the caller has locked its row."""
     new = old
     if wanted.affinity or wanted.touch:
         moved = old.affinity_at(now, decay_days) + wanted.affinity
@@ -202,7 +202,7 @@ def _apply(old: Row, wanted: Change, now: datetime, decay_days: int) -> Row:
 def change(
     db: Database, persona: str, key: str, wanted: Change, *, decay_days: int, privacy_default: str
 ) -> tuple[Row | None, WriteReason]:
-    """Change the relationship of a person, and make it where there is none; return it as it is now."""
+    """Change a person's relationship, or create it; return it as it is now, and the reason if nothing was stored."""
     begun = db.ids.one()  # before the transaction: by its id a change is told to be older than a call of `forget`
     last: list[tuple[Row | None, WriteReason]] = []
     """What the last try did, before its answer was lost."""
@@ -221,8 +221,10 @@ def change(
 
 
 def plan_count(call: Call, who: str | None, username: str, role: str) -> Callable[[Connection], None] | None:
-    """Return what counts an interaction with whoever said a message, in the transaction that stores it; None for no
-    person's message.
+    """Return the function that counts an interaction with a message's sender, for the transaction that stores the
+    message.
+
+    None if no person sent the message.
     """
     if who is None or role != "user":
         return None
