@@ -1,7 +1,7 @@
-"""The prompt engine: from one message to one JSON prompt, out of a MySQL-family database or SQLite.
+"""The prompt engine: builds a prompt from a message and a memory in SQLite or a MySQL-family database.
 
-The names below are loaded when first used; importing the package alone loads nothing. Each group of functions is also a
-module, such as `synth_core_memory` or `conversations`.
+The names below are loaded on first use; importing the package alone loads nothing else. Each group of functions is also
+a module, such as `synth_core_memory` or `conversations`.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ _NAMES = {
     "synth_core_memory": ("search_memories",),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
-"""Name to its module; all other names are those of `prompt_engine`."""
+"""Name to its module; all other names are in `prompt_engine`."""
 
 
 def __getattr__(name: str) -> Any:
-    """Return a name of a door as it stands there now: what a host has put in its place counts."""
+    """Return a public name from its module, as the module has it now: replacements by a host count."""
     if name == "aio":
         return import_module(".aio", __name__)
     if name not in __all__:

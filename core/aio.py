@@ -1,9 +1,9 @@
-"""Every public function as a coroutine: same arguments, same result, run in a thread.
+"""Every public function as a coroutine with the same arguments and result, run in a thread.
 
 `await aio.search_memories(tags=["cat"])` does what `synth_core_memory.search_memories` does, raises its exceptions and
-leaves the event loop free meanwhile. The thread has the caller's context variables, `use_scope` among them. A
-cancelled await stops waiting; the call itself goes on to its end in its thread, a write included. Threads do not add
-processor time: fifty prompts at once take as long as fifty in turn on one core.
+does not block the event loop. The thread has the caller's context variables, such as `use_scope`. Cancelling an await
+stops the waiting only: the call itself, writes included, runs to its end in its thread. Threads add no processor time:
+fifty prompts at once take as long as fifty in turn on one core.
 
 >>> import asyncio
 >>> from prompt_engine import aio

@@ -1,4 +1,4 @@
-"""Makes `core` a second name of this package in the process, for hosts that say `core.prompt_engine` and so on."""
+"""Makes `core` a second name of this package in the process, for hosts that import `core.prompt_engine` and so on."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The log of what was said. Saving, loading, clearing, editing.
+"""The log of messages: saving, loading, clearing, editing, deleting.
 
-Reading respects visibility: a scope that names no conversation reads the one asked for in that conversation's own
-right; one that names another sees of it what a prompt there would.
+A scope without conversation reads the requested conversation as a member of it; a scope with another conversation sees
+of it what a prompt there would see.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MOST_LINES = 1000
 
 
 class CacheStats(TypedDict):
-    """What `get_cache_stats` gives. Keys stand in this order."""
+    """The result of `get_cache_stats`. The order of keys is fixed."""
 
     total_messages: int
     unique_interface_paths: int
@@ -111,7 +111,7 @@ def save_chat_message(
 
 
 def _save(call: Call, conversation: object, text: object, reply_to: object = None, **facts: Any) -> WriteResult:
-    """Store one message of the facts that `new_message.read_message` takes."""
+    """Store one message; `facts` are the arguments of `new_message.read_message`."""
     row_id = call.db.ids.one()  # before the time is taken: by its id a row is told to be older than a call of `forget`
     # 1. what was said
     if isinstance(conversation, int) or (isinstance(conversation, str) and conversation.strip()):
@@ -138,7 +138,7 @@ def _save(call: Call, conversation: object, text: object, reply_to: object = Non
 
 
 def _note_reply(call: Call, interface_path: object, metadata: object, reply_to: object) -> dict[str, Any]:
-    """Return the metadata of a message with what it replies to."""
+    """Return the metadata of a message, with the message that it replies to."""
     if not isinstance(metadata, Mapping | None):
         raise MessageError(
             f"metadata is of type {type(metadata).__name__}. Beside reply_to it must be a dict.", fields=("metadata",)
@@ -166,11 +166,11 @@ def save_message(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Store an incoming message with everything in it: text, sender, time, id, and what it replies to.
+    """Store an incoming message with its text, sender, time, id and reply.
 
-    `message`, `context_memory` and `interface_name` are as `build_json_prompt` takes them; of a list of chat messages
-    the last is stored. `scope` gives persona and destination, and what the message does not say. Returns and raises as
-    `save_chat_message`; a MessageError also where neither message nor scope names a conversation.
+    `message`, `context_memory` and `interface_name` are as for `build_json_prompt`; of a list of chat messages the last
+    is stored. `scope` supplies persona, destination and what the message does not say. Result and errors are those of
+    `save_chat_message`; a MessageError also if neither message nor scope names a conversation.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")
@@ -207,7 +207,7 @@ def save_message(
 
 
 def _describe_reply(call: Call, message: Any) -> dict[str, Any] | None:
-    """Return as metadata what a message replies to; a stored message is quoted by its id where the text is missing."""
+    """Return the reply of a message as metadata; if its text is missing, the stored message is quoted by its id."""
     reply = read_reply(message)
     if reply is None:
         return None
@@ -234,9 +234,9 @@ def load_chat_history(
     """Return the newest messages of a conversation that the scope sees, oldest first; [] for a blank path.
 
     Args:
-        path: conversation key; one that cannot be a key is a MessageError.
+        path: conversation key; an invalid key is a MessageError.
         limit: most messages, at most 1000; None is CHAT_HISTORY.
-        level: with every conversation below `path/`, such as the threads of a group.
+        level: include every conversation below `path/`, such as the threads of a group.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")
@@ -259,7 +259,7 @@ def load_global_chat_history(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> list[ChatLine]:
-    """Return the newest messages over all conversations the scope sees, oldest first; at most 1000.
+    """Return the newest messages of all conversations that the scope sees, oldest first; at most 1000.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")
@@ -277,7 +277,7 @@ def clear_chat_history(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> int:
-    """Delete the messages of a conversation that the scope sees, not those below it, and return how many there were.
+    """Delete the messages of a conversation that the scope sees, and return how many; conversations below it stay.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")
@@ -296,7 +296,7 @@ def get_cache_stats(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> CacheStats:
-    """Return how much of the log the scope sees.
+    """Return the number and times of the messages that the scope sees.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")
@@ -328,18 +328,19 @@ def edit_chat_message(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Give a stored message another text, and bring what was made of it in step, in one transaction.
+    """Replace the text of a stored message and update everything made from it, in one transaction.
 
-    Its instructions are recognised anew, what was made of this message alone goes, what was made of others too is made
-    anew, and its recap is stale.
+    Its instructions are recognised again and its recap becomes stale. Items made only from this message are removed;
+    what was made from other messages too is made again.
 
     Args:
-        message: the row id that saving returned, of a message that the scope sees; with `interface_path` the platform's
-            message id.
-        message_text: as it reads now.
+        message: the row id that saving returned, of a message that the scope sees; or the platform's message id
+            together
+        with `interface_path`.
+        message_text: the new text.
 
     Returns:
-        `(True, row id, "")`; else reason `empty`, `unchanged` (no such message, or it says that already), or `privacy`.
+        `(True, row id, "")`; reason `empty`, `privacy`, or `unchanged` (no such message, or the same text).
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")
@@ -364,10 +365,11 @@ def delete_chat_message(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Delete a stored message with everything made of it, in one transaction; the message is named as for editing.
+    """Delete a stored message with everything made from it, in one transaction; arguments are those of
+    `edit_chat_message`.
 
-    What is known to stand on it (`message_id=`) goes; what was made of others too is queued to be made anew. Returns
-    `(True, row id, "")`, or reason `unchanged` where there is no such message.
+    Items with this source message (`message_id=`) are deleted; what was made from other messages too is queued to be
+    made again. Returns `(True, row id, "")`, or reason `unchanged` if there is no such message.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")
@@ -391,7 +393,7 @@ def _find_message(call: Call, message: object, interface_path: object) -> tuple[
 
 
 def _view_from(call: Call, conversation: str | None = None) -> Viewer:
-    """Return what the scope sees; without a conversation of its own it is that of the conversation asked for."""
+    """Return what the scope sees; a scope without conversation sees what the requested conversation sees."""
     if conversation is not None and call.scope.conversation is None:
         call = replace(call, scope=replace(call.scope, conversation=conversation))
     viewer = with_viewer(call).viewer

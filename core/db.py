@@ -1,4 +1,4 @@
-"""Door: opening a database, writing a memory, and keeping schema and index in order."""
+"""Public functions for databases: open one, store a memory, maintain schema and index."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import these when they are first used: they load the modules of every table, which no prompt needs."""
+    """Import these names on first use: they load the modules of every table, which prompts do not need."""
     places = {"Copied": ".upkeep.copy", "forget": ".forgetting"}
     if name not in places:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -58,16 +58,16 @@ def __getattr__(name: str) -> Any:
 def open_database(
     url: str | None = None, *, settings: Settings | Mapping[str, Any] | None = None, **options: Any
 ) -> Database:
-    """Return a handle on a database that threads may share. An empty database gets its tables.
+    """Return a database handle that threads may share. An empty database gets its tables.
 
     Args:
-        url: `sqlite:///FILE`, or `mysql://USER:PASSWORD@HOST:PORT/NAME` for MySQL, MariaDB and OceanBase; None
-            takes DATABASE_URL, then config.yaml, then the embedded SQLite file in the working directory.
+        url: `sqlite:///FILE`, or `mysql://USER:PASSWORD@HOST:PORT/NAME` for MySQL, MariaDB and OceanBase; None takes
+        DATABASE_URL, then config.yaml, then the embedded SQLite file in the working directory.
         settings: flag to value, or whole settings; DB_TIMEOUT_SECONDS bounds the wait of each call.
-        options: `clock`, a callable that gives an aware time; `pool_size`, connections kept of each kind (8).
+        options: `clock`, a callable that returns an aware time; `pool_size`, connections kept of each kind (8).
 
-    Raises ConfigError for a connection string that cannot be used, StoreError where the database cannot be reached or
-    waits for `prompt-engine db migrate`. Close the handle at the end.
+    Raises ConfigError for an unusable connection string, StoreError if the database cannot be reached or needs
+    `prompt-engine db migrate`. Close the handle at the end.
 
     >>> from prompt_engine import open_database
     >>> db = open_database("sqlite://")  # in memory; a file is sqlite:///FILE
@@ -99,20 +99,20 @@ def insert_memory(
 
     Args:
         content: not blank, at most 16 MB.
-        author: who it comes from, at most 100 characters; None for nobody.
-        source: where it comes from, such as `chat` or `voice`.
+        author: its author, at most 100 characters; None for nobody.
+        source: its origin, such as `chat` or `voice`.
         tags: list of texts, a JSON list as text, or one text; None for none.
-        scope: a label of the item when it is a text; who is asking when it is a `Scope`.
-        emotion, intensity, emotion_state: what was felt (a word), how strongly (a whole number), and its state.
+        scope: a text is a label of the item; a `Scope` says who is asking.
+        emotion, intensity, emotion_state: a feeling (a word), its strength (a whole number), and its state.
         timestamp: a time, its ISO 8601 text or seconds since 1970; None is now.
-        label: the label when `scope` is a `Scope`; `general` by default.
-        message_id: the message it stands on, by the platform's id in the scope's conversation or by the row id that
-            saving it returned; changed or deleted, it takes this along.
+        label: the label if `scope` is a `Scope`; `general` by default.
+        message_id: the source message, by the platform's id in the scope's conversation or by its row id; editing or
+        deleting that message removes the item.
         more: response_text, tier, kind, provenance, importance (0 to 1), pinned, local_only, source_message_ids,
-            expires_at, metadata.
+        expires_at, metadata.
 
-    Raises TypeError for an unknown argument, MessageError for a value that does not fit (named in `fields`) or where
-    the participant's privacy level forbids it, StoreWriteError where nothing was stored.
+    Raises TypeError for an unknown argument, MessageError for an unusable value (named in `fields`) or if the
+    participant's privacy level forbids storing, StoreWriteError if nothing was stored.
 
     >>> from prompt_engine import insert_memory, open_database, search_memories
     >>> db = open_database("sqlite://")
@@ -164,10 +164,10 @@ _MORE = (
 
 
 def check_server(db: Database | None = None) -> list[Finding]:
-    """Return what is wrong with the database or worth knowing, errors first, each with the remedy; nothing is changed.
+    """Return problems and notes about the database, errors first, each with its remedy; nothing is changed.
 
-    It checks the server, rights, tables, values that cannot be read, the search index, rows that belong to nobody and
-    what has expired, and counts the memories of each kind. It reads every row.
+    It checks the server, rights, tables, unreadable values, the search index, orphaned and expired rows, and counts the
+    memories of each kind. It reads every row.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.db import check_server
@@ -180,11 +180,11 @@ def check_server(db: Database | None = None) -> list[Finding]:
 
 
 def migrate(db: Database | None = None) -> Migrated:
-    """Make the tables of an empty database, or bring those of an earlier version to the present.
+    """Create the tables of an empty database, or update those of an earlier version.
 
-    A second run changes nothing and says so. After a step that failed, the next run goes on from there.
+    A second run changes nothing and says so. After a failed step, the next run continues there.
 
-    Raises StoreError where tables of another program have names of ours; the database is left as it was.
+    Raises StoreError if tables of another program have our names; that database is not changed.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.db import migrate
@@ -195,12 +195,12 @@ def migrate(db: Database | None = None) -> Migrated:
 
 
 def reindex(db: Database | None = None, *, progress: Progress | None = None) -> int:
-    """Build the search index of rows that are not indexed yet, put right what differs from the rows, and return how
-    many rows were indexed.
+    """Index the rows that are not indexed yet, repair differences between index and rows, and return how many were
+    indexed.
 
-    Rows that others inserted or changed by SQL are then found by what they say now. Writers go on meanwhile; only who
-    changes or deletes a row of the audience being built waits. `progress` is called with what is being done, how many
-    are done and how many there are.
+    Afterwards, searches find rows that others inserted or changed by SQL. Writers continue meanwhile; only changes and
+    deletions in the audience being built wait. `progress` is called with the current step, the number done, and the
+    total.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.db import reindex
@@ -221,10 +221,10 @@ def reindex(db: Database | None = None, *, progress: Progress | None = None) -> 
 def pack_index(db: Database | None = None, *, progress: Progress | None = None) -> int:
     """Pack the search index, and return how many rows were packed or moved to a larger segment.
 
-    Writers pack small segments by themselves; this does what would take them long, each step a transaction of seconds,
-    on a busy server of tens of seconds. Readers do not wait. Writers of the same audience may wait, with SQLite all
-    writers, at most DB_TIMEOUT_SECONDS. Interrupted, what was packed stays, and the next run goes on. `progress` is
-    called with `rows`, how many are packed and how many wait.
+    Writers pack small segments themselves; this function packs large ones, in transactions of seconds, on a busy server
+    of tens of seconds. Readers do not wait. Writers of the same audience may wait (with SQLite all writers), at most
+    DB_TIMEOUT_SECONDS. After an interruption the next run continues. `progress` is called with `rows`, the number
+    packed, and the number waiting.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.db import pack_index
@@ -237,17 +237,17 @@ def pack_index(db: Database | None = None, *, progress: Progress | None = None) 
 
 
 def copy_database(source: str, target: str, *, tokens: bool = False, progress: Progress | None = None) -> Copied:
-    """Copy everything of every persona to another database, and return the number of rows of each table.
+    """Copy all rows of every persona to another database, and return the number of rows of each table.
 
-    The source is only read, as it was when the copy began. The search index is built at the target. Called again after
-    an interruption, it goes on. `progress` is called with a table, how many rows are done, and 0.
+    The source is only read, as of the start of the copy. The search index is built at the target. After an
+    interruption, the next call continues. `progress` is called with a table, the number of rows done, and 0.
 
     Args:
-        source, target: connection strings; the target is empty or not there yet.
-        tokens: whether access tokens are copied, too.
+        source, target: connection strings; the target must be empty or missing.
+        tokens: whether to copy access tokens too.
 
-    Raises StoreError where the source waits for `prompt-engine db migrate`, the target holds rows, or a table differs
-    after the copy.
+    Raises StoreError if the source needs `prompt-engine db migrate`, the target holds rows, or a table differs after
+    the copy.
 
     >>> from prompt_engine.db import copy_database
     >>> copy_database("sqlite:///persona.db", "mysql://persona:...@host/persona")  # doctest: +SKIP
@@ -259,5 +259,5 @@ def copy_database(source: str, target: str, *, tokens: bool = False, progress: P
 
 
 def _bare(db: Database | None) -> Database:
-    """Return the handle passed, else that of the connection string, without bringing it up to date."""
+    """Return the handle passed, or one for the configured connection string, without migrating it."""
     return defaults.check_handle(db) if db is not None else defaults.open_bare()

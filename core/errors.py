@@ -1,7 +1,7 @@
 """The exceptions of this package, one class for each person who can repair the cause.
 
-Every message says what is wrong, where, what is allowed and what to do; the facts stay on the exception as
-attributes. No message ever holds message text, memory text or a secret.
+Each message says what is wrong, where, what is allowed and what to do; the facts are also attributes. No message
+contains message text, memory text or a secret.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 
 
 class CoreError(Exception):
-    """Base of every exception this package raises on purpose."""
+    """Base class of all exceptions that this package raises deliberately."""
 
 
 class ConfigError(CoreError):
-    """A flag, the configuration file or a connection string is wrong; the person tuning can repair it."""
+    """A flag, the configuration file or a connection string is wrong; an operator can repair it."""
 
     def __init__(self, text: str, *, flag: str = "", source: str = "", line: int | None = None) -> None:
         super().__init__(text)
@@ -24,11 +24,11 @@ class ConfigError(CoreError):
 
 
 class ScopeError(CoreError):
-    """The scope is not usable, for instance because its persona is blank."""
+    """The scope is unusable, for instance because its persona is blank."""
 
 
 class MessageError(CoreError):
-    """What the host handed in cannot be used.
+    """A value passed by the host is unusable.
 
     `fields` names the parts at fault in the host's own words, for instance `("message_id", "date")`.
     """
@@ -39,12 +39,12 @@ class MessageError(CoreError):
 
     @classmethod
     def of_type(cls, field: str, value: object, wanted: str) -> MessageError:
-        """Return the error of a part whose value has a type it cannot have, such as a number for a text."""
+        """Return the error for a value of a wrong type, such as a number for a text."""
         return cls(f"{field} is of type {type(value).__name__}. It must be {wanted}.", fields=(field,))
 
 
 class ItemNotFoundError(MessageError):
-    """No item of the scope has the id: there is none, or it belongs to somebody else."""
+    """The scope has no item with this id."""
 
     def __init__(self, item: int) -> None:
         super().__init__(
@@ -56,10 +56,10 @@ class ItemNotFoundError(MessageError):
 
 
 class PromptTooLargeError(CoreError):
-    """The parts that are never cut are larger than the limit.
+    """The parts that are never cut exceed the limit.
 
-    `size` and `limit` count characters, or tokens where `unit` is `tokens`; `parts` maps each protected top-level
-    key to its own size.
+    `size` and `limit` count characters, or tokens if `unit` is `tokens`; `parts` maps each protected top-level key to
+    its size.
     """
 
     def __init__(self, size: int, limit: int, parts: Mapping[str, int], *, unit: str = "characters") -> None:
@@ -75,10 +75,10 @@ class PromptTooLargeError(CoreError):
 
 
 class StoreError(CoreError):
-    """The database did not do what was asked. `source` is the table or part, `number` the server's error number.
+    """The database failed. `source` is the table or part, `number` the server's error number.
 
-    `server` is where a server that cannot be reached should be. It stands in no text: web faces answer with the text,
-    and to callers whose token nobody could look up.
+    `server` is the address of a server that cannot be reached. It is never part of the text, because web interfaces
+    return the text to callers without a valid token.
     """
 
     def __init__(self, text: str, *, source: str = "", number: int | None = None, server: str = "") -> None:
@@ -89,7 +89,7 @@ class StoreError(CoreError):
 
 
 class StoreReadError(StoreError):
-    """Nothing could be read at all."""
+    """Nothing could be read."""
 
 
 class StoreWriteError(StoreError):
@@ -97,9 +97,9 @@ class StoreWriteError(StoreError):
 
 
 class ModelError(CoreError):
-    """The language model failed, answered nothing, or answered something unusable.
+    """The language model failed, or its answer is missing or unusable.
 
-    The sentence is made of the facts alone: what a model or its server wrote stays out of it.
+    The message consists of these facts only: it never quotes a model or its server.
     """
 
     def __init__(
@@ -132,11 +132,11 @@ _MODEL_REASONS = {
 
 
 class DuplicateKeyError(StoreWriteError):
-    """Another process stored the same, or used the same new id, at the same moment; calling again settles it."""
+    """Another process stored the same row or used the same new id at the same moment; a second call succeeds."""
 
 
 class TransferError(CoreError):
-    """An import or export cannot go on. `row` is the 1-based row at fault, `path` the file, where there is one."""
+    """An import or export cannot continue. `row` is the 1-based row at fault, `path` the file, if there is one."""
 
     def __init__(self, text: str, *, row: int | None = None, path: str = "") -> None:
         super().__init__(text)

@@ -1,4 +1,4 @@
-"""Door: the `context` of a prompt from history, diary, thoughts and the memories found."""
+"""Public class that builds the `context` of a prompt from history, diary, thoughts and memories."""
 
 from __future__ import annotations
 

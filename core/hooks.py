@@ -1,4 +1,4 @@
-"""Every place where a host's own function takes part, on one page.
+"""All hooks by which a host's own function takes part, on one page.
 
 `set_hook(name, function)` registers a function. It is called in the caller's thread with those of the arguments below
 that it accepts as keywords. If it raises, its section is empty and the report of the prompt names it.
@@ -7,12 +7,12 @@ that it accepts as keywords. If it raises, its section is empty and the report o
 |---|---|---|
 | context | message, context_memory, interface_name, text | {key: list or text}; `persona` goes to the instructions |
 | actions | interface_name | {name: {schema, brief, source}} |
-| engine_limit | | characters the active model takes, or None |
+| engine_limit | | most characters of the active model, or None |
 | search | tags, keywords, query, limit, include_chat, exclude, db, settings, scope | hits, in place of the search |
 | extract_tags | text, vocabulary, db, settings, scope | tags of the message |
-| expand_tags | tags, vocabulary, db, settings, scope | these tags and those linked to them |
+| expand_tags | tags, vocabulary, db, settings, scope | these tags and the tags linked to them |
 | history | interface_path, limit, db, settings, scope | stored messages, oldest first, in place of the database's |
-| save | what `db.insert_memory` takes, and message_id | row id, in place of storing a memory |
+| save | arguments of `db.insert_memory`, and message_id | row id, in place of storing a memory |
 
 Elsewhere: `db.configure` takes the model that writes summaries and the embedder that makes vectors.
 """
@@ -35,12 +35,12 @@ def set_hook(name: str, function: Callable[..., Any] | None) -> None:
     """Register the host's function under a name, in place of the one before; None removes it.
 
     Args:
-        name: one of `HOOK_NAMES`; `core/hooks.py` says what each gets and returns.
-        function: a plain function; it gets only the keyword arguments its signature accepts.
+        name: one of `HOOK_NAMES`; the table in `core/hooks.py` lists arguments and results.
+        function: a plain function; it gets only the keyword arguments that its signature accepts.
 
     Raises:
-        ValueError: unknown name; the nearest known one is named.
-        TypeError: the function cannot be called, or is async.
+        ValueError: an unknown name; the error gives the nearest known one.
+        TypeError: the function is async or not callable.
 
     >>> set_hook("engine_limit", lambda: 30000)
     >>> get_hook("engine_limit")()
@@ -60,7 +60,7 @@ def set_hook(name: str, function: Callable[..., Any] | None) -> None:
 
 
 def get_hook(name: str) -> Callable[..., Any] | None:
-    """Return the function registered under a name, None where there is none."""
+    """Return the function registered under a name, or None."""
     _check_name(name)
     return _hooks.get(name)
 
@@ -78,12 +78,12 @@ def _check_name(name: str) -> None:
 
 
 def call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-    """Return what the function gives for those of the arguments that it accepts as keywords."""
+    """Call the function with those of the arguments that it accepts as keywords, and return its result."""
     return function(**accepted_keywords(function, arguments))
 
 
 def accepted_keywords(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the arguments that the function accepts by name; none where its signature cannot be read."""
+    """Return those of the arguments that the function accepts by name; none if its signature is unreadable."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""Door: `Memory`, one object for a host that names its users and thinks of nothing else."""
+"""`Memory`: one object for hosts that need only users and messages."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["Memory"]
 
 
 class Memory:
-    """The memory of one persona. What belongs to a user is seen by that user alone.
+    """The memory of one persona, separate for each user.
 
-    A user's messages, and what is remembered for them, are in a private conversation of theirs, `web/ann`. A message
-    that names its own conversation is said there.
+    A user's messages and memories belong to a private conversation of the user, `web/ann`. A message that names its own
+    conversation belongs to that one.
 
     Args:
         database: a connection string, or an open database; None is that of the process.
-        persona: who remembers; None is PERSONA_ID.
-        interface: what stands in front of a user's id, such as `discord`.
+        persona: the persona that remembers; None is PERSONA_ID.
+        interface: prefix of user ids, such as `discord`.
 
     >>> from prompt_engine import Memory
     >>> memory = Memory("sqlite://", persona="iris")
@@ -53,20 +53,20 @@ class Memory:
     def messages(
         self, message: Any, *, user: str | int | None = None, max_chars: int | None = None, **more: Any
     ) -> Messages | dict[str, Any]:
-        """Return the chat messages for a model; `more` is what else `build_messages` takes."""
+        """Return the chat messages for a model; `more` takes the other arguments of `build_messages`."""
         return prompt_engine.build_messages(**self._place(message, user), max_chars=max_chars, **more)
 
     def search(self, text: str, *, user: str | int, limit: int = 5) -> list[Hit]:
-        """Return what a user may see of what belongs to a text, newest first."""
+        """Return what the user may see and what fits a text, newest first."""
         return synth_core_memory.search_memories(query=text, limit=limit, db=self.db, scope=self.scope(user))
 
     def forget(self, user: str | int) -> Forgotten:
-        """Delete everything of a user, and return the rows of each table."""
+        """Delete everything about a user, and return the number of rows of each table."""
         scope = self.scope(user)
         return forgetting.forget(participant=scope.participant, db=self.db, scope=scope)
 
     def profile(self, user: str | int, *, limit: int = 50) -> list[ProfileStatement]:
-        """Return what a user told of themselves."""
+        """Return what a user has said about themselves."""
         return lifelong.profile(limit=limit, db=self.db, scope=self.scope(user))
 
     def scope(self, user: str | int) -> Scope:
@@ -81,10 +81,10 @@ class Memory:
         return Scope(self.persona, own, own, privacy="direct")
 
     def _place(self, message: Any, user: str | int | None) -> dict[str, Any]:
-        """Return the arguments for a message: it is said where it says, else in the private conversation of the user.
+        """Return the arguments for a message: its own conversation, else the private conversation of the user.
 
         Raises:
-            MessageError: the message names no conversation and nobody who speaks, and neither does the caller.
+            MessageError: neither the message nor the caller names a conversation or a user.
         """
         message = {"text": message} if isinstance(message, str) else message
         read = IncomingMessage.read(message, now=self.db.clock())

@@ -1,7 +1,7 @@
-"""The persona's own text, which says who it is and opens every prompt.
+"""The persona's own text, which describes the persona and opens every prompt.
 
-The text is the file `<persona>.md` in PERSONA_FOLDER: people write it, `set_persona_text` and the import of a character
-card write it too. A folder or file that is missing means that there is no text.
+The text is the file `<persona>.md` in PERSONA_FOLDER, written by people, `set_persona_text` or the import of a
+character card. Without this file the persona has no text.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def get_persona_text(*, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None) -> str:
-    """Return the text that says who the persona is, as it is written in PERSONA_FOLDER; blank where there is none.
+    """Return the persona's text as written in PERSONA_FOLDER; "" without a file.
 
     Raises:
-        ConfigError: the file is there and cannot be read, is not UTF-8 or has more than 1,000,000 bytes.
+        ConfigError: the file is unreadable, not UTF-8, or larger than 1,000,000 bytes.
 
     >>> from prompt_engine import Scope
     >>> from prompt_engine.personas import get_persona_text
@@ -45,16 +45,17 @@ def get_persona_text(*, settings: Settings | Mapping[str, object] | None = None,
 def set_persona_text(
     text: str, *, settings: Settings | Mapping[str, object] | None = None, scope: Scope | None = None
 ) -> Path:
-    """Write the text that says who the scope's persona is, in place of the one before, and return its file.
+    """Write the text of the scope's persona, replacing the previous one, and return its file.
 
-    Every prompt of the persona begins with it. It counts toward the limit of a prompt and is never shortened.
+    Every prompt of the persona begins with the text. It counts toward the limit of a prompt and is never shortened.
 
     Args:
-        text: `{{char}}` becomes the persona's name in a prompt, `{{user}}` the name of who is asking. A blank text
-            removes the file.
+        text: prompts replace `{{char}}` by the persona's name, `{{user}}` by the name of the person asking. A blank
+            text
+        removes the file.
 
     Raises:
-        MessageError: more than 1,000,000 bytes, or half of a character.
+        MessageError: more than 1,000,000 bytes, or a lone surrogate.
         ConfigError: the file cannot be written.
 
     >>> import tempfile
@@ -90,7 +91,7 @@ def find_file(settings: Settings, persona: str) -> Path:
 
 
 def read_text(file: Path) -> str:
-    """Return what a file says, without blank lines around it; blank where there is no such file."""
+    """Return the text of a file without blank lines around it; "" without a file."""
     try:
         facts = file.stat()
         if not stat.S_ISREG(facts.st_mode):  # a pipe or a device would be read without an end
@@ -108,7 +109,7 @@ def read_text(file: Path) -> str:
 
 
 def fill_names(text: str, char: str, user: str) -> str:
-    """Return a persona's text with `{{char}}` and `{{user}}` replaced."""
+    """Return a persona's text with `{{char}}` and `{{user}}` replaced by names."""
     names = {"char": char, "user": user}
     return _MACROS.sub(lambda match: names[match[1].lower()], text)
 

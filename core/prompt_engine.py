@@ -1,16 +1,15 @@
-"""Door: from one message to one JSON prompt.
+"""Public functions that turn one message into one prompt.
 
 | name | for |
 |---|---|
-| build_json_prompt | the finished prompt |
-| build_messages | the same as the chat messages of a provider, in plain lines |
-| explain_json_prompt | the same prompt, and the account of what is in it and what is not |
-| explain_messages | these messages, and the account of what is in them and what is not |
-| reduce_prompt_for_llm_limit, fit_prompt | fitting into a limit |
-| to_messages | the prompt as the messages of a provider |
-| to_json | the prompt as the text whose length is its size |
-| parse_answer | words and actions of what the model answered |
-| set_hook | what a host adds |
+| build_json_prompt | the finished prompt as a JSON object |
+| build_messages | the finished prompt as chat messages of a provider, in plain lines |
+| explain_json_prompt, explain_messages | the same, with a report of what was kept and left out |
+| reduce_prompt_for_llm_limit, fit_prompt | fitting a prompt into a limit |
+| to_messages | a JSON prompt as messages of a provider |
+| to_json | a prompt as the text whose length is its size |
+| parse_answer | text and actions of a model's answer |
+| set_hook | functions of the host |
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Offer the tagging functions under this name too, loaded when somebody asks for them."""
+    """Offer the tagging functions here too, imported on first use."""
     if name in ("extract_tags", "expand_tags"):
         from . import synth_tagging  # noqa: PLC0415 - loads the database packages
 
@@ -80,18 +79,18 @@ def build_json_prompt(
     """Return the finished prompt for one message: plain JSON values, never larger than its limit.
 
     Args:
-        message: an object or dict with `message_id` and `date`, and what else the host knows; or a list of chat
-            messages `{role, content}`: the last is answered, those before it are lines of this conversation, and what
-            the system says comes before the persona's text.
+        message: an object or dict with `message_id` and `date`, and anything else the host knows; or a list of chat
+        messages `{role, content}`: the last is answered, earlier ones are lines of this conversation, and system
+        messages come before the persona's text.
         context_memory: chat map (conversation key to messages), metadata dict, or both.
         interface_name: surface of the message, such as `discord`.
-        image_data, attachments: put into `input` as they are; None takes the attachments of the message.
+        image_data, attachments: put into `input` unchanged; None takes the attachments of the message.
         max_chars: most characters of the prompt; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
-        limit_tokens: most tokens beside it, counted by `counter`.
-        destination: `remote` or `local`; local_only rows enter a local prompt alone.
-        replacing: the platform's id of a stored message of this conversation that this message takes the place of, or
-            whose answer is made anew: it and what the persona said after it are not in the prompt. Nothing stored
-            changes.
+        limit_tokens: most tokens besides, counted by `counter`.
+        destination: `remote` or `local`; only a local prompt contains local_only rows.
+        replacing: the platform's id of a stored message of this conversation that this message replaces, or whose
+            answer is
+        made again: the prompt leaves out this message and the persona's later lines. Nothing stored changes.
         db, settings, scope: those of the process by default.
 
     Returns:
@@ -99,9 +98,9 @@ def build_json_prompt(
         section empty; `explain_json_prompt` names it.
 
     Raises:
-        MessageError: the message cannot be used.
-        PromptTooLargeError: what is never cut is over the limit.
-        ValueError: a limit or destination that cannot be used.
+        MessageError: the message is unusable.
+        PromptTooLargeError: the parts that are never cut exceed the limit.
+        ValueError: an invalid limit or destination.
 
     Example:
         >>> from prompt_engine import build_json_prompt, open_database
@@ -137,27 +136,29 @@ def build_messages(
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
 ) -> Messages | dict[str, Any]:
-    """Return the prompt for one message as chat messages: plain lines, never larger than the limit together.
+    """Return the prompt for one message as chat messages: plain lines, together never larger than the limit.
 
-    The system's message holds the persona's text, the instructions and standing wishes. The chat stands as turns. The
-    last message holds what is remembered, one line each, and then the text to answer.
+    The system message holds the persona's text, the instructions and standing wishes. The chat follows as turns. The
+    last message holds the memories, one line each, and then the text to answer.
 
     Args:
-        message, context_memory, interface_name, destination, replacing, db, settings, scope: as `build_json_prompt`.
+        message, context_memory, interface_name, destination, replacing, db, settings, scope: as for
+            `build_json_prompt`.
         max_chars: most characters of all contents together; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
         dialect: `openai`; `alternating`, for models that refuse two messages of one role in a row; `anthropic`.
-        limit_tokens: most tokens beside it, counted by `counter`.
-        cite: a mark such as `[m3]` stands before each memory; `citations` of the messages, and of the report of
-            `explain_messages`, leads from `m3` to its row: source, id, conversation, speaker, timestamp.
+        limit_tokens: most tokens besides, counted by `counter`.
+        cite: put a mark such as `[m3]` before each memory; `citations` of the messages, and of the report of
+        `explain_messages`, maps `m3` to its row: source, id, conversation, speaker, timestamp.
 
     Returns:
-        openai: a list of `{role, content}`. anthropic: `{system, messages}` of text blocks. As many memories as fit are
-        in it where MEMORY_ITEMS says nothing. Attachments are named; to show a picture, add it to the last message.
+        openai: a list of `{role, content}`. anthropic: `{system, messages}` of text blocks. They hold as many memories
+            as
+        fit unless MEMORY_ITEMS is set. Attachments are named; to show a picture, add it to the last message.
 
     Raises:
-        MessageError: the message cannot be used.
-        PromptTooLargeError: the system's message and the text alone are over the limit.
-        ValueError: another dialect, or a limit or destination that cannot be used.
+        MessageError: the message is unusable.
+        PromptTooLargeError: the system message and the text alone exceed the limit.
+        ValueError: an unknown dialect, or an invalid limit or destination.
 
     Example:
         >>> from prompt_engine import Scope, build_messages, insert_memory, open_database
@@ -192,11 +193,9 @@ def explain_messages(
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
 ) -> tuple[Messages | dict[str, Any], dict[str, Any]]:
-    """Return `(messages, report)`: the messages of `build_messages`, and the report of `explain_json_prompt` on them.
+    """Return `(messages, report)`: the messages of `build_messages`, and a report as of `explain_json_prompt`.
 
-    Args: those of `build_messages`.
-
-    Raises: as `build_messages`.
+    Arguments and errors are those of `build_messages`.
 
     Example:
         >>> from prompt_engine import open_database
@@ -237,15 +236,13 @@ def explain_json_prompt(
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return `(prompt, report)`: the prompt of `build_json_prompt`, and what was kept, cut, left out and why.
+    """Return `(prompt, report)`: the prompt of `build_json_prompt`, and what was kept, cut and left out, with reasons.
 
-    Args: those of `build_json_prompt`.
+    Arguments and errors are those of `build_json_prompt`.
 
     Returns:
         The report is JSON: limits and sizes, sections with found and kept, every item left out with its reason and id
-        (never its text), errors by source, notes, and what was searched for and found.
-
-    Raises: as `build_json_prompt`.
+        (never its text), errors by source, notes, and the search terms with their hits.
 
     Example:
         >>> from prompt_engine import explain_json_prompt, open_database
@@ -271,17 +268,17 @@ def _build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
 
 
 def reduce_prompt_for_llm_limit(prompt: Mapping[str, Any], max_chars: int | None = None) -> dict[str, Any]:
-    """Return a new prompt that fits the limit; the argument stays as it is.
+    """Return a new prompt that fits the limit; the argument is not changed.
 
-    As many items stay as fit, those worth most first. An item that alone would take more than a quarter of the room
-    keeps a part of its text. What is never cut may still be larger than the limit: `fit_prompt` says so.
+    As many items stay as fit, the most valuable first. An item that alone takes more than a quarter of the room is
+    shortened. The parts that are never cut may still exceed the limit: `fit_prompt` reports that.
 
     Args:
         prompt: from `build_json_prompt`.
         max_chars: most characters; None returns equal content with a warning.
 
     Raises:
-        ValueError: `max_chars` is no whole number of at least 1.
+        ValueError: `max_chars` is not a whole number of at least 1.
 
     Example:
         >>> reduce_prompt_for_llm_limit({"context": {"history_current_chat": ["a" * 30, "b"]}, "input": {}}, 60)
@@ -298,19 +295,19 @@ def fit_prompt(
     limit_tokens: int | None = None,
     counter: Callable[[str], int] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return `(prompt, report)`; the report's `over_limit` tells that what is never cut is too large by itself.
+    """Return `(prompt, report)`; the report's `over_limit` says whether the parts that are never cut exceed the limit.
 
     Args:
         prompt: from `build_json_prompt`.
         max_chars: most characters; None for no limit.
         limit_tokens: most tokens, counted by `counter`.
-        counter: tokens of a text; None is that of the settings' model where `limit_tokens` is given.
+        counter: tokens of a text; with `limit_tokens`, None means the counter of the settings' model.
 
     Returns:
         The report is that of `explain_json_prompt`, as far as fitting fills it.
 
     Raises:
-        ValueError: a limit that is no whole number of at least 1.
+        ValueError: a limit that is not a whole number of at least 1.
 
     Example:
         >>> prompt, report = fit_prompt({"context": {"history_current_chat": ["a" * 30, "b"]}, "input": {}}, 60)
@@ -328,7 +325,7 @@ def fit_prompt(
 
 
 def _fit(prompt: Mapping[str, Any], space: Space) -> Fitted:
-    """Return the prompt within the limits, with a warning where there are none or they cannot be kept."""
+    """Return the prompt within the limits; log a warning if there are none or they cannot be met."""
     if space.most is None:
         logs.warning("no_limit", function="fit_prompt")
     fitted = fit(prompt, space)
@@ -344,26 +341,27 @@ def to_messages(
     injection: Mapping[str, Any] | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
 ) -> Messages | dict[str, Any]:
-    """Return a JSON prompt as messages: one for the system, then one for each part that is not empty.
+    """Return a JSON prompt as messages: one system message, then one for each part that is not empty.
 
-    `build_messages` gives turns and plain lines; this is for hosts that build the JSON prompt. The parts are the static
-    context, the history, the volatile context and the input, in this order. Each is one JSON object of the prompt's own
-    keys.
+    `build_messages` gives turns and plain lines; this function is for hosts that build the JSON prompt. The parts are
+    the static context, the history, the volatile context and the input, in this order. Each is one JSON object with
+    keys of the prompt.
 
     Args:
-        prompt: what `build_json_prompt` gave, reduced or not.
+        prompt: from `build_json_prompt`, reduced or not.
         dialect: `openai`, `alternating` or `anthropic`.
-        injection: `position`, `depth` and `role` of the running recap, as `stories.get_running_recap_injection` gives
-            them. None takes SCENE_RECAP_POSITION, SCENE_RECAP_DEPTH and SCENE_RECAP_ROLE.
+        injection: `position`, `depth` and `role` of the running recap, as `stories.get_running_recap_injection` returns
+        them. None takes SCENE_RECAP_POSITION, SCENE_RECAP_DEPTH and SCENE_RECAP_ROLE.
         settings: those of the process by default.
 
     Returns:
         openai: a list of `{role, content}` with the attribute `breakpoints`. anthropic: `{system, messages}` of text
-        blocks; the last block of the system and the static context carry `cache_control`.
+            blocks;
+        the last block of the system and the static context carry `cache_control`.
 
     Raises:
-        ValueError: another dialect, position, depth or role.
-        TypeError: the prompt is no mapping.
+        ValueError: an unknown dialect, position, depth or role.
+        TypeError: the prompt is not a mapping.
 
     Example:
         >>> prompt = {"context": {"history_current_chat": ["Ann: hi"]}, "input": {"text": "?"}, "instructions": "Go."}

@@ -1,8 +1,7 @@
-"""Who is asking: the scope every read and write runs in.
+"""The scope of every read and write: who is asking.
 
-A scope names a persona, and where it is known a conversation, the participant speaking and the server. There is no
-scope that means all personas. Which rows a scope may see is worked out from the stored conversations in
-`access.view`; this module holds values only.
+A scope names a persona and, if known, a conversation, the participant speaking and the server. No scope means all
+personas. `access.view` decides which rows a scope sees; this module holds values only.
 """
 
 from __future__ import annotations
@@ -17,18 +16,19 @@ from .errors import MessageError, ScopeError
 
 Destination = Literal["remote", "local"]
 Privacy = Literal["public", "direct", "separate", "restricted"]
-"""public: seen in its server. direct: one participant and the persona. separate: the same, sharing only saved memories
-and standing instructions with the participant's other private conversations. restricted: a closed channel."""
+"""public: visible in its server. direct: one participant and the persona. separate: the same, but it shares only saved
+memories and standing instructions with the participant's other private conversations. restricted: a closed channel."""
 
 NO_SERVER = "DM"
-"""Server id by which hosts say that there is none. It is never a server."""
+"""Server id by which hosts say that there is no server. It is never a server."""
 KEY_BYTES = {"persona": 64, "conversation": 512, "participant": 255, "server": 191}
 
 
 def key_text(value: object, field: str, limit_bytes: int, *, required: bool = False) -> str:
-    """Return an id as text: numbers in decimal, everything else as it is, never trimmed or folded.
+    """Return an id as text: numbers in decimal, texts unchanged, never trimmed or folded.
 
-    A MessageError names the `field`: another type, too long, a NUL inside, a lone surrogate, or blank where required.
+    A MessageError names the `field` if the id has another type, is too long, contains NUL or a lone surrogate, or is
+    blank where one is required.
 
     >>> key_text(42, "chat_id", 255), key_text("u1 ", "user_id", 255)
     ('42', 'u1 ')
@@ -60,7 +60,7 @@ def key_text(value: object, field: str, limit_bytes: int, *, required: bool = Fa
 
 
 def optional_key(value: object, field: str, limit_bytes: int) -> str | None:
-    """Return an id as `key_text` does, None for None and a blank one."""
+    """Return an id as `key_text` does; None for None and for a blank id."""
     text = None if value is None else key_text(value, field, limit_bytes)
     return text if text and text.strip() else None
 
@@ -70,8 +70,8 @@ class Scope:
     """Who is asking.
 
     Raises:
-        ScopeError: persona blank or no text or number, destination unknown.
-        MessageError: an id longer than its column or with a NUL inside.
+        ScopeError: the persona is blank or neither text nor number, or the destination is unknown.
+        MessageError: an id that is longer than its column or contains NUL.
 
     >>> from prompt_engine import Scope
     >>> Scope("iris", conversation="telegram/42", participant="telegram/7").server
@@ -83,16 +83,16 @@ class Scope:
     conversation: str | None = None
     """Conversation key `interface/chat[/thread]`, at most 512 bytes."""
     participant: str | None = None
-    """Participant key `interface/external id` of who is speaking, at most 255 bytes."""
+    """Participant key `interface/external id` of the speaker, at most 255 bytes."""
     server: str = ""
-    """Community a public conversation belongs to, at most 191 bytes; blank for hosts without servers and in a direct
-    message. `DM` says that there is none: it becomes blank, and the conversation direct unless `privacy` is given."""
+    """Community of a public conversation, at most 191 bytes; "" for hosts without servers and in direct messages. `DM`
+    means no server: it becomes "", and the conversation direct unless `privacy` is given."""
     destination: Destination | None = None
-    """Where the prompt goes. None follows the flag PROMPT_DESTINATION."""
+    """Where the prompt goes. None means PROMPT_DESTINATION."""
     privacy: Privacy | None = None
-    """What the host says of the conversation; None when it says nothing."""
+    """The host's statement about the conversation; None if it makes none."""
     no_server: bool = False
-    """Whether the host says that the conversation is on no server: the server `DM` says so."""
+    """Whether the host says that the conversation is on no server; the server `DM` sets it."""
 
     def __post_init__(self) -> None:
         if self.persona is None or (isinstance(self.persona, str) and not self.persona.strip()):
@@ -123,7 +123,7 @@ _current: ContextVar[Scope | None] = ContextVar("prompt_engine_scope", default=N
 
 @contextmanager
 def use_scope(scope: Scope) -> Iterator[Scope]:
-    """Make `scope` the one that functions use when none is passed, in this thread or task and those it starts.
+    """Make `scope` the default of all functions, in this thread or task and those it starts.
 
     >>> from prompt_engine import Scope, use_scope
     >>> with use_scope(Scope("iris", conversation="telegram/42")) as here:
@@ -138,12 +138,12 @@ def use_scope(scope: Scope) -> Iterator[Scope]:
 
 
 def has_current_scope() -> bool:
-    """Return whether `use_scope` says who asks."""
+    """Return whether `use_scope` is in effect."""
     return _current.get() is not None
 
 
 def current_scope(scope: Scope | None = None) -> Scope:
-    """Return the scope passed, else the one of `use_scope`, else persona `default`."""
+    """Return the scope passed, else that of `use_scope`, else persona `default`."""
     if scope is not None:
         if not isinstance(scope, Scope):
             raise ScopeError(f"scope is of type {type(scope).__name__}. Pass a prompt_engine.scope.Scope.")

@@ -1,10 +1,10 @@
-"""Door: searching memories, diary and chat history in one go, and saving memories.
+"""Public functions that search memories, diary and chat history together, and that save memories.
 
 | name | for |
 |---|---|
-| search_memories, explain_search | the unified search, and the same with the reasons |
-| free_memory_search | snippets that hold any word of a text, newest first |
-| should_remember, silently_record_memory | saving an interaction |
+| search_memories, explain_search | the search over all three, and the same with reasons |
+| free_memory_search | snippets that contain any word of a text, newest first |
+| should_remember, silently_record_memory | saving an exchange |
 """
 
 from __future__ import annotations
@@ -56,24 +56,26 @@ def search_memories(
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
 ) -> list[Hit]:
-    """Return the hits of a search over memories, diary and chat history, newest first; [] when nothing matches.
+    """Return the hits of a search over memories, diary and chat history, newest first; [] without a match.
 
     Args:
-        query: the message as said; without tags and keywords, its words and the known tags in it are searched for, as
-            for a prompt.
-        tags: a row matches when its tags hold one as a whole; in the chat a tag is one more word looked for.
-        keywords: a row matches when its text holds one, folded; `%` and `_` are ordinary characters.
+        query: the message as said; without tags and keywords, the search uses its words and the known tags in it, as
+            for a
+        prompt.
+        tags: a row matches if one of its tags equals one of these; in the chat, a tag is one more keyword.
+        keywords: a row matches if its text contains one of these, folded; `%` and `_` are ordinary characters.
         limit: most hits, 1 to 200.
         ranking: `relevance` or `recency`; None follows MEMORY_RANKING.
         exclude: `(source, id)` pairs, and conversation keys for chat rows.
         since, until: earliest time, included; latest time, not included. Words name a span: `last week`, `3 days ago`.
-        mode: `all` gives a page of all that match, oldest first, of the best 200: for lists and counts. `total` of the
-            report is how many they are.
-        offset: with `all`, how many are passed over.
-        embedder: what compares the message with rows by their meaning; None takes that of `configure` or EMBEDDER.
+        mode: `all` returns a page of all matches, oldest first, of the best 200: for lists and counts. `total` in the
+            report
+        is their number.
+        offset: with `all`, how many to skip.
+        embedder: compares the message with rows by meaning; None takes that of `configure` or EMBEDDER.
 
     Raises:
-        StoreReadError: a source could not be read, and nothing was found in the others.
+        StoreReadError: a source was unreadable, and the others had no match.
         TypeError, ValueError: an argument of a wrong kind.
 
     >>> from prompt_engine import insert_memory, open_database, search_memories
@@ -102,7 +104,7 @@ def search_memories(
 
 
 class SearchArguments(TypedDict, total=False):
-    """The arguments of `search_memories` that say what is searched for."""
+    """The arguments of `search_memories` besides the query."""
 
     tags: object
     keywords: object
@@ -125,12 +127,12 @@ def explain_search(
     scope: Scope | None = None,
     **arguments: Unpack[SearchArguments],
 ) -> tuple[list[Hit], dict[str, Any]]:
-    """Return `(hits, report)`: the hits of `search_memories`, whose arguments it takes, and why they are these.
+    """Return `(hits, report)`: the hits of `search_memories`, with the same arguments, and why they were chosen.
 
     The report is plain JSON: `hits` (source, id, timestamp, conversation, speaker, `neighbours` with the ids of the
-    messages right before and after, rank, score, tier, tags, words, `context` for a row that matches nothing itself and
-    stands close to one that does, `meaning` for one found by its meaning alone, `reasons` with what each adds to the
-    score), `sources` (considered, dropped by reason, error), `spans` (the times that a question names) and `notes`.
+    messages before and after, rank, score, tier, tags, words, `context` for a row that is close to a match, `meaning`
+    for one found only by meaning, `reasons` with the share of each in the score), `sources` (considered, dropped by
+    reason, error), `spans` (times named in the question) and `notes`.
 
     >>> from prompt_engine import insert_memory, open_database
     >>> from prompt_engine.synth_core_memory import explain_search
@@ -150,13 +152,13 @@ def explain_search(
 
 
 class _Found(NamedTuple):
-    """What a search found."""
+    """The result of a search."""
 
     query: Query
     selection: searching.Selection | None
-    """None where nothing was asked for."""
+    """None if nothing was asked for."""
     total: int | None = None
-    """In the mode `all` how many rows match."""
+    """In the mode `all`, the number of matching rows."""
 
     @property
     def hits(self) -> list[Hit]:
@@ -173,7 +175,7 @@ def _search(
     query: object,
     **arguments: Unpack[SearchArguments],
 ) -> _Found:
-    """Return what `search_memories` finds."""
+    """Run the search of `search_memories`."""
     check_handle(db)
     known = defaults.settings_for(settings)
     if mode not in get_args(SearchMode) or isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
@@ -209,7 +211,8 @@ def free_memory_search(
     settings: Settings | Mapping[str, Any] | None = None,
     scope: Scope | None = None,
 ) -> list[str]:
-    """Return the different snippets of memories and diary entries that hold any word of the query, newest first.
+    """Return snippets of memories and diary entries that contain any word of the query, newest first, without
+    repetitions.
 
     Args:
         query: words between white space; blank gives [].

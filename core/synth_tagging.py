@@ -1,4 +1,4 @@
-"""Tags of a text, tags linked to tags, and the persona's tag vocabulary."""
+"""Public functions for tags: tags of a text, linked tags, and the persona's tag vocabulary."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["KnownTag", "add_alias", "add_tag", "expand_tags", "extract_keywords"
 
 
 class KnownTag(TypedDict):
-    """One tag of the vocabulary. Keys stand in this order."""
+    """One tag of the vocabulary. The order of keys is fixed."""
 
     tag: str
     uses: int
-    """Rows that have it."""
+    """Number of rows with this tag."""
     aliases: list[str]
     links: dict[str, float]
     """Linked tag to weight."""
@@ -38,12 +38,13 @@ def extract_tags(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,  # noqa: ARG001
 ) -> list[str]:
-    """Return the tags of a text in normal form, in order of appearance, at most 12. No database is touched.
+    """Return the tags of a text in normal form, in order of appearance, at most 12. It reads no database.
 
     Args:
-        text: as said; None and blank give []; MessageError for anything else.
-        vocabulary: the known tags to look for (`tags.table.load`); None takes the words of the text. Stop words of
-            the text's language and of LANGUAGES are never tags.
+        text: as said; None and blank give []; MessageError for another type.
+        vocabulary: known tags to look for (`tags.table.load`); None takes the words of the text. Stop words of the
+            text's
+        language and of LANGUAGES are never tags.
 
     >>> from prompt_engine.synth_tagging import extract_tags
     >>> extract_tags("Ann drinks green tea in Rome")
@@ -75,10 +76,10 @@ def extract_keywords(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,  # noqa: ARG001
 ) -> list[str]:
-    """Return the words of a text worth looking for, in their order, at most 24. No database is touched.
+    """Return the salient words of a text in their order, at most 24. It reads no database.
 
     Args:
-        text: as said; None and blank give []; MessageError for anything else.
+        text: as said; None and blank give []; MessageError for another type.
 
     >>> from prompt_engine.synth_tagging import extract_keywords
     >>> extract_keywords("Did Ann drink green tea in Rome?")
@@ -97,12 +98,12 @@ def expand_tags(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> list[str]:
-    """Return the tags, then those one link away, the heaviest link first, at most 24 in all.
+    """Return the tags, followed by their linked tags, the heaviest link first, at most 24 in all.
 
     Args:
-        tags: taken in normal form, unique, in the order given; [] without any.
-        vocabulary: holds the links; None reads those of the scope's persona. Links that cannot be read add nothing,
-            and one warning is logged.
+        tags: taken in normal form and given order, without repetitions.
+        vocabulary: holds the links; None reads those of the scope's persona. Unreadable links add nothing and log one
+        warning.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.synth_tagging import expand_tags, link_tags
@@ -130,7 +131,7 @@ def add_tag(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Make a tag known to the scope's persona; else reason `duplicate`, `empty`, or `too_long` for more than 255 bytes.
+    """Add a tag to the persona's vocabulary; reason `duplicate`, `empty`, or `too_long` for more than 255 bytes.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.synth_tagging import add_tag, list_tags
@@ -152,8 +153,9 @@ def add_alias(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Make another spelling of a tag known, and the tag too. `refused`, with a sentence in `notes`, for a spelling that
-    is a tag already or would chain.
+    """Add another spelling of a tag to the vocabulary, and the tag if it is unknown.
+
+    Reason `refused`, with a sentence in `notes`, for a spelling that is a tag already or would chain.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.synth_tagging import add_alias, list_tags
@@ -174,11 +176,11 @@ def link_tags(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Link two tags, both ways, or give their link another weight; both become known.
+    """Link two tags in both directions, or change the weight of their link; unknown tags join the vocabulary.
 
     Args:
-        weight: how much the one says of the other, above 0, at most 10. Another one, or a tag with itself, is
-            `refused`, with the sentence in `notes`.
+        weight: strength of the link, above 0, at most 10. Another weight, or a tag with itself, is `refused`, with a
+        sentence in `notes`.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.synth_tagging import link_tags, list_tags
@@ -196,7 +198,7 @@ def list_tags(
     settings: Settings | Mapping[str, object] | None = None,
     scope: Scope | None = None,
 ) -> list[KnownTag]:
-    """Return the vocabulary of the scope's persona with aliases and links, most used first, ties by name.
+    """Return the persona's vocabulary with aliases and links, most used tags first, ties by name.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.synth_tagging import add_tag, list_tags

@@ -61,7 +61,7 @@ class NewEntry:
 def insert_entry(
     db: Database, scope: Scope, entry: NewEntry, *, privacy_default: str, row_id: int
 ) -> tuple[int, Sequence[str]] | None:
-    """Store one entry; return its id and notes on what was left out, or None if a person it names was just forgotten."""
+    """Store one entry; return its id and notes on what was left out, or None if a named person was just forgotten."""
 
     def work(connection: Connection) -> tuple[int, Sequence[str]]:
         own = _find_scope(connection, scope, entry)

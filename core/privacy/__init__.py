@@ -1,4 +1,4 @@
-"""Who is the same person, what may be kept of them, how private a conversation is."""
+"""Identities of people, what may be stored about them, and the privacy of conversations."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["PrivacySet", "link_participants", "scope_of",
 
 
 class PrivacySet(TypedDict):
-    """What `set_privacy` gives."""
+    """The result of `set_privacy`."""
 
     level: str
-    """What holds for the person: the strictest level of all linked identities."""
+    """The level that applies to the person: the strictest of all linked identities."""
     removed: dict[str, int]
-    """Rows removed at once, per table."""
+    """Rows removed by this call, per table."""
     remaining: dict[str, int]
-    """Rows of theirs that are stored, per table, for the host to offer forgetting."""
+    """Rows of the person that are still stored, per table; the host can offer to forget them."""
 
 
 def scope_of(
@@ -39,11 +39,10 @@ def scope_of(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Scope:
-    """Return the scope of a host's message; with it, what is saved of this turn is seen where it was said alone.
+    """Return the scope of a host's message; items saved with it are visible only where the message was said.
 
-    `message`, `interface_name` and `context_memory` are as `build_json_prompt` takes them; `scope` gives persona and
-    destination, and what the message does not say. No database is asked. A message that cannot be used is a
-    MessageError.
+    `message`, `interface_name` and `context_memory` are as for `build_json_prompt`; `scope` supplies persona,
+    destination and what the message does not say. The call reads no database. An unusable message is a MessageError.
 
     >>> from prompt_engine.privacy import scope_of
     >>> message = {"message_id": 1, "date": None, "chat": {"id": 42}, "from_user": {"id": 7}, "text": "hi"}
@@ -64,10 +63,11 @@ def set_conversation_privacy(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, int]:
-    """Make a conversation, with its threads, `public`, `direct` or `restricted`; return changed rows per table.
+    """Make a conversation and its threads `public`, `direct` or `restricted`; return the number of changed rows per
+    table.
 
-    All rows move in one transaction. It is the only way to make a private conversation public. All counts are 0 where
-    it is not known, or is so already. Another word, or a key that does not fit, is a MessageError.
+    All rows move in one transaction. Only this function makes a private conversation public. All counts are 0 if the
+    conversation is unknown or has this privacy already. Another word or an invalid key is a MessageError.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.conversations import add_saved_memory
@@ -90,15 +90,18 @@ def set_conversation_local_only(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, int]:
-    """Let a conversation, with its threads, stay on this machine, or open it again; return changed rows per table.
+    """Keep a conversation and its threads on this machine, or release them; return the number of changed rows per
+    table.
 
-    What is said in it later, and what is made of it, stays here too. What models elsewhere have been shown, they know.
+    The mark also applies to later messages and to everything made from them. Remote models still know what they were
+    shown before.
 
     Args:
-        conversation: its key. One that is not known yet is made where the scope stands in it, before anything is said.
-        local_only: False lets it be shown to models elsewhere again.
-        items: with `local_only=False`, open its memory items and diary entries too; otherwise they keep their marks,
-            some of which may have been given to them alone.
+        conversation: its key. An unknown one is created if it is the scope's own.
+        local_only: False allows remote models to see it again.
+        items: with `local_only=False`, release its memory items and diary entries too; by default they stay marked,
+            because
+        some may have been marked individually.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.privacy import set_conversation_local_only
@@ -120,10 +123,11 @@ def link_participants(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, int]:
-    """Make two participants one person: their direct messages meet, and the stricter privacy level holds for both.
+    """Make two participants one person: their direct messages are shared, and the stricter privacy level applies to
+    both.
 
-    The person goes by the key `interface/id` of the first. Returns changed rows per table, all 0 where they were linked
-    already.
+    The person's key is the key `interface/id` of the first. Returns the number of changed rows per table, all 0 if they
+    were linked already.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.privacy import link_participants
@@ -142,9 +146,9 @@ def unlink_participant(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, int]:
-    """Make a participant (`interface/id`) a person of their own again; their direct messages go with them.
+    """Make a participant (`interface/id`) a separate person again, with the direct messages of this participant.
 
-    Returns changed rows per table, all 0 where they were linked to nobody.
+    Returns the number of changed rows per table, all 0 if the participant was not linked.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.privacy import link_participants, unlink_participant
@@ -165,11 +169,11 @@ def set_privacy(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> PrivacySet:
-    """Set what may be kept of a person from the next write on; `full` removes their short-term entries at once.
+    """Set what may be stored about a person from now on; `full` also removes their short-term entries at once.
 
     Args:
         participant: key `interface/id`.
-        level: `none` keeps everything, `partial` nothing for the long term, `full` nothing.
+        level: `none` allows everything, `partial` nothing long-term, `full` nothing.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.conversations import add_saved_memory

@@ -1,4 +1,4 @@
-"""Marks on stored rows: how private a conversation is, whether it stays on this machine, what waits for an operator."""
+"""Sets the privacy of stored conversations, and the mark local_only on conversations and their rows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def set_privacy(db: Database, scope: Scope, conversation: object, privacy: Priva
 
 
 def _find_person(connection: Connection, scope: Scope, facts: ConversationFacts) -> str | None:
-    """Return the one person a conversation is with: as stored, else the only one who spoke in it."""
+    """Return the person of a direct conversation: the stored one, else the only person who spoke in it."""
     if facts.direct_person:
         return facts.direct_person
     c = chat_history_cache.c
@@ -56,7 +56,7 @@ def _find_person(connection: Connection, scope: Scope, facts: ConversationFacts)
 
 
 def set_local_only(db: Database, scope: Scope, conversation: object, local: bool, *, items: bool) -> dict[str, int]:
-    """Mark a conversation with its threads and all their rows, or open them again, in one transaction."""
+    """Set or clear local_only on a conversation, its threads and all their rows, in one transaction."""
     key = table_conversations.check_key(conversation)
 
     def work(connection: Connection) -> dict[str, int]:
@@ -77,7 +77,7 @@ def set_local_only(db: Database, scope: Scope, conversation: object, local: bool
 def _read_threads(
     connection: Connection, persona: str, parent: ConversationFacts, local: bool
 ) -> Sequence[ConversationFacts]:
-    """Return the threads that follow, held; what is somebody else's direct message is none, whatever its key says."""
+    """Return the threads that get the same mark, locked; another person's direct messages never do."""
     if parent_key(parent.key) is not None:
         return ()
     matches = table_conversations.hold_threads(connection, persona, parent.key)

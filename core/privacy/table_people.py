@@ -1,4 +1,4 @@
-"""People: what may be kept of them, which identities are one person, and what is stored of them."""
+"""Privacy levels, linked identities, and all stored rows of a person."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _P = participants.c
 def set_privacy(
     db: Database, persona: str, participant: object, level: str
 ) -> tuple[str, dict[str, int], dict[str, int]]:
-    """Set what may be kept of a person from now on; return the level that holds, rows removed and rows that remain."""
+    """Set a person's privacy level; return the level that applies, rows removed, and rows that remain."""
     if level not in table_participants.LEVELS:
         raise MessageError(f"level is {shown(level)}. It must be none, partial or full.", fields=("level",))
     key = checked_key(participant)
@@ -72,7 +72,7 @@ def set_privacy(
 
 
 def link_people(db: Database, persona: str, a: object, b: object) -> dict[str, int]:
-    """Make two participants one person; what was said in direct messages with either meets."""
+    """Make two participants one person, and join their direct messages."""
     one, other = checked_key(a, "a"), checked_key(b, "b")
 
     def work(connection: Connection) -> dict[str, int]:
@@ -86,7 +86,7 @@ def link_people(db: Database, persona: str, a: object, b: object) -> dict[str, i
 
 
 def unlink_person(db: Database, persona: str, participant: object) -> dict[str, int]:
-    """Make a participant a person of their own again; their direct messages go with them."""
+    """Make a participant a separate person again, with the direct messages of this participant."""
     key = checked_key(participant)
 
     def work(connection: Connection) -> dict[str, int]:
@@ -115,7 +115,7 @@ def _fill_counts(changed: Mapping[str, int]) -> dict[str, int]:
 def _assign_person(
     connection: Connection, db: Database, persona: str, changes: Mapping[str, str], person: str
 ) -> dict[str, int]:
-    """Give identities of `person` another person, and move the direct messages that are with them."""
+    """Move identities of `person` to another person, with the direct messages of these identities."""
     counts: Counter[str] = Counter()
     c = conversations.c
     members = select(_P.participant_key).where(_P.persona_id == persona, _P.person_key == person)
@@ -157,7 +157,7 @@ def _find_direct(connection: Connection, db: Database, persona: str, person: str
 
 
 def _find_identity(connection: Connection, persona: str, facts: ConversationFacts, group: list[str]) -> str | None:
-    """Return with which identity of a person a direct conversation is: who spoke in it, else whose interface it is."""
+    """Return the identity in a direct conversation: the one that spoke in it, else the one of its interface."""
     c = chat_history_cache.c
     spoke = select(c.participant_key).where(
         c.persona_id == persona, c.interface_path == facts.key, c.participant_key.in_(group)
@@ -174,11 +174,11 @@ def _find_identity(connection: Connection, persona: str, facts: ConversationFact
 # What is handed over to a person
 
 _INNER = frozenset({"text_folded", "content_hash", "token_hash", "audience_id", "version"})
-"""Columns that say nothing to people."""
+"""Columns without meaning for people."""
 
 
 def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[dict[str, Any]]]:
-    """Return table to rows that name a person by a key, all linked identities counted; tables without any left out."""
+    """Return table to rows that name a person by a key, including linked identities; empty tables are left out."""
     key = checked_key(participant)
     me = select(_P.person_key).where(_P.persona_id == persona, _P.participant_key == key)
     linked = select(_P.participant_key).where(_P.persona_id == persona, _P.person_key.in_(me))

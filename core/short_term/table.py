@@ -153,7 +153,7 @@ _HOLD_ENTRY = (
 def hold_place(
     connection: Connection, db: Database, new: NewEntry, people: Collection[str], default: str
 ) -> tuple[Scope, table_conversations.AudienceRow, set[str]]:
-    """Lock a conversation and people until the transaction ends; return scope, place, and people at privacy level full."""
+    """Lock a conversation and people until the transaction ends; return scope, place, and people at level full."""
     scope = _inherit_privacy(connection, new)
     home = table_conversations.ensure(
         connection, db, scope, sender=scope.participant, title=new.channel_name, server_name=new.server_name

@@ -34,6 +34,11 @@ class StoryCall(Call):
     def conversation(self) -> str:
         return self.scope.conversation or ""
 
+    @property
+    def audiences(self) -> tuple[int, ...]:
+        """Return the audiences that the caller sees."""
+        return self.viewer.audiences if self.viewer is not None else ()
+
     def change(self, write: Callable[..., bool], *values: Any, **named: Any) -> bool:
         """Run a function that changes this conversation's running recap in a transaction, and return its result."""
         return self.db.idempotent_transaction(
@@ -42,7 +47,7 @@ class StoryCall(Call):
         )
 
     def redacted(self) -> StoryCall:
-        """Return the call for a function that returns texts: without the conversation if it must stay on this machine."""
+        """Return the call for a function that returns texts: without a conversation that must stay on this machine."""
         return replace(self, place=None, row_id=None) if self.is_local_only else self
 
 

@@ -44,7 +44,7 @@ from .values import CLEARED, build_columns
 
 
 def recap(operation: Operation, tools: Tools) -> Effect | None:
-    """Write the recap of the operation's message; return the function that stores it and updates the included recaps."""
+    """Write the recap of the operation's message; return the function that stores it and refreshes inclusion."""
     task, row_id = open_task(operation, tools), _find_row(operation, tools)
     if task is None or row_id is None:
         return None

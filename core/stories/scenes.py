@@ -376,7 +376,7 @@ def _change_scene(call: StoryCall, work: Callable[[Connection, StoryCall, Scene]
 
 
 def queue_running_if_kept(connection: Connection, call: StoryCall) -> None:
-    """Queue the running recap after a scene's recap changed, if RUNNING_SCENE_RECAP_AUTO_GENERATE and stories are on."""
+    """Queue the running recap if RUNNING_SCENE_RECAP_AUTO_GENERATE and stories are on."""
     off = call.place is not None and call.place.stories_off
     if call.settings.running_scene_recap_auto_generate and not off:
         queue_running(connection, call.db, call.persona, call.conversation)

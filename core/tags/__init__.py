@@ -1,3 +1,3 @@
-"""The tag vocabulary of a persona: normal forms, aliases, links."""
+"""The tag vocabulary of a persona: tags in normal form, aliases, links."""
 
 from .table import load as load

@@ -1,4 +1,4 @@
-"""Tags: their normal form, finding known ones in a text, following their links."""
+"""Rules for tags: their normal form, known tags in a text, links between tags."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ TAG_BYTES = 255
 """Longest stored tag in UTF-8 bytes."""
 
 FUZZY_SCORE = 91.0
-"""How alike a misspelt word must be to a known tag, 100 being equal: one wrong letter in a word of six."""
+"""Similarity (100 is equal) at which a misspelt word counts as a known tag: one wrong letter in a word of six."""
 EXPANDED_LIMIT = 24
-"""Most tags that are searched for, linked ones included: more make a search slower than better."""
+"""Most tags of one search, linked ones included: more make a search slower without making it better."""
 _SHORT_NAME = 2
 
 WEIGHTS = (0.0, 10.0)
 """A link's weight is above the first and at most the second."""
 
 MOST_WORDS = 3
-"""Longest stretch of words looked up as one tag."""
+"""Most words of a tag."""
 
 FUZZY_CHARS = 5
-"""Shorter words are not compared by near spelling."""
+"""Shorter words are not compared by similarity."""
 
 FUZZY_COMPARISONS = 1_000_000
-"""Most comparisons for one text, so that a text of a megabyte of unknown words is done in well under a second."""
+"""Most comparisons for one text: a megabyte of unknown words takes well under a second."""
 
 _CONTROLS = lazy_pattern("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 _SPACES = lazy_pattern(r"\s+")
@@ -48,9 +48,7 @@ _LEADING = lazy_pattern(r"^\W+")
 
 
 def normal(tag: str) -> str:
-    """Return the tag in small letters, without control characters, trimmed, inner white space one space; ""
-    when blank.
-    """
+    """Return the tag in lower case, without control characters and outer blanks, with single spaces; "" if blank."""
     # Control characters go first: one that goes between a letter and its accent lets the two join.
     text = fold_case(_CONTROLS.sub("", clean(tag)))
     if not text.isascii():
@@ -64,7 +62,7 @@ def normal(tag: str) -> str:
 
 
 def tag_items(value: object, name: str = "tags") -> list[str]:
-    """Return what was given as a list of texts: a list's elements without None, anything else as one text."""
+    """Return a value as a list of texts: the elements of a list without None, anything else as one text."""
     if not isinstance(value, (list, tuple, set, frozenset)):
         return [] if value is None else [_text(value)]
     for at, element in enumerate(value):
@@ -86,7 +84,7 @@ def _text(value: object) -> str:
 
 
 def stored_form(value: object) -> tuple[list[str], list[int]]:
-    """Return the tags to store, and the byte length of each tag that is too long to be stored."""
+    """Return the tags to store, and the length in bytes of each tag that is too long."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         with suppress(ValueError, RecursionError):
             value = json.loads(value)
@@ -108,7 +106,7 @@ def extract(
     limit: int = TAGS_LIMIT,
     languages: Sequence[str],
 ) -> list[str]:
-    """Return the tags of a text, in order of appearance: its words, or the known tags among them; no stop words."""
+    """Return the tags of a text in order of appearance, without stop words: its words, or the known tags among them."""
     if not text or limit <= 0:
         return []
     spoken = languages_of(text, languages)
@@ -125,7 +123,7 @@ def _is_stop_word(tag: str, language: str) -> bool:
 
 
 def expand(tags: Iterable[object], vocabulary: Vocabulary | None, limit: int = EXPANDED_LIMIT) -> list[str]:
-    """Return the tags, then those one link away, the heaviest link first."""
+    """Return the tags, followed by their linked tags, the heaviest link first."""
     originals = dict.fromkeys(tag for tag in map(normal, tag_items(list(tags))) if tag)
     reached: dict[str, float] = {}
     links = {} if vocabulary is None else vocabulary.links
@@ -148,7 +146,7 @@ def _checked(tag: object, name: str) -> str:
 
 
 def check_alias(alias: object, tag: object, vocabulary: Vocabulary) -> tuple[str, str]:
-    """Return alias and tag in normal form, fit to be stored together."""
+    """Return alias and tag in normal form, or raise ValueError if they cannot be stored together."""
     other, known = _checked(alias, "alias"), _checked(tag, "tag")
     if other == known:
         raise ValueError(f"alias {other!r} is the tag itself. An alias must be another spelling.")
@@ -164,7 +162,7 @@ def check_alias(alias: object, tag: object, vocabulary: Vocabulary) -> tuple[str
 
 
 def check_link(a: object, b: object, weight: object = 1.0) -> tuple[str, str, float]:
-    """Return both tags in normal form and the weight as a number, fit to be stored as a link."""
+    """Return both tags in normal form and the weight, or raise ValueError if they cannot be linked."""
     first, second = _checked(a, "a"), _checked(b, "b")
     if first == second:
         raise ValueError(f"a and b are both {first!r}. A link joins two different tags.")
@@ -186,12 +184,12 @@ class _Token(NamedTuple):
 
 
 def _plain(text: str) -> str:
-    """Fold a text for comparing it with tags: white space as one space, curly apostrophes straight."""
+    """Return a text as tags are compared: folded, single spaces, straight apostrophes."""
     return _SPACES.sub(" ", fold(clean(text)).replace("\u2019", "'"))
 
 
 def _tokens(plain: str) -> Iterator[_Token]:
-    """Yield words, runs of scripts without spaces, and symbols such as emoji one by one."""
+    """Yield words, runs of characters in scripts without spaces, and single symbols such as emoji."""
     for match in _TOKENS.finditer(plain):
         text = match.group()
         start = match.start()
@@ -210,7 +208,7 @@ def _tokens(plain: str) -> Iterator[_Token]:
 
 
 class TagIndex:
-    """The known tags and aliases of one vocabulary, by words, by stem and by first letter."""
+    """The known tags and aliases of one vocabulary, indexed by words, stem and first letter."""
 
     def __init__(self, vocabulary: Vocabulary, languages: Sequence[str]) -> None:
         self.languages = tuple(languages)
@@ -241,7 +239,7 @@ class TagIndex:
             self._words.setdefault(words, []).append((plain if words != plain else "", tokens[0].start, tag))
 
     def find(self, text: str) -> Iterable[str]:
-        """Return the tags of the text, unique, in order of appearance."""
+        """Return the tags of the text without repetitions, in order of appearance."""
         return dict.fromkeys(self._list_tags(_plain(text)))
 
     def _list_tags(self, plain: str) -> Iterator[str]:
@@ -267,7 +265,7 @@ class TagIndex:
                 yield near
 
     def _find_stretches(self, plain: str, tokens: list[_Token], at: int) -> Iterator[tuple[int, str]]:
-        """Yield `(end, tag)` for the stretches of words that begin at this token."""
+        """Yield `(end, tag)` for tags of several words that begin at this token."""
         for size in range(0 if tokens[at].spaceless else self._longest.get(tokens[at].text, 0), 0, -1):
             stretch = tokens[at : at + size]
             if len(stretch) < size or any(token.spaceless for token in stretch):
@@ -277,7 +275,7 @@ class TagIndex:
                     yield stretch[-1].end, tag
 
     def _find_inside(self, plain: str, token: _Token) -> Iterator[tuple[int, str]]:
-        """Yield `(end, tag)` for tags with characters of a script without spaces that begin in this token."""
+        """Yield `(end, tag)` for tags in scripts without spaces that begin in this token."""
         for start in range(token.start, token.end if token.spaceless else token.start + 1) if self._lengths else ():
             for size in self._lengths.get(plain[start], ()):
                 tag = self._spaceless.get(plain[start : start + size])
@@ -285,12 +283,12 @@ class TagIndex:
                     yield start + size, tag
 
     def _order(self, tag: str) -> tuple[int, str]:
-        """Return the place of a tag among equals: the most used first, then by name."""
+        """Return the sort key of a tag: the most used first, then by name."""
         return -self._uses.get(tag, 0), tag
 
     @cached_property
     def _by_stem(self) -> dict[str, str]:
-        """Stem, in any of the languages, to the first in order of the tags of one word with it."""
+        """Stem, in any of the languages, to the first tag of one word with this stem."""
         best: dict[str, str] = {}
         for words, names in self._words.items():
             tags = [tag for spelling, _, tag in names if not spelling]
@@ -318,7 +316,7 @@ class TagIndex:
 
 
 def _ends_well(plain: str, end: int) -> bool:
-    """Return whether a tag may end here: not within a word of a script with spaces."""
+    """Return whether a tag may end here: not inside a word of a script with spaces."""
     if end >= len(plain) or _SPACELESS_CHAR.match(plain[end - 1]) or _SPACELESS_CHAR.match(plain[end]):
         return True
     return not (plain[end].isalnum() or plain[end] == "_")
@@ -326,10 +324,10 @@ def _ends_well(plain: str, end: int) -> bool:
 
 @lru_cache(maxsize=4)
 def index_of(vocabulary: Vocabulary, languages: tuple[str, ...]) -> TagIndex:
-    """Return the index of this vocabulary object, kept while it is among the last used."""
+    """Return the index of a vocabulary object; the last few are cached."""
     return TagIndex(vocabulary, languages)
 
 
 def forget_kept() -> None:
-    """Drop every kept index, so that no forgotten tag stays in memory."""
+    """Delete the cached indexes, so that no forgotten tag stays in memory."""
     index_of.cache_clear()

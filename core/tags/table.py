@@ -1,4 +1,4 @@
-"""The tag vocabulary of a persona: tags with their uses, aliases, links."""
+"""Reads and writes the tag vocabulary of a persona: tags with use counts, aliases, links."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from . import rules
 
 VERSION = "tag_vocabulary"
 CACHE = "tags"
-"""Personas' vocabularies, in the caches of a handle."""
+"""Key of the vocabularies in a handle's caches."""
 NO_TAGS = Vocabulary()
 _MOST_CACHED = 256
 
@@ -39,7 +39,7 @@ _MOST_CACHED = 256
 
 
 def raise_uses(connection: Connection, db: Database, persona: str, uses: Mapping[str, int]) -> None:
-    """Count tags of rows that are stored; new ones become part of the vocabulary."""
+    """Count the tags of new rows; unknown tags join the vocabulary."""
     if not uses:
         return
     wanted = sorted(uses)
@@ -59,7 +59,7 @@ _KNOWN = select(tags.c.tag).where(
 
 
 def lower(connection: Connection, persona: str, uses: Mapping[str, int]) -> None:
-    """Count tags of rows that go; a tag stays in the vocabulary, with no uses at least."""
+    """Subtract the tags of deleted rows, down to 0; the tags stay in the vocabulary."""
     if uses:
         rows = [{"who": persona, "what": tag, "less": uses[tag]} for tag in sorted(uses)]
         connection.execute(_LOWER, rows)
@@ -73,7 +73,7 @@ _LOWER = (
 
 
 def raise_version(connection: Connection, db: Database, persona: str) -> None:
-    """Tell everybody who keeps the persona's vocabulary that it changed."""
+    """Invalidate every process's cached vocabulary of the persona."""
     connection.execute(upsert(counters, db.family, add=["value"]), {"persona_id": persona, "name": VERSION, "value": 1})
 
 
@@ -81,7 +81,7 @@ def raise_version(connection: Connection, db: Database, persona: str) -> None:
 
 
 def add(db: Database, persona: str, tag: object) -> WriteResult:
-    """Make a tag known. Known already: `duplicate`; blank: `empty`; over 255 bytes: `too_long`."""
+    """Add a tag to the vocabulary; reason `duplicate`, `empty`, or `too_long` for more than 255 bytes."""
     name = next(iter(map(rules.normal, rules.tag_items(tag))), "")
     if not name:
         return WriteResult(False, None, "empty")
@@ -101,7 +101,7 @@ def add(db: Database, persona: str, tag: object) -> WriteResult:
 
 
 def add_alias(db: Database, persona: str, alias: object, tag: object) -> WriteResult:
-    """Make another spelling of a tag known; the tag becomes known too."""
+    """Add another spelling of a tag; an unknown tag joins the vocabulary."""
 
     def work(connection: Connection) -> WriteResult:
         raise_version(connection, db, persona)  # first: it keeps a second change from being checked meanwhile
@@ -120,7 +120,7 @@ def add_alias(db: Database, persona: str, alias: object, tag: object) -> WriteRe
 
 
 def link(db: Database, persona: str, a: object, b: object, weight: object = 1.0) -> WriteResult:
-    """Link two tags, or give their link another weight; both become known."""
+    """Link two tags, or change the weight of their link; unknown tags join the vocabulary."""
     try:
         one, other, number = rules.check_link(a, b, weight)
     except ValueError as error:
@@ -147,7 +147,7 @@ _RAW = NullType()
 
 
 def _all(persona: Any) -> Any:
-    """The whole vocabulary in one statement; keys go without their type, since a union mixes them."""
+    """Return the query for the whole vocabulary. Keys have no column type, because a union mixes them."""
     blank = literal("", String())
     t, a, n = tags.c, tag_aliases.c, tag_links.c
     return union_all(
@@ -189,18 +189,18 @@ _ALL = _all(_PERSONA)
 
 
 def load(db: Database, persona: str) -> Vocabulary:
-    """Return the vocabulary of one persona, links in both directions, read in one round trip."""
+    """Return the vocabulary of one persona, with links in both directions, in one round trip."""
     return build_vocabulary(db.read(_ALL, {"persona": persona}, source="tags"))
 
 
 def get_held(db: Database, persona: str) -> tuple[int, Vocabulary]:
-    """Return the version and the vocabulary that this process read last; version 0 has no tags."""
+    """Return the cached version number and vocabulary; version 0 has no tags."""
     cache: dict[str, tuple[int, Vocabulary]] = db.caches.setdefault(CACHE, {})
     return cache.get(persona, (0, NO_TAGS))
 
 
 def hold(db: Database, persona: str, now: int, vocabulary: Vocabulary | None) -> Vocabulary:
-    """Keep a vocabulary that was read with its version, and return the one held; None keeps the one before."""
+    """Cache a vocabulary with its version, and return the cached one; None keeps the one before."""
     if vocabulary is None:
         return get_held(db, persona)[1]
     cache: dict[str, tuple[int, Vocabulary]] = db.caches.setdefault(CACHE, {})

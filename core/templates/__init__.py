@@ -1,1 +1,1 @@
-"""The templates of `prompts/` and what is read from there: found, closed in, rendered."""
+"""The templates and word lists of `prompts/`: finding, sandboxing and rendering them."""

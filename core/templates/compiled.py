@@ -1,4 +1,4 @@
-"""Compiles and runs one template in Jinja's sandbox and checks what it makes; everything that needs jinja2 at hand."""
+"""Compiles and runs a template in Jinja's sandbox, and checks the result; the only module that imports jinja2."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ..base.hints import find_nearest
 from .files import TYPES, TemplateError, find, header, version
 
 OUTPUT_CHARS = 1_000_000
-"""Most characters a template may make, without the values a JSON template puts out."""
+"""Most characters of a rendered template; values in a JSON template do not count."""
 MOST_STEPS = 100_000
-"""Most rounds of loops, calls and numbers of ranges, all together: a template of an operator ends."""
+"""Most loop rounds, calls and numbers in ranges of one rendering, so that every template ends."""
 
 _UNDEFINED = re.compile(r"'([^']{1,100})' is undefined")
 
@@ -30,14 +30,14 @@ _UNDEFINED = re.compile(r"'([^']{1,100})' is undefined")
 Kind = Literal["text", "json"]
 
 MARK = "\x00"
-"""Begins the text that stands for a value while a JSON template is parsed; nobody writes it by accident."""
+"""Begins the placeholder of a value while a JSON template is parsed; ordinary texts do not contain it."""
 
 VALUES: ContextVar[list[Any]] = ContextVar("prompt_engine_template_values")
-"""The values that the JSON template of this thread put out."""
+"""Values that the JSON template of this thread has output."""
 
 
 STEPS: ContextVar[list[int]] = ContextVar("prompt_engine_template_steps")
-"""How many steps the template of this thread has made."""
+"""Number of steps that the template of this thread has made."""
 
 
 def _count_steps(number: int = 1) -> None:
@@ -74,7 +74,7 @@ def _put_json(_context: Context, value: Any) -> str:
 
 
 class TemplateEnvironment(ImmutableSandboxedEnvironment):
-    """An environment in which a template can reach nothing but its variables, and not for ever."""
+    """An environment in which a template reaches only its variables, and ends after MOST_STEPS."""
 
     intercepted_binops = frozenset(("**",))
 
@@ -111,7 +111,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
 
 
 def _load_from(folders: list[Path]) -> Callable[[str], tuple[str, str, Callable[[], bool]]]:
-    """Return the function a loader calls: name to (source, file, whether it is still the same file)."""
+    """Return a Jinja loader function: name to (source, file, function that tells whether the file is unchanged)."""
 
     def load(name: str) -> tuple[str, str, Callable[[], bool]]:
         path = find(name, folders)
@@ -131,12 +131,12 @@ def _load_from(folders: list[Path]) -> Callable[[str], tuple[str, str, Callable[
 
 @lru_cache(maxsize=32)
 def environment(overlay: str | None, kind: Kind) -> TemplateEnvironment:
-    """Return the environment for a folder; it looks at the files' times itself, so it serves the whole process."""
+    """Return the environment of a folder, for the whole process: it checks the files' times itself."""
     return TemplateEnvironment(kind, ([Path(overlay)] if overlay else []) + [resources.find("prompts")])
 
 
 def run(env: TemplateEnvironment, name: str, values: Mapping[str, Any] | None) -> Any:
-    """Return what the template makes; without values it is compiled alone."""
+    """Return the result of a template; without values the template is only compiled."""
     template = None
     written: list[Any] = []
     token, steps = VALUES.set(written), STEPS.set([0])
@@ -163,7 +163,7 @@ def run(env: TemplateEnvironment, name: str, values: Mapping[str, Any] | None) -
 
 
 def _render(template: Template, values: Mapping[str, Any]) -> str:
-    """Return the text of a template, or raise as soon as it is longer than OUTPUT_CHARS."""
+    """Return the text of a template; raise once it is longer than OUTPUT_CHARS."""
     parts, chars = [], 0
     for part in template.generate(values):
         parts.append(part)
@@ -174,7 +174,7 @@ def _render(template: Template, values: Mapping[str, Any]) -> str:
 
 
 def _explain(name: str, reason: str, line: int | None, file: str) -> TemplateError:
-    """Return the error, with the nearest known variable where one is unknown."""
+    """Return the error, with the nearest known variable if one is unknown."""
     unknown = _UNDEFINED.search(reason)
     variable = unknown.group(1) if unknown else ""
     known = list(header(name, "variables") or ())
@@ -185,7 +185,7 @@ def _explain(name: str, reason: str, line: int | None, file: str) -> TemplateErr
 
 
 def _find_place(error: BaseException, template: Template | None) -> tuple[int | None, str]:
-    """Return `(line, file)` of the innermost template an error came from."""
+    """Return `(line, file)` of the innermost template that raised an error."""
     line, trace = getattr(error, "lineno", None), error.__traceback__
     file = getattr(error, "filename", None) or (template.filename if template is not None else None) or ""
     while trace is not None:
@@ -196,7 +196,7 @@ def _find_place(error: BaseException, template: Template | None) -> tuple[int | 
 
 
 def _read_result(name: str, text: str, values: list[Any], file: str) -> Any:
-    """Return the parsed skeleton with the values in their places, its keys and types as the header says."""
+    """Return the parsed JSON with its values filled in; check keys and types against the template's header."""
     try:
         result = _fill(json.loads(text), values)
     except json.JSONDecodeError as error:

@@ -1,4 +1,4 @@
-"""The files of templates: found, their headers read, and the error of one that cannot be used."""
+"""Template files: finding them, reading their headers, and the error for an unusable one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "list": (list,),
     "object": (dict,),
 }
-"""Word of a header to Python types."""
+"""Type words of a header to Python types."""
 
 
 class TemplateError(ConfigError):
@@ -53,7 +53,7 @@ def names(folder: Path) -> list[str]:
 
 
 def find(name: str, folders: list[Path]) -> Path:
-    """Return the first file of this name."""
+    """Return the first file of this name in the folders."""
     if not _NAMES.fullmatch(name) or ".." in name:
         raise TemplateError(name[:100], "this is no name of a template below prompts/")
     for folder in folders:
@@ -63,7 +63,7 @@ def find(name: str, folders: list[Path]) -> Path:
 
 
 def version(file: str) -> tuple[int, int]:
-    """Return what tells one version of a file from another; zeros where there is none, or it is a pipe or a device."""
+    """Return modification time and size of a file; zeros if it is missing or not an ordinary file."""
     try:
         facts = Path(file).stat()
     except OSError:
@@ -73,7 +73,7 @@ def version(file: str) -> tuple[int, int]:
 
 @lru_cache(maxsize=256)
 def header(name: str, word: str) -> dict[str, tuple[str, bool]] | None:
-    """Return name to (type, needed) of a header of a shipped template; None where there is none."""
+    """Return name to (type, whether it is required) from a header of a shipped template, or None without it."""
     path = resources.find("prompts") / name
     match = _HEADERS[word].search(path.read_text("utf-8")) if path.is_file() else None
     if match is None:

@@ -1,4 +1,4 @@
-"""The templates of `prompts/`, overlaid by single files of TEMPLATES_DIR: rendered."""
+"""Renders the templates of `prompts/`; single files in TEMPLATES_DIR replace the shipped ones."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 # Rendering
 
 _warned: set[str] = set()
-"""Notes that were logged, each naming one version of one file: an operator is told once, the report every time."""
+"""Notes already logged, each for one version of a file: the log has each once, the report every time."""
 
 
 class Renderer:
-    """Renders templates for one call; made at its start, thrown away at its end."""
+    """Renders templates for one call."""
 
     def __init__(
         self,
@@ -37,15 +37,15 @@ class Renderer:
             self._overlay = None
 
     def text(self, name: str, /, **values: Any) -> str:
-        """Return the text of a `*.txt.j2` template; None among the values is shown as nothing."""
+        """Return the text of a `*.txt.j2` template; None among the values renders as nothing."""
         return str(self._render("text", name, values))
 
     def json(self, name: str, /, **values: Any) -> Any:
-        """Return what a `*.json.j2` template makes, parsed; its keys and types are those of its `result` header."""
+        """Return the parsed result of a `*.json.j2` template, with the keys and types of its `result` header."""
         return self._render("json", name, values)
 
     def _render(self, kind: Kind, name: str, values: Mapping[str, Any]) -> Any:
-        """Return what the overlay's template makes, or where it fails the shipped one, with a note."""
+        """Return the result of the template in TEMPLATES_DIR; if it fails, of the shipped one, with a note."""
         runner = _runner()
         failed = None
         if self._overlay:
@@ -72,7 +72,7 @@ class Renderer:
 
 
 def _runner() -> ModuleType:
-    """Return the module that runs templates; loading it loads jinja2."""
+    """Return the module that runs templates; importing it imports jinja2."""
     from . import compiled as running  # noqa: PLC0415 - takes tens of milliseconds, which importing a door may not cost
 
     return running

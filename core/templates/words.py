@@ -1,7 +1,6 @@
-"""What is read of `prompts/` beside templates: the phrases of each language, and the beginnings of refusals.
+"""Word files of `prompts/`: the phrases of each language, and the patterns of refusals.
 
-A file of TEMPLATES_DIR takes the place of the shipped one and is read again when it changes. Shipped files are read
-once.
+A file in TEMPLATES_DIR replaces the shipped one and is read again after a change. Shipped files are read once.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from .files import version
 Words = TypeVar("Words")
 
 LANGUAGES = ("de", "en", "es", "fr", "it", "nl", "pt")
-"""Languages in Latin letters with phrases; the others are recognised by their script."""
+"""Languages in Latin script with phrases; others are recognised by their script."""
 REFUSED = "refused.yaml"
 
 
 def _read(name: str, templates_dir: str | Path | None, parse: Callable[[str], Words]) -> Words | None:
-    """Return what `parse` makes of a file of TEMPLATES_DIR, else of the shipped one; None where there is neither."""
+    """Parse a file of TEMPLATES_DIR, else the shipped one; return None if neither exists."""
     own = f"{templates_dir}/{name}" if templates_dir else ""
     if own and any(changed := version(own)):
         try:
@@ -53,7 +52,7 @@ def _warn(file: str, changed: tuple[int, int], error: str) -> None:  # noqa: ARG
 
 
 def phrases_for(text: str, settings: Settings) -> tuple[Phrases, ...]:
-    """Return the phrases of each language a text may be in; all there are where that is unclear."""
+    """Return the phrases of each language that a text may be in; of all languages if that is unclear."""
     codes = likely_languages(text, (*settings.languages, *LANGUAGES))
     if settings.remember_phrases or settings.templates_dir:
         return tuple(load_phrases([code], settings.remember_phrases, settings.templates_dir) for code in codes)
@@ -68,7 +67,7 @@ def _load_shipped(code: str) -> Phrases:
 def load_phrases(
     languages: Iterable[str], overlay: Phrases | None = None, templates_dir: str | Path | None = None
 ) -> dict[str, tuple[str, ...]]:
-    """Return the phrases of all groups for these languages, the overlay's groups in place of the shipped ones."""
+    """Return the phrases of these languages by group; groups in the overlay replace the shipped ones."""
     groups: dict[str, tuple[str, ...]] = dict.fromkeys(GROUPS, ())
     for language in dict.fromkeys(code.lower() for code in languages if code.isalpha()):
         for group, phrases in (_read(f"remember/{language}.yaml", templates_dir, _parse_phrases) or {}).items():
@@ -98,7 +97,7 @@ def _list_texts(value: object) -> tuple[str, ...]:
 
 
 def refused_patterns(templates_dir: str | Path | None = None) -> tuple[str, ...]:
-    """Return the patterns that `text.replies.judge_refusal` takes."""
+    """Return the patterns for `text.replies.judge_refusal`."""
     return _read(REFUSED, templates_dir, _parse_patterns) or ()
 
 
