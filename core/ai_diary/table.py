@@ -181,9 +181,6 @@ def _read_names(connection: Connection, persona: str, names: Sequence[str]) -> I
             yield row[0], row[1]
 
 
-# Archiving
-
-
 def archive_entries(db: Database, persona: str, days: float) -> int:
     now = db.clock()
     old = select(_C.id).where(
@@ -205,9 +202,6 @@ def _set_hidden(db: Database, persona: str, chosen: Any, **columns: Any) -> int:
         return indexed.set_columns(connection, db, AI_DIARY, persona, ids, **columns)
 
     return db.idempotent_transaction(work, source="ai_diary")
-
-
-# Changing
 
 
 def _is_visible(connection: Connection, viewer: Viewer, row_id: int) -> bool:
@@ -241,8 +235,6 @@ def archive_entry(db: Database, viewer: Viewer, row_id: int) -> bool:
 
     return db.idempotent_transaction(work, source="ai_diary")
 
-
-# Reading
 
 _COLUMNS = tuple(_C[column.name] for column in fields(DiaryEntry))
 

@@ -116,9 +116,6 @@ def _consolidate_window(call: Call, window: Window, model: Any, *, deep: bool) -
     return replace(outcome, ids=stored.ids, merged=stored.merged, reasons=reasons)
 
 
-# From lines to items
-
-
 def _allowed_now(connection: Connection, call: Call, lines: Sequence[Line]) -> list[Line]:
     """Return the lines whose speakers currently allow long-term storage."""
     default = call.settings.privacy_default
@@ -182,9 +179,6 @@ def _build_items(
             items.append((fact.participant, item))
     row_ids = call.db.ids.take(len(items))
     return [(row_id, who, item) for row_id, (who, item) in zip(row_ids, items, strict=True)]
-
-
-# Storing
 
 
 def _store(call: Call, window: Window, lines: Sequence[Line], items: Items, *, deep: bool) -> Added:

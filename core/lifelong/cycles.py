@@ -29,9 +29,6 @@ from .table_runs import Outcome
 BUSY = "busy"
 
 
-# Doors
-
-
 def consolidate_history(
     history_uid: str | None = None,
     limit_messages: int | None = None,
@@ -226,9 +223,6 @@ def on_stream_end(
     return replace(done, queued=queued.queued, deep=deep)
 
 
-# A cycle in the call
-
-
 def _run(
     call: Call, model: Any, reason: str, *, shallow: bool = True, deep: bool = False, prune: bool = False
 ) -> CycleResult:
@@ -261,9 +255,6 @@ def _run_here(call: Call, model: Any, kind: str, payload: dict[str, Any]) -> Out
     if done.state != "completed" and not outcome.reason.startswith("model_"):
         outcome += Outcome(reasons=(done.error.partition(":")[0] or done.state,))
     return outcome
-
-
-# Queueing
 
 
 def _count_end(connection: Connection, call: Call) -> bool:

@@ -34,9 +34,6 @@ MOST_WANTED = 200
 MOST_ENTRIES = 10_000
 
 
-# Whose items
-
-
 def open_persona_call(
     db: Database | None,
     settings: GivenSettings,
@@ -61,9 +58,6 @@ def find_seen(call: Call, operator: bool) -> ReadScope:
     viewer = with_viewer(call).viewer
     assert viewer is not None
     return ReadScope(call.persona, viewer.audiences, viewer.sees_local_only)
-
-
-# Storing
 
 
 def add_facts_with_meta(
@@ -169,9 +163,6 @@ def _read_item(call: Call, given: object, kind: str) -> NewMemory | None:
     if item.tier == "session" and item.expires_at is None:
         return replace(item, expires_at=rules.expires_at(item.at, call.settings.session_ttl_sec))
     return item
-
-
-# Looking
 
 
 def find_similar_item(

@@ -60,9 +60,6 @@ def only_participant(lines: Iterable[Line]) -> str | None:
     return next(iter(people)) if len(people) == 1 else None
 
 
-# With a model
-
-
 def read_reply(reply: str, *, patterns: Sequence[str], deep: bool = False) -> list[Fact] | None:
     """Return the facts of a model's reply in the order of LISTS, or None if the reply is unreadable.
 
@@ -100,9 +97,6 @@ def _fact(key: str, given: object, patterns: Sequence[str], missing: float) -> F
     temporary = key == "objectives" and entry.get("temporary") is True
     importance = importance_of(entry.get("importance"), missing)
     return Fact(text, LISTS[key], importance, "session" if temporary else "long_term", tags)
-
-
-# Without one
 
 
 def choose_facts(

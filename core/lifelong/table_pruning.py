@@ -43,9 +43,6 @@ def _holds(persona: str) -> tuple[Any, ...]:
     )
 
 
-# Session items
-
-
 def archive_expired(
     db: Database,
     persona: str,
@@ -67,9 +64,6 @@ def archive_expired(
     )
     where = and_(*_holds(persona), _C.tier == "session", when, *elsewhere, ~spoken.exists())
     return [(each.id, ("expired",)) for part in _archived(db, persona, where) for each in part]
-
-
-# Long-term items
 
 
 def prunable(persona: str, now: datetime, limits: Limits) -> Any:

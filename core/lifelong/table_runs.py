@@ -48,9 +48,6 @@ class Outcome:
         return ", ".join(self.reasons)
 
 
-# Runs
-
-
 def insert_run(
     connection: Connection,
     db: Database,
@@ -93,9 +90,6 @@ _NEWEST = (
     .order_by(_R.id.desc())
     .limit(bindparam("most", type_=Integer()))
 )
-
-
-# Counters
 
 
 def begin_interval(db: Database, persona: str, interval_seconds: int) -> bool:

@@ -93,8 +93,6 @@ def read_newest(db: Database, persona: str, conversation: str | None, most: int)
     return [Window(key, 0, _in_order(rows)) for key, rows in sorted(by_key.items())]
 
 
-# What waits
-
 _ROW_AFTER = exists().where(
     _C.persona_id == _K.persona_id,
     _C.interface_path == _K.conversation_key,
@@ -144,9 +142,6 @@ def count_new(db: Database, persona: str, conversation: str, most: int, *, above
     values = {"persona": persona, "conversation": conversation, "above": mark, "most": most}
     rows = db.read(_NEWER, values, source="chat_history_cache")
     return len(rows), max((row.id for row in rows), default=mark)
-
-
-# Marking
 
 
 def move_mark(connection: Connection, persona: str, window: Window) -> bool:

@@ -94,9 +94,6 @@ def importance_of(value: object, missing: float = DEFAULT_IMPORTANCE) -> float:
     return float(min(max(value, 0.0), 1.0))
 
 
-# Lists of ids
-
-
 def read_ids(ids: object) -> tuple[int, ...]:
     """Return the ids of a bulk change in the order given, without repetitions."""
     if isinstance(ids, (str, bytes, Mapping)) or not isinstance(ids, Iterable):
@@ -141,8 +138,6 @@ def check_choice(value: object, name: str, choices: Any) -> None:
         known = ", ".join(get_args(choices))
         raise MessageError(f"{name} is {shown(value)}. It must be one of {known}.", fields=(name,))
 
-
-# How long items are kept
 
 PruneMode = Literal["any", "all"]
 """any: too old or too unimportant. all: both."""

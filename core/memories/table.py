@@ -37,9 +37,6 @@ from .table_sources import join_sources
 _C = memories.c
 
 
-# One item
-
-
 @retry_duplicates
 def insert(
     db: Database,
@@ -171,9 +168,6 @@ def _row(
     }
 
 
-# Items that say the same
-
-
 def match_own(scope: Scope, audience_id: int) -> tuple[Any, ...]:
     """Return the SQL conditions of active items of an audience and the scope's participant."""
     return (
@@ -298,9 +292,6 @@ def find_stored(connection: Connection, persona: str, ids: Sequence[int]) -> tup
     for part in chunks(sorted(ids), 500):
         stored += connection.execute(select(_C.id).where(_C.persona_id == persona, _C.id.in_(part))).scalars()
     return tuple(sorted(stored))
-
-
-# Items that a viewer changes
 
 
 def change_visible(

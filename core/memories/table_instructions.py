@@ -57,8 +57,6 @@ class KeptItem(NamedTuple):
         return self.archived_at is not None or self.superseded_by is not None
 
 
-# Writing
-
 Holding = dict[tuple[int, str | None], list[KeptItem]]
 """Audience and person to their valid instructions, as one transaction has read and locked them."""
 
@@ -207,9 +205,6 @@ def _select_in_force(known: bool) -> Any:
     return chosen.order_by(_C.timestamp, _C.id)
 
 
-# Reading
-
-
 def read_item(row: Any) -> KeptItem:
     return KeptItem(row[0], row[1], _read_topics(row[2]), *row[3:])
 
@@ -246,9 +241,6 @@ def describe_person(viewer: Viewer) -> tuple[bool, dict[str, Any]]:
     """Return whether the person asking is known, and the values of `match_person`."""
     who = viewer.scope.participant or viewer.person
     return who is not None, {"participant": who, "person": viewer.person or who} if who is not None else {}
-
-
-# For a prompt, with its last statement
 
 
 def _read_shown(row_id: int, content: str | None, metadata: Any, at: datetime | None) -> KeptItem:

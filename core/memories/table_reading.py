@@ -191,8 +191,6 @@ def lock_items(connection: Connection, seen: ReadScope, ids: Sequence[int]) -> l
     return locked
 
 
-# Figures
-
 _MINE = _C.persona_id == bindparam("persona", type_=Key(64))
 
 

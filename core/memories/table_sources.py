@@ -23,8 +23,6 @@ MESSAGE_ID_BYTES = 191
 NAME_CHARS = 100
 MOST_ID = 2**63
 
-# Messages
-
 _BY_MESSAGE = select(_C.id).where(
     _C.persona_id == bindparam("persona", type_=Key(64)),
     _C.interface_path == bindparam("conversation", type_=Key(512)),
@@ -73,9 +71,6 @@ def close_sources(connection: Connection, persona: str, item_ids: Iterable[int])
     for part in chunks(sorted(messages), 500):
         where = (_C.persona_id == persona, _C.id.in_(part))
         connection.execute(update(chat_history_cache).where(*where).values(no_items=1))
-
-
-# Previous texts
 
 
 def insert_text(

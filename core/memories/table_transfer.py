@@ -36,9 +36,6 @@ class Place(NamedTuple):
     id: int
 
 
-# Out
-
-
 def kinds(db: Database, persona: str) -> list[str]:
     return sorted(str(row[0]) for row in db.read(_KINDS, {"persona": persona}, source="memories"))
 
@@ -77,9 +74,6 @@ def oldest_first(
 _WHOLE = select(*COLUMNS).where(
     _C.persona_id == bindparam("persona", type_=Key(64)), _C.id.in_(bindparam("ids", expanding=True, type_=ID))
 )
-
-
-# In
 
 
 class Done(NamedTuple):

@@ -68,9 +68,6 @@ def set_privacy(
     return db.idempotent_transaction(work, source="participants")
 
 
-# Identities
-
-
 def link_people(db: Database, persona: str, a: object, b: object) -> dict[str, int]:
     """Make two participants one person, and join their direct messages."""
     one, other = checked_key(a, "a"), checked_key(b, "b")
@@ -170,8 +167,6 @@ def _find_identity(connection: Connection, persona: str, facts: ConversationFact
         ]
     return matches[0] if len(matches) == 1 else None
 
-
-# What is handed over to a person
 
 _INNER = frozenset({"text_folded", "content_hash", "token_hash", "audience_id", "version"})
 """Columns without meaning for people."""

@@ -65,9 +65,6 @@ class RelationshipResult(WriteResult):
         return result
 
 
-# Values
-
-
 def inactive_days(last_interaction: datetime | None, now: datetime, counted: int = 0) -> int:
     """Return the whole days since the last interaction that have not been counted in the base yet."""
     if last_interaction is None:
@@ -80,9 +77,6 @@ def decay(base: int, days: int, decay_days: int) -> int:
     days = min(max(days, 0), decay_days)
     lost = (2 * abs(base) * days + decay_days) // (2 * decay_days)
     return base + lost if base < 0 else base - lost
-
-
-# Arguments
 
 
 def read_delta(value: object, field: str) -> int:

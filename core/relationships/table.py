@@ -43,8 +43,6 @@ class Row(NamedTuple):
         return decay(self.affinity_base, inactive_days(self.last_interaction, now, self.base_days), decay_days)
 
 
-# Finding
-
 COLUMNS = tuple(_U[name] for name in Row._fields)
 IDENTITIES = (
     select(LINKED.c.participant_key, LINKED.c.person_key)
@@ -95,9 +93,6 @@ def read_recent(db: Database, persona: str, most: int) -> list[Row]:
                 break
             skipped += at_once
     return list(by_person.values())[:most]
-
-
-# For a prompt
 
 
 class StoredRelationship(NamedTuple):
@@ -164,9 +159,6 @@ def read_branches(stored: Sequence[StoredRelationship], privacy_default: str) ->
     base = newest.affinity_base
     row = Row(newest.user_id, "", "", base, base, newest.base_days, newest.trust, newest.id, newest.at)
     return row, table_participants.level_of(newest.strictest, privacy_default)
-
-
-# Changing
 
 
 @dataclass(frozen=True, slots=True)

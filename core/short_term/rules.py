@@ -27,9 +27,6 @@ SUMMARY_EVERY = 10
 """Turns between two summaries."""
 
 
-# What is kept
-
-
 def slice_turn(messages: Sequence[Item | None], answers: Sequence[Item], most: int) -> tuple[Item, ...]:
     """Return the lines that an entry stores of a turn, oldest first: earlier lines, then the personas' answers."""
     newest = [item for item in messages[-max(SLICE, most) :] if item is not None]
@@ -55,9 +52,6 @@ def build_key(user: str, channel: str, persona: str = DEFAULT_PERSONA) -> str:
 def is_summary_due(messages: int, turns: int) -> bool:
     """Return whether a new summary is due: after at least 6 messages, and enough turns since the last one."""
     return messages >= SUMMARY_MESSAGES and turns >= SUMMARY_EVERY
-
-
-# For how long
 
 
 class Since(NamedTuple):
@@ -93,9 +87,6 @@ def describe_age(moment: datetime, now: datetime) -> str:
         if count > 0:
             return f"{count} {unit}{'' if count == 1 else 's'} ago"
     return "just now"
-
-
-# What is shown
 
 
 def newest_first(entries: Iterable[Entry]) -> list[Entry]:

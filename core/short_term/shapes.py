@@ -104,9 +104,6 @@ class Entry:
     server_name: str = ""
 
 
-# What the public functions return
-
-
 class ShortTermMessage(TypedDict):
     """One line of an entry. The order of keys is fixed."""
 

@@ -36,9 +36,6 @@ _S = short_term_memories.c
 _PERSONA = bindparam("persona", type_=Key(64))
 
 
-# Turns that could not be kept
-
-
 def count_error(db: Database) -> None:
     """Count a turn that this process failed to store."""
     db.caches[SOURCE] = read_errors(db) + 1
@@ -47,9 +44,6 @@ def count_error(db: Database) -> None:
 def read_errors(db: Database) -> int:
     """Return how many turns this process failed to store since the handle was opened."""
     return int(db.caches.get(SOURCE, 0))
-
-
-# Lines of an entry
 
 
 def build_stored(items: Iterable[Item]) -> list[dict[str, str]]:
@@ -85,9 +79,6 @@ def read_items(stored: Any) -> tuple[Item, ...]:
 
 def read_name(value: Any) -> str:
     return value if isinstance(value, str) else ""
-
-
-# Writing
 
 
 @retry_duplicates
@@ -248,9 +239,6 @@ def write_summary(
     return db.idempotent_transaction(work, source=SOURCE)
 
 
-# Removing
-
-
 def delete_entries(
     db: Database, persona: str, *, user: str | None = None, server: str | None = None, channel: str | None = None
 ) -> int:
@@ -273,9 +261,6 @@ def delete_expired(connection: Connection, persona: str, since: Since) -> int:
 def count_entries(db: Database, persona: str) -> int:
     statement = select(func.count()).select_from(short_term_memories).where(_S.persona_id == _PERSONA)
     return int(db.read(statement, {"persona": persona}, source=SOURCE)[0][0])
-
-
-# What forgetting, editing and deleting change
 
 
 def remove_person(connection: Connection, persona: str, keys: Collection[str]) -> tuple[int, int]:

@@ -25,8 +25,6 @@ from ..text.times import parse_time
 from .rules import Since
 from .shapes import Answer, Item, NewEntry, Turn
 
-# What the host says
-
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "user": ("user", "user_disc_id", "user_id", "from_user"),
     "channel": ("channel",),
@@ -178,9 +176,6 @@ def list_personas(answers: Sequence[Answer], default: str) -> dict[str, str]:
         name = default if answer.persona is None else answer.persona
         lineages[name] = lineages.get(name) or answer.lineage
     return lineages
-
-
-# Where it belongs
 
 
 def read_since(settings: Settings, now: datetime) -> Since:

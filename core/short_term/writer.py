@@ -26,8 +26,6 @@ from .table import NAME_CHARS
 
 FULL = "full"
 
-# A turn
-
 
 def write_turn(
     context: Any = None,
@@ -208,9 +206,6 @@ def store_short_term_memory(
     return WriteResult(*result, notes=tuple(notes))
 
 
-# The summary
-
-
 def update_short_term_memory(
     user: object,
     channel: object,
@@ -275,9 +270,6 @@ def _is_explicit(said: object, settings: Settings) -> bool:
     if not isinstance(said, str):
         raise MessageError.of_type("said", said, "a text or None")
     return is_request(said, phrases_for(said, settings))
-
-
-# Removing
 
 
 def clear_by_channel(

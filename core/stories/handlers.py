@@ -40,8 +40,6 @@ from .rules_scenes import BEFORE_ALL, BreakLimits
 from .scenes import Layout, make_break, queue_recap, queue_running, read_layout
 from .values import CLEARED, build_columns
 
-# RECAP
-
 
 def recap(operation: Operation, tools: Tools) -> Effect | None:
     """Write the recap of the operation's message; return the function that stores it and refreshes inclusion."""
@@ -124,8 +122,6 @@ def _note_refusal(task: Task, row_id: int, reason: str) -> None:
 
     task.db.idempotent_transaction(work, source="message_recaps")
 
-
-# SCENE_DETECTION
 
 DETECTION, KEY = "SCENE_DETECTION", "sceneBreakAt"
 MOST = 500
@@ -246,9 +242,6 @@ def _choose_window(task: Task, story: Layout, indexes: range, first: int) -> tup
     return [*reversed(before), *after], end
 
 
-# SCENE_RECAP
-
-
 def scene_recap(operation: Operation, tools: Tools) -> Effect | None:
     """Write a scene's recap; return the function that stores it as a new version and queues the running recap."""
     task, row_id = open_task(operation, tools), operation.payload.get("message_id")
@@ -301,8 +294,6 @@ def _ask_scene(task: Task, lines: Sequence[Line]) -> str:
     pieces = cut_pieces(entries, "text", task.count, task.room)
     return "\n".join(filter(None, (task.ask_text("scene_recap.txt.j2", messages=piece) for piece in pieces)))
 
-
-# RUNNING_SCENE_RECAP
 
 EXTRACT_CHARS = 600
 """A scene's recap up to this length enters an extract whole."""

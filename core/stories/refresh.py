@@ -96,9 +96,6 @@ def follow_settings(db: Database, persona: str, settings: Settings) -> None:
     current[persona] = digest
 
 
-# What is included
-
-
 def left_out(line: Line, settings: Settings, disabled: Collection[str] = (), tokens: int | None = None) -> Reason:
     """Return the first rule that excludes a message from recaps, or "".
 
@@ -269,9 +266,6 @@ def concatenate_recap(
     call = open_message(open_call(db, settings, scope), message, interface_path).redacted()
     own = None if call.row_id is None else table_recaps.find_recap(call.db.read, call.persona, call.row_id)
     return rules_recaps.concatenate([own.memory if own and own.memory else "", *recap.splitlines()])
-
-
-# What is hidden
 
 
 def auto_hide_plan(

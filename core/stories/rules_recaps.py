@@ -27,8 +27,6 @@ def check_provenance(provenance: str) -> None:
         raise ValueError(f"provenance is {str(provenance)[:40]!r}. It must be model, extract, manual or import.")
 
 
-# The values beside a message
-
 Kind = Literal["text", "switch", "texts", "number", "object"]
 
 KINDS: dict[str, Kind] = {
@@ -94,9 +92,6 @@ def read_value(key: str, value: object) -> Any:
     raise MessageError(f"{key} is of type {type(value).__name__}. It must be {_WANTED[kind]}.", fields=(key,))
 
 
-# What fits
-
-
 def limit_tokens(limit: int, kind: Literal["percent", "absolute"], context_tokens: int) -> int:
     """Return a token limit: the number itself, or this percentage of the context, rounded down."""
     if kind == "absolute":
@@ -121,9 +116,6 @@ def _iter_fitting(candidates: Iterable[tuple[int, int]], limit: int, separator_t
 def concatenate(memories: Iterable[str]) -> str:
     """Return recaps as one text, one per line; line breaks inside a recap become spaces."""
     return "\n".join(filter(None, (" ".join(filter(None, map(str.strip, text.splitlines()))) for text in memories)))
-
-
-# What is hidden: the messages of scenes before the newest ones
 
 
 class HidePlan(TypedDict):

@@ -247,9 +247,6 @@ def _build_version(version: Version) -> RunningRecapVersion:
     }
 
 
-# In a prompt
-
-
 def get_running_recap_injection(
     conversation: object = None,
     *,

@@ -253,9 +253,6 @@ def list_scenes(
     ]
 
 
-# The recaps of scenes
-
-
 class SceneRecap(TypedDict):
     """One version of a scene's recap in the result of `get_scene_recaps`. The order of keys is fixed."""
 
@@ -354,9 +351,6 @@ def choose_scene_recap(
         return WriteResult(True, number)
 
     return _change_scene(open_message(open_call(db, settings, scope), message, interface_path), work)
-
-
-# Within a change
 
 
 def _find_scene(call: StoryCall) -> Scene | None:

@@ -61,9 +61,6 @@ class Beside:
 NOTHING = Beside()
 
 
-# Writing
-
-
 def insert_beside(connection: Connection, db: Database, persona: str, new: Sequence[tuple[int, str, Beside]]) -> None:
     """Store recaps, alternatives and scenes of new messages, given as `(row id, conversation, contents)`."""
     now = db.clock()
@@ -151,9 +148,6 @@ def keep_conversation(
         [table_running.build_row(persona, conversation, replace(v, provenance=PROVENANCE)) for v in new],
     )
     return len(new)
-
-
-# Reading
 
 
 _PERSONA: Any = bindparam("persona")

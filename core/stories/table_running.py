@@ -22,9 +22,6 @@ _K = conversations.c
 _V = running_recaps.c
 
 
-# Reading
-
-
 _NUMBERS = select(_K.current_recap_version, _K.next_recap_version).where(
     _K.persona_id == bindparam("persona"), _K.conversation_key == bindparam("conversation")
 )
@@ -79,9 +76,6 @@ def find_current(read: Reader, persona: str, conversation: str) -> Version | Non
     return next((_version(r) for r in read(_CURRENT, {"persona": persona, "conversation": conversation})), None)
 
 
-# The prompt
-
-
 class CurrentRecap(NamedTuple):
     """The current version of a running recap, for a prompt."""
 
@@ -124,9 +118,6 @@ def section(family: str) -> Part:
 def section_part(conversation: str) -> Branch:
     """Return the running recap's part of a prompt's last statement."""
     return Branch(CURRENT, section, {"conversation": conversation}, "running_recaps")
-
-
-# Writing
 
 
 def insert_version(connection: Connection, db: Database, scope: Scope, new: Version) -> int:

@@ -228,9 +228,6 @@ def clear_all(
     return {name: counts[name] for name in rules_recaps.KINDS if name in counts}
 
 
-# The values of the scene a message ends
-
-
 def _read_scene(reader: Reader, persona: str, row_id: int) -> dict[str, Any]:
     """Return the values of the scene that a message ends; empty if it ends none."""
     scene = table_scenes.find_scene(reader, persona, row_id)
@@ -249,9 +246,6 @@ def _read_scene(reader: Reader, persona: str, row_id: int) -> dict[str, Any]:
         values["scene_recap_current_index"] = current.version
         values["scene_recap_metadata"] = dict(current.metadata) or None
     return {key: value for key, value in values.items() if value is not None}
-
-
-# Queueing what is missing
 
 
 PART = 200

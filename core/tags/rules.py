@@ -173,9 +173,6 @@ def check_link(a: object, b: object, weight: object = 1.0) -> tuple[str, str, fl
     return first, second, number
 
 
-# Known tags in a text
-
-
 class _Token(NamedTuple):
     start: int
     end: int

@@ -35,9 +35,6 @@ NO_TAGS = Vocabulary()
 _MOST_CACHED = 256
 
 
-# Rows that come and go
-
-
 def raise_uses(connection: Connection, db: Database, persona: str, uses: Mapping[str, int]) -> None:
     """Count the tags of new rows; unknown tags join the vocabulary."""
     if not uses:
@@ -75,9 +72,6 @@ _LOWER = (
 def raise_version(connection: Connection, db: Database, persona: str) -> None:
     """Invalidate every process's cached vocabulary of the persona."""
     connection.execute(upsert(counters, db.family, add=["value"]), {"persona_id": persona, "name": VERSION, "value": 1})
-
-
-# Changes by hand
 
 
 def add(db: Database, persona: str, tag: object) -> WriteResult:
@@ -140,8 +134,6 @@ def link(db: Database, persona: str, a: object, b: object, weight: object = 1.0)
 
     return db.idempotent_transaction(work, source="tags")
 
-
-# Reading
 
 _RAW = NullType()
 

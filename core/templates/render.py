@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from .compiled import Kind
 
 
-# Rendering
-
 _warned: set[str] = set()
 """Notes already logged, each for one version of a file: the log has each once, the report every time."""
 

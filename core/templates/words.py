@@ -48,9 +48,6 @@ def _warn(file: str, changed: tuple[int, int], error: str) -> None:  # noqa: ARG
     logs.warning("word_file_replaced", file=file, error=error)
 
 
-# Phrases that say something is worth remembering
-
-
 def phrases_for(text: str, settings: Settings) -> tuple[Phrases, ...]:
     """Return the phrases of each language that a text may be in; of all languages if that is unclear."""
     codes = likely_languages(text, (*settings.languages, *LANGUAGES))
@@ -91,9 +88,6 @@ def _list_texts(value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, (list, tuple)) else ()
-
-
-# The beginnings of texts that are an error or a refusal and no answer
 
 
 def refused_patterns(templates_dir: str | Path | None = None) -> tuple[str, ...]:
