@@ -169,9 +169,8 @@ def check_server(db: Database | None = None) -> list[Finding]:
     It checks the server, rights, tables, unreadable values, the search index, orphaned and expired rows, and counts the
     memories of each kind. It reads every row.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.db import check_server
-    >>> check_server(open_database("sqlite://"))
+    >>> from prompt_engine import db, open_database
+    >>> db.check_server(open_database("sqlite://"))
     []
     """
     from .upkeep import check  # noqa: PLC0415 - loads what every table and server is checked by
@@ -186,9 +185,8 @@ def migrate(db: Database | None = None) -> Migrated:
 
     Raises StoreError if tables of another program have our names; that database is not changed.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.db import migrate
-    >>> migrate(open_database("sqlite://")).messages
+    >>> from prompt_engine import db, open_database
+    >>> db.migrate(open_database("sqlite://")).messages
     ('The database is at the present version. Nothing was changed.',)
     """
     return migration.migrate(_bare(db))
@@ -202,9 +200,8 @@ def reindex(db: Database | None = None, *, progress: Progress | None = None) -> 
     deletions in the audience being built wait. `progress` is called with the current step, the number done, and the
     total.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.db import reindex
-    >>> reindex(open_database("sqlite://"))
+    >>> from prompt_engine import db, open_database
+    >>> db.reindex(open_database("sqlite://"))
     0
     """
     from .access import external_rows  # noqa: PLC0415 - loads numpy
@@ -226,9 +223,8 @@ def pack_index(db: Database | None = None, *, progress: Progress | None = None) 
     DB_TIMEOUT_SECONDS. After an interruption the next run continues. `progress` is called with `rows`, the number
     packed, and the number waiting.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.db import pack_index
-    >>> pack_index(open_database("sqlite://"))
+    >>> from prompt_engine import db, open_database
+    >>> db.pack_index(open_database("sqlite://"))
     0
     """
     from .index import packing  # noqa: PLC0415 - loads numpy

@@ -33,9 +33,8 @@ def get_persona_text(*, settings: Settings | Mapping[str, object] | None = None,
     Raises:
         ConfigError: the file is unreadable, not UTF-8, or larger than 1,000,000 bytes.
 
-    >>> from prompt_engine import Scope
-    >>> from prompt_engine.personas import get_persona_text
-    >>> get_persona_text(settings={"PERSONA_FOLDER": "nowhere"}, scope=Scope("iris"))
+    >>> from prompt_engine import Scope, personas
+    >>> personas.get_persona_text(settings={"PERSONA_FOLDER": "nowhere"}, scope=Scope("iris"))
     ''
     """
     known = defaults.settings_for(settings)
@@ -59,12 +58,11 @@ def set_persona_text(
         ConfigError: the file cannot be written.
 
     >>> import tempfile
-    >>> from prompt_engine import Scope
-    >>> from prompt_engine.personas import get_persona_text, set_persona_text
+    >>> from prompt_engine import Scope, personas
     >>> folder = {"PERSONA_FOLDER": tempfile.mkdtemp()}
-    >>> set_persona_text("You are {{char}}, a botanist.", settings=folder, scope=Scope("iris")).name
+    >>> personas.set_persona_text("You are {{char}}, a botanist.", settings=folder, scope=Scope("iris")).name
     'iris.md'
-    >>> get_persona_text(settings=folder, scope=Scope("iris"))
+    >>> personas.get_persona_text(settings=folder, scope=Scope("iris"))
     'You are {{char}}, a botanist.'
     """
     if _SURROGATES.search(text) or len(text.encode()) > MOST_BYTES:

@@ -134,11 +134,10 @@ def explain_search(
     for one found only by meaning, `reasons` with the share of each in the score), `sources` (considered, dropped by
     reason, error), `spans` (times named in the question) and `notes`.
 
-    >>> from prompt_engine import insert_memory, open_database
-    >>> from prompt_engine.synth_core_memory import explain_search
+    >>> from prompt_engine import insert_memory, open_database, synth_core_memory
     >>> db = open_database("sqlite://")
     >>> _ = insert_memory("Tofu is a grey cat.", "Ann", "notes", ["cat"], db=db)
-    >>> hits, report = explain_search(tags=["cat"], keywords=["tofu"], db=db)
+    >>> hits, report = synth_core_memory.explain_search(tags=["cat"], keywords=["tofu"], db=db)
     >>> report["hits"][0]["rank"], report["hits"][0]["tags"], report["hits"][0]["words"]
     (1, ['cat'], ['tofu'])
     """
@@ -218,11 +217,10 @@ def free_memory_search(
         query: words between white space; blank gives [].
         limit: most snippets, 1 to 200.
 
-    >>> from prompt_engine import insert_memory, open_database
-    >>> from prompt_engine.synth_core_memory import free_memory_search
+    >>> from prompt_engine import insert_memory, open_database, synth_core_memory
     >>> db = open_database("sqlite://")
     >>> _ = insert_memory("Tofu is a grey cat.", "Ann", "notes", ["cat"], db=db)
-    >>> free_memory_search("cat dog", db=db)
+    >>> synth_core_memory.free_memory_search("cat dog", db=db)
     ['Tofu is a grey cat.']
     """
     hits = search_memories(

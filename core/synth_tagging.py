@@ -105,10 +105,9 @@ def expand_tags(
         vocabulary: holds the links; None reads those of the scope's persona. Unreadable links add nothing and log one
         warning.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.synth_tagging import expand_tags, link_tags
+    >>> from prompt_engine import open_database, synth_tagging
     >>> db = open_database("sqlite://")
-    >>> link_tags("tea", "green", db=db).stored, expand_tags(["tea"], db=db)
+    >>> synth_tagging.link_tags("tea", "green", db=db).stored, synth_tagging.expand_tags(["tea"], db=db)
     (True, ['tea', 'green'])
     """
     check_handle(db)
@@ -133,12 +132,11 @@ def add_tag(
 ) -> WriteResult:
     """Add a tag to the persona's vocabulary; reason `duplicate`, `empty`, or `too_long` for more than 255 bytes.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.synth_tagging import add_tag, list_tags
+    >>> from prompt_engine import open_database, synth_tagging
     >>> db = open_database("sqlite://")
-    >>> add_tag("Green Tea", db=db).stored, add_tag("green tea", db=db).reason
+    >>> synth_tagging.add_tag("Green Tea", db=db).stored, synth_tagging.add_tag("green tea", db=db).reason
     (True, 'duplicate')
-    >>> [known["tag"] for known in list_tags(db=db)]
+    >>> [known["tag"] for known in synth_tagging.list_tags(db=db)]
     ['green tea']
     """
     db = handle(db)
@@ -157,10 +155,9 @@ def add_alias(
 
     Reason `refused`, with a sentence in `notes`, for a spelling that is a tag already or would chain.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.synth_tagging import add_alias, list_tags
+    >>> from prompt_engine import open_database, synth_tagging
     >>> db = open_database("sqlite://")
-    >>> add_alias("chai", "tea", db=db).stored, list_tags(db=db)[0]["aliases"]
+    >>> synth_tagging.add_alias("chai", "tea", db=db).stored, synth_tagging.list_tags(db=db)[0]["aliases"]
     (True, ['chai'])
     """
     db = handle(db)
@@ -182,10 +179,9 @@ def link_tags(
         weight: strength of the link, above 0, at most 10. Another weight, or a tag with itself, is `refused`, with a
         sentence in `notes`.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.synth_tagging import link_tags, list_tags
+    >>> from prompt_engine import open_database, synth_tagging
     >>> db = open_database("sqlite://")
-    >>> link_tags("tea", "rome", 2, db=db).stored, list_tags(db=db)[1]["links"]
+    >>> synth_tagging.link_tags("tea", "rome", 2, db=db).stored, synth_tagging.list_tags(db=db)[1]["links"]
     (True, {'rome': 2.0})
     """
     db = handle(db)
@@ -200,10 +196,9 @@ def list_tags(
 ) -> list[KnownTag]:
     """Return the persona's vocabulary with aliases and links, most used tags first, ties by name.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.synth_tagging import add_tag, list_tags
+    >>> from prompt_engine import open_database, synth_tagging
     >>> db = open_database("sqlite://")
-    >>> add_tag("tea", db=db).stored, list_tags(db=db)
+    >>> synth_tagging.add_tag("tea", db=db).stored, synth_tagging.list_tags(db=db)
     (True, [{'tag': 'tea', 'uses': 0, 'aliases': [], 'links': {}}])
     """
     db = handle(db)

@@ -50,13 +50,12 @@ def edit_item(
         MessageError: new_content is blank, not a text, or over 16 MB.
         StoreWriteError: nothing was changed.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import add_facts_with_meta, edit_item, get_item
+    >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
-    >>> added = add_facts_with_meta(["Ann likes tea"], db=db)
-    >>> edit_item(added.ids[0], "Ann likes green tea", db=db).stored
+    >>> added = lifelong.add_facts_with_meta(["Ann likes tea"], db=db)
+    >>> lifelong.edit_item(added.ids[0], "Ann likes green tea", db=db).stored
     True
-    >>> get_item(added.ids[0], db=db)["text"]
+    >>> lifelong.get_item(added.ids[0], db=db)["text"]
     'Ann likes green tea'
     """
     call = open_persona_call(db, settings, scope, conf_uid)
@@ -96,11 +95,10 @@ def delete_items(
         MessageError: more than 1,000 ids, or a value that is not an id.
         StoreWriteError: nothing was changed.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import add_facts_with_meta, delete_items
+    >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
-    >>> ids = add_facts_with_meta(["Ann likes tea", "Ann likes rice"], db=db).ids
-    >>> delete_items([*ids, 7], db=db)
+    >>> ids = lifelong.add_facts_with_meta(["Ann likes tea", "Ann likes rice"], db=db).ids
+    >>> lifelong.delete_items([*ids, 7], db=db)
     BulkResult(count=2, unknown=(7,))
     """
     call = open_persona_call(db, settings, scope, conf_uid)
@@ -118,12 +116,11 @@ def restore_items(
 ) -> BulkResult:
     """Restore archived or replaced items; arguments, result and errors are those of `delete_items`.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import add_facts_with_meta, delete_items, restore_items
+    >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
-    >>> ids = add_facts_with_meta(["Ann likes tea", "Ann likes rice"], db=db).ids
-    >>> done = delete_items(ids[:1], db=db)
-    >>> restore_items(ids, db=db)
+    >>> ids = lifelong.add_facts_with_meta(["Ann likes tea", "Ann likes rice"], db=db).ids
+    >>> done = lifelong.delete_items(ids[:1], db=db)
+    >>> lifelong.restore_items(ids, db=db)
     BulkResult(count=1, unknown=())
     """
     call = open_persona_call(db, settings, scope, conf_uid)
@@ -141,11 +138,10 @@ def purge_items(
 ) -> BulkResult:
     """Delete items and their previous texts permanently; arguments, result and errors are those of `delete_items`.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import add_facts_with_meta, purge_items, search_items
+    >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
-    >>> ids = add_facts_with_meta(["Ann likes tea"], db=db).ids
-    >>> purge_items(ids, db=db).count, search_items(archived=True, db=db)["total"]
+    >>> ids = lifelong.add_facts_with_meta(["Ann likes tea"], db=db).ids
+    >>> lifelong.purge_items(ids, db=db).count, lifelong.search_items(archived=True, db=db)["total"]
     (1, 0)
     """
     call = open_persona_call(db, settings, scope, conf_uid)
@@ -164,11 +160,10 @@ def pin_items(
 ) -> BulkResult:
     """Pin items, or unpin them with `pinned=False`; otherwise as `delete_items`.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import add_facts_with_meta, pin_items
+    >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
-    >>> ids = add_facts_with_meta(["Ann likes tea", "Ann likes rice"], db=db).ids
-    >>> pin_items(ids, db=db)
+    >>> ids = lifelong.add_facts_with_meta(["Ann likes tea", "Ann likes rice"], db=db).ids
+    >>> lifelong.pin_items(ids, db=db)
     BulkResult(count=2, unknown=())
     """
     if not isinstance(pinned, bool):
@@ -198,11 +193,10 @@ def retag_items(
     Raises:
         MessageError: also if no change is named, or a tag has more than 255 bytes.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import add_facts_with_meta, get_item, retag_items
+    >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
-    >>> (item,) = add_facts_with_meta([{"text": "Ann likes tea", "tags": ["ann"]}], db=db).ids
-    >>> retag_items([item], add=["tea"], db=db).count, get_item(item, db=db)["tags"]
+    >>> (item,) = lifelong.add_facts_with_meta([{"text": "Ann likes tea", "tags": ["ann"]}], db=db).ids
+    >>> lifelong.retag_items([item], add=["tea"], db=db).count, lifelong.get_item(item, db=db)["tags"]
     (1, ['ann', 'tea'])
     """
     call = open_persona_call(db, settings, scope, conf_uid)
@@ -241,11 +235,10 @@ def classify_items(
     Raises:
         MessageError: also if no change is named, the kind is unknown, or the importance is out of range.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import add_facts_with_meta, classify_items, get_item
+    >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
-    >>> (item,) = add_facts_with_meta(["We were in Rome"], db=db).ids
-    >>> classify_items([item], "past_events", 0.8, db=db).count, get_item(item, db=db)["kind"]
+    >>> (item,) = lifelong.add_facts_with_meta(["We were in Rome"], db=db).ids
+    >>> lifelong.classify_items([item], "past_events", 0.8, db=db).count, lifelong.get_item(item, db=db)["kind"]
     (1, 'PastEvents')
     """
     if kind is None and importance is None:

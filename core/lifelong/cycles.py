@@ -59,10 +59,9 @@ def consolidate_history(
         MessageError: no conversation is named.
         StoreError: the run could not be recorded.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import consolidate_history
+    >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
-    >>> done = consolidate_history("telegram/42", db=db)
+    >>> done = lifelong.consolidate_history("telegram/42", db=db)
     >>> done, done.reason
     (0, 'no_messages')
     """
@@ -103,12 +102,11 @@ def trigger_memory_consolidation(
     Raises:
         StoreError: the cycle could not begin.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import trigger_memory_consolidation
+    >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
-    >>> trigger_memory_consolidation("shutting down", db=db).reason
+    >>> lifelong.trigger_memory_consolidation("shutting down", db=db).reason
     'no_messages'
-    >>> len(trigger_memory_consolidation(wait=False, db=db).queued)
+    >>> len(lifelong.trigger_memory_consolidation(wait=False, db=db).queued)
     1
     """
     call = open_persona_call(db, settings, scope, conf_uid)
@@ -134,9 +132,8 @@ def run_cycle(
 
     This is `trigger_memory_consolidation` for the whole persona, with the same arguments, result and errors.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import run_cycle
-    >>> run_cycle(db=open_database("sqlite://")).reason
+    >>> from prompt_engine import lifelong, open_database
+    >>> lifelong.run_cycle(db=open_database("sqlite://")).reason
     'no_messages'
     """
     return trigger_memory_consolidation(reason, conf_uid, model=model, db=db, settings=settings, scope=scope)
@@ -156,11 +153,10 @@ def deep_consolidation(
 
     A second run stores no duplicates. Arguments, result and errors are those of `trigger_memory_consolidation`.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import add_facts_with_meta, deep_consolidation
+    >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
-    >>> added = add_facts_with_meta([{"text": "Ann wore a hat", "importance": 0.1}], db=db)
-    >>> done = deep_consolidation(db=db, settings={"PRUNE_MODE": "any"})
+    >>> added = lifelong.add_facts_with_meta([{"text": "Ann wore a hat", "importance": 0.1}], db=db)
+    >>> done = lifelong.deep_consolidation(db=db, settings={"PRUNE_MODE": "any"})
     >>> done.deep, done.pruned
     (True, 1)
     """
@@ -196,10 +192,9 @@ def on_stream_end(
     Raises:
         StoreError: the end was not counted.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import on_stream_end
+    >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
-    >>> [on_stream_end("telegram/42", wait=False, db=db).deep for _ in range(5)]
+    >>> [lifelong.on_stream_end("telegram/42", wait=False, db=db).deep for _ in range(5)]
     [False, False, False, False, True]
     """
     call = open_persona_call(db, settings, scope, conf_uid, history_uid)

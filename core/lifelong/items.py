@@ -89,12 +89,11 @@ def add_facts_with_meta(
         MessageError: an entry cannot be used; the error gives its number. Nothing was stored.
         StoreWriteError: nothing was stored.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import add_facts_with_meta, search_items
+    >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
-    >>> add_facts_with_meta(["Ann likes green tea", {"text": "Ann lives in Rome", "importance": 0.9}], db=db)
+    >>> lifelong.add_facts_with_meta(["Ann likes green tea", {"text": "Ann lives in Rome", "importance": 0.9}], db=db)
     2
-    >>> [(item["text"], item["importance"]) for item in search_items("rome", db=db)["items"]]
+    >>> [(item["text"], item["importance"]) for item in lifelong.search_items("rome", db=db)["items"]]
     [('Ann lives in Rome', 0.9)]
     """
     call = open_persona_call(db, settings, scope, conf_uid, history_uid)
@@ -172,11 +171,10 @@ def find_similar_item(
 
     Of all items that share at least half of the words of the shorter text, it is the one that shares most.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.lifelong import add_facts_with_meta, find_similar_item
+    >>> from prompt_engine import Scope, lifelong, open_database
     >>> db, ann = open_database("sqlite://"), Scope("iris", participant="tg/ann")
-    >>> _ = add_facts_with_meta(["I live in Leeds"], db=db, scope=ann)
-    >>> find_similar_item("I live in Rome now", db=db, scope=ann)["text"]
+    >>> _ = lifelong.add_facts_with_meta(["I live in Leeds"], db=db, scope=ann)
+    >>> lifelong.find_similar_item("I live in Rome now", db=db, scope=ann)["text"]
     'I live in Leeds'
     """
     return find_similar(open_call(db, settings, scope), text)
@@ -224,11 +222,10 @@ def search_items(
         MessageError: a value out of range, or an unknown kind (the error names the nearest).
         StoreReadError: nothing could be read.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import add_facts_with_meta, search_items
+    >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
-    >>> added = add_facts_with_meta(["Ann likes green tea", "Ann likes rice"], db=db)
-    >>> page = search_items("TEA", kinds="KeyFacts", min_importance=0.2, db=db)
+    >>> added = lifelong.add_facts_with_meta(["Ann likes green tea", "Ann likes rice"], db=db)
+    >>> page = lifelong.search_items("TEA", kinds="KeyFacts", min_importance=0.2, db=db)
     >>> page["total"], page["items"][0]["text"]
     (1, 'Ann likes green tea')
     """
@@ -304,11 +301,10 @@ def get_item(
     Raises:
         ItemNotFoundError: the scope sees no such item.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import add_facts_with_meta, get_item
+    >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
-    >>> added = add_facts_with_meta(["Ann likes green tea"], db=db)
-    >>> item = get_item(added.ids[0], db=db)
+    >>> added = lifelong.add_facts_with_meta(["Ann likes green tea"], db=db)
+    >>> item = lifelong.get_item(added.ids[0], db=db)
     >>> item["text"], item["kind"], item["tier"]
     ('Ann likes green tea', 'KeyFacts', 'long_term')
     """
@@ -333,12 +329,11 @@ def get_item_history(
 
     The last one is the current text: its `until`, `reason` and `changed_by` are blank.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import add_facts_with_meta, edit_item, get_item_history
+    >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
-    >>> added = add_facts_with_meta(["Ann likes tea"], db=db)
-    >>> done = edit_item(added.ids[0], "Ann likes green tea", db=db)
-    >>> [version["text"] for version in get_item_history(added.ids[0], db=db)]
+    >>> added = lifelong.add_facts_with_meta(["Ann likes tea"], db=db)
+    >>> done = lifelong.edit_item(added.ids[0], "Ann likes green tea", db=db)
+    >>> [version["text"] for version in lifelong.get_item_history(added.ids[0], db=db)]
     ['Ann likes tea', 'Ann likes green tea']
     """
     call = open_persona_call(db, settings, scope, conf_uid)

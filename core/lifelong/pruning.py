@@ -47,12 +47,11 @@ def prune_session_by_ttl(
         MessageError: ttl_sec is negative or not a whole number.
         StoreError: some items may be archived; call again for the rest.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import add_facts_with_meta, prune_session_by_ttl
+    >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
     >>> old = {"text": "Ann is tired", "tier": "session", "timestamp": "2026-01-01T12:00:00Z"}
-    >>> added = add_facts_with_meta([old], db=db)
-    >>> prune_session_by_ttl(3600, db=db), prune_session_by_ttl(3600, db=db)
+    >>> added = lifelong.add_facts_with_meta([old], db=db)
+    >>> lifelong.prune_session_by_ttl(3600, db=db), lifelong.prune_session_by_ttl(3600, db=db)
     (1, 0)
     """
     call = open_persona_call(db, settings, scope, conf_uid)
@@ -95,11 +94,10 @@ def prune_ltm(
         MessageError: a value out of range.
         StoreError: some items may be archived; call again for the rest.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.lifelong import add_facts_with_meta, prune_ltm
+    >>> from prompt_engine import lifelong, open_database
     >>> db = open_database("sqlite://")
-    >>> added = add_facts_with_meta([{"text": "Ann wore a hat", "importance": 0.1}, "Ann likes tea"], db=db)
-    >>> done = prune_ltm(max_importance=0.2, mode="any", dry_run=True, db=db)
+    >>> added = lifelong.add_facts_with_meta([{"text": "Ann wore a hat", "importance": 0.1}, "Ann likes tea"], db=db)
+    >>> done = lifelong.prune_ltm(max_importance=0.2, mode="any", dry_run=True, db=db)
     >>> done, done.items[0][1]
     (1, ('importance',))
     """

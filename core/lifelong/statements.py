@@ -46,13 +46,12 @@ def profile(
         MessageError: nobody is named, or the limit is out of range.
         StoreReadError: the search index cannot be read.
 
-    >>> from prompt_engine import Scope, open_database, save_message
-    >>> from prompt_engine.lifelong import profile
+    >>> from prompt_engine import Scope, lifelong, open_database, save_message
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/1", "tg/ann")
     >>> for text in ("I play the cello in a quartet.", "I am on my way."):
     ...     message = {"text": text, "interface_path": "tg/1", "from_user": {"id": "ann"}}
     ...     _ = save_message(message, db=db, scope=scope)
-    >>> [(one["text"], one["about"]) for one in profile(db=db, scope=scope)]
+    >>> [(one["text"], one["about"]) for one in lifelong.profile(db=db, scope=scope)]
     [('I play the cello in a quartet.', ['fact'])]
     """
     call = open_call(db, settings, scope)

@@ -95,10 +95,9 @@ def silently_record_memory(
         MessageError: a value of a wrong type, a text over 16 MB.
         StoreWriteError: nothing was stored.
 
-    >>> from prompt_engine import open_database
-    >>> from prompt_engine.synth_core_memory import silently_record_memory
+    >>> from prompt_engine import open_database, synth_core_memory
     >>> db = open_database("sqlite://")
-    >>> [silently_record_memory("I like green tea", db=db).reason for _ in range(2)]
+    >>> [synth_core_memory.silently_record_memory("I like green tea", db=db).reason for _ in range(2)]
     ['', 'duplicate']
     """
     if isinstance(recalled, (str, bytes)) or not isinstance(recalled, Iterable):

@@ -69,11 +69,10 @@ def set_conversation_privacy(
     All rows move in one transaction. Only this function makes a private conversation public. All counts are 0 if the
     conversation is unknown or has this privacy already. Another word or an invalid key is a MessageError.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.conversations import add_saved_memory
+    >>> from prompt_engine import Scope, conversations, open_database
     >>> from prompt_engine.privacy import set_conversation_privacy
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7", "s1")
-    >>> _ = add_saved_memory("Ann likes tea", db=db, scope=scope)
+    >>> _ = conversations.add_saved_memory("Ann likes tea", db=db, scope=scope)
     >>> set_conversation_privacy("tg/42", "restricted", db=db, scope=scope)["conversations"]
     1
     """
@@ -103,10 +102,9 @@ def set_conversation_local_only(
             because
         some may have been marked individually.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.privacy import set_conversation_local_only
+    >>> from prompt_engine import Scope, open_database, privacy
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
-    >>> set_conversation_local_only("tg/42", db=db, scope=scope)["conversations"]
+    >>> privacy.set_conversation_local_only("tg/42", db=db, scope=scope)["conversations"]
     1
     """
     local = bool(yes_no(local_only, "local_only"))
@@ -129,10 +127,9 @@ def link_participants(
     The person's key is the key `interface/id` of the first. Returns the number of changed rows per table, all 0 if they
     were linked already.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.privacy import link_participants
+    >>> from prompt_engine import Scope, open_database, privacy
     >>> db = open_database("sqlite://")
-    >>> [link_participants("tg/7", "discord/ann", db=db, scope=Scope("iris"))["participants"] for _ in range(2)]
+    >>> [privacy.link_participants("tg/7", "discord/ann", db=db, scope=Scope("iris"))["participants"] for _ in range(2)]
     [1, 0]
     """
     call = open_call(db, settings, scope)
@@ -150,11 +147,10 @@ def unlink_participant(
 
     Returns the number of changed rows per table, all 0 if the participant was not linked.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.privacy import link_participants, unlink_participant
+    >>> from prompt_engine import Scope, open_database, privacy
     >>> db, scope = open_database("sqlite://"), Scope("iris")
-    >>> _ = link_participants("tg/7", "discord/ann", db=db, scope=scope)
-    >>> unlink_participant("discord/ann", db=db, scope=scope)["participants"]
+    >>> _ = privacy.link_participants("tg/7", "discord/ann", db=db, scope=scope)
+    >>> privacy.unlink_participant("discord/ann", db=db, scope=scope)["participants"]
     1
     """
     call = open_call(db, settings, scope)
@@ -175,13 +171,12 @@ def set_privacy(
         participant: key `interface/id`.
         level: `none` allows everything, `partial` nothing long-term, `full` nothing.
 
-    >>> from prompt_engine import Scope, open_database
-    >>> from prompt_engine.conversations import add_saved_memory
+    >>> from prompt_engine import Scope, conversations, open_database
     >>> from prompt_engine.privacy import set_privacy
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
     >>> set_privacy("tg/7", "full", db=db, scope=scope)["level"]
     'full'
-    >>> add_saved_memory("Ann likes tea", db=db, scope=scope).reason
+    >>> conversations.add_saved_memory("Ann likes tea", db=db, scope=scope).reason
     'privacy'
     """
     call = open_call(db, settings, scope)
