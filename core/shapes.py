@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
+from typing import Any, Literal, NamedTuple, NotRequired, Self, TypedDict
 
 Source = Literal["memories", "ai_diary", "chat_history"]
 """memories: memory items. ai_diary: the persona's diary. chat_history: what was said (table chat_history_cache)."""
@@ -116,7 +116,7 @@ class WriteResult(_Written):
         dropped_tags: int = 0,
         notes: tuple[str, ...] = (),
         similar: SimilarMemory | None = None,
-    ) -> WriteResult:
+    ) -> Self:
         made = super().__new__(cls, stored, id, reason)
         made.dropped_tags = dropped_tags
         made.notes = notes

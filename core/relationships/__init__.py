@@ -114,8 +114,9 @@ def adjust(
     row, reason = table.change(
         call.db, call.persona, key, change, decay_days=known.decay_days, privacy_default=known.privacy_default
     )
-    relationship = _relationship(row, key, call.db.clock(), known)
-    return RelationshipResult(not reason, None, reason, relationship=relationship)
+    result = RelationshipResult(not reason, None, reason)
+    result.relationship = _relationship(row, key, call.db.clock(), known)
+    return result
 
 
 def list_recent(

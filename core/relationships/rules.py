@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from datetime import datetime, timedelta
-from typing import Self, TypedDict, cast
+from typing import TypedDict
 
 from ..base.hints import shown
 from ..errors import MessageError
 from ..scope import KEY_BYTES, Scope, key_text
-from ..shapes import WriteReason, WriteResult
+from ..shapes import WriteResult
 from ..text.folding import clean
 
 LOWEST_AFFINITY, HIGHEST_AFFINITY = -100, 100
@@ -50,19 +50,6 @@ class RelationshipResult(WriteResult):
     """The result of a write: `(stored, None, reason)`, and the relationship after it."""
 
     relationship: Relationship
-
-    def __new__(
-        cls,
-        stored: bool,
-        id: int | None,  # noqa: A002 - the field's name
-        reason: WriteReason = "",
-        *,
-        relationship: Relationship,
-        notes: tuple[str, ...] = (),
-    ) -> Self:
-        result = cast("Self", super().__new__(cls, stored, id, reason, notes=notes))
-        result.relationship = relationship
-        return result
 
 
 def inactive_days(last_interaction: datetime | None, now: datetime, counted: int = 0) -> int:
