@@ -198,24 +198,17 @@ def on_stream_end(
     [False, False, False, False, True]
     """
     call = open_persona_call(db, settings, scope, conf_uid, history_uid)
-    # 1. count the end; without waiting, in one transaction with what is queued
+    # 1. count the end, and queue what follows it
+    due = call.db.transaction(lambda connection: _count_end(connection, call), source="memory_jobs")
     if not wait:
-        return call.db.transaction(lambda c: _enqueue_end(c, call, _count_end(c, call)), source="memory_jobs")
-    deep = call.db.transaction(lambda connection: _count_end(connection, call), source="counters")
-    # 2. run what follows, or queue it. Nothing raises from here on: a host that repeated the call would count twice
+        return due
+    # 2. run it. Nothing raises from here on: a host that repeated the call would count twice
     try:
-        done = _run(call, model, "on_stream_end", deep=deep)
-        if BUSY not in done.reason.split(", "):
-            return done
+        done = _run(call, model, "on_stream_end", deep=due.deep)
     except StoreError as error:
         logs.warning("cycle_not_begun", source=error.source, number=error.number)
-        done = CycleResult(reason=type(error).__name__)
-    try:
-        queued = call.db.transaction(lambda connection: _enqueue_end(connection, call, deep), source="memory_jobs")
-    except StoreError as error:
-        logs.warning("cycle_not_queued", source=error.source, number=error.number)
-        return replace(done, reason=type(error).__name__, deep=deep)
-    return replace(done, queued=queued.queued, deep=deep)
+        return replace(due, reason=type(error).__name__)
+    return replace(due, reason=done.reason) if BUSY in done.reason.split(", ") else done
 
 
 def _run(
@@ -252,17 +245,16 @@ def _run_here(call: Call, model: Any, kind: str, payload: dict[str, Any]) -> Out
     return outcome
 
 
-def _count_end(connection: Connection, call: Call) -> bool:
-    """Count the end of a stream, and return whether deep consolidation is due."""
+def _count_end(connection: Connection, call: Call) -> CycleResult:
+    """Count the end of a stream, and queue its consolidation, with a deep one if that is due."""
     number = table_runs.count_stream(connection, call.db, call.persona)
-    return number % (call.settings.deep_consolidation_every_n_streams or 5) == 0
-
-
-def _enqueue_end(connection: Connection, call: Call, deep: bool) -> CycleResult:
+    deep = number % (call.settings.deep_consolidation_every_n_streams or 5) == 0
     ids = enqueue(connection, call.db, call.scope, "on_stream_end")
     if deep:
-        payload = {"reason": "on_stream_end"}
-        after = jobs_table.enqueue(connection, call.db, call.persona, DEEP_OPERATION, payload=payload, depends_on=ids)
+        payload, key = {"reason": "on_stream_end"}, call.scope.conversation
+        after = jobs_table.enqueue(
+            connection, call.db, call.persona, DEEP_OPERATION, conversation=key, payload=payload, depends_on=ids
+        )
         ids += [after] if after is not None else []
     return CycleResult(deep=deep, queued=tuple(ids))
 
