@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -31,21 +31,14 @@ class Outcome:
     conversations: int = 0
     pruned: int = 0
     reasons: tuple[str, ...] = ()
-    """Why the step stored nothing, or not everything: words or class names without repetition, never a text."""
+    """Why the step stored nothing, or not everything: words or class names, never a text."""
 
     def __add__(self, other: Outcome) -> Outcome:
-        return Outcome(
-            self.ids + other.ids,
-            self.merged + other.merged,
-            self.messages + other.messages,
-            self.conversations + other.conversations,
-            self.pruned + other.pruned,
-            tuple(dict.fromkeys((*self.reasons, *other.reasons))),
-        )
+        return Outcome(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
     @property
     def reason(self) -> str:
-        return ", ".join(self.reasons)
+        return ", ".join(dict.fromkeys(self.reasons))
 
 
 def insert_run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, get_args
 
 from ..base.hints import hint_name, shown
@@ -101,16 +101,14 @@ def limit_tokens(limit: int, kind: Literal["percent", "absolute"], context_token
 
 def choose(candidates: Iterable[tuple[int, int]], limit: int, *, separator_tokens: int = 0) -> tuple[int, ...]:
     """Return the row ids of the recaps that fit, newest first; a candidate is `(row id, tokens)`."""
-    return tuple(_iter_fitting(candidates, limit, separator_tokens)) if limit > 0 else ()
-
-
-def _iter_fitting(candidates: Iterable[tuple[int, int]], limit: int, separator_tokens: int) -> Iterator[int]:
+    chosen: list[int] = []
     total = -separator_tokens
-    for row_id, tokens in candidates:
+    for row_id, tokens in candidates if limit > 0 else ():
         total += tokens + separator_tokens
         if total > limit:
-            return
-        yield row_id
+            break
+        chosen.append(row_id)
+    return tuple(chosen)
 
 
 def concatenate(memories: Iterable[str]) -> str:
