@@ -1,7 +1,6 @@
-"""Every value that crosses a module border, in one place.
+"""Values that cross module borders.
 
-Frozen dataclasses are what this package builds; TypedDicts are JSON that is handed out, with the key order that is part
-of the contract written next to them.
+Frozen dataclasses are internal values; TypedDicts are JSON results, whose order of keys is part of the contract.
 """
 
 from __future__ import annotations
@@ -12,13 +11,13 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, NotRequired, Self, TypedDict
 
 Source = Literal["memories", "ai_diary", "chat_history"]
-"""memories: memory items. ai_diary: the persona's diary. chat_history: what was said (table chat_history_cache)."""
+"""memories: memory items. ai_diary: the persona's diary. chat_history: messages (table chat_history_cache)."""
 
 SOURCES: tuple[Source, ...] = ("memories", "ai_diary", "chat_history")
 """The order that breaks ties between sources."""
 
 Ranking = Literal["relevance", "recency"]
-"""relevance: best score survives the cut. recency: tier, then newest."""
+"""relevance: the best scores are kept. recency: tier, then newest."""
 
 Role = Literal["user", "persona", "system", "narrator", "thought"]
 
@@ -29,20 +28,20 @@ WriteReason = Literal[
     "", "duplicate", "empty", "disabled", "privacy", "not_explicit", "explicit", "too_long", "limit", "refused",
     "unchanged",
 ]  # fmt: skip
-"""Why nothing new was stored; blank when it was."""
+"""Why nothing new was stored; "" if it was."""
 
 
 class Hit(TypedDict):
-    """One found row in normal form. Keys stand in this order."""
+    """One row found by a search. The order of keys is fixed."""
 
     source: Source
     id: int
     timestamp: str
-    """ISO 8601, UTC. Blank when the stored time cannot be read."""
+    """ISO 8601, UTC; "" if unreadable."""
     snippet: str
     tags: list[str]
     speaker: NotRequired[str]
-    """Who said it: the name shown in lines of the history, the persona's own for its own. Absent where nobody knows."""
+    """The speaker's name as in lines of the history; for the persona's own lines, its name. Absent if unknown."""
 
 
 StatementKind = Literal["fact", "taste", "instruction"]
@@ -50,40 +49,40 @@ StatementKind = Literal["fact", "taste", "instruction"]
 
 
 class ProfileStatement(TypedDict):
-    """Something a person told of themselves. Keys stand in this order."""
+    """A statement of a person about themselves. The order of keys is fixed."""
 
     source: Source
-    """memories: an item that is kept. chat_history: a line as it was said."""
+    """memories: a stored item. chat_history: a message as it was said."""
     id: int
-    """Of the row."""
+    """Id of the row."""
     text: str
     about: list[StatementKind]
-    """What its phrases state; [] for an item that holds none of them."""
+    """Kinds of its phrases; [] for an item without such phrases."""
     timestamp: str
-    """When it was said, ISO 8601, UTC; blank when it cannot be read."""
+    """When it was said, ISO 8601, UTC; "" if unreadable."""
     conversation: str
-    """Key of the conversation it was said in; blank where the row has none."""
+    """Key of its conversation; "" if the row has none."""
     seen_by: Literal["persona", "server", "direct", "saved", "conversation"]
     """persona: every conversation of the persona. server: public conversations of its server. direct: direct messages
     with the person. saved: the person's conversations. conversation: this one and its threads."""
 
 
 class SimilarMemory(TypedDict):
-    """An older saved memory about the same subject. Keys stand in this order."""
+    """An older saved memory about the same subject. The order of keys is fixed."""
 
     id: int
     text: str
     day: str
-    """When it was saved, `YYYY-MM-DD`; blank when it cannot be read."""
+    """When it was saved, `YYYY-MM-DD`; "" if unreadable."""
 
 
 class Citation(TypedDict):
-    """The row that a memory line shows. Keys stand in this order."""
+    """The row behind a memory line. The order of keys is fixed."""
 
     source: Source
     id: int
     conversation: str
-    """Key of the conversation it was said in; blank where the row has none."""
+    """Key of its conversation; "" if the row has none."""
     speaker: str
     timestamp: str
 
@@ -95,8 +94,8 @@ class _Written(NamedTuple):
 
 
 class WriteResult(_Written):
-    """What a write did: `(stored, id, reason)`, and beside the three what was left out of the row, and as `similar` an
-    older memory that the new one may contradict.
+    """The result of a write: `(stored, id, reason)`. `notes` and `dropped_tags` say what was left out of the row,
+    `similar` is an older memory that the new one may contradict.
 
     >>> result = WriteResult(False, None, "empty")
     >>> result == (False, None, "empty"), result.dropped_tags
@@ -125,7 +124,7 @@ class WriteResult(_Written):
 
 
 class ChatLine(TypedDict):
-    """One row of `load_chat_history`. Keys stand in this order."""
+    """One row of `load_chat_history`. The order of keys is fixed."""
 
     sender_name: str
     sender_id: str
@@ -139,27 +138,27 @@ class ChatLine(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who sent a message; blank texts where the host says nothing."""
+    """The sender of a message; "" for what the host does not say."""
 
     id: str = ""
     name: str = ""
-    """Full name for people."""
+    """Display name."""
     username: str = ""
 
     @property
     def identity(self) -> str:
-        """The id, or the name where there is no id."""
+        """The id, or the name if there is no id."""
         return self.id or self.name or self.username
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyNote:
-    """What a line replies to: name and quote."""
+    """The message that a line replies to: name and quote."""
 
     name: str
     text: str
     is_persona: bool = False
-    """The persona said it, whatever name is told."""
+    """Whether the persona said it, whatever the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,26 +173,26 @@ class HistoryEntry:
     username: str = ""
     message_id: str | None = None
     time: datetime | None = None
-    """Aware, UTC; None when there is none or it cannot be read."""
+    """Aware, UTC; None if missing or unreadable."""
     shown_time: str = ""
-    """The time as it was given, where it cannot be read."""
+    """An unreadable time as it was given."""
     row_id: int | None = None
     """Row of chat_history_cache; None for a live entry."""
     role: Role = "user"
     reply: ReplyNote | None = None
     title: str = ""
-    """Title of the conversation, shown instead of its key."""
+    """Title of the conversation, shown in place of its key."""
     hidden: bool = False
     excluded: bool = False
     order: int = 0
-    """Position among the entries handed in; the last tie-breaker."""
+    """Position among the entries passed in; the last tie-breaker."""
     compared: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
-    """What its text is compared by, once that was worked out: `text.hits.compared_text`."""
+    """Cached result of `text.hits.compared_text`."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiaryEntry:
-    """A row of ai_diary as it is read."""
+    """A row of ai_diary."""
 
     id: int
     timestamp: datetime | None
@@ -212,7 +211,7 @@ class DiaryEntry:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """One item that is not in the prompt and why; never its text."""
+    """An item that the prompt leaves out and the reason; never its text."""
 
     section: str
     reason: str
@@ -227,7 +226,7 @@ def now_utc() -> datetime:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
-    """The tag vocabulary of one persona, as `extract_tags` and `expand_tags` use it; equal to itself alone."""
+    """The tag vocabulary of one persona, for `extract_tags` and `expand_tags`; equal only to itself."""
 
     tags: Mapping[str, int] = field(default_factory=dict)
     """Tag to number of uses."""
@@ -238,43 +237,43 @@ class Vocabulary:
 
 
 OperationState = Literal["pending", "in_progress", "retrying", "completed", "failed", "cancelled"]
-"""pending: waits for its turn. in_progress: a worker has it. retrying: a try failed, another comes. completed: done,
-once. failed: given up, with a reason. cancelled: not wanted any more."""
+"""pending: waits. in_progress: a worker runs it. retrying: a try failed, another follows. completed: done once. failed:
+given up, with a reason. cancelled: no longer wanted."""
 
 OPEN_STATES: tuple[OperationState, ...] = ("pending", "retrying", "in_progress")
-"""States of an operation that has not ended."""
+"""States of operations that have not ended."""
 
 RunState = Literal["completed", "retrying", "failed", "dropped"]
-"""What one try came to. dropped: cancelled, cleared or taken over meanwhile, so nothing of it was stored."""
+"""Result of one try. dropped: cancelled, cleared or taken over meanwhile, so nothing of it was stored."""
 
 OperationPriority = Literal["HIGH", "NORMAL", "LOW"]
-"""In the order of their turns."""
+"""From first to last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One piece of background work as its handler gets it."""
+    """One piece of background work, as its handler gets it."""
 
     id: int
     type: str
     """RECAP, SCENE_DETECTION and so on."""
     persona: str
     conversation: str | None = None
-    """Conversation key it was queued for; it acts on no other."""
+    """Conversation key; the operation changes no other conversation."""
     participant: str | None = None
-    """Participant key it is about."""
+    """Key of the participant it is about."""
     priority: OperationPriority = "NORMAL"
     payload: Mapping[str, Any] = field(default_factory=dict)
-    """What it works on: ids, and under the key `texts` alone whatever was said. `texts` is emptied when it ends."""
+    """Its arguments: ids, and texts only under the key `texts`, which is emptied when the operation ends."""
     tries: int = 1
-    """Tries begun, this one included."""
+    """Tries begun, the current one included."""
     created_at: datetime | None = None
     """Aware, UTC."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperationRun:
-    """What became of one try of an operation: the report of `run_pending` and of a worker."""
+    """The result of one try of an operation, as `run_pending` and workers report it."""
 
     id: int
     type: str
@@ -283,11 +282,11 @@ class OperationRun:
     state: RunState
     seconds: float
     error: str = ""
-    """Class and reason of what went wrong, of a completed one of what made its result poorer; never a said text."""
+    """Class and reason of a failure, or of a poorer result; never a text that was said."""
 
 
 class ListedOperation(TypedDict):
-    """One operation of the queue as `list_operations` shows it. Keys stand in this order."""
+    """One operation in the result of `list_operations`. The order of keys is fixed."""
 
     id: int
     type: str
@@ -297,93 +296,93 @@ class ListedOperation(TypedDict):
     participant: str | None
     tries: int
     error: str
-    """Why it failed or is tried again, or why the result of a completed one is poorer; blank otherwise."""
+    """Why it failed, is retried, or has a poorer result; else ""."""
     depends_on: list[int]
     created_at: str
-    """ISO 8601, UTC; blank when it cannot be read, as the three below."""
+    """ISO 8601, UTC; "" if unreadable. The same holds for the three times below."""
     updated_at: str
     available_at: str
-    """When the next try may begin; blank for at once."""
+    """When the next try may begin; "" for at once."""
     lease_until: str
-    """Up to when a worker has it; blank when none has."""
+    """Until when a worker owns it; "" if none does."""
 
 
 ToolForm = Literal["openai", "anthropic", "xml"]
-"""openai, anthropic: native tool calling. xml: a call written into the reply."""
+"""openai, anthropic: native tool calls. xml: a call written into the reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call of the memory tool as a model made it."""
+    """One call of the memory tool by a model."""
 
     name: str
     content: str
-    """What to remember; blank where the call is broken."""
+    """The text to remember; "" if the call is broken."""
     form: ToolForm = "xml"
     call_id: str = ""
-    """The id a native call has, for its answer."""
+    """Id of a native call, which its answer repeats."""
     error: str = ""
-    """Why the call cannot be read; blank for a good one."""
+    """Why the call is unreadable; "" for a valid one."""
 
 
 class ToolAnswer(TypedDict):
-    """What `run_tool_call` gives. Keys stand in this order."""
+    """The result of `run_tool_call`. The order of keys is fixed."""
 
     success: bool
     message: str
-    """What may be shown; on failure it begins with the reason."""
+    """Text that may be shown; on failure it begins with the reason."""
     id: int | None
-    """Of the saved memory, or of the one that says the same."""
+    """Id of the saved memory, or of the existing one with the same text."""
     reply: Any
-    """Success and message in the form the call came in: a text for XML, a message or content block otherwise."""
+    """Success and message in the form of the call: a text for XML, else a message or content block."""
 
 
 class RecentConversation(TypedDict):
-    """One conversation that ended. Keys stand in this order."""
+    """One ended conversation. The order of keys is fixed."""
 
     id: int
     title: str
     """One line."""
     time: str
-    """When its last message was said, `YYYY-MM-DD HH:MM` in TIMEZONE; blank when it cannot be read."""
+    """Time of its last message, `YYYY-MM-DD HH:MM` in TIMEZONE; "" if unreadable."""
     summary: str
     """One line."""
     conversation: str
-    """Its key; blank where the host named none."""
+    """Its key; "" if the host named none."""
     provenance: str
     """model, extract, manual or import."""
 
 
 class SavedMemory(TypedDict):
-    """One saved memory. Keys stand in this order."""
+    """One saved memory. The order of keys is fixed."""
 
     id: int
     text: str
     """One line."""
     saved_at: str
-    """ISO 8601, UTC; blank when it cannot be read."""
+    """ISO 8601, UTC; "" if unreadable."""
     source: str
-    """`user`, or `file` for one that was written into the Markdown file."""
+    """`user`, or `file` for one from the Markdown file."""
     archived: bool
-    """It was deleted or replaced, and can be restored."""
+    """Whether it was deleted or replaced; it can be restored."""
     replaced_by: int | None
-    """Id of the memory in its place."""
+    """Id of the memory that replaced it."""
 
 
 class LoadedMemory(TypedDict):
-    """What `load_memory` gives."""
+    """The result of `load_memory`."""
 
     recent: list[RecentConversation]
     saved: list[SavedMemory]
 
 
 Severity = Literal["error", "warning", "note"]
-"""error: something does not work or will fail. warning: it works, poorer or not for long. note: worth knowing."""
+"""error: something fails or will fail. warning: it works, but worse or not for long. note: worth knowing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is not as it should be, or that an operator wants to know."""
+    """One problem, or one fact that an operator may want to know."""
 
     severity: Severity
     what: str
@@ -391,7 +390,7 @@ class Finding:
     where: str
     """Table or `table.column`; blank for the server."""
     remedy: str
-    """The statement or command that repairs it; blank if nothing is to be done."""
+    """The statement or command that repairs it; "" if nothing is to be done."""
 
     def __str__(self) -> str:
         place = f" {self.where}" if self.where else ""

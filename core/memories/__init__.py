@@ -1,4 +1,4 @@
-"""Memory items of every kind: stored, merged, found, shown."""
+"""Memory items of every kind: rules, reading, writing, and their sections in a prompt."""
 
 from .table_reading import count_archived as count_archived
 from .table_reading import count_by as count_by

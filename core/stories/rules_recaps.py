@@ -132,7 +132,7 @@ def plan_hiding(start: int, hidden: Sequence[bool | None]) -> HidePlan:
 
 
 def last_hidden_scene(breaks: Sequence[int], hidden: Sequence[bool | None]) -> int | None:
-    """Return the newest visible scene break before which all imported messages are hidden: scenes hid these, not a
+    """Return the newest visible scene break before which an import hid all messages, or None: scenes hid these, not a
     person.
     """
     end = next((at for at, is_hidden in enumerate(hidden) if is_hidden is not None), len(hidden))
