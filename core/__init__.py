@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # as in typing, whose import would be most of the time this one takes
+TYPE_CHECKING = False  # as in typing, whose import would take most of the time
 if TYPE_CHECKING:
     from typing import Any
 

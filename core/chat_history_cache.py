@@ -112,8 +112,8 @@ def save_chat_message(
 
 def _save(call: Call, conversation: object, text: object, reply_to: object = None, **facts: Any) -> WriteResult:
     """Store one message; `facts` are the arguments of `new_message.read_message`."""
-    row_id = call.db.ids.one()  # before the time is taken: by its id a row is told to be older than a call of `forget`
-    # 1. what was said
+    row_id = call.db.ids.one()  # before the time is taken: the id tells whether `forget` came later
+    # 1. read the message
     if isinstance(conversation, int) or (isinstance(conversation, str) and conversation.strip()):
         conversation = find_key(call, conversation)
     if reply_to is not None:
@@ -121,7 +121,7 @@ def _save(call: Call, conversation: object, text: object, reply_to: object = Non
     message = new_message.read_message(call.scope, conversation, text, now=call.db.clock(), **facts)
     if message is None:
         return WriteResult(False, None, "empty")
-    # 2. its standing instructions
+    # 2. recognise standing instructions
     flags = call.settings
     instructions = standing.read_instructions(message.text, flags, role=message.role, excluded=message.excluded)
     # 3. store it

@@ -124,7 +124,7 @@ def insert_memory(
     asking = scope if isinstance(scope, Scope) else None
     named = label if label is not None else scope if isinstance(scope, str) else "general"
     call = open_call(db, settings, asking)
-    row_id = call.db.ids.one()  # before the time is taken: by its id an item is older than a later call of `forget`
+    row_id = call.db.ids.one()  # before the time is taken: the id tells whether `forget` came later
     unknown = [name for name in more if name not in _MORE]
     if unknown:
         raise TypeError(f"insert_memory has no argument {unknown[0]!r}.{hint_name(unknown[0], _MORE)}")

@@ -92,7 +92,7 @@ def read_text(file: Path) -> str:
     """Return the text of a file without blank lines around it; "" without a file."""
     try:
         facts = file.stat()
-        if not stat.S_ISREG(facts.st_mode):  # a pipe or a device would be read without an end
+        if not stat.S_ISREG(facts.st_mode):  # reading a pipe or a device would never end
             raise _refusal(file, "is no ordinary file")
         if facts.st_size > MOST_BYTES:
             raise _refusal(file, f"has more than {MOST_BYTES:,} bytes")

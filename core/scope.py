@@ -34,10 +34,10 @@ def key_text(value: object, field: str, limit_bytes: int, *, required: bool = Fa
     ('42', 'u1 ')
     """
     if type(value) is str and value.isascii() and len(value) <= limit_bytes and "\x00" not in value and value.strip():
-        return value  # as nearly every id: a message has a dozen
+        return value  # the fast path of nearly all ids: a message has a dozen
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         raise MessageError.of_type(field, value, "a text or a whole number")
-    if isinstance(value, int) and abs(value) >= 10**limit_bytes:  # Python writes out no more than 4300 digits
+    if isinstance(value, int) and abs(value) >= 10**limit_bytes:  # Python refuses to write more than 4300 digits
         raise MessageError(
             f"{field} is a number of more than {limit_bytes} digits. At most {limit_bytes} bytes are allowed. "
             "Use a shorter id.",

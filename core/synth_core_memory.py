@@ -187,7 +187,7 @@ def _search(
     if wanted.is_empty:
         return _Found(wanted, None)
     call = open_call(db, known, scope)
-    with call.db.request_connection():  # three reads on one connection, asked once whether it still stands
+    with call.db.request_connection():  # three reads on one connection, which is tested once
         wanted, viewer = searching.load_viewer(call, wanted)
         search = searching.resolve(wanted, viewer, call.settings, call.db, embedder)
         result = searching.run(search, call.db)

@@ -68,12 +68,12 @@ def add_diary_entry(
     said = rows.text(content, "content")
     if not said.strip():
         return WriteResult(False, None, "empty")
-    # 1. what to work with
+    # 1. open the call
     db = handle(db)
-    row_id = db.ids.one()  # before the time is taken: by its id an entry is told to be older than a call of `forget`
+    row_id = db.ids.one()  # before the time is taken: the id tells whether `forget` came later
     call = open_call(db, settings, scope)
     now = db.clock()
-    # 2. the entry
+    # 2. read the entry
     kept, dropped = tag_rules.stored_form(context_tags)
     notes = [f"a tag of {size} bytes was left out; at most {tag_rules.TAG_BYTES} are stored" for size in dropped]
     thought = rows.text(personal_thought, "personal_thought")

@@ -70,7 +70,7 @@ def insert_entry(
         if _is_late(db, own, entry, row_id):
             raise RollbackError(None)
         row = asdict(kept)
-        if own.conversation is not None:  # so that it is found with it
+        if own.conversation is not None:  # so that reads of the conversation find it
             row["interface"], row["chat_id"], row["thread_id"] = split_key(own.conversation)
         row["interface"] = rows.short_interface(row["interface"])
         row |= index_entries.derive_columns([row[name] for name in index_entries.DIARY_TEXTS])
@@ -150,7 +150,7 @@ def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, de
     keys = {name: {name, f"{interface}/{name}"} for name in names}
     for part in chunks(sorted(keys), 500):
         for name, key in _read_names(connection, scope.persona, part):
-            if name in keys:  # servers compare names without the blanks at their end; here they are compared as bytes
+            if name in keys:  # servers ignore blanks at the end of a name; here names are compared exactly
                 keys[name].add(key)
     wanted = {key for matches in keys.values() for key in matches} | (
         {scope.participant} if scope.participant else set()
@@ -268,7 +268,7 @@ def read_newest(
     values: dict[str, Any] = {"persona": viewer.scope.persona, "most": most}
     values |= {f"wanted{n}": text for n, text in enumerate(wanted)} | ({"since": since} if since else {})
     statement = _select_newest(since is not None, viewer.sees_local_only, column, len(wanted))
-    # Each of few audiences is walked by itself, along its index, to its newest entries; in one query all were sorted.
+    # A few audiences are read one by one along the index; a single query would sort all entries.
     few = len(viewer.audiences) <= _FEW
     parts = [[a] for a in viewer.audiences] if few else list(chunks(viewer.audiences, _AUDIENCES_AT_ONCE))
     entries = [
@@ -284,7 +284,7 @@ def read_recent(db: Database, viewer: Viewer, *, days: float, max_chars: int | N
     since = db.clock() - timedelta(days=days)
     if max_chars is None:
         return read_newest(db, viewer, most=_ALL, since=since)
-    # Each has a character at least, so no more than these can fit.
+    # Every entry has at least one character, so at most this many fit.
     entries = read_newest(db, viewer, most=min(max_chars + 1, _ALL), since=since)
     sizes = accumulate(sum(len(getattr(entry, name)) for name in index_entries.DIARY_TEXTS) for entry in entries)
     return [entry for entry, size in zip(entries, sizes, strict=True) if size <= max_chars]

@@ -106,7 +106,7 @@ def _consolidate_window(call: Call, window: Window, model: Any, *, deep: bool) -
                 raise
         if facts is None and not window.is_full:
             return replace(outcome, reasons=("unreadable",))
-    if facts is None:  # a full window stays as it is: a model that refuses it would be asked for ever
+    if facts is None:  # a full window never changes: a model that refuses it would be asked forever
         provenance = "extract"
         facts = rules.choose_facts(lines, partial(phrases_for, settings=call.settings), deep=deep)
     items = _build_items(call, lines, facts, provenance, deep=deep)

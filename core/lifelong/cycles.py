@@ -266,8 +266,8 @@ def enqueue(connection: Connection, db: Database, scope: Scope, reason: str) -> 
     return [] if job_id is None else [job_id]
 
 
-# The operations. They store as they go: the mark of the conversation, and items that join those that say the same, make
-# a repeated operation harmless.
+# These operations store while they run. Repeating one is harmless: the mark of the conversation moves with the items,
+# and equal items are merged.
 
 
 def handle_consolidation(operation: Operation, tools: Tools) -> Effect:

@@ -32,7 +32,7 @@ def _full(db: Database, persona: str, most: int) -> list[str]:
     keys, newest_seen[persona] = table_windows.read_active(db, persona, seen)
     due = []
     for key in keys:
-        # A window that failed is not tried again at every look.
+        # A failed window is not queued again at every look.
         tried = newest_tried.get((persona, key), 0)
         count, newest = table_windows.count_new(db, persona, key, most, above=tried)
         if count >= most:

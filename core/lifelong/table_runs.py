@@ -101,7 +101,7 @@ def begin_interval(db: Database, persona: str, interval_seconds: int) -> bool:
         connection.execute(insert_ignore(counters, db.family), row)
         return False
 
-    # Where the answer to the commit is lost, nobody is told so and the interval begins anew.
+    # If the answer to the commit is lost, the call reports False, and the next interval begins.
     return db.transaction(work, source="counters", confirm=lambda _: False)
 
 

@@ -105,7 +105,7 @@ def silently_record_memory(
             f"recalled is of type {type(recalled).__name__}. Pass a list of texts.", fields=("recalled",)
         )
     db = handle(db)
-    row_id = db.ids.one()  # before the time is taken: by its id an item is told to be older than a call of `forget`
+    row_id = db.ids.one()  # before the time is taken: the id tells whether `forget` came later
     own, named = _read_scope(scope)
     call = open_call(db, settings, own)
     memory = new_item.read(

@@ -50,7 +50,7 @@ def takes_back(ending: Instruction, text: str, topics: Collection[str]) -> bool:
         return "name" in topics
     if "name" in ending.topics:
         stops = stop_words(language_of(ending.text))
-        # the words that may be a name: lists of stop words hold many names of two letters
+        # words that may be a name; lists of stop words contain many names of two letters
         runs = (word_runs(fold(each)) for each in (text, ending.text))
         words, said = ({word for word in run if len(word) <= 2 or word not in stops} for run in runs)
         named = [word for word in words if any(_is_form(word, other) for other in said)]

@@ -46,6 +46,6 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:  # noqa
     )
     texts: dict[str, str] = {}
     for item in shown:
-        # The same may be said in private and in public.
+        # A person may give the same instruction in private and in public.
         texts.setdefault(item.text, str(item.id))
     return Built(list(texts), left_out, tuple(texts.values()), said=tuple(texts))

@@ -215,7 +215,7 @@ def insert_each_once(
         return Added()
     audiences.lock(connection, scope.persona, place.audience_id)
     digests = [memory.digest for _, memory in new]
-    # Instructions begin and end elsewhere.
+    # `table_instructions` merges instructions.
     equal = find_equal(connection, db, scope, place.audience_id, digests, instructions=False)
     fresh: list[tuple[int, NewMemory]] = []
     joining: list[NewMemory] = []
@@ -280,7 +280,7 @@ def renew(
     values: dict[str, Any] = {"timestamp": at, "updated_at": db.clock()}
     mine = (_C.persona_id == persona, _C.id == row_id)
     held = rows.read_list(connection.execute(select(_C.source_message_ids).where(*mine)).scalar()) if sources else []
-    if held:  # one that is nobody's message's stays so: it holds whatever becomes of this one
+    if held:  # an item without sources stays so: deleting this message must not delete it
         values["source_message_ids"] = join_sources(held, sources)
     connection.execute(update(memories).where(*mine).values(values))
     indexed.exchange(connection, db, MEMORIES, old, [replace(each, at=at) for each in old])

@@ -84,7 +84,7 @@ def record_instructions(
             source=source,
             tags=[],
             kind=INSTRUCTION,
-            pinned=True,  # nothing prunes it
+            pinned=True,  # so that it is never pruned
             source_message_ids=list(sources) if sources else None,
             metadata={"topics": sorted(instruction.held_topics)},
         )
@@ -179,7 +179,7 @@ def restore_instruction(connection: Connection, db: Database, persona: str, row:
     replaced = [each for each in there if replaces(topics, each.topics)]
     _hide(connection, db, persona, replaced, superseded_by=row.id)
     _hide(connection, db, persona, [row], archived_at=None, superseded_by=None)
-    # It is the newest word about its topics from now on.
+    # From now on it is the newest instruction on its topics.
     memories_table.renew(connection, db, persona, row.id, db.clock())
 
 

@@ -61,7 +61,7 @@ def oldest_first(
         at = bindparam("at", after.at, type_=Time())
         later = [_C.timestamp > at, and_(_C.timestamp == at, _C.id > after.id)]
         where.append(or_(*later) if after.at else or_(_C.timestamp.is_not(None), _C.id > after.id))
-    # Rows without a time come before all others: NULL is the smallest value to every server.
+    # Rows without a time come first: every server sorts NULL before all values.
     chosen = select(_C.id).where(_C.persona_id == bindparam("persona", type_=Key(64)), *where)
     ordered = chosen.order_by(_C.timestamp, _C.id).limit(bindparam("rows", type_=Integer()))
     values = {"persona": persona, "rows": limit, **item_rows.expiry_values(db, session_ttl_seconds, None)}
@@ -85,7 +85,7 @@ class Done(NamedTuple):
 
 def number_item(memory: NewMemory, seen: Counter[bytes]) -> int:
     """Return the number of this item among equal items of a file, from 1, and count it in `seen`."""
-    key = memory.digest[:16] + f"{memory.kind} {memory.tier}".encode()  # held for every item of a file
+    key = memory.digest[:16] + f"{memory.kind} {memory.tier}".encode()  # short: one per item of a file
     seen[key] += 1
     return seen[key]
 

@@ -99,7 +99,7 @@ def _mark_conversation(
         counts[source.table.name] = _mark_rows(connection, db, source, persona, facts, local)
     for table, key in FOLLOWING:
         c = table.c
-        if "local_only" not in c:  # asks its conversation at each read
+        if "local_only" not in c:  # its readers check the conversation
             continue
         change = update(table).where(c.persona_id == persona, key == facts.key, c.local_only == int(not local))
         counts[table.name] = connection.execute(change.values(local_only=int(local))).rowcount

@@ -52,7 +52,7 @@ def set_privacy(
         table_participants.set_level(connection, db, key, level)
         strictest = table_participants.known(connection, persona, [key], level)[key].level
         removed: dict[str, int] = {}
-        if strictest == "full":  # key and level are all that is kept
+        if strictest == "full":  # only key and level stay
             gone = 0
             for name, keys in groups.items():
                 nameless = update(participants).where(_P.persona_id == name, _P.participant_key.in_(sorted(keys)))
@@ -92,7 +92,7 @@ def unlink_person(db: Database, persona: str, participant: object) -> dict[str, 
         if not others:
             return {}
         person = group[key]
-        # The key of the whole group belongs to the one who leaves: the others go by the first of theirs.
+        # If the group has the key of the one who leaves, the others get the first of their own keys.
         changes = dict.fromkeys(others, others[0]) if person == key else {key: key}
         return _assign_person(connection, db, persona, changes, person)
 
@@ -140,7 +140,7 @@ def _assign_person(
         left_over = [
             (MEMORIES, mine.where(m.participant_key == key), target) for key, target in sorted(changes.items())
         ]
-    for source, chosen, target in left_over:  # what stands in the audience and in no conversation
+    for source, chosen, target in left_over:  # rows of the audience without a conversation
         c = source.table.c
         ids = connection.execute(chosen.where(c.persona_id == persona, c.audience_id == direct)).scalars().all()
         if ids:

@@ -83,7 +83,7 @@ def read_recent(db: Database, persona: str, most: int) -> list[Row]:
         .order_by(*_NEWEST)
     )
     by_person: dict[str, Row] = {}
-    skipped, at_once = 0, most + 20  # rows of linked identities are few
+    skipped, at_once = 0, most + 20  # few people have linked identities
     with db.request_connection():
         while len(by_person) < most:
             rows = db.read(chosen.limit(at_once).offset(skipped), {"persona": persona}, source=SOURCE)
@@ -195,7 +195,7 @@ def change(
     db: Database, persona: str, key: str, wanted: Change, *, decay_days: int, privacy_default: str
 ) -> tuple[Row | None, WriteReason]:
     """Change a person's relationship, or create it; return it as it is now, and the reason if nothing was stored."""
-    begun = db.ids.one()  # before the transaction: by its id a change is told to be older than a call of `forget`
+    begun = db.ids.one()  # before the transaction: the id tells whether `forget` came later
     last: list[tuple[Row | None, WriteReason]] = []
     """What the last try did, before its answer was lost."""
 
@@ -282,7 +282,7 @@ def _change(
         return old, "unchanged"
     is_new = old is None
     if old is None:
-        # Adding nothing to a row that another writer has made meanwhile waits for it and holds it.
+        # If another writer created the row meanwhile, adding 0 waits for that writer and locks the row.
         empty = upsert(user_relationships, db.family, add=("interaction_count",))
         connection.execute(empty, {"persona_id": persona, "user_id": person, "interaction_count": 0})
         old = Row(*connection.execute(HELD, {"persona": persona, "keys": [person]}).one())

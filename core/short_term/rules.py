@@ -102,7 +102,7 @@ def choose_entries(
     The channel itself shows its summary only; up to `most` other channels show their newest entry, without the lines in
     `shown`, given as (channel, text).
     """
-    # A host that names no interface stores a turn under the channel's id alone.
+    # Turns of a host that names no interface are stored under the channel's id alone.
     own_names = {channel, plain_key(channel).partition("/")[2]} - {""} if channel else set()
     chosen: list[Entry] = []
     left_out: dict[int, str] = {}
@@ -130,7 +130,7 @@ def _is_shown(channel: str, content: str, shown: Collection[tuple[str, str]]) ->
     text = collapsed(content)
     if not content.endswith(CUT_MARK):
         return (channel, text) in shown
-    start = text.removesuffix(CUT_MARK)  # the message itself is whole in the history
+    start = text.removesuffix(CUT_MARK)  # the history has the whole message
     return any(where == channel and line.startswith(start) for where, line in shown)
 
 
@@ -153,4 +153,4 @@ def _write_line(item: Item, zone: tzinfo) -> str:
         sender_name=item.speaker,
         time=item.at,
     )
-    return lines.body(line, zone=zone, now=None)  # the section has the age already
+    return lines.body(line, zone=zone, now=None)  # the section states the age

@@ -89,7 +89,7 @@ def write_entries(
 
     Expired entries of these personas are deleted too.
     """
-    in_order = sorted(entries, key=lambda entry: entry.scope.persona)  # two turns at once lock in one order
+    in_order = sorted(entries, key=lambda entry: entry.scope.persona)  # so that two turns lock in one order
     begun = db.ids.one()
 
     def work(connection: Connection) -> list[tuple[WriteResult, bool]]:
@@ -156,7 +156,7 @@ def hold_place(
     rows = connection.execute(_HOLD_PEOPLE, held).all()
     missing = set(people) - {row.participant_key for row in rows if row.persona_id == scope.persona}
     if missing and default != "full":
-        # Whoever turns private meanwhile waits for this turn, which only a stored row can make them do.
+        # Stored rows can be locked: a simultaneous change of a privacy level then waits for this turn.
         names = {key: new.names.get(key, "") for key in missing}
         table_participants.note_names(connection, db, scope.persona, names, {})
         rows = connection.execute(_HOLD_PEOPLE, held).all()
@@ -273,7 +273,7 @@ def remove_person(connection: Connection, persona: str, keys: Collection[str]) -
     marks = {mark_participant(key) for key in keys}
     with_lines = or_(*(has_keyword(cast(_S.messages, String), like_pattern(each)) for each in sorted(marks)))
     ids = set(connection.execute(select(_S.id).where(_S.persona_id == persona, with_lines)).scalars())
-    for part in chunks(sorted(channels), BATCH):  # a summary may repeat what they said there
+    for part in chunks(sorted(channels), BATCH):  # a summary may repeat their lines
         spoke = select(_S.id).where(_S.persona_id == persona, _S.channel_id.in_(part))
         ids |= set(connection.execute(spoke).scalars())
 

@@ -49,11 +49,11 @@ _SEEN = bindparam("audiences", expanding=True, type_=ID)
 
 
 def _select_entries(columns: Sequence[Any], which: Which, family: str, *, trusted: bool = False) -> Any:
-    # SQLite would take the index of times, and read through everybody's entries for those of one person.
+    # SQLite would choose the index of times and read everybody's entries to find those of one person.
     updated = hide_from_index(_C.last_updated, family) if which == "person" else _C.last_updated
     where = [_C.persona_id == _PERSONA, *_match_lookup(which), _match_live(_C)]
-    where.append(updated > bindparam("since", type_=Time()))  # bounds the index range
-    # Whoever is in a thread sees it, so the parent counts only for other channels.
+    where.append(updated > bindparam("since", type_=Time()))  # limits the index range
+    # People in a thread see its entries, so the parent's privacy matters only for other channels.
     where += [_match_local()] if trusted else _match_visible(parents=which != "channel")
     newest = select(*columns).select_from(_E).where(*where).order_by(updated.desc(), _C.id.desc())
     return newest.limit(bindparam("most", type_=Integer()))

@@ -237,7 +237,7 @@ def find_place(db: Database, turn: Turn, scope: Scope) -> NewEntry:
     server_id = read_id(turn.server, "server")
     server = scope.server if server_id is None else server_id
     same = channel is not None and own_channel in (None, channel)
-    # DM as a server means a direct message unless something else says that the channel is shared.
+    # The server `DM` means a direct message unless another value says that the channel is shared.
     shared = False in (turn.is_private, turn.is_direct) or (same and scope.privacy in ("public", "restricted"))
     direct = turn.is_direct is True or (server_id == NO_SERVER and not shared) or (same and scope.privacy == "direct")
     server = "" if direct or server == NO_SERVER else server

@@ -76,13 +76,13 @@ def write_turn(
     }  # fmt: skip
     try:
         check_handle(db)
-        # 1. what the turn itself says
+        # 1. read the turn
         turn = turns.read_turn(context, result, given)
         if turn.stop:
             return TurnResult(0, "stop")
         if not turn.messages:
             return TurnResult(0, "no_messages")
-        # 2. the scope is that of the host's message if the context contains it
+        # 2. a message in the context supplies the scope
         call = open_call(db, settings, scope)
         db = call.db
         message = turns.read_field(context, "message")
@@ -236,7 +236,7 @@ def update_short_term_memory(
             `privacy`,
         or `limit` (a second one since the last turn).
     """
-    # 1. what the summary is
+    # 1. read the summary
     if summary is not None and not isinstance(summary, str):
         raise MessageError.of_type("summary", summary, "a text")
     call = turns.enter_persona(open_call(db, settings, scope), persona)
@@ -248,7 +248,7 @@ def update_short_term_memory(
     entry = turns.find_place(call.db, turn, call.scope)
     if not text or not entry.scope.participant or not entry.scope.conversation:
         return WriteResult(False, None, "empty")
-    # 2. whether it is one
+    # 2. refuse it if the person asked for a saved memory
     if _is_explicit(said, call.settings):
         return WriteResult(False, None, "explicit")
     # 3. write it

@@ -69,7 +69,7 @@ def recap(operation: Operation, tools: Tools) -> Effect | None:
             return
         now = table_recaps.find_recap(connection.execute, persona, row_id) or Recap()
         if now.memory != stored.memory and not now.stale:
-            return  # somebody wrote it by hand meanwhile
+            return  # a person wrote one meanwhile
         table_recaps.update_recap(connection, task.db, persona, conversation, row_id, columns, CLEARED)
         refresh_within(connection, persona, conversation, task.settings)
 
@@ -107,7 +107,7 @@ def _ask_recap(task: Task, line: Line, stored: Recap) -> tuple[str, str]:
         if error.reason in ("empty", "no_text", "unreadable"):
             return "", error.reason
         raise
-    # A recap of an earlier text says nothing about how long the new one must be.
+    # The length of a stale recap says nothing about the new text.
     return text, task.judge(text, "" if stored.stale else stored.memory or "")
 
 
@@ -197,7 +197,7 @@ def _ask_break(task: Task, story: Layout, limits: BreakLimits) -> _Detection:
         return _Detection()
     begin, stop = max(limits.earlier + 1, first - BEFORE), min(len(story.rows), first + MOST)
     shown, end = _choose_window(task, story, range(begin, stop), first)
-    # What follows the last one shown is not known, so nothing can be said of it but at the end of the conversation.
+    # A break after the last message shown cannot be judged, because the model does not see what follows it.
     last = limits.last if end == limits.newest else min(limits.last, end - 1)
     if last < first:
         return _Detection()
@@ -221,7 +221,7 @@ def _choose_window(task: Task, story: Layout, indexes: range, first: int) -> tup
     Messages from `first` on get three quarters of the room, those before it the rest.
     """
     lines = {line.row_id: line for line in task.read_lines(story.rows[indexes.start : indexes.stop])}
-    most = max(1, task.room // 2)  # one giant message hides no others
+    most = max(1, task.room // 2)  # so that one giant message leaves room for others
 
     def show(ats: range, room: int) -> tuple[list[dict[str, object]], int]:
         shown: list[dict[str, object]] = []

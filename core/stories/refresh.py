@@ -299,7 +299,7 @@ def _plan_changes(read: Reader, persona: str, conversation: str, count: int) -> 
     if count < 0:
         return nothing, None
     newest = table_hidden.read_breaks(read, persona, conversation, max(count, 1))
-    last = newest[0] if newest and len(newest) >= count else None  # with fewer than `count` nothing is hidden
+    last = newest[0] if newest and len(newest) >= count else None  # fewer breaks than `count` hide nothing
     if not table_hidden.is_misplaced(read, persona, conversation, last):
         return nothing, None
     order = table_hidden.read_rows(read, persona, conversation)

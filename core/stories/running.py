@@ -88,7 +88,7 @@ def add_running_recap_version(
         MessageError: a value of a wrong type; the scope does not see the conversation.
         ValueError: an unknown provenance.
     """
-    # 1. what is to be stored
+    # 1. read the arguments
     check_provenance(provenance)
     new = Version(
         rows.text(content, "content"),
@@ -98,15 +98,15 @@ def add_running_recap_version(
         rows.number(new_scene_index, "new_scene_index") or 0,
         provenance=provenance,
     )
-    # 2. where
+    # 2. find the conversation
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None and table_lines.find_place(call.db.read, call.persona, call.conversation):
-        # made by somebody else since it was looked up
+        # another writer created it after the first look-up
         call = open_conversation(open_call(db, settings, scope), conversation)
         if call.place is None:
             raise MessageError("There is no such conversation in this scope.", fields=("conversation",))
 
-    # 3. unless it is refused
+    # 3. store the version unless it is refused
     def work(connection: Connection) -> int | None:
         table_running.hold_current_number(connection, call.persona, call.conversation)
         current = table_running.find_current(connection.execute, call.persona, call.conversation)

@@ -123,7 +123,7 @@ def section_part(conversation: str) -> Branch:
 def insert_version(connection: Connection, db: Database, scope: Scope, new: Version) -> int:
     """Store a version under the next number, make it current and return the number."""
     persona, conversation = scope.persona, scope.conversation or ""
-    # In this order: MySQL gives the second assignment what the first one made.
+    # In this order: MySQL evaluates assignments from left to right, with the new values.
     claim = (
         update(conversations)
         .where(_K.persona_id == persona, _K.conversation_key == conversation)

@@ -77,7 +77,7 @@ def set_data(
         return table_recaps.update_recap(connection, call.db, call.persona, call.conversation, row_id, columns, data)
 
     result = _change_message(call, work, keeps_text=new is not None and key not in _SWITCHES)
-    if result.stored and key == "exclude":  # who leaves a message out wants it gone from the next prompt
+    if result.stored and key == "exclude":  # an excluded message must leave the next prompt
         refresh(call, counter=counter)
     return result
 

@@ -49,10 +49,10 @@ _LEADING = lazy_pattern(r"^\W+")
 
 def normal(tag: str) -> str:
     """Return the tag in lower case, without control characters and outer blanks, with single spaces; "" if blank."""
-    # Control characters go first: one that goes between a letter and its accent lets the two join.
+    # Control characters are removed first: one between a letter and its accent keeps the two apart.
     text = fold_case(_CONTROLS.sub("", clean(tag)))
     if not text.isascii():
-        # Folding can leave letters that join a mark behind them (`ß` with an accent); a tag read back must find itself.
+        # Folding can leave a letter before a mark that joins it (`ß` and an accent); folding again must change nothing.
         for _ in range(4):
             again = fold_case(text)
             if again == text:
@@ -117,7 +117,7 @@ def extract(
 def _is_stop_word(tag: str, language: str) -> bool:
     word = fold(tag)
     if word.isascii() and len(word) <= _SHORT_NAME:
-        # The lists hold all letters and most pairs of letters: as tags, `c` and `ai` are names.
+        # The lists contain all letters and most pairs of letters, but tags such as `c` and `ai` are names.
         return len(word) == _SHORT_NAME and word in common_words(language)
     return word in stop_words(language)
 
@@ -194,7 +194,7 @@ def _tokens(plain: str) -> Iterator[_Token]:
             if _SPACELESS_CHAR.match(text):
                 yield _Token(start, match.end(), text, True)
                 continue
-            # Marks in front belong to what stands before them, such as the variation selector of an emoji.
+            # Leading marks belong to the character before them, such as the variation selector of an emoji.
             if unicodedata.category(text[0])[0] != "L" and (len(text) > 1 or unicodedata.category(text) != "So"):
                 start += len(text) - len(_LEADING.sub("", text))
                 text = _LEADING.sub("", text)
@@ -232,7 +232,7 @@ class TagIndex:
         if 0 < len(tokens) <= MOST_WORDS:
             head, words = tokens[0].text, " ".join(token.text for token in tokens)
             self._longest[head] = max(len(tokens), self._longest.get(head, 0))
-            # Signs belong to such a tag: "c++" is not every "c", "o'brien" not "o brien".
+            # Punctuation is part of such a tag: "c++" is not "c", and "o'brien" is not "o brien".
             self._words.setdefault(words, []).append((plain if words != plain else "", tokens[0].start, tag))
 
     def find(self, text: str) -> Iterable[str]:

@@ -98,7 +98,7 @@ def add_alias(db: Database, persona: str, alias: object, tag: object) -> WriteRe
     """Add another spelling of a tag; an unknown tag joins the vocabulary."""
 
     def work(connection: Connection) -> WriteResult:
-        raise_version(connection, db, persona)  # first: it keeps a second change from being checked meanwhile
+        raise_version(connection, db, persona)  # first, because it locks out a second change until the end
         try:
             vocabulary = build_vocabulary(connection.execute(_ALL, {"persona": persona}))
             other, known = rules.check_alias(alias, tag, vocabulary)

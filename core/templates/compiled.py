@@ -64,7 +64,7 @@ def _put_text(value: Any) -> Any:
     return "" if value is None else value
 
 
-@pass_context  # a constant of the template is put out while it runs, too, not while it is compiled
+@pass_context  # makes Jinja call it at run time for constants too
 def _put_json(_context: Context, value: Any) -> str:
     if isinstance(value, StrictUndefined):
         str(value)  # raises, naming the variable
@@ -107,7 +107,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         return super().call(context, function, *arguments, **named)
 
     def call_binop(self, *_: Any, **__: Any) -> Any:
-        _count_steps(MOST_STEPS + 1)  # a power may have any number of digits
+        _count_steps(MOST_STEPS + 1)  # a power can have any number of digits
 
 
 def _load_from(folders: list[Path]) -> Callable[[str], tuple[str, str, Callable[[], bool]]]:
@@ -121,7 +121,7 @@ def _load_from(folders: list[Path]) -> Callable[[str], tuple[str, str, Callable[
         except (OSError, UnicodeDecodeError) as error:
             raise TemplateError(name, f"the file cannot be read ({type(error).__name__})", file=str(path)) from None
 
-        def is_same() -> bool:  # the shipped files belong to the program: only those of an overlay change
+        def is_same() -> bool:  # shipped files never change, only those in TEMPLATES_DIR
             return len(folders) == 1 or (find(name, folders) == path and version(str(path)) == read_version)
 
         return source, str(path), is_same
@@ -146,11 +146,11 @@ def run(env: TemplateEnvironment, name: str, values: Mapping[str, Any] | None) -
     except TemplateError as error:
         if error.source or template is None:
             raise
-        line, file = _find_place(error, template)  # an include that names no file stands in this one
+        line, file = _find_place(error, template)  # an include error without a file occurred in this template
         raise TemplateError(name, f"include of {error.template!r}: {error.reason}", line=line, file=file) from None
     except Exception as error:  # noqa: BLE001 - an expression of a template may raise anything Python can
         line, file = _find_place(error, template)
-        reason = f"it fails with {type(error).__name__}"  # a message may quote values
+        reason = f"it fails with {type(error).__name__}"  # its message may quote values
         if isinstance(error, AnyTemplateError):
             reason = error.message or reason
         raise _explain(name, reason, line, file) from None
@@ -201,7 +201,7 @@ def _read_result(name: str, text: str, values: list[Any], file: str) -> Any:
         result = _fill(json.loads(text), values)
     except json.JSONDecodeError as error:
         raise TemplateError(name, f"what it makes is no JSON ({error.msg})", line=error.lineno, file=file) from None
-    except (ValueError, LookupError, TypeError, RecursionError) as error:  # a place of a value that no value has
+    except (ValueError, LookupError, TypeError, RecursionError) as error:  # a placeholder without a value
         raise TemplateError(name, f"what it makes is no JSON ({error})", file=file) from None
     expected = header(name, "result")
     if expected is None:
