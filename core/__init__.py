@@ -29,25 +29,9 @@ if TYPE_CHECKING:
     from .scope import Scope, use_scope
     from .synth_core_memory import search_memories
 
-__all__ = [
-    "Memory",
-    "Scope",
-    "aio",
-    "build_json_prompt",
-    "build_messages",
-    "configure",
-    "explain_json_prompt",
-    "explain_messages",
-    "forget",
-    "insert_memory",
-    "open_database",
-    "parse_answer",
-    "save_message",
-    "search_memories",
-    "set_persona_text",
-    "to_messages",
-    "use_scope",
-]
+__all__ = ["Memory", "Scope", "aio", "build_json_prompt", "build_messages", "configure", "explain_json_prompt",
+           "explain_messages", "forget", "insert_memory", "open_database", "parse_answer", "save_message",
+           "search_memories", "set_persona_text", "to_messages", "use_scope"]  # fmt: skip
 
 _NAMES = {
     "chat_history_cache": ("save_message",),

@@ -29,22 +29,9 @@ if TYPE_CHECKING:
     from .forgetting import forget
     from .upkeep.copy import Copied
 
-__all__ = [
-    "Copied",
-    "Database",
-    "Finding",
-    "Migrated",
-    "check_server",
-    "configure",
-    "copy_database",
-    "default_database",
-    "forget",
-    "insert_memory",
-    "migrate",
-    "open_database",
-    "pack_index",
-    "reindex",
-]
+__all__ = ["Copied", "Database", "Finding", "Migrated", "check_server", "configure", "copy_database",
+           "default_database", "forget", "insert_memory", "migrate", "open_database", "pack_index",
+           "reindex"]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

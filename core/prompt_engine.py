@@ -33,22 +33,9 @@ if TYPE_CHECKING:
     from .prompt.call import Report
     from .synth_tagging import expand_tags, extract_tags
 
-__all__ = [
-    "Answer",
-    "Messages",
-    "build_json_prompt",
-    "build_messages",
-    "expand_tags",
-    "explain_json_prompt",
-    "explain_messages",
-    "extract_tags",
-    "fit_prompt",
-    "parse_answer",
-    "reduce_prompt_for_llm_limit",
-    "set_hook",
-    "to_json",
-    "to_messages",
-]
+__all__ = ["Answer", "Messages", "build_json_prompt", "build_messages", "expand_tags", "explain_json_prompt",
+           "explain_messages", "extract_tags", "fit_prompt", "parse_answer", "reduce_prompt_for_llm_limit",
+           "set_hook", "to_json", "to_messages"]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

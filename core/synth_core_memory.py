@@ -28,14 +28,8 @@ from .shapes import Hit
 SearchMode = Literal["best", "all"]
 """best: the hits that fit best, newest first. all: a page of all that match, oldest first."""
 
-__all__ = [
-    "SearchArguments",
-    "explain_search",
-    "free_memory_search",
-    "search_memories",
-    "should_remember",
-    "silently_record_memory",
-]
+__all__ = ["SearchArguments", "explain_search", "free_memory_search", "search_memories", "should_remember",
+           "silently_record_memory"]  # fmt: skip
 
 
 def search_memories(

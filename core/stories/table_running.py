@@ -26,14 +26,8 @@ _NUMBERS = select(_K.current_recap_version, _K.next_recap_version).where(
     _K.persona_id == bindparam("persona"), _K.conversation_key == bindparam("conversation")
 )
 _FIELDS = (
-    "content",
-    "scene_count",
-    "excluded_count",
-    "prev_scene_index",
-    "new_scene_index",
-    "provenance",
-    "created_at",
-)
+    "content", "scene_count", "excluded_count", "prev_scene_index", "new_scene_index", "provenance", "created_at",
+)  # fmt: skip
 """Columns that have the same name in `Version`."""
 _COLUMNS = (_V.version, _V.data, *(_V[name] for name in _FIELDS))
 _HERE = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..base import logs
@@ -44,14 +43,15 @@ class Renderer:
 
     def _render(self, kind: Kind, name: str, values: Mapping[str, Any]) -> Any:
         """Return the result of the template in TEMPLATES_DIR; if it fails, of the shipped one, with a note."""
-        runner = _runner()
+        from . import compiled  # noqa: PLC0415 - loads jinja2, which takes tens of milliseconds
+
         failed = None
         if self._overlay:
             try:
-                return runner.run(runner.environment(self._overlay, kind), name, values)
+                return compiled.run(compiled.environment(self._overlay, kind), name, values)
             except TemplateError as error:
                 failed = error
-        result = runner.run(runner.environment(None, kind), name, values)
+        result = compiled.run(compiled.environment(None, kind), name, values)
         if failed:
             place = f"template {failed.template} ({failed.source or self._overlay}) line {failed.line or 1}"
             self._note(f"{place}: {failed.reason}; the shipped one is used", failed)
@@ -67,10 +67,3 @@ class Renderer:
         if key not in _warned:
             _warned.add(key)
             logs.warning("template_replaced", note=note, file=error.source if error else self._overlay)
-
-
-def _runner() -> ModuleType:
-    """Return the module that runs templates; importing it imports jinja2."""
-    from . import compiled as running  # noqa: PLC0415 - takes tens of milliseconds, which importing a door may not cost
-
-    return running
