@@ -19,8 +19,8 @@ from core.config import FLAGS, Settings
 from core.database.engine import Database
 from core.jobs import Worker
 from core.llm import embedder
-from core.memories.capture import should_remember
 from core.prompt_engine import to_messages
+from core.synth_core_memory import should_remember
 from core.web.access import WebContext
 from core.web.proxy import memory
 from tests.spec.lifelong_world import Life, Model, said_in

@@ -16,8 +16,8 @@ from core.config import Settings
 from core.conversations import add_saved_memory, close_conversation
 from core.database.engine import Database
 from core.database.schema import TABLES
-from core.memories.capture import silently_record_memory
 from core.privacy import set_privacy
+from core.synth_core_memory import silently_record_memory
 from tests.spec.stage import Stage
 from tests.store.world import open_db
 

@@ -11,10 +11,9 @@ from core.chat_history_cache import save_chat_message
 from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import chat_history_cache, memories
-from core.memories.capture import silently_record_memory
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
-from core.synth_core_memory import search_memories
+from core.synth_core_memory import search_memories, silently_record_memory
 from tests.databases import traced
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, message, snippets
 from tests.store.world import open_db, rows_of

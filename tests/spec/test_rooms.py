@@ -19,11 +19,10 @@ from core.conversations import add_saved_memory, close_conversation, list_saved_
 from core.database import schema
 from core.db import forget, insert_memory
 from core.errors import MessageError
-from core.memories.capture import silently_record_memory
 from core.privacy import set_conversation_privacy
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
-from core.synth_core_memory import search_memories
+from core.synth_core_memory import search_memories, silently_record_memory
 from core.transfer.imports import import_file
 from tests.databases import traced
 from tests.spec.admin_world import client_of, made

@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import Any
 
 from core import ai_diary, chat_history_cache, conversations, jobs, privacy, short_term, stories, synth_tagging
+from core import synth_core_memory as remembering
 from core.config import Settings
 from core.database.engine import Database
 from core.db import insert_memory
-from core.memories import capture as remembering
 from core.prompt_engine import explain_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import free_memory_search, search_memories

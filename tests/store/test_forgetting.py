@@ -33,12 +33,12 @@ from core.database.schema import (
 from core.db import forget, insert_memory
 from core.errors import MessageError
 from core.forgetting import table as forgetting_table
-from core.memories.capture import silently_record_memory
 from core.messages.new_message import read_message
 from core.messages.table import insert_message
 from core.privacy import set_privacy
 from core.scope import Scope
 from core.short_term import get_for_user
+from core.synth_core_memory import silently_record_memory
 from tests.store.world import count, index_differences, of_today, own_scope, rows_of, run_at_once
 
 ANN, GROUP = "tg/ann", "tg/g1"

@@ -17,8 +17,8 @@ from core.database.schema import tags
 from core.errors import MessageError, StoreWriteError
 from core.memories import new_item as memory_input
 from core.memories import table as memories
-from core.memories.capture import silently_record_memory
 from core.scope import Scope, use_scope
+from core.synth_core_memory import silently_record_memory
 from tests.store.world import NOW, count, index_differences, open_db, own_scope, rows_of
 
 DEFAULTS = Settings()

@@ -16,9 +16,9 @@ from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import ai_diary, chat_history_cache, tags
 from core.database.schema import memories as memory_table
-from core.memories.capture import silently_record_memory
 from core.privacy import link_participants, set_conversation_privacy, unlink_participant
 from core.scope import Scope
+from core.synth_core_memory import silently_record_memory
 from tests.store.world import NOW, index_differences, own_scope, remove_items, rows_of
 
 pytestmark = pytest.mark.dialects

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from core import ai_diary, chat_history_cache, privacy, synth_tagging
+from core import synth_core_memory as remembering
 from core.access.load import load_snapshot
 from core.access.view import Request
 from core.config import Settings
 from core.database.engine import Database
 from core.database.schema import TABLES
-from core.memories import capture as remembering
 from core.prompt_engine import build_json_prompt
 from core.scope import Scope
 from core.synth_core_memory import search_memories

@@ -18,12 +18,12 @@ from core.database.schema import chat_history_cache
 from core.database.schema import memories as memory_table
 from core.memories import new_item as memory_input
 from core.memories import table as memories
-from core.memories.capture import silently_record_memory
 from core.messages import new_message as messages
 from core.messages import table as chat
 from core.messages import table_batches as chat_batches
 from core.privacy import link_participants, set_privacy, unlink_participant
 from core.scope import Scope
+from core.synth_core_memory import silently_record_memory
 from tests.store.world import NOW, count, own_scope, rows_of, run_at_once
 
 DEFAULTS = Settings()
