@@ -63,7 +63,7 @@ AFTER = {"CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.recent:follow_summar
 """Type to a function that runs once the effect is stored, and writes outside the database."""
 FOLLOW_SETTINGS = f"{_PACKAGE}.stories.refresh:follow_settings"
 """Updates the stories of a persona after a change of settings."""
-QUEUE_DUE = f"{_PACKAGE}.lifelong.schedule:queue_due"
+QUEUE_DUE = f"{_PACKAGE}.lifelong.cycles:queue_due"
 """Queues due consolidations of a persona."""
 
 
