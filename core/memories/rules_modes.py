@@ -44,10 +44,10 @@ _CALL = re.compile(r"(?<![\w@./+-])@memory(?![\w@-]|\.\w)[ \t]*[:,]?", re.IGNORE
 
 def asked_before(text: str, known: Sequence[Phrases]) -> tuple[str, Literal["@memory", "phrase"]] | None:
     """Return the text that a message asks to save and how it asks, or None."""
-    call = _CALL.search(text)
-    if call is not None:
-        after = text[call.end() :].strip()
-        return after or text[: call.start()].strip(), "@memory"
     from ..text.remember_phrases import is_request, says_something  # noqa: PLC0415 - patterns of mode plus alone
 
-    return (text, "phrase") if is_request(text, known) and says_something(text, known) else None
+    call = _CALL.search(text)
+    if call is None:
+        return (text, "phrase") if is_request(text, known) and says_something(text, known) else None
+    parts = (text[call.end() :].strip(), text[: call.start()].strip())
+    return next((part for part in parts if says_something(part, known)), ""), "@memory"

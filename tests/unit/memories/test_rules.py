@@ -118,6 +118,8 @@ def test_c25_the_tool_is_offered_in_agent_and_plus_while_it_is_on_and_named(mode
         ("@memory likes tea", ("likes tea", "@memory")),
         ("hey @Memory: likes tea", ("likes tea", "@memory")),
         ("I like tea @memory", ("I like tea", "@memory")),
+        ("I like tea. @memory please", ("I like tea.", "@memory")),
+        ("@memory please remember that", ("", "@memory")),
         ("@memory", ("", "@memory")),
         ("mail@memory.org", None),
         ("@memory.org is down", None),
