@@ -14,13 +14,14 @@ takes unfinished tables for another program's.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from contextlib import closing, suppress
+import time
+from collections.abc import Callable, Container, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from sqlalchemy import Connection, delete, exc, select, update
+from sqlalchemy import Connection, delete, select, update
 
 from ..base import resources
 from ..base.logs import event
@@ -38,8 +39,8 @@ COPYING = "copying"
 """A row of `schema_version` with this name marks an unfinished `db copy` into the database."""
 PATIENCE_SECONDS = 6 * 3600.0
 """Longest statement: an index on millions of rows takes minutes, far over DB_TIMEOUT_SECONDS."""
-LOCK = "SELECT GET_LOCK(CONCAT('prompt_engine.', LEFT(SHA2(DATABASE(), 256), 40)), %s)"
-"""The lock ends with its connection."""
+PAUSES = (0.5, 1.0, 2.0, 4.0)
+"""Seconds before each further attempt, if another process may be doing the same work."""
 MIGRATE = "Run `prompt-engine db migrate`"
 OLD_BUILD = "Export it with that build, and import the file into a new database"
 SHOWN_DIFFERENCES = 5
@@ -147,17 +148,25 @@ def list_foreign(found: Container[str], versions: Mapping[str, str] | None) -> l
 
 
 def migrate(db: Database) -> Migrated:
-    """Bring the database to the current version and return what was done; concurrent processes take turns."""
+    """Bring the database to the current version and return what was done; several processes may do so at once."""
     if db.family == "sqlite":  # its statements have no time limit, its transactions wait for each other
         return _migrate(db, db)
     url = db.target.url.render_as_string(hide_password=False)
-    with (
-        closing(Database(url, timeout_seconds=PATIENCE_SECONDS, clock=db.clock)) as patient,
-        patient.connection(source="schema_version") as connection,
-    ):
-        with suppress(exc.SQLAlchemyError):  # some clusters have no such locks
-            connection.exec_driver_sql(LOCK, (int(PATIENCE_SECONDS),))
+    with closing(Database(url, timeout_seconds=PATIENCE_SECONDS, clock=db.clock)) as patient:
         return _migrate(db, patient)
+
+
+def _work_beside_others(db: Database, work: Callable[[], object]) -> None:
+    """Do what may fail because another process does it at this moment; try again until it is done by either."""
+    for pause in (*PAUSES, None):
+        try:
+            work()
+        except StoreError:
+            if pause is None:
+                raise
+            time.sleep(pause)
+        if find_version(read_versions(db)) == list_revisions()[-1]:
+            return
 
 
 def _migrate(db: Database, patient: Database) -> Migrated:
@@ -178,7 +187,7 @@ def _migrate(db: Database, patient: Database) -> Migrated:
     if mismatch is not None and mismatch.remedy != MIGRATE:
         raise _refusal(mismatch)
     if version < list_revisions()[-1]:
-        run_revisions(patient)
+        _work_beside_others(db, lambda: run_revisions(patient))
         facts = inspection.read_facts(db)
     differences = inspection.list_differences(facts, db.family)
     if any(one.severity == "error" for one in differences) or (pending and differences):
@@ -219,7 +228,7 @@ def _create(db: Database) -> Migrated:
         connection.execute(delete(schema_version).where(schema_version.c.version_num == UNFINISHED))
 
     db.version = ""  # no table holds it yet
-    db.transaction(work, source="the tables of the database")
+    _work_beside_others(db, lambda: db.transaction(work, source="the tables of the database"))
     db.version = names[-1]
     event(20, "database_created", version=names[-1], tables=len(TABLES))
     return Migrated(tuple(names), (f"Made {len(TABLES)} tables, version {names[-1]}.",))
@@ -234,6 +243,7 @@ def run_revisions(db: Database) -> None:
     """Run pending revisions with Alembic, in one transaction where the server's DDL allows it."""
     from alembic import command  # noqa: PLC0415 - slow to load
     from alembic.config import Config  # noqa: PLC0415
+    from alembic.util import CommandError  # noqa: PLC0415
 
     config = Config()
     config.set_main_option("script_location", str(find_folder()).replace("%", "%%"))
@@ -243,6 +253,9 @@ def run_revisions(db: Database) -> None:
         for statement in ddl.create_all(schema_version, db.family):
             connection.exec_driver_sql(statement)
         config.attributes.update(connection=connection, ddl=ddl)
-        command.upgrade(config, "head")
+        try:
+            command.upgrade(config, "head")
+        except CommandError as error:  # another process changed the version meanwhile
+            raise StoreError(f"The migration failed: {error}.", source="schema_version") from error
 
     db.transaction(work, source="the migration")

@@ -66,7 +66,7 @@ CHAT: list[dict[str, Any]] = [
     {"role": "user", "content": "I have a dog called Rex."},
     {"role": "assistant", "content": "Hello Rex."},
     {"role": "developer", "content": [{"type": "text", "text": "No emoji."}]},
-    {"role": "tool", "content": "42", "tool_call_id": "1"},
+    {"role": "tool", "content": "The meter shows 42B.", "tool_call_id": "1"},
     {"role": "user", "content": [{"type": "text", "text": "Who is"}, {"type": "text", "text": "my cat?"}]},
 ]
 
@@ -83,7 +83,7 @@ def test_p71_a_list_of_chat_messages_is_read_as_it_is(memory: Memory) -> None:
     nobody = build_messages(CHAT, db=memory.db)
     assert [each["role"] for each in nobody] == ["system", "user", "assistant", "user"] and "Tofu" not in str(nobody)
     prompt = build_json_prompt(CHAT, db=memory.db, scope=memory.scope("ann"))
-    assert prompt["instructions"].startswith("Be brief, {{char}}.") and "42" not in str(prompt["context"])
+    assert prompt["instructions"].startswith("Be brief, {{char}}.") and "42B" not in str(prompt["context"])
     assert [line.split(": ", 1)[1] for line in prompt["context"]["history_current_chat"]] == [
         '"I have a dog called Rex."', '"Hello Rex."',
     ]  # fmt: skip
