@@ -1,10 +1,10 @@
-"""Door: embeddings, where a host has an embedder: making the vectors of rows, counting and dropping them.
+"""Door: embeddings, for hosts with an embedder: make, count and delete the vectors of rows.
 
 | name | for |
 |---|---|
-| embed_rows | making missing vectors at once |
-| count_vectors, drop_vectors | which models made how many; removing those of a model |
-| Embedder, EmbedderError, EmbedReport | what an embedder is; how it fails; what was made |
+| embed_rows | make missing vectors now |
+| count_vectors, drop_vectors | number of vectors by model; delete the vectors of a model |
+| Embedder, EmbedderError, EmbedReport | protocol of an embedder; its error; result of `embed_rows` |
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = ["EmbedReport", "Embedder", "EmbedderError", "count_vectors", "drop_ve
 
 @dataclass(frozen=True, slots=True)
 class EmbedReport:
-    """What `embed_rows` made."""
+    """Result of `embed_rows`."""
 
     model: str
     """Name of the embedder."""
     rows: int
     """Rows that got vectors."""
     done: bool
-    """There are no others without."""
+    """Whether every row now has vectors."""
 
 
 def embed_rows(
@@ -43,18 +43,18 @@ def embed_rows(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> EmbedReport:
-    """Make the vectors that rows of the scope's persona lack, the newest rows first, and return what was made.
+    """Make the missing vectors of rows of the scope's persona, the newest rows first, and return what was made.
 
-    For hosts without a worker, which does the same by itself. What was made is stored, whatever ends the call.
+    For hosts without a worker: a worker calls it by itself. Finished batches stay stored if the call fails.
 
     Args:
         limit: most rows, in batches of 128; None for all.
-        embedder: the embedder to ask; without one that of `configure`, or the one that EMBEDDER names.
+        embedder: the embedder to use; None for the one of `configure`, or the one that EMBEDDER names.
 
     Raises:
-        ConfigError: there is no embedder, or what EMBEDDER names cannot be used.
+        ConfigError: there is no embedder, or the one that EMBEDDER names cannot be used.
         EmbedderError, StoreError: the embedder or the database failed.
-        TypeError, ValueError: the embedder has no `embed` or no `name`; the limit is no whole number of at least 1.
+        TypeError, ValueError: the embedder has no `embed` or no `name`; the limit is not a whole number of at least 1.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.lifelong import add_facts_with_meta
@@ -93,7 +93,7 @@ def count_vectors(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, int]:
-    """Return the name of each model that made vectors of the persona's rows, with how many, by name.
+    """Return the number of vectors of the persona's rows by model name.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.semantic import count_vectors
@@ -111,13 +111,13 @@ def drop_vectors(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Remove the vectors of the persona's rows that a model made, and return how many; it may begin again at once.
+    """Delete the vectors that a model made of the persona's rows; return their number. They may be made again.
 
     Args:
-        model: name of the embedder, as `count_vectors` tells it.
+        model: name of the embedder, as in the result of `count_vectors`.
 
     Raises:
-        StoreWriteError: some may be left; calling it again does the rest.
+        StoreWriteError: some vectors may be left; call it again to delete the rest.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.semantic import drop_vectors

@@ -1,6 +1,6 @@
-"""Making vectors of rows, batch after batch: read, embedded outside of any transaction, written in one.
+"""Make vectors of rows batch by batch: read rows, embed them outside of any transaction, write them in one.
 
-`embed` is what a worker does for the operation EMBED, one batch each (docs/embeddings.md).
+A worker calls `embed` for the operation EMBED, once for each batch (docs/embeddings.md).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from ..llm import embedder as client
 from ..shapes import Operation
 
 ROWS = 128
-"""Rows of a batch, written in one transaction."""
+"""Rows of one batch, which is written in one transaction."""
 TEXTS = 64
-"""Texts an embedder gets at once."""
+"""Texts sent to an embedder in one call."""
 
 
 def read_next(call: Call, embedder: Any, after: Batch | None = None) -> Batch:
@@ -32,7 +32,7 @@ def read_next(call: Call, embedder: Any, after: Batch | None = None) -> Batch:
 
 
 def make_vectors(embedder: Any, batch: Batch, settings: Settings) -> Mapping[tuple[int, int], Sequence[bytes]]:
-    """Return the vectors of the pieces of each row; a row without any text, or whose vector is all nought, has none."""
+    """Return the vectors of each row, one for each piece of its text; zero vectors are left out."""
     texts: list[str] = []
     whose: list[tuple[int, int]] = []
     for row in batch.rows:
@@ -52,7 +52,7 @@ def make_vectors(embedder: Any, batch: Batch, settings: Settings) -> Mapping[tup
 
 def store(call: Call, model: str, batch: Batch, vectors: Mapping[tuple[int, int], Any]) -> tuple[int, Batch]:
     """Store the vectors of a batch in one transaction; return (rows written, batch with the new marks)."""
-    # Written twice, nothing changes: where the commit's answer was lost it is simply done again.
+    # Idempotent: if the answer to the commit was lost, the transaction runs again and changes nothing.
     return call.db.idempotent_transaction(
         lambda connection: embeddings_writing.write(connection, call.db, call.persona, model, batch, vectors),
         source="search_vector",
@@ -60,7 +60,7 @@ def store(call: Call, model: str, batch: Batch, vectors: Mapping[tuple[int, int]
 
 
 def embed(operation: Operation, tools: Tools) -> Effect | None:
-    """Return what stores the vectors of a batch of a persona's rows, and queues the next one where there are more."""
+    """Return the effect that stores the vectors of one batch and, if rows are left, queues the next batch."""
     call = operation_call(operation, tools)
     embedder = client.resolve(None, call.settings)
     if embedder is None:
