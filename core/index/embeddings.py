@@ -1,4 +1,4 @@
-"""Vectors of rows (table search_vector): read for a search, kept in step with their rows, dropped."""
+"""Vectors of rows (table search_vector): update them with their rows, count and delete them."""
 
 from __future__ import annotations
 
@@ -19,25 +19,29 @@ AT_ONCE = 500
 
 _V = search_vector.c
 KEPT = 1000
-"""Versions whose removals are noted."""
+"""Number of versions for which deletions are recorded."""
 CLEANED = 100
-"""Older notes are removed once in so many versions."""
+"""Old records of deletions are deleted once in this number of versions."""
 _N = search_vector_version.c
 _G = search_vector_gone.c
 
 
-# Kept in step with their rows
+# Updates of vectors when their rows change
 
 
 def mark(which: str, source: int, model_key: str) -> str:
-    """Return the name of the row of `counters` that tells how far a model's vectors are
-    (`embeddings_writing.Reach`).
-    """
+    """Return the name of a counter that marks how far a model's vectors reach (`embeddings_writing.Reach`)."""
     return f"vectors/{which}/{source}/{model_key}"
 
 
 def drop(connection: Connection, source: SourceTable, rows: Iterable[tuple[int, int]], *, again: bool = False) -> int:
-    """Remove the vectors of rows that go, or whose text or standing changed, within the transaction of `connection`."""
+    """Delete the vectors of rows that are deleted, edited, hidden or shown; return the number of vectors.
+
+    Runs in the transaction of `connection`.
+
+    Args:
+        again: lower the marks of all models, so that the rows get new vectors.
+    """
     by_audience: dict[int, list[int]] = {}
     for audience, row_id in rows:
         by_audience.setdefault(audience, []).append(row_id)
@@ -59,7 +63,7 @@ def drop(connection: Connection, source: SourceTable, rows: Iterable[tuple[int, 
 
 
 def moved(connection: Connection, source: SourceTable, row_id: int, audience: int, to: int, at_us: int) -> None:
-    """Give the vectors of a row of an audience another one and a time, within the transaction of `connection`."""
+    """Move the vectors of a row to another audience and time, in the transaction of `connection`."""
     values = {"audience": audience, "number": source.number, "ids": [row_id], "to": to, "at": at_us}
     if not connection.execute(_MOVE, values).rowcount:
         return
@@ -88,11 +92,11 @@ def _lower(number: int) -> Executable:
     return update(counters).where(c.persona_id == owner, *of_models, c.value > below).values(value=below)
 
 
-# For people
+# Functions for operators
 
 
 def counts(db: Database, persona: str) -> dict[str, int]:
-    """Return model to how many vectors of a persona's rows it made."""
+    """Return the number of vectors of a persona's rows by model."""
     found = db.read(_COUNTS, {"persona": persona}, source="search_vector")
     return {from_key(row[0]): int(row[1]) for row in found}
 
@@ -106,7 +110,7 @@ _COUNTS = (
 
 
 def drop_model(db: Database, persona: str, model: str) -> int:
-    """Remove the vectors of a persona's rows that one model made, and return how many."""
+    """Delete the vectors of a persona's rows that one model made; return the number of vectors."""
     own = db.read(
         select(audiences.c.audience_id).where(audiences.c.persona_id == bindparam("persona")),
         {"persona": persona},
@@ -133,11 +137,11 @@ _SOME = select(_V.row_id).where(*_OWN).limit(bindparam("most", type_=Integer()))
 _DROP_MODEL = delete(search_vector).where(*_OWN, _V.row_id.in_(bindparam("ids", expanding=True)))
 
 
-# The version of the vectors of an audience, by which a process knows whether its copy is current
+# Version of the vectors of an audience: a process compares it with the version of its copy
 
 
 def raise_versions(connection: Connection, audiences: Collection[int], by: int = 1) -> dict[int, int]:
-    """Raise the version of audiences within the transaction of `connection`, and return the new ones."""
+    """Raise the version of audiences in the transaction of `connection`; return the new versions."""
     if not audiences:
         return {}
     values = {"audiences": sorted(audiences), "by": by}
@@ -156,7 +160,7 @@ _VERSIONS = select(_N.audience_id, _N.version).where(_OF)
 
 
 def note_gone(connection: Connection, audience: int, stamp: int, source: SourceTable, rows: Iterable[int]) -> None:
-    """Note that the vectors of rows went with a version, within the transaction of `connection`."""
+    """Record in this transaction that these rows' vectors were deleted."""
     values = [
         {"audience_id": audience, "stamp": stamp, "source": source.number, "row_id": row} for row in sorted(set(rows))
     ]
@@ -179,7 +183,7 @@ def read_versions(db: Database, audiences: Collection[int]) -> dict[int, int]:
 
 
 def read_gone(db: Database, audience: int, since: int) -> Sequence[tuple[int, int, int]]:
-    """Return the rows whose vectors went after a version: source, id and the version."""
+    """Return the rows whose vectors were deleted after a version: (source, id, version of the deletion)."""
     return [tuple(row) for row in db.read(_GONE, {"audience": audience, "since": since}, source="search_vector_gone")]
 
 

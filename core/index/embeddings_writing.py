@@ -1,4 +1,4 @@
-"""Which rows have no vectors yet, and writing them (table search_vector)."""
+"""Find rows without vectors, and write their vectors (table search_vector)."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from . import embeddings
 from .embeddings import mark
 
 SETTLED = timedelta(seconds=60)
-"""Rows younger than this are looked at again: one with a lower id may not have been committed yet."""
+"""Age below which rows are visited again: a row with a lower id may not be committed yet."""
 WALKED = 500
-"""Rows looked at in one statement."""
+"""Most rows read in one statement."""
 LONGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far a model's vectors are for one source of a persona: every row with an id in between has been looked at."""
+    """Range of row ids, in one source of a persona, that a model's walk has visited."""
 
     low: int
     high: int
@@ -60,29 +60,29 @@ class Unembedded:
     text: str
     speaker: str
     digest: bytes | None
-    """Hash of its text, which shows whether it was edited meanwhile."""
+    """Hash of its text, to detect an edit before the vectors are written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows to embed, and how far the walk is once they are."""
+    """Rows to embed, and how far the walk has come after them."""
 
     rows: tuple[Unembedded, ...]
     reach: Mapping[int, Reach]
-    """How far the walk is."""
+    """Visited ids by source number."""
     stored: Mapping[int, Reach]
-    """How far the database says it is: rows of the last minute are looked at again by the next walk."""
+    """Visited ids by source number as stored in the database: the next walk visits rows of the last minute again."""
     done: bool
-    """There are no others."""
+    """Whether no rows are left."""
 
 
 def model_key(model: str) -> str:
-    """Return the part of a counter name that stands for a model."""
+    """Return the model's part of a counter name."""
     return hashlib.sha256(model.encode()).hexdigest()[:16]
 
 
 def read_reach(db: Database, persona: str, model: str) -> dict[int, Reach]:
-    """Return how far the vectors of a model are, by source; a model that is new begins now."""
+    """Return the visited ids of a model by source number; a new model begins at the current time."""
     key = model_key(model)
     names = {mark(which, s.number, key): (which, s.number) for s in sources.ALL for which in ("low", "high")}
     found = {
@@ -107,7 +107,7 @@ def next_batch(
     local: bool,
     after: Batch | None = None,
 ) -> Batch:
-    """Return the next rows of a persona that a model has made no vectors of, the new ones first."""
+    """Return the next rows of a persona without vectors of a model, the newest rows first."""
     stored = after.stored if after is not None else read_reach(db, persona, model)
     at = dict(after.reach if after is not None else stored)
     rows: list[Unembedded] = []
@@ -183,7 +183,10 @@ def write(
     batch: Batch,
     vectors: Mapping[tuple[int, int], Sequence[bytes]],
 ) -> tuple[int, Batch]:
-    """Write the vectors of a batch and how far the walk is, within the transaction of `connection`."""
+    """Write the vectors and marks of a batch; return (rows written, batch with the new marks).
+
+    Runs in the transaction of `connection`.
+    """
     made: list[tuple[object, ...]] = []
     written = 0
     places: list[tuple[int, int, int, int]] = []
@@ -220,7 +223,7 @@ def _mark(
     before: Mapping[int, Reach],
     after: Mapping[int, Reach],
 ) -> None:
-    """Move each mark, unless it changed since this walk read it: an edit may have set it back."""
+    """Update each mark, unless it changed after this walk read it: an edit may have lowered it."""
     moves = [
         (mark(which, number, key), getattr(before[number], which), getattr(reach, which))
         for number, reach in after.items()
@@ -266,12 +269,12 @@ def _locked(
 
 
 def personas(db: Database) -> list[str]:
-    """Return every persona that has rows."""
+    """Return all personas that have an audience."""
     return [row[0] for row in db.read(select(audiences.c.persona_id).distinct(), source="audiences")]
 
 
 def forget_reach(db: Database, persona: str, model: str) -> None:
-    """Restart the walk of a model."""
+    """Delete the marks of a model, so that its next walk visits all rows."""
     key = model_key(model)
     names = [mark(which, source.number, key) for source in sources.ALL for which in ("high", "low")]
     gone = delete(counters).where(counters.c.persona_id == persona, counters.c.name.in_(names))

@@ -25,20 +25,20 @@ from ..text.words import index_terms
 from .shapes import PARTIAL, Entry, Said, ThreadSpeaker
 
 HELD = "search.held"
-"""Key, in the caches of a database handle, of the index that the process holds."""
+"""Key, in the caches of a database handle, of the index held by this process."""
 CALENDAR = "index.calendar"
-"""In the caches of a database handle: its `Calendar`."""
+"""Key, in the caches of a database handle, of its `Calendar`."""
 TERM_BYTES = 160
-"""Most bytes of a word in the index."""
+"""Longest word in the index, in bytes."""
 Progress = Callable[[str, int, int], None]
 """Called with the name of a step, the amount done, and the total (0 if unknown)."""
 
 AT_ONCE = 500
 """Rows read in one statement."""
 TERMS_PER_ROW = 5000
-"""A row with more different words is indexed for these."""
+"""Most different words of a row in the index."""
 SEPARATOR = "\x1f"
-"""Stands between the four folded texts of a diary entry; no keyword can hold it."""
+"""Separator of the four folded texts of a diary entry; a keyword cannot contain it."""
 DIARY_TEXTS = ("content", "personal_thought", "interaction_summary", "user_message")
 _MOST16 = 65535
 
@@ -57,19 +57,19 @@ def fold_texts(texts: Iterable[str | None]) -> str:
 
 
 def derive_columns(texts: Sequence[str | None]) -> dict[str, Any]:
-    """Return the columns of a row that follow from its texts."""
+    """Return the columns of a row that are computed from its texts."""
     return {"text_folded": fold_texts(texts), "content_hash": content_digest(texts[0] or "")}
 
 
 class Calendar(NamedTuple):
-    """How the days are read that a text is about."""
+    """Time zone and languages for finding the days that a text is about."""
 
     zone: str = "UTC"
     languages: tuple[str, ...] = ()
-    """Beside the one the text is in."""
+    """Languages besides the language of the text."""
 
     def find_days(self, text: str, at: datetime | None) -> tuple[str, ...]:
-        """Return the days that a text said at a time is about, as ISO 8601."""
+        """Return the days, as ISO 8601, that a text is about if it was said at `at`."""
         if at is None:
             return ()
         zone, languages = times.zone(self.zone) or UTC, likely_languages(text, self.languages)
@@ -77,7 +77,7 @@ class Calendar(NamedTuple):
 
 
 def calendar_of(db: Database) -> Calendar:
-    """Return how texts are read in this process: by the settings of the last call that was opened."""
+    """Return the calendar of this process, with the settings of the last opened call."""
     known = db.caches.get(CALENDAR)
     return known if isinstance(known, Calendar) else Calendar()
 
@@ -85,7 +85,7 @@ def calendar_of(db: Database) -> Calendar:
 def place_of(
     source: int, conversation: object, name: object = "", key: object = "", role: object = ""
 ) -> ThreadSpeaker:
-    """Return where a row was said and by whom."""
+    """Return the conversation and the speaker of a row."""
     thread, name, key, role = (str(each or "") for each in (conversation, name, key, role))
     if source == sources.CHAT.number:
         return ThreadSpeaker(thread, Said(name, key, role))
@@ -128,7 +128,7 @@ def _bytes(text: str) -> int:
 
 
 def place_columns(source: SourceTable) -> tuple[ColumnElement[str], ...]:
-    """Return the columns that tell where a row was said and by whom: conversation, name, participant key, role."""
+    """Return the columns for conversation, speaker name, participant key and role of a row."""
     row = source.table.c
     if source is sources.CHAT:
         return row.interface_path, row.sender_name, row.participant_key, row.role
@@ -139,7 +139,7 @@ def place_columns(source: SourceTable) -> tuple[ColumnElement[str], ...]:
 
 @lru_cache(maxsize=8)
 def indexed_columns(source: SourceTable) -> tuple[ColumnElement[Any], ...]:
-    """Return the columns that an index entry is made of."""
+    """Return the columns from which an index entry is made."""
     row = source.table.c
     if "local_only" in row:
         local: ColumnElement[int] = row.local_only
@@ -157,14 +157,14 @@ def indexed_columns(source: SourceTable) -> tuple[ColumnElement[Any], ...]:
         tags.label("tags"),
         local.label("local_only"),
         *(column.label(f"place{n}") for n, column in enumerate(place_columns(source))),
-        # Needed where another program wrote the row without its folded text.
+        # The texts are needed if another program wrote the row without its folded text.
         *(case((row.text_folded.is_(None), text)).label(f"text{n}") for n, text in enumerate(list_texts(source))),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The columns of a stored row that its index entry is made of."""
+    """Columns of a stored row from which its index entry is made."""
 
     id: int
     audience_id: int
@@ -182,7 +182,7 @@ class Stored:
 
 
 def read_stored(source: SourceTable, row: Any, *, findable: bool = True) -> Stored:
-    """Return a row with the columns of `indexed_columns`."""
+    """Return the row of a database result with the columns of `indexed_columns`."""
     folded = fold_texts(row[10:]) if row[3] is None else row[3]
     tags = tuple(stored_tags(row[4])) if source.tags is not None else ()
     place = place_of(source.number, *row[6:10])

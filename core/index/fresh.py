@@ -1,4 +1,4 @@
-"""Rows of the index that are not packed yet: written, read, counted, taken to be packed."""
+"""Fresh (not yet packed) rows of the index: write, read, count and delete them, and take them for packing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .entries import Calendar, read_entries
 from .shapes import Entry, Said, ThreadSpeaker
 
 PACK_FROM = 128
-"""Rows of an audience that are packed together."""
+"""Number of fresh rows of an audience from which they are packed."""
 AT_ONCE = 500
 _F = search_fresh.c
 _AUDIENCE = bindparam("audience", type_=ID)
@@ -40,7 +40,7 @@ def _upsert(family: str) -> Executable:
 
 
 def _encode(entry: Entry) -> tuple[int, bytes]:
-    """Return the digest and the content of the row of an entry."""
+    """Return the digest and the content with which an entry is stored."""
     facts = (entry.at_us, entry.words, entry.local_only, entry.place.thread, entry.place.speaker)
     text = json.dumps([*facts, entry.terms, entry.tags, entry.days], ensure_ascii=False, separators=(",", ":"))
     content = text.encode("utf-8", "surrogatepass")
@@ -48,7 +48,7 @@ def _encode(entry: Entry) -> tuple[int, bytes]:
 
 
 def decode(audience: int, source: int, row_id: int, digest: object, content: object) -> Entry | None:
-    """Return the entry of a row that is not packed, None when it cannot be read."""
+    """Return the entry of a fresh row; None if it cannot be read."""
     checked = read_checked(content, digest)
     if checked is None or not is_place(source, row_id):
         return None
@@ -58,12 +58,12 @@ def decode(audience: int, source: int, row_id: int, digest: object, content: obj
 
 
 def is_place(source: object, row_id: object) -> bool:
-    """Return whether these name a row: another program may write anything into SQLite."""
+    """Return whether the values are the source and id of a row: another program may write anything into SQLite."""
     return type(source) is int and type(row_id) is int and source in sources.BY_NUMBER
 
 
 def count_fresh(connection: Connection, audience: int) -> int:
-    """Return how many rows of an audience are not packed."""
+    """Return the number of fresh rows of an audience."""
     return int(connection.execute(_COUNT, {"audience": audience}).scalar_one())
 
 
@@ -71,7 +71,7 @@ _COUNT = select(func.count()).select_from(search_fresh).where(_F.audience_id == 
 
 
 def remove_fresh(connection: Connection, audience: int, source: int, ids: Iterable[int]) -> int:
-    """Delete unpacked rows, and return how many there were."""
+    """Delete fresh rows of an audience and a source; return the number of deleted rows."""
     deleted = 0
     for part in chunks(sorted(ids), AT_ONCE):
         values = {"audience": audience, "source": source, "ids": part}
@@ -87,7 +87,7 @@ _DELETE = delete(search_fresh).where(
 
 
 def take_fresh(connection: Connection, audience: int, most: int) -> list[Entry]:
-    """Delete and return the oldest unpacked rows of an audience; an unreadable entry is made again from its row."""
+    """Delete the first fresh rows by source and id and return their entries; rebuild unreadable ones from the rows."""
     rows = connection.execute(_HELD_ALL, {"audience": audience, "most": most}).all()
     made: list[Entry] = []
     for source in sources.ALL:
@@ -105,11 +105,11 @@ _HELD_ALL = _ALL.order_by(_F.source, _F.row_id).limit(bindparam("most", type_=In
 
 
 def remove_all_fresh(connection: Connection, audience: int) -> None:
-    """Delete the rows of an audience that are not packed."""
+    """Delete the fresh rows of an audience."""
     connection.execute(delete(search_fresh).where(_F.audience_id == audience))
 
 
 def read_fresh(connection: Connection, audience: int) -> list[Entry]:
-    """Return the rows of an audience that are not packed and can be read."""
+    """Return the entries of the readable fresh rows of an audience."""
     found = connection.execute(_ALL, {"audience": audience})
     return [one for row in found if (one := decode(audience, *row)) is not None]

@@ -1,4 +1,4 @@
-"""The vectors of audiences, as arrays: those of the audiences in use are held in memory."""
+"""Vectors of audiences as arrays, held in memory for the audiences in use."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ from .numbers import Column, Flags, Floats, Ints
 from .shapes import RowId
 
 HELD = "vectors.held"
-"""Key of the vectors in the caches of a handle."""
+"""Key of the held vectors in the caches of a database handle."""
 MOST_BYTES = 64 * 2**20
-"""Vectors held of audiences that are not in use; those of audiences in use stay whatever they take."""
+"""Most bytes of held vectors; the vectors of audiences in use are held whatever their size."""
 MOST_AUDIENCES = 1000
-"""Audiences held; those in use are, however many."""
+"""Most audiences held; audiences in use are held whatever their number."""
 CHUNK = 8192
-"""Vectors read at once, and of one part."""
+"""Most vectors read in one statement and held in one part."""
 COMPARED = 1024
-"""Vectors compared at once: what that takes stays in the caches of a processor."""
+"""Vectors compared in one step: their arrays fit into the cache of a processor."""
 _FIRST = (-(2**63), -1, -1)
 
 _V = search_vector.c
 _ARRAYS = ("row_id", "source", "at_us", "stamp", "matrix", "lengths")
 _Vector = tuple[int, int, int, int, bytes]
-"""Source, id and time of a row, the version its vector came with, and the vector."""
+"""(source, id and time of the row; version at which the vector was written; vector)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Some vectors of an audience, by id and source of their rows; those of one row follow each other."""
+    """Some vectors of an audience, sorted by id and source of their rows; the vectors of a row are adjacent."""
 
     row_id: Column
     source: Column
     at_us: Column
     stamp: Column
     matrix: NDArray[np.int8]
-    """One signed byte a number."""
+    """Vectors as rows, each number one signed byte."""
     lengths: Floats
 
     def __len__(self) -> int:
@@ -55,12 +55,12 @@ class Part:
 
     @property
     def size(self) -> int:
-        """Return how many bytes it takes."""
+        """Return the size of the arrays in bytes."""
         return int(sum(getattr(self, name).nbytes for name in _ARRAYS))
 
     @cached_property
     def starts(self) -> Ints:
-        """Return where the vectors of each row begin."""
+        """Return the position of the first vector of each row."""
         new = np.ones(len(self), bool)
         new[1:] = (self.row_id[1:] != self.row_id[:-1]) | (self.source[1:] != self.source[:-1])
         return np.flatnonzero(new)
@@ -71,7 +71,7 @@ class Part:
         return self.row_id[self.starts], self.source[self.starts], self.at_us[self.starts]
 
     def find(self, places: Sequence[RowId]) -> list[tuple[RowId, int]]:
-        """Return those of the places that are here, each with the number of its row."""
+        """Return the rows of this part among the places, each with its number in the part."""
         row_id, source, _ = self.rows
         if not len(row_id) or not places:
             return []
@@ -81,24 +81,24 @@ class Part:
         return [(places[n], at) for n in here for at in range(starts[n], ends[n]) if source[at] == places[n][0]]
 
     def compare(self, asked: Floats) -> Floats:
-        """Return the cosine of the best vector of each row."""
+        """Return, for each row, the cosine of its most similar vector."""
         values: Floats = np.empty(len(self), np.float32)
         for at in range(0, len(self), COMPARED):
-            # Not `@`: on a busy machine the threads of BLAS wait for each other ten times as long as this takes.
+            # Not `@`: on a busy machine, BLAS threads wait for each other ten times as long as the product takes.
             some = self.matrix[at : at + COMPARED].astype(np.float32)
             values[at : at + COMPARED] = np.einsum("ij,j->i", some, asked)
         values /= self.lengths
         return values if len(self.starts) == len(values) else np.maximum.reduceat(values, self.starts)
 
     def nearest_vector(self, row: int, asked: Floats) -> Floats:
-        """Return the vector of a row nearest to the message, of length 1."""
+        """Return the row's vector that is nearest to the message, scaled to length 1."""
         start, end = np.append(self.starts[row : row + 2], len(self))[:2].tolist()
         found: Floats = self.matrix[start:end].astype(np.float32) / self.lengths[start:end, None]
         nearest: Floats = found[np.argmax(np.einsum("ij,j->i", found, asked))]
         return nearest
 
     def without(self, gone: Mapping[RowId, int]) -> Part:
-        """Return the part without the vectors of rows that were stored before they went."""
+        """Return the part without vectors that are older than the deletion of their row's vectors."""
         at = np.flatnonzero(np.isin(self.row_id, np.array([row_id for _, row_id in gone], np.int64)))
         facts = zip(*(column[at].tolist() for column in (self.source, self.row_id, self.stamp)), strict=True)
         kept = np.ones(len(self), bool)
@@ -106,7 +106,7 @@ class Part:
         return self if kept.all() else self.take(kept)
 
     def take(self, which: Flags | Ints) -> Part:
-        """Return some of the vectors."""
+        """Return the part with some of its vectors."""
         return Part(*(getattr(self, name)[which] for name in _ARRAYS))
 
 
@@ -124,13 +124,13 @@ def build_part(rows: Sequence[_Vector], dimensions: int) -> Part:
 
 
 def _sort(part: Part) -> Part:
-    """Return a part in its order; the vectors of one row keep theirs."""
+    """Return a part sorted by row; the vectors of one row keep their order."""
     return part.take(np.lexsort((part.source, part.row_id)))
 
 
 @dataclass(frozen=True, eq=False)
 class _Held:
-    """All vectors of an audience that one model made, as of a version."""
+    """All vectors of an audience that one model made, at a version."""
 
     version: int
     parts: tuple[Part, ...]
@@ -140,7 +140,7 @@ class _Held:
         return sum(part.size for part in self.parts)
 
     def can_follow(self, version: int) -> bool:
-        """Return whether all deletions since its version are recorded."""
+        """Return whether all deletions between its version and this one are recorded."""
         return 0 <= version - self.version <= KEPT
 
 
@@ -168,7 +168,7 @@ def read_parts(db: Database, model: str, audiences: Collection[int], dimensions:
 
 
 def _walk(db: Database, model: str, dimensions: int, audience: int) -> Iterator[Part]:
-    """Yield the vectors of an audience in parts of about CHUNK."""
+    """Yield the vectors of an audience in parts of at most CHUNK."""
     at_us, source, row_id = _FIRST
     while True:
         values = {"audience": audience, "model": model, "at": at_us, "after": source, "row": row_id, "most": CHUNK}
@@ -183,7 +183,7 @@ def _walk(db: Database, model: str, dimensions: int, audience: int) -> Iterator[
 
 
 def _whole_rows(rows: Sequence[_Vector]) -> Sequence[_Vector]:
-    """Return the vectors without the last row, whose other vectors may be missing."""
+    """Return the vectors without those of the last row, which may be incomplete."""
     end = len(rows)
     while end and rows[end - 1][:2] == rows[-1][:2]:
         end -= 1
@@ -191,18 +191,18 @@ def _whole_rows(rows: Sequence[_Vector]) -> Sequence[_Vector]:
 
 
 def _follow(db: Database, model: str, audience: int, dimensions: int, one: _Held, version: int) -> _Held:
-    """Return the vectors of an audience with the changes since its version."""
+    """Return the held vectors of an audience, updated to this version."""
     gone = {(source, row_id): stamp for source, row_id, stamp in embeddings.read_gone(db, audience, one.version)}
     values = {"audience": audience, "model": model, "since": one.version}
     fresh = build_part(_read(db, _since(db.family), values), dimensions)
-    # Of a vector that was read before, only its newest form stays.
+    # A row with new vectors loses its old ones.
     gone |= dict.fromkeys(zip(fresh.source.tolist(), fresh.row_id.tolist(), strict=True), 2**63 - 1)
     parts = [part.without(gone) for part in one.parts] if gone else list(one.parts)
     return _Held(version, tuple(_merged(part for part in (*parts, fresh) if len(part))))
 
 
 def _merged(parts: Iterable[Part]) -> list[Part]:
-    """Return the parts, with small ones at the end joined."""
+    """Return the parts, each small part merged with the one before it."""
     made: list[Part] = []
     for part in parts:
         while made and len(made[-1]) + len(part) <= CHUNK:

@@ -1,4 +1,4 @@
-"""Rows together with their index entries: moved, deleted, hidden or shown in one step."""
+"""Rows together with their index entries: move, delete, hide or show them in one step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AT_ONCE = 500
 
 @lru_cache(maxsize=32)
 def change_row(source: SourceTable, names: tuple[str, ...]) -> Executable:
-    """Return the statement that writes these columns of one row; `whose` is its persona, `which` its id."""
+    """Return the UPDATE of these columns of one row; the parameters are `whose` (its persona) and `which` (its id)."""
     c = source.table.c
     whose = (c.persona_id == bindparam("whose", type_=Key(64)), c.id == bindparam("which", type_=ID))
     return update(source.table).where(*whose).values({name: bindparam(name, type_=c[name].type) for name in names})
@@ -39,7 +39,7 @@ def _lock_statement(source: SourceTable) -> Executable:
 
 
 def lock(connection: Connection, source: SourceTable, persona: str, ids: Iterable[int]) -> list[Stored]:
-    """Return the rows of these ids that exist, by id, held until the transaction ends."""
+    """Return the existing rows of these ids, by id, locked until the transaction ends."""
     found = connection.execute(_lock_statement(source), {"persona": persona, "ids": sorted(ids)}).all()
     return [read_stored(source, row[:-1], findable=bool(row[-1])) for row in found]
 
@@ -57,7 +57,7 @@ def exchange(
 
 
 def _follow(connection: Connection, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
-    """Drop the vectors of rows that were edited, hidden or shown, and move those of moved rows."""
+    """Delete the vectors of rows that were deleted, edited, hidden or shown; move the vectors of moved rows."""
     after = {row.id: row for row in new}
     changed = []
     for was in old:
@@ -79,7 +79,7 @@ def set_columns(
     ids: Iterable[int],
     **columns: object,
 ) -> int:
-    """Set columns of rows, index them as they are then, and return how many there were."""
+    """Set columns of rows, update their index entries, and return the number of rows."""
     table, changed = source.table, 0
     ready = {
         name: bindparam(f"new_{name}", value, type_=Time() if isinstance(value, datetime) else table.c[name].type)
@@ -99,7 +99,7 @@ def set_columns(
 
 
 def remove(connection: Connection, db: Database, source: SourceTable, persona: str, ids: Iterable[int]) -> int:
-    """Delete rows with their index rows, lower the uses of their tags, and return how many there were."""
+    """Delete rows with their index entries, lower the use counts of their tags, and return the number of rows."""
     table, gone = source.table, 0
     for part in chunks(sorted(ids), AT_ONCE):
         rows = lock(connection, source, persona, part)

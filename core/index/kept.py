@@ -1,4 +1,4 @@
-"""A cache of the search tables of a database: values in use, and those used last."""
+"""A cache of parsed search tables: values in use, and the most recently used others."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Generic, Protocol, TypeVar
 
 
 class Sized(Protocol):
-    """What can be kept."""
+    """A value that the cache can hold."""
 
     @property
     def size(self) -> int:
-        """Return how many bytes it takes."""
+        """Return its size in bytes."""
 
 
 K = TypeVar("K")
@@ -21,19 +21,19 @@ V = TypeVar("V", bound=Sized)
 
 
 class Kept(Generic[K, V]):
-    """Values by key, those used last behind the others."""
+    """Values by key, in order of use; the most recently used is last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.held: OrderedDict[K, V] = OrderedDict()
 
     def list_held(self) -> dict[K, V]:
-        """Return all that is kept."""
+        """Return all held values."""
         with self._lock:
             return dict(self.held)
 
     def keep(self, in_use: Mapping[K, V], most_bytes: int, most: int, outdated: Collection[K] = ()) -> None:
-        """Keep all values in use; drop outdated values, and the least recently used above the bounds."""
+        """Add the values in use; drop outdated values, and the least recently used ones above the limits."""
         with self._lock:
             for key, one in in_use.items():
                 self.held[key] = one

@@ -1,4 +1,4 @@
-"""The words that the rows of some audiences hold, looked up by their beginnings and by letters inside them."""
+"""The words in the rows of some audiences, looked up by prefix or substring."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .numbers import Column
 from .shapes import DAY, TAG, WORD, Entry, IndexTerm
 
 MOST_WORDS = 160
-"""Words that are taken for one beginning, the commonest."""
+"""Most words that are used for one prefix, the commonest first."""
 MOST_COUNTED = 2**31
-"""More words than there are."""
+"""No limit: more words than an index can hold."""
 MOST_INNER = 64
-"""Words that are taken for letters inside them."""
+"""Most words that are used for one substring."""
 SMALL = 8_192
-"""Bytes of words that are searched from the beginning."""
+"""Texts shorter than this (bytes) are searched as a whole, without binary search."""
 _BREAK = 10
 _AFTER_ALL = b"\xff"
-"""A byte that no word has: a prefix followed by it sorts behind all words with the prefix."""
+"""Byte that no word contains: a prefix followed by it sorts behind all words with the prefix."""
 _HEAD_BYTES = 8
-"""First bytes of each word that are searched at once; equal ones are compared in the text."""
+"""First bytes of each word, kept in an array for binary search; words that share them are compared in the text."""
 
 
 def _encode(text: str) -> bytes:
@@ -36,13 +36,13 @@ def _decode(text: bytes) -> str:
 
 
 class SortedWords:
-    """Words, sorted in one text, each with the number of rows that hold it."""
+    """Sorted words in one text, each with its document frequency."""
 
     __slots__ = ("_docs", "_heads", "_languages", "_starts", "_text")
 
     def __init__(self, text: bytes, docs: Column) -> None:
         self._text = text
-        """The words, each between line breaks."""
+        """Words, each between line breaks."""
         self._docs = docs
         breaks = (np.frombuffer(text, np.uint8) == _BREAK).nonzero()[0]
         self._starts = (breaks[:-1] + 1).astype(np.uint32) if len(docs) else np.empty(0, np.uint32)
@@ -51,16 +51,16 @@ class SortedWords:
 
     @property
     def size(self) -> int:
-        """Return how many bytes they take."""
+        """Return the size in bytes."""
         return len(self._text) + self._starts.nbytes + self._heads.nbytes
 
     def count(self, counts: dict[bytes, int]) -> None:
-        """Add the number of rows that hold each word."""
+        """Add the document frequency of each word to `counts`."""
         for word, docs in zip(self._text.split(b"\n")[1:-1], self._docs.tolist(), strict=False):
             counts[word] = counts.get(word, 0) + docs
 
     def count_languages(self) -> SpokenCounts:
-        """Return how much of the words speaks for each language."""
+        """Return the evidence for each language among the words."""
         if self._languages is None:
             telling = telling_words()
             words = [word for each in self._text.split(b"\n") if (word := _decode(each)) in telling]
@@ -80,20 +80,21 @@ class SortedWords:
         return first if first == last else bisect_left(range(last), beginning, first, key=self._word)
 
     def add_beginning(self, beginning: str, counts: Counter[str]) -> None:
-        """Count the rows of the words that begin with a text."""
+        """Add the document frequencies of the words with this prefix to `counts`."""
         key = _encode(beginning)
         if len(self._text) < SMALL and b"\n" + key not in self._text:
-            return  # quicker than a look at the heads, as most words asked for are not here
+            return  # faster than binary search: most prefixes are missing here
         at = self._find(key)
         while at < len(self._starts) and (word := self._word(at)).startswith(key):
             counts[_decode(word)] += int(self._docs[at])
             at += 1
 
     def add_holding(self, letters: bytes, beginning: bytes, counts: Counter[str], most: int = MOST_COUNTED) -> None:
-        """Count the rows of the words that begin with one text and hold another, a line break for their end.
+        """Add the document frequencies of the words with a prefix and a substring to `counts`.
 
         Args:
-            most: words after which no more are looked for.
+            letters: the substring; a line break at its end means the end of the word.
+            most: the search stops above this number of words.
         """
         first, last = self._find(beginning), self._find(beginning + _AFTER_ALL)
         if first == last:
@@ -109,13 +110,13 @@ class SortedWords:
 
 
 def sort_words(counts: Mapping[bytes, int]) -> SortedWords:
-    """Return words with the number of rows that hold each."""
+    """Return words with their document frequencies."""
     words = sorted(counts)
     return SortedWords(b"\n%b\n" % b"\n".join(words), np.array([counts[word] for word in words], np.uint32))
 
 
 def merge_words(parts: Iterable[SortedWords]) -> SortedWords:
-    """Return the words of several parts as one: a search looks each word up in every part."""
+    """Merge the words of several parts into one: a search looks up each word in every part."""
     counts: dict[bytes, int] = {}
     for part in parts:
         part.count(counts)
@@ -129,7 +130,7 @@ def _keep_commonest(counts: Counter[str], most: int) -> Counter[str]:
 
 
 class FreshWords:
-    """The words and tags of unpacked rows, with their postings."""
+    """The terms of fresh rows, with their postings."""
 
     __slots__ = ("_rows", "words")
 
@@ -143,7 +144,7 @@ class FreshWords:
         self.words = sort_words({_encode(word): len(rows) for (kind, word), rows in self._rows.items() if kind == WORD})
 
     def rows(self, term: IndexTerm) -> Sequence[tuple[int, int, int]]:
-        """Return the rows that hold a word or tag: source, id and how often."""
+        """Return the postings of a term: (source, id, number of times)."""
         return self._rows.get(term, ())
 
 
@@ -156,7 +157,7 @@ class Lexicon:
         self._rows: dict[str, int] = {}
 
     def beginning(self, beginning: str) -> Counter[str]:
-        """Return the words that begin with a text, each with the number of rows that hold it."""
+        """Return the words with this prefix, each with its document frequency."""
         counts = self._beginnings.get(beginning)
         if counts is None:
             counts = self._beginnings[beginning] = Counter()
@@ -166,34 +167,34 @@ class Lexicon:
         return counts
 
     def commonest(self, beginning: str) -> Counter[str]:
-        """Return the MOST_WORDS commonest of the words that begin with a text."""
+        """Return the MOST_WORDS commonest words with this prefix."""
         return _keep_commonest(self.beginning(beginning), MOST_WORDS)
 
     def holding(self, letters: str) -> Counter[str]:
-        """Return the commonest words that hold a text anywhere, each with the number of rows that hold it."""
+        """Return the MOST_INNER commonest words that contain a substring, each with its document frequency."""
         counts: Counter[str] = Counter()
         for part in self._parts:
             part.add_holding(_encode(letters), b"", counts)
         return _keep_commonest(counts, MOST_INNER)
 
     def list_holding(self, letters: str, most: int) -> list[str] | None:
-        """Return the words that hold a text anywhere; None where there are more than `most`."""
+        """Return the words that contain a substring; None if there are more than `most`."""
         counts: Counter[str] = Counter()
         for part in self._parts:
             part.add_holding(_encode(letters), b"", counts, most)
         return list(counts) if len(counts) <= most else None
 
     def ending(self, ending: str, beginning: str) -> Counter[str]:
-        """Return the words with this ending and this beginning, each with the number of rows that hold it."""
+        """Return the words with this suffix and prefix, each with its document frequency."""
         counts: Counter[str] = Counter()
         for part in self._parts:
             part.add_holding(_encode(ending) + b"\n", _encode(beginning), counts)
         return counts
 
     def spoken_languages(self, rows: int) -> tuple[str, ...]:
-        """Return the languages of the rows, which are so many."""
+        """Return the languages of the rows; `rows` is their number."""
         return spoken_languages([part.count_languages() for part in self._parts], rows)
 
     def rows(self, word: str) -> int:
-        """Return how many rows hold a word."""
+        """Return the document frequency of a word."""
         return self._rows[word] if word in self._rows else self.beginning(word)[word]

@@ -1,14 +1,14 @@
-"""The number spaces of the search. Only one function leads from each to the next.
+"""The numberings of rows in a search. One function converts each numbering to the next.
 
-    postings of a word          SegmentRows   in one packed segment
+    postings of a word          SegmentRows   position in one packed segment
       | Table.from_segments
-    packed rows of an audience  PackedRows    in its segments, by conversation and time
+    packed rows of an audience  PackedRows    position in all its segments, by conversation and time
       | FreshOffsets.to_view
-    rows of an audience         ViewRows      packed rows, and fresh rows among them
+    rows of an audience         ViewRows      position among packed and fresh rows
       | HeldWords.find
-    rows that match             MatchRows     of all audiences, one behind the other
+    matching rows               MatchRows     position in all audiences, one after another
       | Around.find
-    rows around the best        LocalRows     of all audiences, those looked at with what stands around them
+    rows around the best        LocalRows     position among the best rows and their neighbours, in all audiences
 
 mypy tells them apart; at run time each is an array. Indexing loses the type: `take` keeps it.
 """
@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.floating[Any]]
 Flags = NDArray[np.bool_]
 Column = NDArray[np.integer[Any]]
-"""Whole numbers of any size."""
+"""Array of integers of any size."""
 
 SegmentRows = NewType("SegmentRows", NDArray[np.uint16])
 PackedRows = NewType("PackedRows", NDArray[np.int64])
@@ -48,12 +48,12 @@ def find_in(rows: Numbers, wanted: Numbers) -> tuple[Ints, Flags]:
 
 
 def is_among(wanted: Numbers, rows: Numbers) -> Flags:
-    """Return which of some rows are among others, which are in order."""
+    """Return which of the wanted rows are among the sorted rows."""
     return find_in(rows, wanted)[1]
 
 
 def put_in_order(rows: Numbers) -> Numbers:
-    """Return the rows in order, each once."""
+    """Return the rows sorted and without duplicates."""
     ordered = rows.astype(np.int32)
     ordered.sort()
     is_new = np.ones(len(ordered), bool)

@@ -1,4 +1,4 @@
-"""Packs rows into segments (`index.segment`), merges and rebuilds segments, and compares them with the rows."""
+"""Pack rows into segments (`index.segment`), merge and rebuild segments, and compare them with the stored rows."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .segment import MOST_ROWS, Blocks, Rows, merge_segments, pack_rows, read_he
 from .shapes import Entry, RowId
 
 MOST_OF_A_SIZE = 8
-"""Segments of a size that become one."""
+"""Number of segments of similar size that are merged into one."""
 MOST_IN_A_WRITE = 20_000
-"""Rows that a writer merges at the end of its transaction; larger segments are made by a worker or `pack_all`."""
+"""Most rows merged at the end of a writer's transaction; a worker or `pack_all` makes larger segments."""
 MOST_IN_A_STEP = 8192
-"""Rows packed in one transaction: seconds, in which SQLite has nobody else write."""
+"""Most rows packed in one transaction, which takes seconds; SQLite blocks other writers meanwhile."""
 _F, _S, _B, _G = search_fresh.c, search_segment.c, search_block.c, search_gone.c
 _A = bindparam("audience", type_=ID)
 _STATE_HELD = select(_S.docs).where(_S.audience_id == _A, _S.segment_id == 0).with_for_update()
@@ -35,7 +35,7 @@ _SET_LAST = update(search_segment).where(_S.audience_id == _A, _S.segment_id == 
 
 
 class Packed(NamedTuple):
-    """A segment as it is listed."""
+    """Number of a segment and of its rows."""
 
     segment_id: int
     docs: int
@@ -45,7 +45,7 @@ class Packed(NamedTuple):
 
 
 def pack_due(connection: Connection, family: str, audience: int, most: int = MOST_IN_A_WRITE) -> int:
-    """Pack the fresh rows of an audience, merge its segments if due, and return how many rows that touched."""
+    """Pack the fresh rows of an audience and merge its segments, if due; return the number of rows touched."""
     done = pack_fresh(connection, family, audience, fresh.PACK_FROM)
     while merged := merge_due(connection, family, audience, partial(choose_merge, most=most)):
         done += merged
@@ -53,9 +53,7 @@ def pack_due(connection: Connection, family: str, audience: int, most: int = MOS
 
 
 def pack_fresh(connection: Connection, family: str, audience: int, least: int = 1) -> int:
-    """Pack the rows of an audience that are not packed, MOST_IN_A_STEP at most, where there are at least so many;
-    return how many there were.
-    """
+    """Pack the fresh rows of an audience if there are at least `least`; return their number, at most MOST_IN_A_STEP."""
     if fresh.count_fresh(connection, audience) < least:
         return 0
     number = next_segment(connection, family, audience)
@@ -66,7 +64,7 @@ def pack_fresh(connection: Connection, family: str, audience: int, least: int = 
 
 
 def pack_entries(connection: Connection, family: str, audience: int, entries: Sequence[Entry]) -> None:
-    """Pack rows that were just written."""
+    """Pack the entries of an audience into new segments, without writing them as fresh rows."""
     for some in chunks(entries, MOST_ROWS):
         number = next_segment(connection, family, audience)
         _write(connection, family, audience, number, *pack_rows(some))
@@ -103,9 +101,7 @@ _LISTED = select(_S.segment_id, _S.docs).where(_S.audience_id == _A, _S.segment_
 
 
 def choose_merge(segments: Sequence[Packed], most: int = MOST_ROWS) -> list[Packed]:
-    """Return the segments to join next: MOST_OF_A_SIZE of about one size, the smallest first; none where
-    none are due.
-    """
+    """Return the segments to merge next: at most MOST_OF_A_SIZE of similar size, small ones first; [] if none."""
     sizes: dict[int, list[Packed]] = {}
     for one in segments:
         size = 0
@@ -124,7 +120,7 @@ def choose_merge(segments: Sequence[Packed], most: int = MOST_ROWS) -> list[Pack
 
 
 def choose_joined(segments: Sequence[Packed]) -> list[Packed]:
-    """Return the segments to join next where few are wished for: the smallest ones that make one together."""
+    """Return the smallest segments that fit into one segment together; [] if fewer than two do."""
     chosen, rows = [], 0
     for one in sorted(segments, key=lambda each: each.docs):
         rows += one.docs
@@ -138,18 +134,18 @@ Choice = Callable[[Sequence[Packed]], list[Packed]]
 
 
 def merge_due(connection: Connection, family: str, audience: int, choose: Choice = choose_merge) -> int:
-    """Join segments of an audience where some are due, and return how many rows they had."""
+    """Merge segments of an audience if some are due; return the number of their rows."""
     if not choose(list_segments(connection, audience)):
         return 0
     connection.execute(_STATE_HELD, {"audience": audience})
-    chosen = choose(list_segments(connection, audience))  # another may have joined them meanwhile
+    chosen = choose(list_segments(connection, audience))  # another transaction may have merged them meanwhile
     if chosen:
         rewrite(connection, family, audience, [one.segment_id for one in chosen])
     return sum(one.docs for one in chosen)
 
 
 def rewrite(connection: Connection, family: str, audience: int, numbers: Collection[int]) -> None:
-    """Merge segments into one, without removed rows; drop it if no row is left."""
+    """Merge segments into one, without removed rows; if no row is left, only delete them."""
     number = next_segment(connection, family, audience)
     gone = read_gone(connection, audience)
     parts = []
@@ -173,13 +169,13 @@ _DROP_BLOCKS = delete(search_block).where(_B.audience_id == _A, _B.segment_id ==
 
 
 def read_gone(connection: Connection, audience: int) -> dict[RowId, int]:
-    """Return the packed rows that are gone, `(source, id)`, with the last segment that may hold them."""
+    """Return the removed packed rows, `(source, id)`, each with the last segment that may hold it."""
     found = connection.execute(select(_G.source, _G.row_id, _G.segment_id).where(_G.audience_id == audience))
     return {(row[0], row[1]): row[2] for row in found}
 
 
 def find_staying(rows: Rows, segment_id: int, gone: Mapping[RowId, int]) -> Flags:
-    """Return for each row of a segment whether it is still there."""
+    """Return which rows of a segment are not removed."""
     stays = np.ones(len(rows), bool)
     ids = [row_id for (_, row_id), last in gone.items() if last >= segment_id]
     for place in np.flatnonzero(np.isin(rows.row_id, np.array(ids, np.int64))).tolist() if ids else ():
@@ -188,12 +184,12 @@ def find_staying(rows: Rows, segment_id: int, gone: Mapping[RowId, int]) -> Flag
 
 
 def read_rows(connection: Connection, audience: int, number: int) -> Rows:
-    """Return the rows of a segment, without their words."""
+    """Return the rows of a segment, without postings."""
     return read_head(bytes(connection.execute(_HEAD, {"audience": audience, "segment": number}).scalar_one()))
 
 
 def read_segment(connection: Connection, audience: int, number: int) -> tuple[Rows, Blocks]:
-    """Return a segment whole."""
+    """Return the rows and postings of a segment."""
     where = {"audience": audience, "segment": number}
     rows = read_rows(connection, audience, number)
     return rows, {(r[0], r[1]): bytes(r[2]) for r in connection.execute(_BLOCKS, where)}
@@ -207,7 +203,7 @@ _BLOCKS = select(_B.kind, _B.term, _B.postings).where(_B.audience_id == _A, _B.s
 
 
 def pack_all(db: Database, progress: Progress | None = None) -> int:
-    """Pack all rows that may be packed, and merge all segments that are due; return how many rows were touched."""
+    """Pack all fresh rows and merge all segments that are due; return the number of rows touched."""
     counted = db.read(select(_F.audience_id, func.count()).group_by(_F.audience_id), source="search_fresh")
     waiting = {row[0]: row[1] for row in counted if row[1] >= fresh.PACK_FROM}
     audiences = {row[0] for row in db.read(select(_S.audience_id).distinct(), source="search_segment")}
@@ -232,7 +228,7 @@ def _merge_all(db: Database, audience: int, choose: Choice) -> int:
 
 
 def purge(connection: Connection, family: str, audiences: Iterable[int]) -> int:
-    """Rewrite the segments that hold deleted rows, without these; return how many segments."""
+    """Rewrite segments without their deleted rows; return the number of rewritten segments."""
     done = 0
     for audience in sorted(set(audiences)):
         if connection.execute(_STATE_HELD, {"audience": audience}).first() is None:
@@ -250,7 +246,7 @@ def purge(connection: Connection, family: str, audiences: Iterable[int]) -> int:
 
 
 def rebuild_all(db: Database, progress: Progress | None = None) -> int:
-    """Rebuild the index of every audience, each in a transaction, and return how many rows were indexed."""
+    """Rebuild the index of every audience, each in one transaction; return the number of indexed rows."""
     indexed = [select(column).distinct() for column in (_S.audience_id, _F.audience_id)]
     stored = [select(source.table.c.audience_id).where(source.findable).distinct() for source in sources.ALL]
     audiences = sorted({row[0] for query in (*indexed, *stored) for row in db.read(query, source="the search index")})
@@ -265,9 +261,9 @@ def rebuild_all(db: Database, progress: Progress | None = None) -> int:
 
 
 def rebuild(connection: Connection, *, family: str, audience: int, calendar: Calendar) -> int:
-    """Rebuild the segments of an audience, and return how many rows it has.
+    """Rebuild the segments of an audience; return the number of its rows.
 
-    Whoever packs, changes or removes a row of the audience waits. Rows written meanwhile stay as they were written.
+    Other transactions that pack, change or delete rows of the audience wait. Rows written meanwhile keep their entries.
     """
     next_segment(connection, family, audience)
     fresh.remove_all_fresh(connection, audience)
@@ -283,7 +279,7 @@ def rebuild(connection: Connection, *, family: str, audience: int, calendar: Cal
 
 
 def count_differences(db: Database) -> dict[str, int]:
-    """Return, by table, how many rows too many or too few the index holds, over all audiences.
+    """Return, by table, the number of rows missing from or superfluous in the index, over all audiences.
 
     Raises:
         ValueError: a segment is damaged.
@@ -300,7 +296,7 @@ def count_differences(db: Database) -> dict[str, int]:
 
 
 def _count_held(connection: Connection) -> Counter[RowId]:
-    """Return how many rows the index holds by audience and source."""
+    """Return the number of rows in the index by audience and source."""
     held: Counter[RowId] = Counter()
     for audience in connection.execute(select(_F.audience_id).distinct()).scalars().all():
         held.update((audience, one.source) for one in fresh.read_fresh(connection, audience))

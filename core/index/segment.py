@@ -1,4 +1,4 @@
-"""A segment: some thousand rows of one audience packed for the search, and the postings of their words."""
+"""A segment: at most 65,536 rows of one audience packed for the search, and the postings of their words."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .numbers import Column, Flags, Ints
 from .shapes import DAY, TAG, WORD, Entry, IndexTerm, Said
 
 MOST_ROWS = 65_536
-"""A place has 2 bytes."""
+"""Most rows of a segment: a posting stores the place of a row in 2 bytes."""
 MOST_TIMES = 255
 POSTING = np.dtype([("place", "<u2"), ("times", "u1")])
-"""How a posting lies in a block."""
+"""Format of a posting: place of the row in the segment, and number of times."""
 COLUMNS: tuple[tuple[str, str], ...] = (
     ("row_id", "<i8"),
     ("at_us", "<i8"),
@@ -43,9 +43,9 @@ class Rows:
     source: Column
     local_only: Column
     thread: Column
-    """Number in `threads`."""
+    """Index into `threads`."""
     speaker: Column
-    """Number in `speakers`."""
+    """Index into `speakers`."""
     threads: Sequence[str]
     speakers: Sequence[Said]
 
@@ -59,7 +59,7 @@ class Rows:
 
     @property
     def size(self) -> int:
-        """Return how many bytes the arrays take in memory."""
+        """Return the size of the arrays in bytes."""
         return int(sum(array.nbytes for array in self.columns.values()))
 
 
@@ -86,24 +86,24 @@ def join_rows(parts: Sequence[Rows]) -> tuple[Rows, Ints]:
             columns[name].append(values)
     joined = {name: np.concatenate(values) for name, values in columns.items()}
     order = np.lexsort((joined["row_id"], joined["at_us"], joined["thread"]))
-    # Who and where nobody is any more leaves the lists.
+    # Drop conversations and speakers without rows.
     kept_threads, joined["thread"] = _list_used(threads, joined["thread"])
     kept_speakers, joined["speaker"] = _list_used(list(speakers), joined["speaker"])
     return as_rows({name: values[order] for name, values in joined.items()}, kept_threads, kept_speakers), order
 
 
 def _list_used(names: Sequence[T], numbers: Column) -> tuple[list[T], Column]:
-    """Return the names that a column of their numbers uses, and the column with the numbers these get."""
+    """Return the names used in a column of indexes into `names`, and the column with the new indexes."""
     used = np.bincount(numbers, minlength=len(names)) > 0
     return [names[n] for n in used.nonzero()[0].tolist()], (used.cumsum() - 1)[numbers]
 
 
 Blocks = dict[IndexTerm, bytes]
-"""The postings of each word and tag."""
+"""Packed postings of each word, tag and day."""
 
 
 def pack_rows(entries: Iterable[Entry]) -> tuple[Rows, Blocks]:
-    """Return a segment of some rows, at most MOST_ROWS."""
+    """Return a segment (rows, postings) of at most MOST_ROWS entries."""
     ordered = sorted(entries, key=lambda one: (one.place.thread, one.at_us, one.row_id))
     rows = rows_of(ordered)
     tags, days = ([dict.fromkeys(getattr(one, name), 1) for one in ordered] for name in ("tags", "days"))
@@ -112,7 +112,7 @@ def pack_rows(entries: Iterable[Entry]) -> tuple[Rows, Blocks]:
 
 
 def rows_of(entries: Sequence[Entry]) -> Rows:
-    """Return entries as rows, in the order given."""
+    """Return the columns of entries, in the order given."""
     threads: dict[str, int] = {}
     speakers: dict[Said, int] = {}
     columns: dict[str, list[int]] = {
@@ -128,7 +128,7 @@ def rows_of(entries: Sequence[Entry]) -> Rows:
 
 
 def _pack_terms(kind: int, rows_terms: Sequence[Mapping[str, int]]) -> Blocks:
-    """Return the postings of all words, or tags, of some rows, each given with what it holds."""
+    """Return the postings of all terms of one kind; `rows_terms` holds each row's terms and number of times."""
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
     of = np.array([numbers[term] for terms in rows_terms for term in terms], np.int64)
     places = np.repeat(np.arange(len(rows_terms)), np.array([len(terms) for terms in rows_terms], np.int64))
@@ -137,7 +137,7 @@ def _pack_terms(kind: int, rows_terms: Sequence[Mapping[str, int]]) -> Blocks:
 
 
 def merge_segments(parts: Sequence[tuple[Rows, Blocks, Flags]]) -> tuple[Rows, Blocks]:
-    """Return one segment of the rows of several that stay, each given with which of its rows these are."""
+    """Return one segment with the flagged rows of several segments."""
     staying = [
         Rows(**{name: of[stays] for name, of in rows.columns.items()}, threads=rows.threads, speakers=rows.speakers)
         for rows, _, stays in parts
@@ -174,7 +174,7 @@ def _blocks_of(terms: Sequence[IndexTerm], of: Ints, places: Ints, times: Column
 
 
 def write_head(rows: Rows) -> bytes:
-    """Return the rows of a segment as they are stored."""
+    """Serialize the rows of a segment, without postings."""
     facts = {"rows": len(rows), "threads": list(rows.threads), "speakers": [list(one) for one in rows.speakers]}
     arrays = b"".join(array.tobytes() for array in rows.columns.values())
     return zlib.compress(
@@ -183,7 +183,7 @@ def write_head(rows: Rows) -> bytes:
 
 
 def read_head(stored: bytes) -> Rows:
-    """Return the rows of a segment."""
+    """Parse the rows of a segment."""
     try:
         header, _, data = zlib.decompress(stored).partition(b"\n")
         facts = json.loads(header.decode("utf-8", "surrogatepass"))
@@ -197,7 +197,7 @@ def read_head(stored: bytes) -> Rows:
 
 
 def write_terms(blocks: Blocks) -> bytes:
-    """Return the words of a segment as they are stored: sorted, each with the number of rows that hold it."""
+    """Serialize the words of a segment: sorted, each with the number of rows that hold it."""
     words = sorted((term, len(block) // POSTING.itemsize) for (kind, term), block in blocks.items() if kind == WORD)
     docs = np.array([count for _, count in words], "<u4")
     text = "\n".join(word for word, _ in words).encode("utf-8", "surrogatepass")

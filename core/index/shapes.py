@@ -1,4 +1,4 @@
-"""The index entry of a row, and the terms that the index is asked for. Pure."""
+"""The index entry of a row, and the terms that the index is searched for. Pure."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 WORD, TAG, PHRASE, DAY = 0, 1, 2, 3
-"""Kinds of index terms. A row has a phrase if it holds all its words, and a day (`2026-03-12`) if it is about it."""
+"""Kinds of index terms. A row holds a phrase if it holds all its words, and a day (`2026-03-12`) if it is about it."""
 PARTIAL = "\x1f"
-"""Word in the entry of a row if some of its words are not in the index: too long, or too many."""
+"""Word added to the entry of a row if some of its words are not in the index: too long, or too many."""
 IndexTerm = tuple[int, str]
-"""Kind and text of a word, tag, phrase or day."""
+"""(kind, text) of a word, tag, phrase or day."""
 RowId = tuple[int, int]
 """Source and id of a row."""
 
 
 class Said(NamedTuple):
-    """Who said a row: name, participant key, role."""
+    """Speaker of a row: name, participant key, role."""
 
     name: str
     key: str
@@ -25,10 +25,10 @@ class Said(NamedTuple):
 
 
 class ThreadSpeaker(NamedTuple):
-    """Where a row was said and by whom."""
+    """Conversation and speaker of a row."""
 
     thread: str
-    """Conversation key. Only messages have neighbours: memories of a conversation have a key of their own."""
+    """Conversation key; of a memory NUL and the key, so that only messages are neighbours."""
     speaker: Said
 
 
@@ -42,10 +42,10 @@ class Entry:
     at_us: int
     local_only: int
     terms: Mapping[str, int]
-    """Word to number of times, at most TERMS_PER_ROW."""
+    """Word to the number of times it occurs, at most TERMS_PER_ROW words."""
     words: int
-    """Length of the text in words, counted to 65,535."""
+    """Length of the text in words, at most 65,535."""
     tags: Sequence[str]
     place: ThreadSpeaker
     days: Sequence[str] = ()
-    """Days that its text is about."""
+    """Days that the text is about, as ISO 8601."""

@@ -1,10 +1,10 @@
-"""The index of the audiences that a search sees; parts that cannot change are read once and kept.
+"""The index of the audiences that a search sees; immutable parts are read once and cached.
 
 | read | when |
 |---|---|
-| which segments, fresh rows and removed rows there are | at every search, one statement |
+| the list of segments, fresh rows and removed rows | at every search, one statement |
 | the rows and words of a segment; the content of a fresh row | once; a segment never changes |
-| the postings of the words asked for (blocks) | at every search, one statement |
+| the postings of the search terms (blocks) | at every search, one statement for each kind |
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from .shapes import DAY, TAG, WORD, Entry, IndexTerm, RowId
 from .visible import Block, Postings, Visible, add_fresh, build_table
 
 MOST_BYTES = 64 * 2**20
-"""Segments kept for one database, in bytes; those of the audiences in use stay whatever they take."""
+"""Most bytes of segments cached for one database; audiences in use stay whatever their size."""
 MOST_AUDIENCES = 1000
-"""Audiences kept; those in use are, however many."""
+"""Most audiences cached; audiences in use stay whatever their number."""
 READ_AGAIN = 3
-"""How often the index is read again that changed while it was read."""
+"""Most attempts to read the index if it changes during the read."""
 _SEGMENT, _FRESH, _GONE = range(3)
 _AT_ONCE = 500
 FreshRow = tuple[int, int, int, object, object]
-"""Audience, source, id, digest and content."""
+"""(audience, source, id, digest, content)."""
 T = TypeVar("T")
 
 
@@ -55,19 +55,19 @@ class Segment(NamedTuple):
     audience_id: int
     segment_id: int
     stamp: int
-    """Tells it from every other one there was."""
+    """Random number that identifies this version of the segment."""
 
 
 @dataclass(slots=True)
 class AudienceState:
-    """Which segments, fresh rows and removed rows an audience has."""
+    """The segments, fresh rows and removed rows of an audience."""
 
     audience: int
     segments: list[Segment] = field(default_factory=list)
     fresh: dict[RowId, int] = field(default_factory=dict)
-    """Source and id of the fresh rows, each with the digest of its content."""
+    """(source, id) of each fresh row to the digest of its content."""
     gone: dict[RowId, int] = field(default_factory=dict)
-    """Source and id of the packed rows that are gone, each with the last segment that may hold it."""
+    """(source, id) of each removed packed row to the last segment that may hold it."""
 
 
 @dataclass
@@ -76,15 +76,15 @@ class AudienceIndex:
 
     state: AudienceState
     words: Mapping[frozenset[Segment], SortedWords]
-    """The words of the segments, in few parts."""
+    """Words of the segments, in few parts; the key of a part is the set of its segments."""
     entries: Mapping[RowId, Entry]
-    """The fresh rows that can be read."""
+    """Readable fresh rows."""
     fresh: FreshWords
     view: Visible
 
     @cached_property
     def size(self) -> int:
-        """Return how many bytes its segments take."""
+        """Return the size of the segments in bytes."""
         return self.view.size + self.view.table.size + sum(one.size for one in self.words.values())
 
 
@@ -96,7 +96,7 @@ class IndexState:
         _retry(self._load)
 
     def _load(self) -> None:
-        """Read which rows there are, with their words."""
+        """Load the rows and words of the audiences."""
         cache: Kept[int, AudienceIndex] = self._db.caches.setdefault(HELD, Kept())
         states = _read_states(self._db, self._audience_ids)
         kept = cache.list_held()
@@ -109,20 +109,20 @@ class IndexState:
         self.lexicon: Lexicon = Lexicon([part for one in indexes for part in (*one.words.values(), one.fresh.words)])
 
     def count_rows(self, numbers: Collection[int], audiences: Collection[int] | None = None) -> RowId:
-        """Return how many rows of sources there are, and how many words they have.
+        """Return the number of rows of the sources, and the number of their words.
 
         Args:
-            audiences: those whose rows count; None for all.
+            audiences: the audiences to count; None for all.
         """
         views = [one.view for audience, one in self.audiences.items() if audiences is None or audience in audiences]
         rows, words = sum(one.source_sums[:, list(numbers)].sum(axis=1) for one in views) if views else (0, 0)
         return int(rows), int(words)
 
     def read(self, terms: Iterable[IndexTerm], *, every: bool = False) -> list[tuple[Visible, Postings]]:
-        """Return the rows of each audience that holds one of the terms, and the postings of the terms.
+        """Return the audiences that hold one of the terms, each with the postings of the terms.
 
         Args:
-            every: also return audiences that hold none.
+            every: also return audiences without postings.
         """
         numbers = {term: n for n, term in enumerate(terms)}
         blocks = _retry(lambda: _read_blocks(self._db, self.audiences, numbers), self._load)
@@ -135,7 +135,7 @@ class IndexState:
 
 
 def _retry(read: Callable[[], T], reload: Callable[[], None] = lambda: None) -> T:
-    """Return the result of a read, repeated if the index changed meanwhile."""
+    """Return the result of a read; repeat it if the index changed meanwhile."""
     for _ in range(READ_AGAIN - 1):
         try:
             return read()
@@ -147,7 +147,7 @@ def _retry(read: Callable[[], T], reload: Callable[[], None] = lambda: None) -> 
 def _load_changed(
     db: Database, changed: Sequence[AudienceState], kept: Mapping[int, AudienceIndex]
 ) -> dict[int, AudienceIndex]:
-    """Return the index of audiences that changed; parts that are kept are not read again."""
+    """Return the indexes of changed audiences; cached parts are not read again."""
     unpacked: list[Segment] = []
     unread: list[tuple[int, int, int]] = []
     words: dict[int, dict[frozenset[Segment], SortedWords]] = {}
@@ -185,7 +185,7 @@ def _load_changed(
 def _add_words(
     parts: Mapping[frozenset[Segment], SortedWords], terms: Mapping[Segment, bytes]
 ) -> dict[frozenset[Segment], SortedWords]:
-    """Return the words of segments with those of further ones, joined with the parts that are not much larger."""
+    """Return the words with those of further segments; the new part absorbs parts that are not much larger."""
     if not terms:
         return dict(parts)
     segments, new = frozenset(terms), [SortedWords(*read_terms(stored)) for stored in terms.values()]
@@ -202,7 +202,7 @@ def _add_words(
 
 
 def _read_states(db: Database, audiences: Sequence[int]) -> dict[int, AudienceState]:
-    """Return which segments, unpacked rows and removed rows there are."""
+    """Return the segments, fresh rows and removed rows of each audience."""
     states = {audience: AudienceState(audience) for audience in audiences}
     for part in chunks(states, _AT_ONCE):
         values: list[object] = []
@@ -247,7 +247,7 @@ def _state_parts(family: str) -> tuple[Part, ...]:
 
 
 def _read_column(db: Database, name: str, segments: Sequence[Segment]) -> dict[Segment, bytes]:
-    """Return a packed column of segments."""
+    """Return a column of the segments' rows in the database."""
     by_place = {(one.audience_id, one.segment_id): one for one in segments}
     stored: dict[Segment, bytes] = {}
     for part in chunks(segments, _AT_ONCE):
@@ -268,7 +268,7 @@ def _column_part(name: str, family: str) -> Part:
 
 
 def _read_fresh(db: Database, places: Sequence[tuple[int, int, int]]) -> list[FreshRow]:
-    """Return audience, source, id, digest and content of the fresh rows with these audiences, sources and ids."""
+    """Return the stored fresh rows with these (audience, source, id)."""
     contents: list[FreshRow] = []
     for part in chunks(places, _AT_ONCE):
         audiences, numbers, ids = (sorted(set(column)) for column in zip(*part, strict=True))
@@ -293,7 +293,7 @@ def _fresh_part(family: str) -> Part:
 def _read_blocks(
     db: Database, audiences: Mapping[int, AudienceIndex], numbers: Mapping[IndexTerm, int]
 ) -> dict[int, list[Block]]:
-    """Return the postings of words and tags in the segments of audiences."""
+    """Return the postings of terms in the segments of each audience."""
     blocks: dict[int, list[Block]] = {}
     segments = {
         audience: {one.segment_id for one in index.state.segments}
@@ -307,7 +307,7 @@ def _read_blocks(
                 wanted = {"audiences": some, "keys": keys, "kind": kind}
                 rows = db.read(_blocks_part(db.family), wanted, source="search_block")
                 for audience, segment, term, postings in rows:
-                    if segment not in segments[audience]:  # it holds rows of segments that are no more
+                    if segment not in segments[audience]:  # the segment was merged meanwhile
                         raise ChangedError("The search index changed while it was read.")
                     name = term if type(term) is str else from_key(term)
                     number = numbers.get((kind, name))
@@ -325,11 +325,11 @@ def _blocks_part(family: str) -> Part:
     )
     joined: FromClause = search_segment
     asked: ColumnElement[bool] = b.term.in_(keys)
-    if family != "sqlite":  # given a list, servers read all words of a segment and compare
+    if family != "sqlite":  # given a list, MySQL and MariaDB read all words of a segment and compare
         rows = select(null().label("term")).union_all(select(keys)).subquery("asked")
         joined, asked = joined.join(rows, literal_column("1") == literal_column("1")), b.term == rows.c.term
     columns = (b.audience_id, b.segment_id, type_coerce(b.term, NullType()), type_coerce(b.postings, NullType()))
     chosen = select(*columns).select_from(joined.join(search_block, and_(of_segment, asked)))
-    # Of the segments' numbers nothing is asked: SQLite would walk all blocks from there on. The first has no blocks.
+    # No condition on the segment number: SQLite would scan all later blocks. Segment 0 has no blocks.
     chosen = chosen.where(s.audience_id.in_(bindparam("audiences", expanding=True, type_=ID)))
     return Part(chosen.prefix_with("STRAIGHT_JOIN", dialect="mysql"), family, in_order=True)

@@ -1,6 +1,6 @@
 """The search tables, written in the transaction of the row they index.
 
-A row that is not packed yet is one row of search_fresh, with its words; many together are packed as a segment.
+A fresh row is one row of search_fresh, with its words; many fresh rows are packed into a segment.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from .fresh import PACK_FROM, count_fresh, remove_fresh, write_fresh
 from .shapes import Entry
 
 MANY_WRITTEN = 64
-"""Rows of an audience, written at once, that are packed at once."""
+"""Number of rows of an audience from which rows written together are packed at once."""
 LOOKED_AFTER = 32
-"""Rows written to an audience after which a process looks whether there is something to pack."""
+"""Number of rows written to an audience after which a process checks for rows to pack."""
 MOST_AUDIENCES = 10_000
-"""Audiences whose writes are counted."""
+"""Most audiences whose written rows are counted."""
 _S = search_segment.c
 _AUDIENCE = bindparam("audience", type_=ID)
 
 
 def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
-    """Insert what the index holds of rows."""
+    """Add entries to the index."""
     by_audience: dict[int, list[Entry]] = {}
     for one in entries:
         by_audience.setdefault(one.audience_id, []).append(one)
@@ -52,7 +52,7 @@ def add(connection: Connection, family: str, entries: Iterable[Entry]) -> None:
 
 
 def remove(connection: Connection, family: str, source: int, rows: Iterable[tuple[int, int]]) -> int:
-    """Remove rows of a source, `(audience, id)`, from the index, and return how many were unpacked."""
+    """Remove rows of a source, `(audience, id)`, from the index; return the number of fresh rows among them."""
     by_audience: dict[int, list[int]] = {}
     for audience, row_id in rows:
         by_audience.setdefault(audience, []).append(row_id)
@@ -66,7 +66,7 @@ def remove(connection: Connection, family: str, source: int, rows: Iterable[tupl
 
 
 def _note_gone(connection: Connection, family: str, audience: int, source: int, ids: Iterable[int]) -> None:
-    """Note that no segment there is holds these rows any more."""
+    """Record that these rows are removed from all segments of the audience."""
     last = connection.execute(_LAST_SEGMENT, {"audience": audience}).scalar()
     if last:
         gone = [(audience, source, row_id, int(last)) for row_id in sorted(ids)]
@@ -74,7 +74,7 @@ def _note_gone(connection: Connection, family: str, audience: int, source: int, 
 
 
 _LAST_SEGMENT = select(_S.docs).where(_S.audience_id == _AUDIENCE, _S.segment_id == 0).with_for_update(read=True)
-"""Row 0 of an audience counts the segments made. Held, so that no segment is made of these rows meanwhile."""
+"""Row 0 of an audience counts its segments. It is locked so that no segment with these rows is made meanwhile."""
 
 
 @lru_cache(maxsize=2)
@@ -96,13 +96,13 @@ _written: dict[int, int] = {}
 
 
 def _pack(connection: Connection, family: str, audience: int) -> None:
-    """Pack rows of an audience and merge its segments if due; a damaged segment leaves all as it was."""
+    """Pack rows of an audience and merge its segments if due; if a segment is damaged, change nothing."""
     from . import packing  # noqa: PLC0415 - as in `add`
 
     step = connection.begin_nested()
     try:
         packing.pack_due(connection, family, audience)
         step.commit()
-    except ValueError as error:  # a damaged segment: the row that is written has nothing to do with it
+    except ValueError as error:  # a damaged segment must not fail the write of a row
         step.rollback()
         logs.warning("search_unpacked", audience=audience, error=str(error))

@@ -1,4 +1,4 @@
-"""All rows of an audience as arrays, by conversation and time: packed rows, with the fresh ones among them."""
+"""All rows of an audience as arrays, by conversation and time: packed and fresh rows together."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .segment import MOST_TIMES, POSTING, Rows, as_rows, join_rows, rows_of
 from .shapes import Entry, IndexTerm, RowId, Said
 
 NAME_BEGINS = 2
-"""First letters by which names are looked up before they are compared."""
+"""Number of first letters by which speaker names are looked up before they are compared."""
 TAKES_PART = 0.5
-"""Nearness of other conversations of the asker; the current one has 1."""
+"""Nearness of the asker's other conversations; the current conversation has 1."""
 _CHAT = SOURCES.index("chat_history")
 T = TypeVar("T", bound=np.generic)
 Block = tuple[int, int, bytes]
-"""The postings of a word or tag in a segment: its number, the segment, the postings."""
+"""Postings of a term in a segment: (number of the term, segment, packed postings)."""
 FreshPosting = tuple[int, int, int, int]
-"""A word or tag in a fresh row: its number, source and id of the row, how often."""
+"""Posting of a term in a fresh row: (number of the term, source, id, number of times)."""
 
 
 @dataclass(eq=False)
@@ -36,14 +36,14 @@ class Table(Rows):
     """The packed rows of an audience."""
 
     segment: Ints
-    """The segment that each row came in."""
+    """Segment of each row."""
     packed_row: Column
-    """The number here of each row of the segments, these one behind the other."""
+    """Packed row of each segment row; the segments follow one another."""
     offsets: Mapping[int, int]
-    """Segment to where its rows begin in `packed_row`."""
+    """Segment to the position of its first row in `packed_row`."""
 
     def from_segments(self, rows: SegmentRows, segments: Sequence[int], sizes: Sequence[int]) -> PackedRows:
-        """Return the numbers here of rows of segments, so many of each."""
+        """Return the packed rows of segment rows; `sizes` holds the number of rows of each segment."""
         at: Column = rows
         if len(self.offsets) > 1:
             at = np.repeat(np.array([self.offsets[segment] for segment in segments], np.int64), sizes) + rows
@@ -51,22 +51,22 @@ class Table(Rows):
 
     @cached_property
     def gaps(self) -> Ints:
-        """Return the pause in microseconds that ends a session in each conversation."""
+        """Return, for each conversation, the pause in microseconds that ends a session."""
         return gaps_of(self.thread, self.at_us, len(self.threads))
 
     @cached_property
     def begins_session(self) -> Flags:
-        """Return which rows begin a session."""
+        """Return a boolean array of the rows that begin a session."""
         return find_beginnings(self, self.gaps, np.arange(len(self)))
 
     @cached_property
     def source_sums(self) -> Ints:
-        """Return how many rows each source has, and how many words."""
+        """Return the number of rows and the number of words of each source."""
         return count_rows(self.source, self.words, len(SOURCES))
 
     @cached_property
     def thread_sums(self) -> Ints:
-        """Return how many rows each conversation has, and how many words."""
+        """Return the number of rows and the number of words of each conversation."""
         return count_rows(self.thread, self.words, len(self.threads))
 
     @cached_property
@@ -74,7 +74,7 @@ class Table(Rows):
         return np.argsort(self.row_id)
 
     def find_rows(self, wanted: Collection[RowId]) -> PackedRows:
-        """Return the rows with these sources and ids; one that was changed may still lie in an older segment too."""
+        """Return the rows with these sources and ids; a changed row may also be in an older segment."""
         ids = np.array([row_id for _, row_id in wanted], np.int64)
         if not len(self) or not len(ids):
             return PackedRows(ids[:0])
@@ -84,7 +84,7 @@ class Table(Rows):
         return PackedRows(np.array(sorted(i for i, source, row_id in here if (source, row_id) in wanted), np.int64))
 
     def find_gone(self, last: Mapping[RowId, int]) -> PackedRows:
-        """Return the rows that are gone, each given with the last segment that may hold it."""
+        """Return the removed rows; `last` maps a row to the last segment that may hold it."""
         rows = self.find_rows(last.keys())
         facts = zip(self.source[rows].tolist(), self.row_id[rows].tolist(), self.segment[rows].tolist(), strict=True)
         return take(rows, np.array([last[source, row_id] >= segment for source, row_id, segment in facts], bool))
@@ -96,12 +96,12 @@ class Table(Rows):
 
     @cached_property
     def speaker_number(self) -> dict[Said, int]:
-        """Return the number of everybody who spoke."""
+        """Return the number of each speaker."""
         return {who: n for n, who in enumerate(self.speakers)}
 
     @cached_property
     def speakers_by_value(self) -> dict[tuple[str, str], list[int]]:
-        """Return the numbers of those who spoke by ("name", name), ("key", key) and ("role", role)."""
+        """Return the speaker numbers by ("name", name), ("key", key) and ("role", role)."""
         numbers: dict[tuple[str, str], list[int]] = {}
         for number, who in enumerate(self.speakers):
             for item in who._asdict().items():
@@ -110,7 +110,7 @@ class Table(Rows):
 
     @cached_property
     def names_by_beginning(self) -> dict[str, set[str]]:
-        """Return names by the first letters of their words; names beyond ASCII under a blank."""
+        """Return the speaker names by the first letters of their words; names beyond ASCII are under ""."""
         names: dict[str, set[str]] = {}
         for name in {who.name for who in self.speakers}:
             for begins in {word[:NAME_BEGINS] for word in words(name, 1)} if name.isascii() else ("",):
@@ -119,11 +119,11 @@ class Table(Rows):
 
     @cached_property
     def thread_start(self) -> Ints:
-        """Return where each conversation begins, and where the last one ends."""
+        """Return the first row of each conversation, followed by the number of rows."""
         return np.searchsorted(self.thread, np.arange(len(self.threads) + 1))
 
     def find_place(self, thread: str, at_us: int, row_id: int) -> int:
-        """Return the row before which a fresh row belongs."""
+        """Return the packed row before which a fresh row is inserted."""
         number = self.thread_number.get(thread)
         if number is None:
             return int(self.thread_start[bisect_left(self.threads, thread)])
@@ -135,7 +135,7 @@ class Table(Rows):
 
 
 def gaps_of(thread: Column, at_us: Column, count: int) -> Ints:
-    """Return the pause that ends a session in each conversation, by the median time between its messages."""
+    """Return, for each conversation, the pause that ends a session, from the median time between its messages."""
     gaps = np.full(count, MOST_GAP, np.int64)
     same = thread[1:] == thread[:-1]
     steps, of = np.diff(at_us)[same], thread[1:][same]
@@ -149,7 +149,7 @@ def gaps_of(thread: Column, at_us: Column, count: int) -> Ints:
 
 
 def find_beginnings(rows: Rows, gaps: Ints, index: Ints) -> Flags:
-    """Return which of some rows begin a session: they follow no message of their conversation closely."""
+    """Return which rows of `index` begin a session: no message of their conversation is shortly before them."""
     before = index - 1
     same = (rows.thread[index] == rows.thread[before]) & (rows.source[index] == _CHAT) & (index > 0)
     begins: Flags = ~same | (rows.at_us[index] - rows.at_us[before] > gaps[rows.thread[index]])
@@ -157,13 +157,13 @@ def find_beginnings(rows: Rows, gaps: Ints, index: Ints) -> Flags:
 
 
 def count_rows(numbers: Column, words: Column, size: int) -> Ints:
-    """Return for each number below `size` how many rows have it, and how many words these have."""
+    """Return, for each number below `size`, the number of its rows and the number of their words."""
     sums = np.bincount(numbers, minlength=size), np.bincount(numbers, weights=words, minlength=size)
     return np.stack(sums).astype(np.int64)
 
 
 def build_table(parts: Sequence[tuple[int, Rows]]) -> Table:
-    """Return the rows of an audience's segments, `(segment, rows)`, in one order."""
+    """Return the rows of an audience's segments, `(segment, rows)`, as one table."""
     rows, order = join_rows([rows for _, rows in parts])
     sizes = [len(rows) for _, rows in parts]
     packed_row = np.empty(len(order), np.int32)
@@ -179,9 +179,9 @@ class FreshOffsets:
     """Maps packed rows to view rows: a packed row moves back by the fresh rows before it."""
 
     before: Ints
-    """For each fresh row, in order, the packed row that follows it."""
+    """For each fresh row, in order, the packed row after it."""
     ids: Sequence[RowId] = ()
-    """The fresh rows."""
+    """Source and id of each fresh row."""
 
     def to_view(self, packed: PackedRows) -> ViewRows:
         """Return the view rows of packed rows."""
@@ -198,44 +198,44 @@ class FreshOffsets:
         return dict(zip(self.ids, self.fresh.tolist(), strict=True))
 
     def find(self, ids: Iterable[RowId]) -> list[int]:
-        """Return the view rows of the ids that are fresh."""
+        """Return the view rows of the fresh rows among the ids."""
         return [self.by_id[one] for one in ids if one in self.by_id]
 
     def insert(self, packed: NDArray[T], fresh: NDArray[T]) -> NDArray[T]:
-        """Return a column of all rows, made of those of packed and fresh ones: `numpy.insert` takes twice as long."""
+        """Return a column of all rows from those of packed and fresh rows; `numpy.insert` takes twice as long."""
         parts = np.split(packed, self.before)
         between = [one for n, part in enumerate(parts[1:]) for one in (fresh[n : n + 1], part)]
         return np.concatenate([parts[0], *between])
 
 
 class Postings(NamedTuple):
-    """The postings of the terms asked for, one term after the other."""
+    """Postings of the search terms, one term after another."""
 
     numbers: Mapping[IndexTerm, int]
-    """Words, tags and phrases, each with its number here."""
+    """Number of each word, tag, phrase or day."""
     rows: ViewRows
-    """Row of each posting; a row has one of a word at most."""
+    """View row of each posting; a row has at most one posting of a term."""
     times: Column
     starts: Ints
-    """Where those of each number begin, and where the last ones end."""
+    """Position of the first posting of each number, followed by the number of postings."""
 
     def find(self, term: IndexTerm) -> tuple[ViewRows, Column]:
-        """Return the rows that hold a word, tag or phrase, and how often."""
+        """Return the rows that hold a term, and how often each holds it."""
         number = self.numbers[term]
         first, last = self.starts[number], self.starts[number + 1]
         return ViewRows(self.rows[first:last]), self.times[first:last]
 
     def keep(self, which: Flags) -> Postings:
-        """Return only these postings."""
+        """Return the flagged postings."""
         before = np.concatenate([np.zeros(1, np.int64), which.cumsum()])
         return Postings(self.numbers, take(self.rows, which), self.times[which], before[self.starts])
 
     def count_rows(self) -> dict[IndexTerm, int]:
-        """Return how many rows hold each word, tag or phrase."""
+        """Return the number of rows that hold each term."""
         return dict(zip(self.numbers, (self.starts[1:] - self.starts[:-1]).tolist(), strict=True))
 
     def list_held(self, rows: Sequence[int], count: int) -> dict[int, dict[IndexTerm, int]]:
-        """Return the words, tags and phrases of each row, and how often it holds them."""
+        """Return the terms of each row, with the number of times; `count` is the number of rows in the view."""
         wanted = np.zeros(count, bool)
         wanted[rows] = True
         mine = wanted[self.rows].nonzero()[0]
@@ -254,14 +254,14 @@ class Visible(Rows):
     audience: int
     table: Table
     gaps: Ints
-    """As of the table, with new conversations."""
+    """Pause that ends a session in each conversation: from the table, or from fresh rows in new conversations."""
     thread_number: Mapping[str, int]
     offsets: FreshOffsets
     gone: ViewRows
-    """The removed packed rows, in order."""
+    """Removed packed rows, sorted."""
 
     def find_rows(self, ids: Iterable[RowId]) -> ViewRows:
-        """Return the rows of this audience with these sources and ids, in order."""
+        """Return the rows of this audience with these sources and ids, sorted."""
         wanted = set(ids)
         packed = self.offsets.to_view(self.table.find_rows(wanted))
         return ViewRows(np.array(sorted([*self.offsets.find(wanted), *packed.tolist()]), np.int64))
@@ -269,7 +269,7 @@ class Visible(Rows):
     def read_postings(
         self, numbers: Mapping[IndexTerm, int], fresh: Iterable[FreshPosting], blocks: Iterable[Block]
     ) -> Postings:
-        """Return the rows of words and tags, each given with its number."""
+        """Return the postings of terms; `numbers` holds the number of each term."""
         kept = sorted(blocks)
         every = np.frombuffer(b"".join([postings for _, _, postings in kept]), POSTING)
         sizes = [len(postings) // POSTING.itemsize for _, _, postings in kept]
@@ -281,7 +281,7 @@ class Visible(Rows):
         if mine:
             own, at, own_times = zip(*mine, strict=True)
             owners = np.concatenate([owners, np.array(own, np.int32)])
-            order = owners.argsort(kind="stable")  # two runs in order: merged in one pass
+            order = owners.argsort(kind="stable")  # two sorted runs: merged in one pass
             owners = owners[order]
             rows = ViewRows(np.concatenate([rows, np.array(at, np.int64)])[order])
             times = np.concatenate([times, np.array(own_times, np.uint8)])[order]
@@ -289,7 +289,7 @@ class Visible(Rows):
 
     @cached_property
     def is_chat(self) -> Flags:
-        """Return which rows are messages: they alone have neighbours."""
+        """Return which rows are messages: only messages have neighbours."""
         is_chat: Flags = self.source == _CHAT
         return is_chat
 
@@ -308,12 +308,12 @@ class Visible(Rows):
 
     @cached_property
     def session_start(self) -> Ints:
-        """Return where each session begins, and where the last one ends."""
+        """Return the first row of each session, followed by the number of rows."""
         return np.append(self._begins_session.nonzero()[0], len(self))
 
     @property
     def sessions(self) -> int:
-        """Return how many sessions there are."""
+        """Return the number of sessions."""
         return len(self.session_start) - 1
 
     @cached_property
@@ -323,7 +323,7 @@ class Visible(Rows):
 
     @cached_property
     def source_sums(self) -> Ints:
-        """Return how many rows each source has, and how many words, without removed rows."""
+        """Return the number of rows and the number of words of each source, without removed rows."""
         fresh, gone = (
             count_rows(self.source[at], self.words[at], len(SOURCES)) for at in (self.offsets.fresh, self.gone)
         )
@@ -351,22 +351,22 @@ class Visible(Rows):
 
     @cached_property
     def has_local_only(self) -> bool:
-        """Return whether a row is local only."""
+        """Return whether any row is local only."""
         return bool(self.local_only.any())
 
     @cached_property
     def sources(self) -> frozenset[int]:
-        """Return the numbers of the sources that rows are of."""
+        """Return the numbers of the sources that have rows."""
         return frozenset(self.source_sums[0].nonzero()[0].tolist())
 
     def find_speakers(self, field: str, value: str) -> list[int]:
-        """Return the numbers of those who spoke with this name, key or role."""
+        """Return the numbers of the speakers with this name, key or role."""
         packed = len(self.table.speakers)
         fresh = (n for n, who in enumerate(self.speakers[packed:], packed) if getattr(who, field) == value)
         return [*self.table.speakers_by_value.get((field, value), ()), *fresh]
 
     def names_in(self, text: str) -> set[str]:
-        """Return the speakers that a text may name: a word of the name begins like a word of the text."""
+        """Return the speaker names that a text may contain: a word of the name begins like a word of the text."""
         by_beginning = self.table.names_by_beginning
         begins = {"", *(word[:NAME_BEGINS] for word in words(fold(text[:4000]), 1))}
         new = {who.name for who in self.speakers[len(self.table.speakers) :]}
@@ -385,11 +385,11 @@ class Visible(Rows):
 
 
 def add_fresh(audience: int, table: Table, entries: Sequence[Entry], gone: Mapping[RowId, int]) -> Visible:
-    """Return all rows of an audience: those of the table with the fresh ones among them."""
+    """Return all rows of an audience: the rows of the table and the fresh rows."""
     ordered = sorted(entries, key=lambda one: (one.place.thread, one.at_us, one.row_id))
     fresh, threads, speakers = rows_of(ordered), list(table.threads), list(table.speakers)
     thread_number, gaps = table.thread_number, table.gaps
-    # Of rows in new conversations the order among each other is the one they are listed in.
+    # Rows in new conversations share one position: they stay in the order of `ordered`.
     before = np.array([table.find_place(one.place.thread, one.at_us, one.row_id) for one in ordered], np.int64)
     offsets = FreshOffsets(np.maximum.accumulate(before), [(one.source, one.row_id) for one in ordered])
     view_columns = table.columns
