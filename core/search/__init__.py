@@ -2,16 +2,16 @@
 
 | stage | returns | reads |
 |---|---|---|
-| `prepare` | the arguments, checked: a `Query` | - |
+| `prepare` | the checked arguments: a `Query` | - |
 | `load_viewer` | the audiences that the scope sees, and the tags in the text | 1 statement |
 | `resolve` | the terms, with the words of the index that match them: a `Search` | 1 statement |
 | `match.match` | the rows that hold these words: `Matches` | 1 statement |
-| `rank.rank` | the best rows that match: `Ranked` | - |
-| `read.read_rows` | their texts: `Read` | 1 statement for each source |
-| `choose_hits` | the hits: a `Selection`, which tells whether a deeper round can bring more | - |
+| `rank.rank` | the best matching rows: `Ranked` | - |
+| `read.read_rows` | the texts of these rows: `Read` | 1 statement for each source |
+| `choose_hits` | the hits: a `Selection`, with `is_done` if a deeper round can bring nothing more | - |
 
-`start` runs one round of `match`, `rank` and `read`; `run` runs as many as it takes (`rounds`). Called by the search
-doors and by the prompt.
+`start` runs one round of `match`, `rank` and `read`; `run` runs rounds until the selection is done (`rounds`). The
+search doors and the prompt call them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The last stage: the hits among the rows read, which match, which say the same, which are best."""
+"""Last stage: choose the hits among the rows read, without rows that do not match and without copies."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from .resolve import Search
 from .table import Repeated, list_repeated
 
 Drop = Callable[[FoundRow], str]
-"""Returns why a row is left out beside what the search itself leaves out, "" to keep it."""
+"""Returns the reason to leave out a row, in addition to the reasons of the search; "" to keep it."""
 _CHAT = sources.CHAT.number
 FULL_SHARE = 0.6
-"""Share of the best score: rows above it are ordered by time if the first or last is asked for."""
+"""Share of the best score above which rows are ordered by time if the first or last is asked for."""
 FIRST_HITS = 10
-"""Hits of which the last is the newest about a question in the present, where it is not among them anyway."""
+"""Number of first hits, the last of which is the newest match if the question is about the present."""
 
 
 class Chosen(NamedTuple):
@@ -51,30 +51,32 @@ class Chosen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a search found, and what it left out."""
+    """The hits of a search, and the rows it left out."""
 
     read: Read
-    """What it was chosen from, in the last round."""
+    """Rows from which the hits were chosen, in the last round."""
     chosen: Sequence[Chosen] = ()
-    """The hits, newest first."""
+    """Hits, newest first."""
     left: Sequence[tuple[ScoredRow, str]] = ()
-    """Rows read that are no hits, with the reason."""
+    """Rows read that are not hits, each with the reason."""
     is_done: bool = True
-    """Going deeper can bring nothing more: there are `limit` hits, or no further matching rows. In recency mode the
-    newest of each source are all there is to choose from."""
+    """Whether a deeper round can bring nothing more: there are `limit` hits, or all matching rows were read.
+
+    In recency mode, all matching rows are the newest of each source.
+    """
     repeated: Sequence[Repeated] = ()
-    """Texts that many of the rows read are copies of."""
+    """Texts of which many of the rows read are copies."""
 
     @property
     def left_out(self) -> list[LeftOut]:
-        """Return the rows read that are no hits, as a report tells them."""
+        """Return the rows read that are not hits, in the form of a report."""
         return [
             LeftOut("memories", reason, f"{sources.BY_NUMBER[c.row.source].name}/{c.row.id}") for c, reason in self.left
         ]
 
 
 def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
-    """Return the hits among the rows that were read, each with its rank among them."""
+    """Return the hits among the rows read, each with its rank."""
     search, is_complete = read.ranked.search, read.ranked.is_complete
     query = search.query
     candidates = read.ranked.candidates
@@ -108,20 +110,20 @@ def choose_hits(read: Read, drop: Drop | None = None) -> Selection:
 
 
 def _rank(read: Read, query: RankingQuery, found: Sequence[ScoredRow]) -> list[ScoredRow]:
-    """Return the rows that may become hits, with their scores."""
+    """Return the rows that may become hits, with scores."""
     from .ranking import relevance  # noqa: PLC0415 - loads numpy, which only a search needs
 
-    # What says nothing: a call of a tool, a picture without words.
+    # Neighbours without text say nothing: tool calls, pictures.
     rows = [c for c in found if not c.context or c.row.folded.strip()]
     near = None if read.meaning is None else read.meaning.find_near([c.candidate.key for c in rows])
     return relevance.rank_rows(rows, query, near)
 
 
 def _complete(search: Search, c: Candidate, row: FoundRow, alone: WordScorer | None) -> ScoredRow:
-    """Return a row with the matches that only its stored text and tags show, and with its tier.
+    """Return a row with the matches found in its stored text and tags, and with its tier.
 
     Args:
-        alone: scores the row where no message was given.
+        alone: scorer of rows if there is no message.
     """
     matched, folded, languages = dict(c.matched), row.folded, search.query.languages
     if search.tag_ids and row.tags is not None:
@@ -139,13 +141,13 @@ def _complete(search: Search, c: Candidate, row: FoundRow, alone: WordScorer | N
 
 
 def _holds_both(search: Search, source: int, matched: Matched) -> bool:
-    """Return whether a row holds a tag and a keyword."""
+    """Return whether a row holds both a tag and a keyword."""
     tags = search.tags_in_chat if source == _CHAT else search.tag_ids
     return not tags.isdisjoint(matched) and not search.keyword_ids.isdisjoint(matched)
 
 
 def _keep_pools(search: Search, found: Sequence[Candidate], cut: frozenset[int]) -> tuple[list[Candidate], bool]:
-    """Return the first `pool` rows of each source, and whether these are all there is to choose from."""
+    """Return the first `pool` rows of each source, and whether these are all that can be chosen."""
     counts: Counter[int] = Counter()
     kept = []
     for c in found:
@@ -158,7 +160,7 @@ def _keep_pools(search: Search, found: Sequence[Candidate], cut: frozenset[int])
 def _drop_some(
     search: Search, found: Sequence[ScoredRow], drop: Drop | None
 ) -> tuple[list[ScoredRow], list[tuple[ScoredRow, str]]]:
-    """Return (rows that may be hits, other rows with the reason)."""
+    """Return (rows that may be hits, left-out rows with the reason)."""
     kept: list[ScoredRow] = []
     left: list[tuple[ScoredRow, str]] = []
     without = search.query.exclude.conversations
@@ -169,7 +171,7 @@ def _drop_some(
         elif search.is_proved_by_text and not (
             c.matched or c.context or c.kept or c.candidate.is_offered or c.candidate.by_meaning
         ):
-            # The plain predicates find letters inside words too, and further in than was read.
+            # The plain predicates also match letters inside words, and text after the characters read.
             reason = "no match" if row.source != _CHAT or len(row.folded) < FOLDED_CHARS else ""
         if not reason and drop is not None:
             reason = drop(row)
@@ -199,7 +201,7 @@ def _remove_copies(
         if c.score > same.score:
             same = replace(same, score=c.score)
             if is_ranked:
-                # An instruction has no neighbours; the message it was said in has, and they tell more of both.
+                # A saved instruction has no neighbours, but its copy in the chat has: they say more about both.
                 same = replace(same, neighbour=c.neighbour or c.candidate, reasons=c.reasons, parts=c.parts)
             by_content[content] = same
     kept = [c if (content := stays[c]) is None else by_content[content] for c in found if c in stays]
@@ -207,7 +209,7 @@ def _remove_copies(
 
 
 def _find_content(search: Search, c: ScoredRow) -> bytes | None:
-    """Return the deduplication key of a row, None where its text was cut."""
+    """Return the deduplication key of a row, or None if its text was cut."""
     if c.row.digest is not None and c.row.texts[0].strip():
         return c.row.digest
     text = c.row.shown_text
@@ -238,7 +240,7 @@ def _order(search: Search, kept: Sequence[ScoredRow], asked: RankingQuery | None
 
 
 def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredRow]:
-    """Return the rows that match nearly as well as the best, by time, then the others."""
+    """Return the rows that match nearly as well as the best, by time, followed by the others."""
     most = max((c.own for c in best), default=0.0)
     full = [c for c in best if c.own >= FULL_SHARE * most]
     full.sort(key=lambda c: c.candidate.at_us if is_first else -c.candidate.at_us)
@@ -246,8 +248,9 @@ def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredR
 
 
 def _place_kept(ordered: Sequence[ScoredRow], limit: int) -> list[ScoredRow]:
-    """Return the rows with lines of others behind the first, the newest among the first ten, and each correction behind
-    the line it corrects.
+    """Return the rows with those kept as "others" behind the first and "newest" rows among the first ten hits.
+
+    Each correction comes right behind the row it corrects.
     """
     corrections = {c.candidate.place - 1: c for c in ordered if c.kept == "correction"}
 

@@ -1,4 +1,4 @@
-"""Other forms and spellings of what a message says, among the words that the index holds."""
+"""Other forms and spellings of the words of a message, among the words of the index."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from .resolve import Search
 
 PAIR = 2
-"""Signs of a pair."""
+"""Characters of a pair."""
 Resolve = Callable[[QueryTerm], QueryTerm]
-"""Adds to a text the words of the index that match it."""
+"""Returns a term with the words of the index that match it."""
 
 
 def list_written(text: str) -> dict[str, str]:
-    """Return the words of a message, folded, each as it is written, without the capital of a sentence."""
+    """Return the folded words of a message to their written form, without the capital of a sentence's beginning."""
     names = set(inner_names(text))
     spelt = {fold(word): word for word in word_runs(fold_case(text))}
     return spelt | {fold(name): name for name in names}
@@ -46,7 +46,7 @@ def list_written(text: str) -> dict[str, str]:
 def add_forms(
     text: str, terms: Sequence[QueryTerm], resolve: Resolve, lexicon: Lexicon, languages: Sequence[str]
 ) -> list[QueryTerm]:
-    """Return the terms of a message with other forms of their words, and other spellings beside them."""
+    """Return the terms of a message with other forms of their words, and terms for other spellings."""
     made = [
         _add_words(term, find_forms(term.written or term.text, languages, lexicon.beginning))
         if _is_word(term)
@@ -66,7 +66,7 @@ def add_forms(
         at = place.get(word, -1)
         if at >= 0 and _is_word(made[at]) and other.isalnum() and not SPACELESS_PATTERN.search(other):
             made[at] = _add_words(made[at], find_forms(other, languages, lexicon.beginning))
-        elif at >= 0 or not other.isdigit():  # `one` stays a small word
+        elif at >= 0 or not other.isdigit():  # `one` stays a stop word
             beside.append(resolve(QueryTerm(other, "minor", stem=stem(word, languages))))
     for term in made:
         if term.is_keyword and not term.pieces and not term.index_terms:
@@ -75,7 +75,7 @@ def add_forms(
 
 
 def leave_other_words(search: Search, matched: Matched, texts: Sequence[str]) -> Matched:
-    """Return the matches of a row without words in other tones or with too few of their characters."""
+    """Return the matches of a row, without words in other tones, or {} if it holds too few character pairs."""
     terms = search.terms
     kept = {
         i: found
@@ -98,7 +98,7 @@ def _add_words(term: QueryTerm, words: Iterable[str]) -> QueryTerm:
 
 
 def _part_signs(term: QueryTerm) -> QueryTerm:
-    """Return a term for two characters that may stand apart: `游了泳` for `游泳`."""
+    """Return a term for two characters that may be apart: `游了泳` for `游泳`."""
     return QueryTerm(" ".join(term.text), "minor", stem=term.text)
 
 
@@ -119,7 +119,7 @@ def _split(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> list[
         parts = [[part] for part in next((both for both in halves if all(map(lexicon.rows, both))), [])]
     if not parts or not all(lexicon.rows(word) for words in parts for word in words):
         return []
-    # Many rows hold short halves: the phrase `hi-fi` is looked for.
+    # Many rows hold both short halves: only the phrase `hi-fi` is searched for.
     phrase = "-".join(part for part, *_ in parts) if is_short else word
     pieces = tuple(tuple((WORD, word) for word in words) for words in parts)
     kind: Kind = "keyword" if is_short else "minor"

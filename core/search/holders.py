@@ -1,7 +1,7 @@
-"""Find the rows that can match the plain predicates, by the index, so that no other row is compared.
+"""Find, in the index, the rows that can match the plain predicates, so that no other rows are compared.
 
-A piece of a keyword (`text.words.fragments`) stands inside a word of every text that holds the keyword. A row
-with words that are not in the index (PARTIAL) can match any keyword.
+A piece of a keyword (`text.words.fragments`) is inside a word of every text that contains the keyword. A row with words
+that are not in the index (PARTIAL) can match any keyword.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from .resolve import Search
 
 MOST_WORDS = 400
-"""A piece that more words of the index hold is not used to find rows."""
+"""Most index words that may contain a piece; a piece in more words is not used."""
 _PARTIAL: IndexTerm = (WORD, PARTIAL)
 Pieces = Sequence[Sequence[IndexTerm]]
-"""The pieces of a text, each with the words that hold it: a row with the text holds one word of each piece."""
+"""Pieces of a text, each with the index words that contain it: a row with the text holds a word of each piece."""
 
 
 class SourceHolders(NamedTuple):
     """The rows of a source that can match, by id."""
 
     both: Sequence[int]
-    """Those that may hold a tag and a keyword, newest first."""
+    """Rows that may hold both a tag and a keyword, newest first."""
     others: Sequence[int]
-    """The others, newest first."""
+    """Other rows that can match, newest first."""
     is_all: bool
-    """No older ones were left out."""
+    """Whether no older rows were left out."""
 
 
 class _Audience(NamedTuple):
-    """The rows of an audience that may hold one of the keywords, tags as words, and tags."""
+    """Flags of an audience's rows that may hold a keyword, a tag as a word, or a tag."""
 
     view: Visible
     keywords: Flags
@@ -52,13 +52,13 @@ class _Audience(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Holders:
-    """The rows that can match, audience by audience."""
+    """The rows that can match, by audience."""
 
     search: Search
     audiences: Sequence[_Audience]
 
     def list_rows(self, source: SourceTable, most: int) -> SourceHolders:
-        """Return the rows of a source that can match within the time asked for, of the newest `most`."""
+        """Return the rows of a source that can match in the time asked for, among its newest `most` rows."""
         query, columns = self.search.query, list[tuple[Ints, Ints, Flags]]()
         least = find_nth_newest(self.search, source, most)
         since = None if query.since is None else microseconds(query.since)
@@ -86,7 +86,7 @@ class Holders:
 
 
 def find_holders(search: Search) -> Holders | None:
-    """Return the rows that can match; None if each piece of a keyword is in too many words."""
+    """Return the rows that can match; None if every piece of some keyword is in too many words."""
     assert search.index is not None
     lexicon = search.index.lexicon
     keywords = [_find_pieces(term.text, lexicon) for term in search.terms if term.is_keyword]
@@ -100,13 +100,13 @@ def find_holders(search: Search) -> Holders | None:
 
 
 def _find_pieces(text: str, lexicon: Lexicon) -> Pieces:
-    """Return the pieces of a text that at most MOST_WORDS words hold."""
+    """Return the pieces of a text that are in at most MOST_WORDS index words."""
     every = (lexicon.list_holding(piece.text, MOST_WORDS) for piece in fragments(text))
     return [[(WORD, word) for word in words] for words in every if words is not None]
 
 
 def _find_rows(view: Visible, held: Postings, texts: Iterable[Pieces]) -> Flags:
-    """Return which rows of an audience may hold one of the texts."""
+    """Return the flags of an audience's rows that may hold one of the texts."""
     may = np.zeros(len(view), bool)
     for pieces in texts:
         holds = np.ones(len(view), bool)
@@ -120,7 +120,7 @@ def _find_rows(view: Visible, held: Postings, texts: Iterable[Pieces]) -> Flags:
 
 
 def find_nth_newest(search: Search, source: SourceTable, count: int) -> int | None:
-    """Return the time in microseconds of the row of a source that is so far from the newest; None for fewer rows."""
+    """Return the time in microseconds of the `count`-th newest row of a source; None if there are fewer rows."""
     if search.index is None or search.count_rows([source.number])[0] <= count:
         return None
     views = [one.view for one in search.index.audiences.values()]

@@ -1,4 +1,4 @@
-"""Which words of the index match each term that a query asks for."""
+"""Find the index words that match each term of a query."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ if TYPE_CHECKING:
 _WORDS = re.compile(r"\w+( \w+)*")
 
 FUZZY_SCORE = 82.0
-"""How alike a word that found nothing must be to a known one, 100 being equal: two wrong letters in a long word."""
+"""Least similarity, 0 to 100, of a known word to a word without matches: two wrong letters in a long word."""
 MINOR_SHARE = 0.1
-"""A minor word in more of the visible rows than this tells nothing."""
+"""Largest share of the visible rows that may hold a minor word; commoner ones are not used."""
 ENOUGH_WORDS = 5
-"""A message with fewer keywords is searched by its minor words too."""
+"""Number of keywords up to which minor words are added."""
 MOST_MINOR = 8
-"""Most of these that are looked up; the rarest stay."""
+"""Most minor words that are looked up; the rarest of them are used."""
 MOST_NEAR = 5
-"""Most keywords whose near spellings are looked up; the longest stay."""
+"""Most keywords whose near spellings are looked up, the longest first."""
 SHORTEST_REST = 3
-"""Least letters that a compound has more than its first part: `corner` is no compound of `corn`."""
+"""Least letters of a compound after its first part: `corner` is not a compound of `corn`."""
 SYLLABLES = frozenset({"ko", "hi", "ta", "he", "ar"})
-"""Languages in which a letter or two are more."""
+"""Languages in which one or two more letters can make a compound."""
 SHORTEST_BEGINNING = 3
-"""Letters from which words that begin with a word match it."""
+"""Least letters of a text for words that begin with it to match."""
 
 
 def find_terms(query: Query, index: IndexState | None) -> tuple[QueryTerm, ...]:
-    """Return the table of what a query asks for, each term with the words of the index that match it."""
+    """Return the terms of a query, each with the words of the index that match it."""
     languages = query.languages
     terms = _list_words(query, languages)
     tags = [QueryTerm(tag, "tag", index_terms={(TAG, tag): True}) for tag in query.tags]
@@ -110,7 +110,7 @@ def loosen_terms(terms: Sequence[QueryTerm]) -> tuple[QueryTerm, ...]:
 
 
 def holds_term(folded: str, term: QueryTerm, languages: Sequence[str]) -> bool:
-    """Return whether a text that holds the letters of a term holds it as the term needs it."""
+    """Return whether a text that contains the letters of a term holds them as `term.least` requires."""
     if term.least == "inside":
         return True
     text, may_begin = term.text, term.least == "beginning"
@@ -142,7 +142,7 @@ def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> 
             return replace(term, index_terms=dict.fromkeys(_words_of(pieces[0], lexicon), True))
         counts = lexicon.commonest(text) if _is_beginning(text) else Counter({text: lexicon.rows(text)})
         if term.written:
-            # Its forms are found by rules; what begins with it, or with its English stem, may be a compound.
+            # Its forms are found by rules; other words that begin with it or its English stem may be compounds.
             if "en" in languages and len(start := search_form(text, ("en",))) > SHORTEST_STEM:
                 counts = lexicon.commonest(start)
             others = list_look_alikes(text, "en")
@@ -172,14 +172,14 @@ def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> 
 
 
 def _is_beside(word: str, text: str) -> bool:
-    """Return whether a word is a text plus one or two letters (`corner`, `corn`), so that it is no compound."""
+    """Return whether a word is a text plus one or two letters (`corner`, `corn`), and so not a compound of it."""
     if not word.startswith(text) or word == text or script_language(text) in SYLLABLES:
         return False
     return text.isalpha() and len(word) < len(text) + SHORTEST_REST
 
 
 def _words_of(piece: Fragment, lexicon: Lexicon) -> list[IndexTerm]:
-    """Return the words of the index that match one word of several, or one sign of a script without spaces."""
+    """Return the index words that match one piece of a text: a word, or a character of a script without spaces."""
     words: Iterable[str]
     if piece.kind == "char":
         words = sorted({*lexicon.commonest(piece.text), *lexicon.holding(piece.text)})
@@ -191,12 +191,12 @@ def _words_of(piece: Fragment, lexicon: Lexicon) -> list[IndexTerm]:
 
 
 def _is_beginning(text: str) -> bool:
-    """Return whether words that begin with a text match it; a syllable of Hangul says as much as two letters."""
+    """Return whether words that begin with a text match it; a Hangul syllable counts as two letters."""
     return len(text) >= SHORTEST_BEGINNING or (len(text) == SHORTEST_BEGINNING - 1 and not is_short_word(text))
 
 
 def _respell_all(terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return the terms with the longest keywords that no row holds replaced by the nearest known words."""
+    """Return the terms with the longest keywords without rows replaced by the nearest known words."""
     words = [term.text for term in terms if term.is_keyword]
     for word in sorted(filter(may_be_misspelt, words), key=lambda each: (-len(each), each))[:MOST_NEAR]:
         terms = _respell(word, terms, lexicon, languages)
@@ -204,9 +204,9 @@ def _respell_all(terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[s
 
 
 def _respell(word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return the terms with a keyword that no row holds replaced by the nearest known word.
+    """Return the terms with a keyword without rows replaced by the nearest known word.
 
-    A keyword that a single row holds may be rare or misspelt there: it stays, and the nearest word is added.
+    A keyword in a single row may be rare or misspelt in it: it stays, and the nearest word is added.
     """
     at = next((i for i, term in enumerate(terms) if term.text == word and not term.pieces), None)
     rows = 2 if at is None else sum(lexicon.rows(found) for _, found in terms[at].index_terms)
@@ -234,14 +234,14 @@ def _respell(word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Seq
 def _find_minor(
     query: Query, terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequence[str], rows: int
 ) -> list[QueryTerm]:
-    """Return the rarest minor words of a short question, without those that many rows hold."""
+    """Return a short question's rarest uncommon stop words, without those in many rows."""
     taken = {stem(word, languages) for word in query.keywords}
     if len(query.keywords) >= 2 * ENOUGH_WORDS:
         return []
     most, found = MINOR_SHARE * rows, []
     beside = dict.fromkeys(stem(word, languages) for word in minor_words(query.text, languages, 3 * MOST_MINOR))
     for form in [form for form in beside if form not in taken][:MOST_MINOR]:
-        # Its words may not have the last letter: `hike` of hiking, `studi` of study.
+        # The words may lack the last letter of the stem: `hike` of hiking, `studi` of study.
         beginning = form[:-1] if len(form) > SHORTEST_STEM and form[-1] in "ei" else form
         term, docs = _minor_word(beginning, form, lexicon, languages)
         if 0 < docs <= most:
@@ -259,7 +259,7 @@ def _find_minor(
 
 
 def _find_kinds(query: Query, lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return terms for the kinds of class nouns in a question; a kind counts as much as letters inside the noun."""
+    """Return terms for the kinds of class nouns in a question; a kind counts as much as letters inside a word."""
     found = []
     for noun, kinds in find_kinds(query.text, languages).items() if query.is_question else ():
         words = dict.fromkeys(word for kind in sorted(kinds) for word in _find_kind(kind, lexicon, tuple(languages)))
@@ -269,7 +269,7 @@ def _find_kinds(query: Query, lexicon: Lexicon, languages: Sequence[str]) -> lis
 
 
 def _find_kind(kind: str, lexicon: Lexicon, languages: tuple[str, ...]) -> list[IndexTerm]:
-    """Return the words of the index that are one kind; of a script without spaces its signs."""
+    """Return the index words of a kind; in a script without spaces, those of its characters."""
     pieces, form, beginning = _read_kind(kind, languages)
     if pieces[0].kind != "word":
         return [word for piece in pieces for word in _words_of(piece, lexicon)]
@@ -278,13 +278,13 @@ def _find_kind(kind: str, lexicon: Lexicon, languages: tuple[str, ...]) -> list[
 
 @lru_cache(maxsize=4096)
 def _read_kind(kind: str, languages: tuple[str, ...]) -> tuple[Sequence[Fragment], str, str]:
-    """Return the pieces of a kind, its stem, and what its words begin with."""
+    """Return the pieces of a kind, its stem, and the prefix of its words."""
     form = stem(kind, languages)
     return fragments(kind), form, form if kind.startswith(form) and len(form) >= SHORTEST_STEM else kind
 
 
 def _minor_word(beginning: str, form: str, lexicon: Lexicon, languages: Sequence[str]) -> tuple[QueryTerm, int]:
-    """Return a term of the index words with this beginning and stem, and how many rows hold one."""
+    """Return a term of the index words with this prefix and stem, and the number of rows that hold one."""
     docs = {t: n for t, n in lexicon.beginning(beginning).items() if n and is_form(t, "", languages, form)}
     index_terms: dict[IndexTerm, bool] = {(WORD, word): True for word in docs}
     return QueryTerm(beginning, "minor", index_terms=index_terms, stem=form), sum(docs.values())

@@ -1,4 +1,4 @@
-"""The first stage: the rows of each audience that hold terms of the query, by the index."""
+"""First stage: find, in the index, the rows of each audience that hold terms of the query."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from .resolve import Search
 from .terms import QueryTerm, list_owners
 
 MOST_OF_PERSON = 3
-"""Newest rows of a person that are offered."""
+"""Most rows of a person that are offered, the newest first."""
 
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """The rows that match, by the index."""
+    """The rows that match in the index."""
 
     terms: Sequence[QueryTerm]
     owners: Mapping[IndexTerm, Sequence[int]]
-    """The words, tags and phrases looked up, each with the ids of its terms."""
+    """Word, tag, phrase or day looked up in the index to the ids of its terms."""
     audiences: Sequence[AudienceMatches]
-    """Audiences with a match."""
+    """Audiences with a matching row, or all audiences."""
     docs: Mapping[IndexTerm, int]
-    """Document frequency of each word, tag and phrase among the rows that may be read."""
+    """Document frequency of each word, tag, phrase and day among the readable rows."""
 
     def read_held(self, source: int, held: Mapping[IndexTerm, int]) -> tuple[Matched, bool]:
         """Return the terms that a row holds, and whether it holds none of them.
 
         Args:
-            held: its words, tags and phrases, each with how often.
+            held: index terms of the row, each with the number of times.
         """
         matched: dict[int, tuple[int, bool]] = {}
         is_offered = True
@@ -49,7 +49,7 @@ class Matches:
                 term, is_offered = self.terms[i], False
                 if (term.kind == "tag word" and source != _CHAT) or (term.is_exact and one[0] == PHRASE):
                     continue
-                # Whole words add up, letters inside other words count where none is whole.
+                # The counts of whole words add up; letters inside other words count only without a whole word.
                 is_whole, before = term.index_terms[one], matched.get(i)
                 if before is None or (is_whole and not before[1]):
                     matched[i] = times, is_whole
@@ -58,7 +58,7 @@ class Matches:
         return matched, is_offered
 
     def find_times(self, ids: Sequence[RowId]) -> dict[RowId, int]:
-        """Return those of the rows that may be read, each with its time."""
+        """Return the time of each of these rows that may be read."""
         found: dict[RowId, int] = {}
         for one in self.audiences:
             rows = one.keep_readable(one.view.find_rows(ids))
@@ -70,7 +70,7 @@ class Matches:
 def match(
     search: Search, left_out: Sequence[RowId], *, every: bool = False, question: Question | None = None
 ) -> Matches:
-    """Return the rows that match, by the index.
+    """Return the rows that match in the index.
 
     Args:
         left_out: rows that may not become hits.
@@ -93,7 +93,7 @@ def match(
 
 
 def _with_phrases(terms: Sequence[QueryTerm], postings: Postings, rows: int) -> Postings:
-    """Return the postings with those of texts of several words: the rows that hold one word of each piece."""
+    """Return the postings with those of phrases: rows that hold a word of each piece of the phrase."""
     pieces_of = {one: term.pieces for term in terms if term.pieces for one in term.index_terms}
     if not pieces_of:
         return postings
@@ -115,10 +115,10 @@ def _with_phrases(terms: Sequence[QueryTerm], postings: Postings, rows: int) -> 
 
 
 def read_bounds(search: Search, view: Visible, inside: Flags | None = None) -> Callable[[ViewRows], Flags] | None:
-    """Return a function that tells which rows of an audience a search may read; None if it may read all.
+    """Return a function that flags the rows of an audience that a search may read; None if it may read all.
 
     Args:
-        inside: the rows within the spans that are asked for; None for all.
+        inside: flags of the rows within the spans of the question; None for all rows.
     """
     query, tests = search.query, list[Callable[[ViewRows], Flags]]()
     if len(view.gone):

@@ -1,4 +1,4 @@
-"""Rows by their meaning (docs/embeddings.md): imported only if an embedder is configured."""
+"""Compare rows with a message by vectors (docs/embeddings.md); imported only if an embedder is configured."""
 
 from __future__ import annotations
 
@@ -27,51 +27,54 @@ from .resolve import Search
 
 Vector = Floats
 SEARCH_SECONDS = 5.0
-"""Longest wait of a search for the vector of its text."""
+"""Longest wait of a search for the vector of its text, in seconds."""
 MOST_ADDED = 24
-"""Rows that become candidates by their meaning alone."""
+"""Most rows that become candidates by their meaning alone."""
 ASKED_AT_ONCE = 96
-"""Nearest rows that are asked at once whether they may be found."""
+"""Nearest rows that are checked together for whether they may be hits."""
 MOST_ASKED = 20
-"""How often, where the nearest may not."""
+"""Most rounds of that check."""
 NEAR_BEST = 24
-"""Best rows by words and meaning together around which others are brought, beside those found by meaning alone."""
+"""Number of best rows, by words and meaning together, whose neighbours become candidates."""
 LEAST_LIKE = 0.45
-"""Least scaled similarity for that."""
+"""Least scaled similarity of a row that becomes a candidate by its meaning."""
 STEPS = 5.0
-"""Standard deviations above the mean that count 1."""
+"""Number of standard deviations above the mean that gives similarity 1."""
 FEWEST = 30
-"""Of fewer rows the spread is taken as at least USUAL_SPREAD."""
+"""Number of rows below which the spread is at least USUAL_SPREAD."""
 USUAL_SPREAD = 0.1
 MOST_MEAN, MOST_SPREAD = 1.6, 2.2
-"""What is usual lies at most so many deviations of the lower half above the mean of that, and spreads at most so many
-times as far. For a bell these are 1.3 and 1.7: it is left as it is, and so is one that leans."""
+"""Bounds from the half of the rows with the least similarity, so that related rows do not distort mean and spread.
+
+MOST_MEAN: most standard deviations of that half between its mean and the mean. MOST_SPREAD: most ratio of the spread to
+its standard deviation. A normal distribution has 1.3 and 1.7 and is not changed.
+"""
 LEAST_SPREAD = 0.25
-"""And at least so far, of the spread of all."""
+"""Least spread, as a share of the overall spread."""
 
 
 class _Compared(NamedTuple):
-    """Rows that were compared with the message."""
+    """Vectors of rows that were compared with the message."""
 
     part: Part
     like: Floats
-    """The cosine of the best vector of each."""
+    """Cosine of the best vector of each row."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Meanings:
-    """Scaled similarity of rows to the message: 0 at the mean, 1 at STEPS standard deviations above."""
+    """Scaled similarity of rows to the message: 0 at the mean, 1 at STEPS standard deviations above it."""
 
     asked: Vector
-    """The vector of the message: a search that goes deeper does not ask for it again."""
+    """Vector of the message, reused by deeper rounds."""
     mean: float
     spread: float
     compared: Sequence[_Compared] = ()
     worth: Mapping[RowId, float] = field(default_factory=dict)
-    """Of the rows that were asked for by `with_rows`."""
+    """Similarity of the rows given to `with_rows`."""
 
     def with_rows(self, ids: Sequence[RowId]) -> Meanings:
-        """Return a copy with the similarity of these rows."""
+        """Return a copy that includes the similarity of these rows."""
         worth = dict(self.worth)
         for one in self.compared:
             rows = one.part.find(ids)
@@ -85,7 +88,7 @@ class Meanings:
         return self.worth.get(row_id, 0.0)
 
     def find_near(self, ids: Sequence[RowId]) -> Near | None:
-        """Return the similarities and vectors for a ranking; None if no row has a vector."""
+        """Return the similarities and vectors for the ranking; None if no vectors were compared."""
         found = [
             (row_id, one.part.nearest_vector(n, self.asked))
             for one in self.compared
@@ -94,7 +97,7 @@ class Meanings:
         return Near(self.worth, dict(found), self.as_one) if self.compared else None
 
     def as_one(self, groups: Sequence[Sequence[Vector]]) -> list[float]:
-        """Return the scaled similarity of each group of vectors, compared as their sum."""
+        """Return the scaled similarity of each group of vectors, each group as its sum."""
         if not groups:
             return []
         first = np.cumsum([0, *(len(group) for group in groups[:-1])])
@@ -103,7 +106,7 @@ class Meanings:
         return self.scaled(like).tolist()  # type: ignore[no-any-return]
 
     def scaled(self, like: Floats) -> Floats:
-        """Return cosines as scaled similarities: 0 at the mean, 1 at STEPS standard deviations above."""
+        """Return cosines as scaled similarities: 0 at the mean, 1 at STEPS standard deviations above it."""
         worth: Floats = np.maximum(0.0, (like - self.mean) * (1.0 / self.spread / STEPS))
         return worth
 
@@ -111,7 +114,7 @@ class Meanings:
 def compare_rows(
     ranked: Ranked, db: Database, before: Meanings | None = None
 ) -> tuple[Meanings | None, list[Candidate]]:
-    """Return how near rows are to the message, and the candidates with near rows and the neighbours of the best."""
+    """Return similarities to the message, and the candidates with similar rows and the neighbours of the best."""
     search, candidates = ranked.search, list(ranked.candidates)
     if search.embedder is None or not search.query.text or not search.viewer.audiences:
         return None, candidates
@@ -133,7 +136,7 @@ def compare_rows(
 
 
 def _bring_neighbours(ranked: Ranked, meanings: Meanings, every: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates with the neighbours of those that are best by words and meaning together."""
+    """Return the candidates with the neighbours of the best by words and meaning together."""
     if ranked.ranking is None or ranked.query is None:
         return list(every)
     candidates = [c for c in every if not c.context]
@@ -146,7 +149,7 @@ def _bring_neighbours(ranked: Ranked, meanings: Meanings, every: Sequence[Candid
         one = known.get(row.key)
         if one is None:
             known[row.key] = replace(row, context=True)
-        elif one.session == UNKNOWN:  # found by its meaning: its place is known only now
+        elif one.session == UNKNOWN:  # found by its meaning: its place was unknown
             place = {
                 name: getattr(row, name) for name in ("words", "place", "session", "session_rows", "long", "reasons")
             }
@@ -156,7 +159,7 @@ def _bring_neighbours(ranked: Ranked, meanings: Meanings, every: Sequence[Candid
 
 def ask_vector(embedder: Embedder, text: str, timeout_seconds: float) -> Vector | None:
     """Return the vector of a text, of length 1; None if the embedder returned zeros."""
-    with np.errstate(over="ignore"):  # a number too large for it is refused below
+    with np.errstate(over="ignore"):  # an overflow to infinity is refused below
         made = np.asarray(semantic_embedder.ask(embedder, [text], timeout_seconds)[0], dtype=np.float32)
         length = float(np.linalg.norm(made))
     if not np.isfinite(length):
@@ -165,7 +168,7 @@ def ask_vector(embedder: Embedder, text: str, timeout_seconds: float) -> Vector 
 
 
 def find_usual(like: Sequence[Floats]) -> tuple[float, float]:
-    """Return mean and spread of the similarities of rows that a message does not ask for."""
+    """Return the mean and spread of the similarity of unrelated rows."""
     rows = np.sort(np.concatenate([*like, np.zeros(0, np.float32)]))[:-1]
     if not len(rows):
         return 0.0, USUAL_SPREAD
@@ -179,13 +182,13 @@ def find_usual(like: Sequence[Floats]) -> tuple[float, float]:
 
 
 def _list_audiences(search: Search) -> list[int]:
-    """Return the audiences seen that have rows."""
+    """Return the visible audiences that have rows."""
     index, numbers = search.index, range(len(sources.ALL))
     return [] if index is None else [a for a in search.viewer.audiences if index.count_rows(numbers, [a])[0]]
 
 
 def _list_nearest(ranked: Ranked, meanings: Meanings) -> list[Candidate]:
-    """Return near rows that are not candidates yet and may be found, the nearest first."""
+    """Return similar rows that may be hits and are not candidates yet, the most similar first."""
     search, known = ranked.search, {c.key for c in ranked.candidates if not c.context}
     known |= {*list_excluded(search)}
     added: list[Candidate] = []
@@ -200,7 +203,7 @@ def _list_nearest(ranked: Ranked, meanings: Meanings) -> list[Candidate]:
 
 
 def _by_nearness(search: Search, meanings: Meanings) -> Iterable[RowId]:
-    """Yield the rows near enough of the sources and the time asked for: the nearest first, of equals the newest."""
+    """Yield similar rows of the sources and time asked for: the most similar first; of equals, the newest."""
     wanted = np.array([s.number for s in search.query.sources], np.uint8)
     least, query = meanings.mean + LEAST_LIKE * STEPS * meanings.spread, search.query
     like, ids, numbers, times = list[Floats](), list[Column](), list[Column](), list[Column]()

@@ -1,4 +1,4 @@
-"""The rows that match by the plain predicates, newest first: all of recency mode; a fallback of relevance mode."""
+"""Rows that match the plain predicates, newest first: all rows of recency mode, a fallback of relevance mode."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from .holders import Holders
 
 AT_ONCE = 256
-"""Rows that are compared in one statement."""
+"""Rows compared in one statement."""
 MOST_COMPARED = 100_000
-"""Newest visible rows of a source that recency mode compares."""
+"""Most rows of a source compared in recency mode, the newest first."""
 SLICE, SLICE_GROWTH = 2_000, 8
-"""Newest rows of a source that are compared first, and how many times as many then."""
+"""Number of newest rows of a source compared first, and the growth factor of each further number."""
 MOST_FALLBACK = 20_000
-"""Newest visible rows of a source that are compared where the index leads to fewer rows than are wanted."""
+"""Most rows of a source compared, the newest first, if the index finds fewer rows than the limit."""
 
 
 def rank_newest(search: Search, db: Database, share: Share) -> Ranked:
@@ -40,9 +40,9 @@ def rank_newest(search: Search, db: Database, share: Share) -> Ranked:
 
 
 def add_newest(ranked: Ranked, db: Database, share: Share, most: int = MOST_FALLBACK) -> Ranked:
-    """Return the candidates with the newest rows that match by the plain predicates."""
+    """Return the candidates with the newest rows that match the plain predicates."""
     found, known = _read_newest(ranked.search, db, share.plain_pool, most), {c.key for c in ranked.candidates}
-    # Their tier follows from their texts: a word of few letters counts as a whole word alone.
+    # The tier is set again from the texts: a short word matches only as a whole word.
     every = [*ranked.candidates, *(replace(c, tier=2) for c in found.candidates if c.key not in known)]
     alone = ranked.alone or weigh_alone(ranked.search, ranked.matches)
     candidates, is_whole = leave_best(every, share, alone)
@@ -60,9 +60,7 @@ def add_newest(ranked: Ranked, db: Database, share: Share, most: int = MOST_FALL
 
 
 def _read_newest(search: Search, db: Database, pool: int, most: int) -> Ranked:
-    """Return the newest matching rows of each source, at most `pool` of its newest `most`; a source that cannot be read
-    is left out.
-    """
+    """Return the newest matching rows of each source, at most `pool` of its newest `most`; skip unreadable sources."""
     found: list[Candidate] = []
     rows: dict[RowId, FoundRow] = {}
     errors: dict[int, StoreReadError] = {}
@@ -86,7 +84,7 @@ def _read_newest(search: Search, db: Database, pool: int, most: int) -> Ranked:
 
 
 def _find_holders(search: Search) -> Holders | None:
-    """Return the rows that can match; None if the index cannot tell, so that every row is compared."""
+    """Return the rows that can match; None if the index does not show them, so that every row is compared."""
     if search.index is None:
         return None
     from .holders import find_holders  # noqa: PLC0415 - loads numpy, which only a search needs
@@ -100,7 +98,7 @@ def _find_holders(search: Search) -> Holders | None:
 def _read_holders(
     db: Database, source: SourceTable, pool: int, most: int, holders: Holders, rows: dict[RowId, FoundRow]
 ) -> tuple[list[Candidate], bool]:
-    """Return the newest `pool` rows of a source that match, and whether no older ones were left out.
+    """Return the newest `pool` matching rows of a source, and whether no older rows were left out.
 
     Rows that may hold both a tag and a keyword are compared first, then the others, newest first, until enough match.
     """
@@ -110,7 +108,7 @@ def _read_holders(
     for ids in chunks(may.both, AT_ONCE):
         found += table.read_newest(db, search, source, span, AT_ONCE, rows, ids)
     others = iter(may.others)
-    size = min(1 << pool.bit_length(), AT_ONCE)  # most of those that can match do
+    size = min(1 << pool.bit_length(), AT_ONCE)  # most of these rows do match
     while len(newest) < pool and (ids := list(islice(others, size))):
         newest += table.read_newest(db, search, source, span, pool - len(newest), rows, ids)
         size = AT_ONCE
@@ -122,10 +120,10 @@ def _read_holders(
 def _read_slices(
     search: Search, db: Database, source: SourceTable, pool: int, most: int, rows: dict[RowId, FoundRow]
 ) -> tuple[list[Candidate], bool]:
-    """Return the newest `pool` rows of a source that match, and whether no older ones were left out.
+    """Return the newest `pool` matching rows of a source, and whether no older rows were left out.
 
-    The newest rows are compared slice by slice, until enough match: older ones cannot be among the hits. A row with a
-    tag and a keyword can, whatever its age: where both are asked for, all are compared at once.
+    The newest rows are compared slice by slice until enough match. If tags and keywords are given, all rows are
+    compared at once: a row that holds both comes first, whatever its age.
     """
     query, found = search.query, list[Candidate]()
     has_tiers = bool(query.tags and query.keywords)
@@ -145,7 +143,7 @@ def _read_slices(
 
 
 def _find_nth_newest(db: Database, search: Search, source: SourceTable, count: int) -> datetime | None:
-    """Return the time of the visible row that is so far from the newest; None for fewer rows."""
+    """Return the time of the `count`-th newest visible row; None if there are fewer rows."""
     if search.index is None:
         return table.find_nth_newest(db, search, source, count)
     from . import holders  # noqa: PLC0415 - as above

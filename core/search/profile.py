@@ -1,6 +1,6 @@
-"""The statements of a person about themselves: rows that state a fact or a taste.
+"""Statements of a person about themselves: rows that state a fact or a taste.
 
-Called by a search whose question is about a person as a whole, and by `lifelong.profile`. Rows come from the index of
+Used by a search whose question is about a person as a whole, and by `lifelong.profile`. The rows come from the index of
 the audiences that the search sees; nothing is stored.
 """
 
@@ -35,27 +35,27 @@ if TYPE_CHECKING:
     from .ranking.frame import AudienceMatches
 
 MOST_READ = 300
-"""Lines of a person that are looked through, the newest that hold a word of the phrases."""
+"""Most lines of a person that are read: the newest with a word of a phrase."""
 GROUPS = ABOUT_PERSON | {"wishes"}
 ITEM, LINE = 1.0, 0.8
-"""Score of a memory of a person, and of a line that states something."""
+"""Score of a memory of a person, and of a message with a statement."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatementRow:
-    """A row that states something about a person."""
+    """A row with a statement about a person."""
 
     row: FoundRow
     audience: int
     text: str
-    """The sentences that state something; for a memory its whole text."""
+    """Sentences of the statement; for a memory its whole text."""
     groups: frozenset[str]
-    """Groups of phrases it holds one of: facts, preferences, wishes; none of a memory that holds no phrase."""
+    """Groups of its phrases: facts, preferences, wishes; empty for a memory without a phrase."""
     worth: float
 
 
 def read_person(search: Search, db: Database, keys: Collection[str], most: int = MOST_READ) -> list[StatementRow]:
-    """Return the rows that state something about a person, memories first, then lines, each newest first.
+    """Return the rows with statements about a person: memories first, then messages, each newest first.
 
     Args:
         keys: participant keys of the person.
@@ -88,7 +88,7 @@ def read_person(search: Search, db: Database, keys: Collection[str], most: int =
 
 
 def _judge(settings: Settings, row: FoundRow, audience: int) -> StatementRow | None:
-    """Return a row as a statement, None for a line that states nothing."""
+    """Return a row as a statement; None for a message without one."""
     text = row.texts[0]
     stated = [one for one in read_statements(text, phrases_for(text, settings)) if one.groups & GROUPS]
     groups = frozenset[str]().union(*(one.groups for one in stated)) & GROUPS
@@ -99,9 +99,9 @@ def _judge(settings: Settings, row: FoundRow, audience: int) -> StatementRow | N
 
 @lru_cache(maxsize=32)
 def _list_anchors(languages: tuple[str, ...]) -> tuple[str, ...]:
-    """Return words of which every phrase of a fact or taste holds one, `*` behind a prefix.
+    """Return the anchor words: every phrase of a fact or taste holds one of them (`*` marks a prefix).
 
-    Nothing if one of the languages has no spaces between words.
+    Return nothing if one of the languages has no spaces between words.
     """
     if not WITHOUT_SPACES.isdisjoint(languages):
         return ()
@@ -120,7 +120,7 @@ def _find_words(anchor: str, lexicon: Lexicon) -> dict[IndexTerm, bool]:
 
 
 def list_keys(found: Sequence[AudienceMatches], people: Collection[str], asker: str) -> set[str]:
-    """Return the participant keys of the people a question names, else of the asker."""
+    """Return the participant keys of the people a question names, or of the asker if it names nobody."""
     if not people:
         return {asker} - {""}
     views = [one.view for one in found]

@@ -1,4 +1,4 @@
-"""The arguments of a search, checked and in normal form."""
+"""The arguments of a search, checked and normalized."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from ..index.state import IndexState
 
 PERSON_CHARS = 120
-"""Characters of a question about a person; a longer one is about something else too."""
+"""Longest question that is read as one about a person as a whole, in characters."""
 MOST_WORDS = 1000
-"""Most words of a message that are counted to find the rarest."""
+"""Most words of a message whose rows are counted to find the rarest."""
 MOST_ASKED_CHARS = 16_000
-"""Most characters of a text that are searched for; to look through a megabyte took 5 to 20 s."""
+"""Most characters of a text that are searched for; searching for a megabyte took 5 to 20 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """The arguments of a search, as they are given."""
+    """The arguments of a search as given."""
 
     tags: object = None
     keywords: object = None
@@ -44,7 +44,7 @@ class SearchRequest:
     include_chat: bool = True
     limit: object = 5
     is_limit_named: bool = True
-    """The caller named the limit: if fewer rows match, letters inside words match too."""
+    """Whether the caller named the limit: if fewer rows match, keywords match inside words too."""
     ranking: object = None
     exclude: object = ()
     since: object = None
@@ -53,11 +53,11 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The arguments of a search, read."""
+    """The arguments of a search, checked and normalized."""
 
     tags: tuple[str, ...]
     keywords: tuple[str, ...]
-    """Folded."""
+    """Folded keywords."""
     limit: int
     is_limit_named: bool
     ranking: str
@@ -69,50 +69,50 @@ class Query:
     languages: tuple[str, ...]
     """The language of the text, if known, then LANGUAGES: their stop words and stems are used."""
     is_question: bool = False
-    """In relevance mode: the text asks something; a day or person in it may lead to rows."""
+    """In relevance mode: whether the text asks something, so that a day or person in it may lead to rows."""
     may_be_about_person: bool = False
-    """In relevance mode: the text asks about a person as a whole, if one of its words is a name."""
+    """In relevance mode: whether the text asks about a person as a whole if one of its words is a name."""
     is_of_text: bool = False
-    """Tags and keywords were taken from the text."""
+    """Whether tags and keywords are taken from the text."""
     words: tuple[str, ...] = ()
-    """In this case the words of the text to search for."""
+    """Words of the text to search for, if keywords are taken from the text."""
     notes: tuple[str, ...] = ()
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Return the numbers of the sources."""
+        """Return the numbers of the searched sources."""
         return tuple(source.number for source in self.sources)
 
     @property
     def pool(self) -> int:
-        """Return the newest matching rows taken of each source in recency mode."""
+        """Return the number of newest matching rows taken from each source in recency mode."""
         return max(self.limit * 3, 50)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Return the texts looked for inside texts: the keywords, and where the chat is searched the tags."""
+        """Return the texts searched for inside texts: the keywords and, if the chat is searched, the tags."""
         return tuple(dict.fromkeys((*self.keywords, *(self.folded_tags if sources.CHAT in self.sources else ()))))
 
     @property
     def folded_tags(self) -> tuple[str, ...]:
-        """Return the tags as they are looked for inside texts."""
+        """Return the folded tags, which are searched for inside texts."""
         return tuple(dict.fromkeys(map(fold, self.tags)))
 
     @property
     def is_empty(self) -> bool:
-        """Return whether there is nothing to look for; then no database is asked."""
+        """Return whether there is nothing to search for; no statement is run then."""
         return not (self.tags or self.keywords or self.is_question)
 
 
 def shorten_asked(text: str) -> str:
-    """Return the text to search for: beginning and end of a very long one."""
+    """Return the text to search for: the beginning and the end of a very long text."""
     if len(text) <= MOST_ASKED_CHARS:
         return text
     return f"{text[: MOST_ASKED_CHARS // 2 - 1]} {text[-MOST_ASKED_CHARS // 2 :]}"
 
 
 def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], datetime] = now_utc) -> Query:
-    """Return the arguments of `search_memories`, checked and in normal form; `clock` tells when `last week` is."""
+    """Return the arguments of `search_memories`, checked and normalized; `clock` dates words such as `last week`."""
     wanted_tags, notes = read_tags(request.tags)
     wanted_words, more = read_keywords(request.keywords)
     notes = [*notes, *more]
@@ -159,7 +159,7 @@ def prepare(request: SearchRequest, settings: Settings, clock: Callable[[], date
 
 
 def _may_be_about_person(text: str, languages: Sequence[str]) -> bool:
-    """Return whether a text asks about a person as a whole, if one of its words is taken for the name."""
+    """Return whether a text asks about a person as a whole, with each of its words tried as the name."""
     words = asked_words(text) if len(text) <= PERSON_CHARS else ""
     known = may_ask_about_person(words, languages)
     names = [(), *((word,) for word in words.split())] if known else []
@@ -167,7 +167,7 @@ def _may_be_about_person(text: str, languages: Sequence[str]) -> bool:
 
 
 def asks(text: str, languages: Sequence[str]) -> bool:
-    """Return whether a text asks something: it is a question, or names nothing but a time."""
+    """Return whether a text asks something: it is a question or consists of words of time."""
     return is_question(text, languages) or not any(map(str.isalnum, mask_time(text, languages)))
 
 
@@ -187,7 +187,7 @@ _NAME = lazy_pattern(r"(?<=[\w,] )[^\W\d_a-z][a-z]")
 
 
 def fold_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return words as they are compared, each once."""
+    """Return the folded words without duplicates."""
     return tuple(dict.fromkeys(map(fold, words)))
 
 
@@ -199,11 +199,11 @@ def read_mode(value: object, settings: Settings) -> tuple[str, str]:
     return "relevance", f"ranking is {str(mode)[:40]!r}. It must be 'relevance' or 'recency'; 'relevance' is used."
 
 
-# What a message is searched by; a prompt and a search share it
+# Words of a message for searching; shared by prompt and search
 
 
 def list_words(text: str, languages: Sequence[str]) -> list[str]:
-    """Return the words of a message to search for; if it has none, its common words or symbols."""
+    """Return the words of a message to search for; if there are none, its stop words or symbols."""
     if asks(text, languages):
         masked = mask_time(text, languages)
         text = text if _names_others(text, masked, languages) else masked
@@ -215,7 +215,7 @@ def list_words(text: str, languages: Sequence[str]) -> list[str]:
 
 
 def choose_words(words: Sequence[str], languages: Sequence[str], index: IndexState | None) -> list[str]:
-    """Return the words to search for, in their search form; the rarest if there are too many."""
+    """Return the search forms of words; of too many words, only the rarest."""
     if index is not None and len(words) > KEYWORD_LIMIT:
         rows = {word: _count_rows(word, index.lexicon, languages) for word in words}
         words = search_words.choose_rarest(words, rows, KEYWORD_LIMIT)
@@ -241,5 +241,5 @@ def spoken_in(text: str, languages: Sequence[str]) -> tuple[str, ...]:
 
 
 def forget_kept() -> None:
-    """Drop the texts that are kept, so that no forgotten one stays in memory."""
+    """Clear the cache of texts, so that no forgotten text stays in memory."""
     _languages.cache_clear()

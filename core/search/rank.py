@@ -1,4 +1,4 @@
-"""The second stage: the best matching rows as candidates, ranked by the index without reading a row."""
+"""Second stage: rank the matching rows by the index and return the best as candidates, without reading rows."""
 
 from __future__ import annotations
 
@@ -33,47 +33,47 @@ if TYPE_CHECKING:
     from .ranking.ranking import Ranking
 
 CONTEXT_REACH = 4
-"""Messages after a match, and half as many before it, that may hold the answer."""
+"""Number of messages after a match, and half as many before it, that may hold the answer."""
 FEW_HITS = 20
-"""Up to so many hits, one place is kept for the newest match of a question about the present; above, two."""
+"""Limit up to which one place is kept for the newest match of a question about the present; above it, two."""
 NEAR_BEST = 16
-"""Most neighbours of matches that are read, if fewer hits are wanted."""
+"""Least number of neighbours of matches that are read."""
 MOST_CORRECTED = 10
-"""Best rows whose next line is read, since it may correct them."""
+"""Number of best rows whose next message is read, since it may correct them."""
 _CHAT = sources.CHAT.number
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Where a round begins (`rounds`)."""
+    """State at the beginning of a round (`rounds`)."""
 
     search: Search
     question: Question
-    """What the message asks, but for whom it names."""
+    """Question of the message, without the people it names."""
     depth: int = 0
-    """How many rounds came before."""
+    """Number of rounds before this one."""
     extra: int = 0
-    """How many more rows to read, since the caller leaves some out."""
+    """Number of further rows to read, since the caller leaves some out."""
     copies: Sequence[RowId] = ()
-    """Copies of messages that were read before: no longer candidates."""
+    """Copies of messages that were read before; they are not candidates."""
     missed: Sequence[Span] = ()
-    """Spans that are asked for and in which nothing is stored."""
+    """Spans of the question in which nothing is stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How many rows go on to the next stage."""
+    """Numbers of rows that go to the next stage."""
 
     best: int
-    """Most rows that come out of the ranking."""
+    """Most rows that the ranking returns."""
     most_read: int
-    """Most candidates that are read, in relevance mode."""
+    """Most candidates that are read in relevance mode."""
     of_each: int
-    """Candidates of each source that are read whatever their score."""
+    """Number of best candidates of each source that are read whatever their score."""
     pool: int
-    """Newest matching rows of a source in recency mode."""
+    """Number of newest matching rows of a source in recency mode."""
     plain_pool: int
-    """Newest matching rows of a source that is not indexed, in relevance mode."""
+    """Number of newest rows of a source that match the plain predicates, in relevance mode."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,36 +83,36 @@ class Ranked:
     search: Search
     candidates: Sequence[Candidate] = ()
     is_complete: bool = True
-    """Every matching row is among the candidates; in recency mode, every one of the newest of each source."""
+    """Whether all matching rows are candidates; in recency mode, all of the newest of each source."""
     considered: Mapping[int, int] = field(default_factory=dict)
-    """Source to the rows found."""
+    """Source to the number of rows found."""
     query: RankingQuery | None = None
-    """What is asked, as the ranking sees it; None where no rows were ranked."""
+    """Query of the ranking; None if no rows were ranked."""
     matches: Matches | None = None
-    """What the index holds; None where it was not read."""
+    """Matches in the index; None if it was not read."""
     ranking: Ranking | None = None
-    """What the index alone tells of the rows that match."""
+    """Ranking of the matches from index data alone."""
     alone: WordScorer | None = None
-    """Scores rows by their words, where no message was given."""
+    """Scorer by words alone, used without a message."""
     rows: Rows = field(default_factory=dict)
-    """Rows that came along."""
+    """Rows that are read already."""
     cut: frozenset[int] = frozenset()
-    """In recency mode, sources that may hold more matching rows than are among the candidates."""
+    """In recency mode, sources that may have more matching rows than the candidates."""
     newest_only: tuple[int, ...] = ()
     """Sources of which only the newest rows were compared (recency mode)."""
     errors: Mapping[int, StoreReadError] = field(default_factory=dict)
-    """Sources that could not be read."""
+    """Errors of sources that could not be read, by source."""
     index_error: StoreReadError | ValueError | None = None
-    """Why the search tables could not be read: the plain predicates were asked alone."""
+    """Error reading the index, after which only plain SQL predicates were used."""
 
     @property
     def matching(self) -> int:
-        """Return how many candidates match by the index."""
+        """Return the number of candidates that match in the index."""
         return sum(1 for c in self.candidates if c.matched)
 
 
 def list_excluded(search: Search) -> list[RowId]:
-    """Return the rows that the caller leaves out."""
+    """Return the rows that the caller excludes."""
     return [(sources.BY_NAME[name].number, row_id) for name, row_id in search.query.exclude.rows]
 
 
@@ -131,7 +131,7 @@ def rank(search: Search, question: Question, found: Matches, share: Share) -> Ra
 def rank_best(
     search: Search, question: Question, found: Matches, best: int | None = None
 ) -> tuple[RankingQuery, Ranking]:
-    """Return the query of the ranking, and the best matching rows."""
+    """Return the query of the ranking, and the ranking with the best matching rows."""
     from .ranking import days, ranking  # noqa: PLC0415 - loads numpy, which only a search needs
 
     query, is_of_time = build_query(search, question, found), bool(question.spans or question.order)
@@ -148,12 +148,12 @@ def rank_best(
 
 
 def _is_telling(term: QueryTerm, talk: Collection[str]) -> bool:
-    """Return whether a term tells the subject of the question."""
+    """Return whether a term belongs to the subject of the question."""
     return not talk or (term.kind != "minor" and term.text not in talk)
 
 
 def _list_talk(languages: Sequence[str]) -> frozenset[str]:
-    """Return words about talking (`said`, `told`) and their stems: they tell no subject."""
+    """Return words about talking (`said`, `told`) and their stems: they are not the subject of a question."""
     said = {fold(word) for language in languages for word in talk_words(language)}
     return frozenset(said | {stem(word, languages) for word in said})
 
@@ -201,7 +201,7 @@ def choose_read(sources_of: Sequence[int], own_of: Sequence[float], share: Share
     """Return the positions of the rows to read: the best, some of each source, and the best by their own words.
 
     Args:
-        sources_of, own_of: source, and score of the own words, of each row, best first.
+        sources_of, own_of: source of each row, and score of its own words; best rows first.
     """
     own = max(own_of, default=0.0)
     kept, counts = [], Counter[int]()
@@ -217,10 +217,10 @@ def choose_read(sources_of: Sequence[int], own_of: Sequence[float], share: Share
 def leave_best(
     candidates: Sequence[Candidate], share: Share, alone: WordScorer | None = None
 ) -> tuple[list[Candidate], bool]:
-    """Return those of the candidates that are read, and whether these are all.
+    """Return the candidates to read, and whether these are all candidates.
 
     Args:
-        alone: scores the rows; None takes the score they have.
+        alone: scorer of the candidates; None for the scores they have.
     """
     ordered = newest_first(c for c in candidates if not c.context)
     ordered.sort(key=lambda c: (-(c.score if alone is None else alone.score(c.matched, c.words)), c.tier))
@@ -229,7 +229,7 @@ def leave_best(
 
 
 def weigh_alone(search: Search, found: Matches | None) -> WordScorer:
-    """Return the rarity weight of each term, not of its group."""
+    """Return a scorer with the rarity weight of each term instead of its group."""
     rows, mean = search.count_rows(search.query.numbers)
     counts = [
         int(term.kind != "tag") if found is None else count_alone(term, lambda one: found.docs.get(one, 0))
@@ -238,11 +238,11 @@ def weigh_alone(search: Search, found: Matches | None) -> WordScorer:
     return WordScorer(search.terms, [rarity_weight(n, rows) for n in counts], mean)
 
 
-# Rows that are offered to a question though they match none of its words
+# Rows without a match that are offered as answers
 
 
 def add_statements(ranked: Ranked, db: Database) -> Ranked:
-    """Return the candidates with statements that a person made of themselves, if the question is about the person as a
+    """Return the candidates with statements of a person about themselves, if the question is about the person as a
     whole.
     """
     from . import profile  # noqa: PLC0415 - loads numpy, which only a search needs
@@ -262,11 +262,11 @@ def add_statements(ranked: Ranked, db: Database) -> Ranked:
 
 
 def offer_person(ranked: Ranked, question: Question) -> Ranked:
-    """Return the last statements that the person asked about made of themselves, if no row matches."""
+    """Return the last statements about themselves of the person asked about, if no row matches."""
     search, query = ranked.search, ranked.query
     if search.index is None or not search.query.is_question or query is None:
         return ranked
-    if question.has_unread_time:  # the last statements of `I` do not answer it
+    if question.has_unread_time:  # the asker's last statements are no answer
         return ranked
     from . import match  # noqa: PLC0415 - as above
 
@@ -283,23 +283,23 @@ def offer_person(ranked: Ranked, question: Question) -> Ranked:
     return replace(ranked, candidates=candidates, query=query, considered={_CHAT: len(candidates)})
 
 
-# What is asked, as the ranking sees it
+# The query of the ranking
 
 
 def question_of(search: Search, now: datetime) -> Question:
-    """Return the question of the message, without the people it names: speakers are not known yet."""
+    """Return the question of the message, without the people it names: the speakers are not loaded yet."""
     if not search.query.text or search.query.ranking != "relevance":
         return Question()
     zone, text = times.zone(search.settings.timezone) or UTC, search.query.text
     question = read_question(text, now=now, zone=zone, speaker_names=(), languages=search.query.languages)
     if search.query.is_question:
         return question
-    # `I meet Ann on Monday` names people and a day, and does not ask for what they said, or for what was said then.
+    # `I meet Ann on Monday` names a person and a day, but asks neither for Ann's words nor for the words of that day.
     return Question(languages=question.languages)
 
 
 def build_query(search: Search, question: Question, found: Matches) -> RankingQuery:
-    """Return the query for the ranking: terms with weights, and the facts of the question."""
+    """Return the query of the ranking: terms with weights, and facts about the question."""
     question, languages = _with_people(question, search, found), search.query.languages
     shares = share_groups(search.terms)
     counts = count_rows(search.terms, shares, found.docs)
@@ -330,14 +330,14 @@ def build_query(search: Search, question: Question, found: Matches) -> RankingQu
 
 
 def _rarity_in(search: Search, rows: int) -> Callable[[str], float]:
-    """Return a function that gives the rarity of a word, 0 to 1."""
+    """Return a function from a word to its rarity, 0 to 1."""
     assert search.index is not None
     lexicon, most = search.index.lexicon, rarity_weight(1, rows)
     return lambda word: rarity_weight(lexicon.rows(word) or rows, rows) / most
 
 
 def limit_question(search: Search, question: Question) -> Question:
-    """Return the question, limited to its spans unless it asks about a third person, of whom people tell later too."""
+    """Return the question, limited to its spans unless it is about a third person, whom people mention later too."""
     if not (question.spans or question.order) or search.index is None:
         return question
     is_hint = question.is_hint
@@ -361,8 +361,9 @@ def _with_people(question: Question, search: Search, found: Matches) -> Question
 def _leave_names(
     terms: Sequence[QueryTerm], weights: Sequence[float], question: Question, languages: Sequence[str]
 ) -> Sequence[float]:
-    """Return the weights of terms, none for the names of speakers a question names, and for words that say `now`,
-    where it asks for something else too.
+    """Return the weights of terms, 0 for the names of speakers and for words such as `now`.
+
+    If no term but tags would have a weight, the weights stay.
     """
     parts = {part for name in question.people for part in words(name, 2)}
     if question.is_present:  # a line is no better for the word `now`

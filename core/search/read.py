@@ -1,4 +1,4 @@
-"""The third stage: the candidates as they are stored; where there is an embedder, with their meaning."""
+"""Third stage: read the candidates from the database; with an embedder, also compare their meaning."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Read:
-    """The candidates of a round, read."""
+    """The candidates of a round after reading."""
 
     ranked: Ranked
-    """With the candidates that were read, and whether these are all."""
+    """Ranking result with the candidates that were read."""
     round: Round
-    """Where the next one goes on."""
+    """Round, from which the next one continues."""
     rows: Rows = field(default_factory=dict)
     errors: Errors = field(default_factory=dict)
     meaning: Meanings | None = None
-    """How near rows are to the message; None without an embedder, or where it failed."""
+    """Similarities to the message; None without an embedder, or if it failed."""
     meaning_error: CoreError | None = None
-    """Why nothing is known about that: the words alone decide, in this round and those after it."""
+    """Error that made similarities unavailable: only words count, in this and later rounds."""
 
 
 def read_rows(ranked: Ranked, db: Database, current: Round) -> Read:
-    """Return the candidates with the rows themselves, but where they came along."""
+    """Return the candidates with their rows; rows that are read already are not read again."""
     if ranked.search.query.ranking == "recency":
         return Read(ranked, current, ranked.rows, ranked.errors)
     return Read(ranked, current, *_read_missing(ranked, ranked.candidates, db))
@@ -50,7 +50,7 @@ def _read_missing(ranked: Ranked, candidates: Sequence[Candidate], db: Database)
 
 
 def read_by_meaning(ranked: Ranked, db: Database, current: Round, share: Share, before: Read | None) -> Read:
-    """Return the candidates that are near in words or meaning, read; where the embedder fails, those near in words."""
+    """Return the candidates near in words or meaning, with rows; if the embedder fails, those near in words."""
     from ..llm.embedder import EmbedderError  # noqa: PLC0415 - loads what asks servers
     from . import meaning  # noqa: PLC0415
 

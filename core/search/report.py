@@ -1,4 +1,4 @@
-"""What a search tells of itself: plain JSON, without any text of a row."""
+"""The report of a search as plain JSON, without texts of rows."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _tell_hit(read: Read, one: Chosen) -> Mapping[str, object]:
 
 
 def _find_neighbours(read: Read, one: Chosen) -> list[int]:
-    """Return the ids of the messages right before and after one of the same conversation."""
+    """Return the ids of the messages right before and after a message in its conversation."""
     place, found = one.scored.candidate.place, read.ranked.matches
     if place == UNKNOWN or one.row.source != _CHAT or found is None:
         return []

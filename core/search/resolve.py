@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..llm.embedder import Embedder
 
 WHOLE = 2**24
-"""More characters than any text has."""
+"""Number of characters above the length of any text."""
 
 
 @dataclass(frozen=True)
@@ -36,52 +36,52 @@ class Search:
     viewer: Viewer
     settings: Settings
     terms: tuple[QueryTerm, ...]
-    """What is looked for; an id is a position in it."""
+    """Terms; the id of a term is its position."""
     index: IndexState | None
-    """None where it cannot be read."""
+    """Index; None if it cannot be read."""
     index_error: StoreReadError | ValueError | None
-    """Why the index cannot be read: the plain predicates are asked."""
+    """Error reading the index; plain SQL predicates are used then."""
     embedder: Embedder | None = None
-    """What makes a vector of the message; None for none."""
+    """Embedder of the message; None for none."""
 
     @cached_property
     def proofs(self) -> Sequence[tuple[int, str, QueryTerm]]:
-        """Return the terms that are looked for in the rows read: id, text and itself."""
+        """Return the terms searched for in the texts of rows: (id, text, term)."""
         return [(i, term.text, term) for i, term in enumerate(self.terms) if term.kind not in ("minor", "tag")]
 
     @cached_property
     def keyword_ids(self) -> frozenset[int]:
-        """Return which of the terms are keywords."""
+        """Return the ids of the keywords."""
         return frozenset(i for i, term in enumerate(self.terms) if term.is_keyword)
 
     @cached_property
     def tag_ids(self) -> frozenset[int]:
-        """Return which of the terms are tags."""
+        """Return the ids of the tags."""
         return frozenset(i for i, term in enumerate(self.terms) if term.kind == "tag")
 
     @cached_property
     def tags_in_chat(self) -> frozenset[int]:
-        """Return which of the terms are tags, or tags looked for as words."""
+        """Return the ids of the tags and of the tags searched as words."""
         return self.tag_ids | {i for i, term in enumerate(self.terms) if term.is_tag_word}
 
     @cached_property
     def least_pairs(self) -> tuple[frozenset[str], int]:
-        """Return the character pairs of a message of one word, and how many a row must hold."""
+        """Return the character pairs of a one-word message, and how many of them a row must hold."""
         return least_pairs(self.query.text)
 
     @cached_property
     def is_proved_by_text(self) -> bool:
-        """Return whether a row found by the index needs its text to prove the match."""
+        """Return whether the text of a row found in the index must be read to prove the match."""
         return bool(self.least_pairs[1]) or any(t.is_exact or t.least != "inside" or t.is_toned for t in self.terms)
 
     def count_rows(self, numbers: Collection[int]) -> tuple[int, float]:
-        """Return how many visible rows sources have, and their mean length in words; 0 and 1 without an index."""
+        """Return the number of visible rows of sources, and their mean length in words; 0 and 1 without an index."""
         rows, words = (0, 0) if self.index is None else self.index.count_rows(numbers)
         return rows, words / rows if rows else 1.0
 
     @property
     def chars(self) -> int:
-        """Return how many characters of a text are needed for its snippet."""
+        """Return the number of characters of a text that its snippet needs."""
         return WHOLE if self.settings.snippet_window == "match" else self.settings.snippet_chars + 1
 
 
@@ -98,7 +98,7 @@ def load_viewer(call: Call, query: Query) -> tuple[Query, Viewer]:
 
 
 def read_index(viewer: Viewer, db: Database) -> tuple[IndexState | None, StoreReadError | ValueError | None]:
-    """Return what the index holds of the audiences seen, or why it cannot be read."""
+    """Return the index of the visible audiences, or the error reading it."""
     from ..index.state import IndexState  # noqa: PLC0415 - loads numpy, which only a search needs
 
     try:
@@ -119,12 +119,12 @@ def resolve(
     """Return the search with the index words that match its texts.
 
     Args:
-        index: where it was read for the same call before.
+        index: the index if the call has read it already.
     """
     error = None
     if index is None:
         index, error = read_index(viewer, db)
-    # In recency mode the index tells which rows are compared, and no more.
+    # In recency mode the index only selects the rows to compare.
     words_of = None if query.ranking == "recency" else index
     if query.is_of_text:
         query = replace(query, keywords=fold_words(choose_words(query.words, query.languages, words_of)))
@@ -133,7 +133,7 @@ def resolve(
 
 
 def _resolve_embedder(embedder: Embedder | None, settings: Settings) -> Embedder | None:
-    """Return the embedder to ask, None where nobody named one."""
+    """Return the embedder to use; None if none is configured."""
     if embedder is None and default_embedder() is None and not settings.embedder:
         return None
     from ..llm import embedder as semantic_embedder  # noqa: PLC0415 - loads what asks servers

@@ -1,6 +1,6 @@
-"""Runs a search round after round, deeper where fewer hits than the limit came out and more rows may match.
+"""Run a search in rounds: each is deeper than the last, while there are too few hits and more rows may match.
 
-Only this module knows how deep a round is, which copies it leaves out, and when words are widened.
+Only this module decides how deep a round is, which copies it leaves out, and when words are widened.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS = 12
 BEST = 120
-"""Rows that come out of the ranking of the first round at most."""
+"""Most rows that the ranking of the first round returns."""
 LEAST_READ = 24
-"""Best candidates that are read, in relevance mode."""
+"""Least number of candidates read in relevance mode."""
 LEAST_IN_ORDER = 72
-"""The same where the first or last of them is asked for."""
+"""Least number of candidates read if the first or last of them is asked for."""
 MOST_OUTSIDE = 3
-"""Hits from outside where nothing is stored in the span that is asked for."""
+"""Most hits from outside the spans of a question if nothing is stored in them."""
 PLAIN_POOL = 200
-"""Newest matching rows of a source that is not indexed, in the first round of relevance mode."""
+"""Most matching rows of a source, newest first, if the index is not used: first round, relevance mode."""
 
 
 def find_share(current: Round) -> Share:
-    """Return how much goes on from stage to stage in a round."""
+    """Return how many rows go from stage to stage in a round."""
     query, depth = current.search.query, current.depth
     least = LEAST_IN_ORDER if current.question.order else LEAST_READ
     most_read = int((max(least, 3 * query.limit) + current.extra) * 4**depth)
@@ -44,7 +44,7 @@ def find_share(current: Round) -> Share:
 
 
 def start(search: Search, db: Database, before: Selection | None = None, *, extra: int = 0) -> Read:
-    """Return the rows of the next round.
+    """Return the rows read in the next round.
 
     Args:
         before: selection of the round before.
@@ -63,7 +63,7 @@ def start(search: Search, db: Database, before: Selection | None = None, *, extr
 
 
 def _rank_wide(current: Round, db: Database) -> tuple[Round, Ranked]:
-    """Return the candidates of a round; where they are few, those of words that hold a keyword further in too."""
+    """Return the candidates of a round; if there are few, also those with a keyword inside a word."""
     (current, ranked), query = _rank(current, db), current.search.query
     least = query.limit if query.is_limit_named else 1
     if query.ranking == "relevance" and current.depth == 0 and ranked.matching < least:
@@ -77,7 +77,7 @@ def _rank_wide(current: Round, db: Database) -> tuple[Round, Ranked]:
 
 
 def _rank(current: Round, db: Database) -> tuple[Round, Ranked]:
-    """Return the candidates: in relevance mode from the index, or by the plain predicates; and what was asked for."""
+    """Return the round and its candidates: in relevance mode from the index, else by the plain predicates."""
     search = current.search
     if not search.viewer.audiences:
         return current, Ranked(search)
@@ -113,19 +113,19 @@ def _rank_by_index(current: Round, db: Database) -> tuple[Round, Ranked]:
 
 
 def _leave_spans(current: Round, ranked: Ranked, found: Matches) -> tuple[Round, Ranked]:
-    """Return a few rows from outside for a round that found nothing in the spans it asks for."""
+    """Return a few rows from outside the spans of a question, since none were found in them."""
     question = replace(current.question, spans=(), days=(), is_limited=False)
     current = replace(current, question=question, missed=current.question.spans)
     if not current.search.terms:
         return current, ranked
-    if any(span.role == "said" for span in current.missed):  # of what is to come, all that helps to plan it
+    if any(span.role == "said" for span in current.missed):  # for plans, all rows that help may be hits
         query = replace(current.search.query, limit=min(current.search.query.limit, MOST_OUTSIDE))
         current = replace(current, search=replace(current.search, query=query))
     return current, rank.rank(current.search, question, found, find_share(current))
 
 
 def run(search: Search, db: Database, drop: Drop | None = None, after: Selection | None = None) -> Selection:
-    """Return the hits of a search, after as many rounds as it takes."""
+    """Return the hits of a search, after as many rounds as needed."""
     selection = after
     while True:
         read = start(search, db, selection)

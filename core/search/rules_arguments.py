@@ -1,4 +1,4 @@
-"""Reading the arguments of a search: limit, tags, keywords, times and exclusions."""
+"""Read the arguments of a search: limit, tags, keywords, times and exclusions."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ MOST_LOOKED_FOR = 48
 """Most tags, and most keywords, of one search."""
 
 KEYWORD_CHARS = 400
-"""Longest keyword."""
+"""Longest keyword, in characters."""
 
 TIME_FORMS = (
     "an ISO 8601 time such as '2026-03-10T12:00:00Z' or '2026-03-10', a datetime, a number of seconds since 1970, or "
     "words that name one time, such as 'last week' or '3 days ago'"
 )
 MOST_TIME_CHARS = 200
-"""Longest words of time."""
+"""Longest words of time, in characters."""
 ReadWords = Callable[[str], Span | None]
-"""Returns the one span that a text names."""
+"""Returns the one span of time that a text names."""
 
 _SHOWN_NAMES = 20
 
@@ -74,7 +74,7 @@ def _at_most(found: Mapping[str, str], name: str, notes: list[str]) -> list[str]
 
 
 def read_tags(value: object) -> tuple[list[str], list[str]]:
-    """Return the tags to look for in normal form, unique, in the order given, and notes on what was left out."""
+    """Return the normalized tags to search for, unique, in the order given, and notes on those left out."""
     notes: list[str] = []
     found: dict[str, str] = {}
     for item in tag_items(value):
@@ -88,7 +88,7 @@ def read_tags(value: object) -> tuple[list[str], list[str]]:
 
 
 def read_keywords(value: object) -> tuple[list[str], list[str]]:
-    """Return the keywords to look for, trimmed, unique after `fold`, in the order given, and notes on what was cut."""
+    """Return the trimmed keywords to search for, unique after `fold`, in the order given, and notes on those cut."""
     notes: list[str] = []
     found: dict[str, str] = {}
     for item in tag_items(value, "keywords"):
@@ -103,7 +103,7 @@ def read_keywords(value: object) -> tuple[list[str], list[str]]:
 
 
 def read_time(value: object, field: Literal["since", "until"], read_words: ReadWords) -> datetime | None:
-    """Return the time as aware UTC, None when none was given; of words the beginning of their span, or its end."""
+    """Return the time as aware UTC, or None; words give the start of their span (`since`) or its end (`until`)."""
     if value is None:
         return None
     moment = parse_time(value)
@@ -117,19 +117,19 @@ def read_time(value: object, field: Literal["since", "until"], read_words: ReadW
 
 @dataclass(frozen=True, slots=True)
 class Exclude:
-    """Rows a search leaves out."""
+    """Rows that a search leaves out."""
 
     rows: frozenset[tuple[Source, int]] = frozenset()
-    """Single rows by source and id."""
+    """Excluded rows, as (source, id)."""
     conversations: frozenset[str] = frozenset()
-    """Keys of conversations whose chat rows are left out."""
+    """Keys of conversations whose chat rows are excluded."""
 
     def __bool__(self) -> bool:
         return bool(self.rows or self.conversations)
 
 
 def read_exclude(value: object) -> Exclude:
-    """Return the rows and conversations to leave out."""
+    """Return the rows and conversations to exclude."""
     if isinstance(value, Exclude):
         return value
     items = _exclude_items(value)

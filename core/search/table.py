@@ -1,4 +1,4 @@
-"""The rows of a search as they are stored, with texts and who said them: read by id, or by the plain predicates."""
+"""Stored rows of a search, with texts and speakers: read by id or by the plain predicates."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from .ranking.rows import FOLDED_CHARS, PERSONA, Candidate, FoundRow
 from .resolve import Search
 
 OFTEN = 8
-"""Rows of one text that a round has to read before the others are asked for."""
+"""Number of rows read with the same text from which a round looks for further copies."""
 NO_NAMES = frozenset(
     {"synth", "self", "persona", "assistant", "user", "host", "system", "bot", "ai", "model", "import", "unknown"}
 )
-"""Authors of memories that name nobody."""
+"""Authors of memories that are not names."""
 _MEMORIES, _DIARY, _CHAT = sources.MEMORIES.number, sources.AI_DIARY.number, sources.CHAT.number
 
 Rows = Mapping[RowId, FoundRow]
 Errors = Mapping[int, StoreReadError]
-"""Why a source could not be read."""
+"""Errors of sources that could not be read, by source."""
 
 
 # Reading
@@ -44,7 +44,7 @@ Errors = Mapping[int, StoreReadError]
 def read_rows(
     db: Database, ids: Collection[RowId], values: Mapping[str, object], persona: str
 ) -> tuple[dict[RowId, FoundRow], Errors]:
-    """Return those of the rows that may be read, and which sources could not be.
+    """Return the readable ones of these rows, and the errors of sources that could not be read.
 
     Args:
         values: persona, audiences, `here`, `now`, and `chars`, the most characters of each text.
@@ -61,7 +61,7 @@ def read_rows(
 
 
 def read_values(search: Search, db: Database) -> dict[str, Any]:
-    """Return the values that `read_rows` takes for a search."""
+    """Return the parameters of `read_rows` for a search."""
     return {
         "persona": search.viewer.scope.persona,
         "audiences": search.viewer.audiences,
@@ -80,13 +80,13 @@ def _by_id(number: int, family: str) -> Part:
 
 
 def _of_audiences(row: Any) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions of rows that a persona sees."""
+    """Return the conditions for rows that a persona sees."""
     audiences = bindparam("audiences", expanding=True, type_=ID)
     return row.persona_id == bindparam("persona", type_=Key(64)), row.audience_id.in_(audiences)
 
 
 def _of_rows(row: Any, family: str) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions of rows that a persona sees, looked up by id."""
+    """Return the conditions for rows that a persona sees, looked up by id."""
     persona, audiences = bindparam("persona", type_=Key(64)), bindparam("audiences", expanding=True, type_=ID)
     return (
         hide_from_index(row.persona_id, family) == persona,
@@ -96,7 +96,7 @@ def _of_rows(row: Any, family: str) -> tuple[ColumnElement[bool], ...]:
 
 
 def stays(row: Any) -> list[ColumnElement[bool]]:
-    """Return the condition of rows that have not expired; in their own conversation they do not."""
+    """Return the condition for rows that have not expired; in their own conversation rows do not expire."""
     if "expires_at" not in row:
         return []
     kept = or_(row.expires_at.is_(None), row.expires_at > bindparam("now", type_=Time()))
@@ -104,7 +104,7 @@ def stays(row: Any) -> list[ColumnElement[bool]]:
 
 
 def list_columns(number: int) -> list[ColumnElement[Any]]:
-    """Return the columns of a row, texts cut at `chars`, as `read_row` takes them."""
+    """Return the columns of a row for `read_row`, with texts cut at `chars`."""
     row = sources.BY_NUMBER[number].table.c
     first = (row.id, row.timestamp, row.content_hash, _cut(row.text_folded, literal_column(str(FOLDED_CHARS))))
     texts = [_cut(row[name], bindparam("chars", type_=Integer())) for name in _TEXTS[number]]
@@ -132,7 +132,7 @@ def _cut(column: ColumnElement[str], size: ColumnElement[int]) -> ColumnElement[
 
 
 def _person(row: Any) -> ColumnElement[str]:
-    """Return the subquery for the name of the person whose statement a memory is."""
+    """Return the subquery for the name of the person who made the statement of a memory."""
     p = participants.c
     shown = select(p.display_name).where(
         p.persona_id == row.persona_id, p.participant_key == func.coalesce(row.participant_key, literal("", Key(255)))
@@ -141,7 +141,7 @@ def _person(row: Any) -> ColumnElement[str]:
 
 
 def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
-    """Return a row with the columns of `list_columns`."""
+    """Return the row of a result with the columns of `list_columns`."""
     row_id, at, digest, *rest = row
     folded, *values = decode_row(rest)
     # Another program may have stored something that is not a hash.
@@ -163,20 +163,20 @@ def read_row(number: int, row: Sequence[Any], persona: str) -> FoundRow:
         found.texts = tuple(text or "" for text in texts)
         content, summary, _, thought = texts
         if any(part and not part.isspace() for part in (content, summary, thought)):
-            # The persona speaks, unless all there is of an entry is what somebody said to it.
+            # The persona is the speaker, unless the entry holds only what somebody said to it.
             found.said_by, found.said_by_key = name_persona(persona), PERSONA_SENDER
     return found
 
 
 @lru_cache(maxsize=4096)
 def _stored_us(at: object) -> int:
-    """Return a stored time in microseconds; the same rows come again and again."""
+    """Return a stored time in microseconds; cached, since the same rows are read often."""
     return microseconds(read_time(at))
 
 
 @lru_cache(maxsize=4096)
 def _tell_sender(name: str, participant: str, role: str | None, sender: str, persona: str) -> tuple[str, str]:
-    """Return the name that the line of a message shows in the history, and the key of who said it."""
+    """Return the speaker's name as shown in the history, and the speaker's key."""
     if role == PERSONA or (sender == PERSONA_SENDER and not participant):
         own = name if name != PERSONA_SENDER else ""
         return known_name(own, name_persona(persona)), PERSONA_SENDER
@@ -185,30 +185,30 @@ def _tell_sender(name: str, participant: str, role: str | None, sender: str, per
 
 @lru_cache(maxsize=4096)
 def name_author(author: str, person: str, participant: str) -> str:
-    """Return who made the statement of a memory, blank where nobody knows."""
+    """Return the name of the person who made the statement of a memory; "" if unknown."""
     own = "" if author.strip().lower() in NO_NAMES else author
     return known_name(own, person, participant.partition("/")[2])
 
 
 def forget_kept() -> None:
-    """Forget the names and keys of those whose rows were read."""
+    """Clear the caches of names and keys."""
     _tell_sender.cache_clear()
     name_author.cache_clear()
 
 
 def note_unread(source: int, error: StoreReadError) -> StoreReadError:
-    """Log that a source could not be read, and return why; the others' hits come back."""
+    """Log that a source could not be read, and return the error; the hits of other sources are still returned."""
     logs.warning("source_unread", source=sources.BY_NUMBER[source].table.name, number=error.number)
     return error
 
 
-# The plain predicates, JSON_CONTAINS on tags and LIKE on texts: what a search means
+# The plain predicates: JSON_CONTAINS on tags and LIKE on texts
 
 
 class _Shape(NamedTuple):
     source: int
     counts: tuple[int, int, int]
-    """Tags, keywords, tags as words."""
+    """Number of tags, of keywords, and of tags searched as words."""
     has_ids: bool
     without_conversations: bool
     without_rows: bool
@@ -218,7 +218,7 @@ class _Shape(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _part(shape: _Shape, family: str) -> Part:
-    """Return the statement that brings the newest matching rows of a source, tier 1 first: `tier` and their columns."""
+    """Return the statement for the newest matching rows of a source, tier 1 first: `tier` and the row's columns."""
     source = sources.BY_NUMBER[shape.source]
     row = source.table.c
     tags, keywords, tag_words = shape.counts
@@ -231,7 +231,7 @@ def _part(shape: _Shape, family: str) -> Part:
         where.append(row.timestamp >= bindparam("since", type_=Time()))
     if shape.has_until:
         before = row.timestamp < bindparam("until", type_=Time())
-        # A row whose time is missing counts as oldest.
+        # A row without a time counts as oldest.
         where.append(before if shape.has_since else or_(before, row.timestamp.is_(None)))
     if shape.without_conversations:
         where.append(row.interface_path.not_in(bindparam("without", expanding=True, type_=Key(512))))
@@ -254,13 +254,13 @@ def read_newest(
     into: dict[RowId, FoundRow],
     ids: Sequence[int] | None = None,
 ) -> list[Candidate]:
-    """Return the newest `pool` matching rows of one source, tier 1 first; the rows themselves go into `into`.
+    """Return the newest `pool` matching rows of one source, tier 1 first; add the rows to `into`.
 
     Args:
-        span: earliest time, included, and latest, not included.
-        ids: the rows that are compared; None for all.
+        span: earliest time (inclusive) and latest time (exclusive).
+        ids: ids of the rows to compare; None for all.
     """
-    # The chat has no tags, so there each is one more word.
+    # Chat rows have no tags: each tag is searched as a word.
     is_chat = source is sources.CHAT
     tags = () if is_chat else search.query.tags
     keywords = [term.text for term in search.terms if term.is_keyword]
@@ -292,7 +292,7 @@ def read_newest(
 
 
 def find_nth_newest(db: Database, search: Search, source: sources.SourceTable, count: int) -> datetime | None:
-    """Return the time of the visible row that is so far from the newest; None for fewer rows."""
+    """Return the time of the `count`-th newest visible row; None if there are fewer rows."""
     viewer = search.viewer
     given = {"persona": viewer.scope.persona, "audiences": viewer.audiences, "skipped": count - 1}
     rows = db.read(_nth_part(source.number, db.family), given, source=source.name)
@@ -309,7 +309,7 @@ def _nth_part(number: int, family: str) -> Part:
     return Part(ordered, family)
 
 
-# What was said over and over: a command of a bot, a greeting of every morning
+# Messages repeated many times: a bot command, a greeting of every morning
 
 _C = chat_history_cache.c
 _COPIES = (
@@ -322,9 +322,9 @@ _COPIES = (
     .order_by(_C.timestamp.desc(), _C.id.desc())
 )
 _STAYS = frozenset(("", "limit"))
-"""What became of a row that others are compared with."""
+"""Drop reasons of originals ("": not dropped)."""
 _AS_ITS_COPIES = _STAYS | {"duplicate", "visible"}
-"""What became of a row because of its text, which its copies share."""
+"""Drop reasons that follow from the text and so apply to all copies."""
 
 
 class Repeated(NamedTuple):
@@ -333,14 +333,15 @@ class Repeated(NamedTuple):
     conversation: str
     digest: bytes
     stay: frozenset[int]
-    """Ids of the messages that stay: those that are no copies, and the one with the best score."""
+    """Ids of the messages that stay candidates: originals, and the one with the best score."""
 
 
 def list_repeated(read: Iterable[tuple[FoundRow, float, str]]) -> list[Repeated]:
     """Return the texts that many of the messages read share.
 
     Args:
-        read: rows with their score, and the reason they were left out or ""."""
+        read: rows with their score, and the reason they were left out or "".
+    """
     found: defaultdict[tuple[str, bytes], list[tuple[float, int, str]]] = defaultdict(list)
     for row, score, reason in read:
         if row.source == _CHAT and row.digest is not None and row.folded.strip():
@@ -355,7 +356,7 @@ def list_repeated(read: Iterable[tuple[FoundRow, float, str]]) -> list[Repeated]
 
 
 def find_copies(db: Database, persona: str, repeated: Sequence[Repeated]) -> list[RowId]:
-    """Return source and id of repeated messages that a search leaves out: neither the newest nor among `stay`."""
+    """Return (source, id) of repeated messages to leave out: neither the newest copy nor in `stay`."""
     made: list[RowId] = []
     for one in repeated:
         asked = {"persona": persona, "conversation": one.conversation, "digest": one.digest}

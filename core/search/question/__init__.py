@@ -1,1 +1,1 @@
-"""What a question tells a search beside its words: days, people, the kind of answer it wants. Pure."""
+"""What a question says apart from its words: days, people and the kind of answer. Pure."""

@@ -1,4 +1,4 @@
-"""Which of the people who spoke a question names: whole names, first names, possessives, declined forms."""
+"""Find the speakers that a question names: whole names, first names, possessives, declined forms."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from ...text.folding import fold, runs
 from ...text.languages import bare
 
 MOST_NAMES = 2_000
-"""Most names compared; a conversation of more speakers is asked by the first of them."""
+"""Most speaker names compared with a question; further names are ignored."""
 
 _SHORTEST = 2
 _SHORTEST_DECLINED = 3
 
 _PARTICLES = "de da di van von der la le el al bin the and of mr mrs ms dr user assistant bot self persona ai"
-"""Parts of names that name nobody by themselves."""
+"""Parts of names that are not names by themselves."""
 
 _INNER_PARTICLES = frozenset({"ben"})
-"""Particles inside a name (Omar ben Salah), and first names where a name begins with them (Ben Carter)."""
+"""Particles inside a name (Omar ben Salah) that are first names at its beginning (Ben Carter)."""
 
 _ALSO_WORDS = (
     "will may mark grace hope faith joy rose bill rob art sue pat jack frank dawn june april august summer angel drew "
     "chase dean guy max ray ben miles penny sunny young long king so an in ein man mai vera marie can do my are was "
     "were it is has"
 )
-"""Names that are words too: they count where the question writes them with a capital inside a sentence."""
+"""Names that are also words: they count if the question capitalizes them inside a sentence."""
 
 _ENDINGS = {
     "cyrillic": "а у ы и е о ом ои ою ем еи я ю ин ина ину иного",
@@ -49,7 +49,7 @@ _SCRIPTS = (
 )
 _VOWELS = "аяьиоеayiouě\u03b1\u03b7\u03bf"
 _DECLINING = frozenset({"pl", "cs", "sk", "sl", "hr", "sr", "lt", "lv", "fi", "hu", "et", "la"})
-"""Languages in Latin letters that decline names; elsewhere only an added s does."""
+"""Languages in Latin script that decline names; in others only a final s is allowed."""
 
 
 @lru_cache(maxsize=16)
@@ -59,11 +59,11 @@ def _split(words: str) -> frozenset[str]:
 
 class _Name(NamedTuple):
     parts: tuple[str, ...]
-    """Its words."""
+    """Words of the name."""
     is_spaceless: bool
-    """It is of a script without spaces."""
+    """Whether the name is in a script without spaces."""
     naming: tuple[tuple[str, str], ...]
-    """Its words that name somebody by themselves, each with its script."""
+    """Words that identify somebody by themselves, each with its script."""
 
 
 @lru_cache(maxsize=4096)
@@ -75,7 +75,7 @@ def _read_name(name: str) -> _Name:
 
 
 def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozenset[str]:
-    """Return those of the names that a question names."""
+    """Return the names that a question mentions."""
     if not names:
         return frozenset()
     said = bare(text)
@@ -108,12 +108,12 @@ def named(text: str, names: Collection[str], languages: Sequence[str]) -> frozen
 
 
 def _inner_capitals(text: str) -> frozenset[str]:
-    """Return the words written with a capital where no sentence begins."""
+    """Return the words with a capital that does not begin a sentence."""
     return frozenset(bare(word) for word in re.findall(r"(?<=[\w,;:] )[A-Z]\w+", text))
 
 
 def _naming(parts: Sequence[str]) -> Iterator[str]:
-    """Yield the parts of a name that name somebody by themselves."""
+    """Yield the parts of a name that identify somebody by themselves."""
     for at, part in enumerate(parts):
         if len(part) >= _SHORTEST and part not in _split(_PARTICLES) and not (at and part in _INNER_PARTICLES):
             yield part
@@ -167,5 +167,5 @@ def _fits(name: str, word: str, script: str, languages: Sequence[str]) -> bool:
 
 
 def forget_kept() -> None:
-    """Drop the names that are kept, so that no forgotten one stays in memory."""
+    """Clear the cache of names, so that no forgotten name stays in memory."""
     _read_name.cache_clear()

@@ -1,9 +1,9 @@
-"""What a question tells a search beside its words: whom it names, which days, and what kind of answer it wants.
+"""What a question says apart from its words: people, days and the kind of answer.
 
-Called by `search`. Everything is found by rules over tables of words, in ten languages and, for what needs a
-few words alone, in more; nothing is guessed where the tables are silent.
+Everything is found by rules over word tables, in ten languages; what needs only a few words, in more languages. What is
+not in the tables is not guessed.
 
-| question | what it gives |
+| question | result |
 |---|---|
 | What did Ada say about the trip? | people {Ada} |
 | Wo wohne ich? | self_person |
@@ -34,50 +34,50 @@ from .spans import list_days
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a question tells."""
+    """Facts about a question."""
 
     people: frozenset[str] = frozenset()
-    """Those of the speaker names given that it names, as given."""
+    """Speaker names that it mentions, as given."""
     self_person: bool = False
-    """It speaks of the one who asks: I, my, me."""
+    """Whether it speaks of the asker: I, my, me."""
     other: bool = False
-    """It speaks to the persona: you, your."""
+    """Whether it speaks to the persona: you, your."""
     spans: tuple[Span, ...] = ()
-    """The spans of time it names."""
+    """Spans of time that it names."""
     days: tuple[str, ...] = ()
-    """The days of the spans, as ISO 8601: rows about one of them match too. If it asks when something will be, the
-    coming days: rows about one of them come first."""
+    """Days of the spans, as ISO 8601: rows about one of them match too. For a question about a future time, the coming
+    days: rows about one of them come first.
+    """
     has_unread_time: bool = False
-    """It holds words of time, and no span can be read from them."""
+    """Whether it has words of time from which no span can be read."""
     is_limited: bool = False
-    """Rows outside the spans do not match. Not set if it names a third person, of whom people tell later too."""
+    """Whether rows outside the spans do not match. False if it names a third person, whom people mention later too."""
     order: Literal["", "first", "last"] = ""
-    """It asks for the first or the last of what it names."""
+    """"first" or "last" if it asks for the first or last of its subject."""
     wants_time: bool = False
-    """It asks when, or for how long."""
+    """Whether it asks when or how long."""
     wants_number: bool = False
-    """It asks how many, how much, how old."""
+    """Whether it asks how many, how much or how old."""
     wants_list: bool = False
-    """It asks for several things, or how many they are."""
+    """Whether it asks for several things or their number."""
     is_hint: bool = False
-    """The times it names are no condition: of a plan, of how long something took, or of a sentence that asks nothing
-    beside one that asks."""
+    """Whether its times do not filter rows: they belong to a plan, a duration, a name, or a nearby statement."""
     is_present: bool = False
-    """It asks what holds now."""
+    """Whether it asks about the present."""
     languages: tuple[str, ...] = ()
-    """Its language; if unknown, the languages given."""
+    """Language of the question; if unknown, the languages given."""
 
 
 def read_question(
     text: str, *, now: datetime, zone: tzinfo, speaker_names: Collection[str], languages: Sequence[str]
 ) -> Question:
-    """Return what a question tells; never raises for a text, and reads of a long one the first 4,000 characters."""
+    """Return the facts about a question; only the first 4,000 characters are read, and no text raises."""
     said = clean(text[:LOOKED_AT])
     if not said or said.isspace():
         return Question()
     (found, is_sure), given = read_language(said), tuple(dict.fromkeys(code.lower() for code in languages))
     known = (found,) if found else given
-    # The language of a few words such as `7 mai 2023` is uncertain: they are read in all languages.
+    # A few words such as `7 mai 2023` leave the language uncertain: they are read in all languages.
     any_of = known if is_sure else tuple(dict.fromkeys((*known, *given, *CALENDARS)))
     words = asked_words(said)
     spans = read_spans(said, now, zone, any_of)
@@ -131,7 +131,7 @@ _NOUN = lazy_pattern(r"\s+([^\W\d_]+)")
 
 
 def _is_in_name(text: str, span: Span, languages: Sequence[str]) -> bool:
-    """Tell whether one word of time is part of a name in English: `my winter reading challenge`."""
+    """Return whether a word of time is part of a name in English: `my winter reading challenge`."""
     begin, end = span.words[0]
     noun = _NOUN.match(text, end)
     return (
@@ -143,10 +143,10 @@ def _is_in_name(text: str, span: Span, languages: Sequence[str]) -> bool:
     )
 
 
-# What a turn tells, for questions that ask when or how many
+# Times and numbers in a turn, for questions that ask when or how many
 
 TURN_CHARS = 20_000
-"""Characters of a turn that are looked through for times and numbers."""
+"""Most characters of a turn that are searched for times and numbers."""
 
 _DIGITS = lazy_pattern(r"\d")
 _DATE = lazy_pattern(r"\b(?:19|20)\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b")
@@ -168,7 +168,7 @@ _CAPITAL_MONTH = lazy_pattern(r"(?<![.!?] )(?<!^)\b(?:May|March)\b")
 
 @lru_cache(maxsize=64)
 def _list_telling(name: Literal["times", "numbers"], languages: tuple[str, ...]) -> frozenset[str]:
-    """Return the words of languages for times or numbers, but no common word of the others: `an` is French for year."""
+    """Return the words of languages for times or numbers, without common words of others: `an` is French for year."""
     found: set[str] = set()
     for language in languages or (CALENDARS if name == "times" else tables.NUMBERS):
         others = (common_words(other) for other in languages or CALENDARS if other != language)
@@ -181,7 +181,7 @@ _LETTERS = lazy_pattern(r"[^\W\d_]+")
 
 
 def tells_time(text: str, languages: Sequence[str] = ()) -> bool:
-    """Return whether a turn tells a time: days, months, years, spans, `yesterday`, `last`, `ago`."""
+    """Return whether a turn contains a time: days, months, years, spans, `yesterday`, `last`, `ago`."""
     said = text[:TURN_CHARS]
     known = _list_telling("times", tuple(languages))
     return (
@@ -192,7 +192,7 @@ def tells_time(text: str, languages: Sequence[str] = ()) -> bool:
 
 
 def has_number(text: str, languages: Sequence[str] = ()) -> bool:
-    """Return whether a turn tells a number, in digits or in words; arguments as for `tells_time`."""
+    """Return whether a turn contains a number, in digits or words; `languages` as in `tells_time`."""
     said = text[:TURN_CHARS]
     if _DIGITS.search(said) or (not said.isascii() and _CJK_NUMBER.search(said)):
         return True

@@ -1,4 +1,4 @@
-"""The days within the time spans of a question, and the sentence that reports an empty span."""
+"""The days in the time spans of a question, and the sentence that reports an empty span."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from datetime import datetime, timedelta, tzinfo
 from ...text.time import Span
 
 MOST_DAYS = 370
-"""Days of the spans that rows are looked up by."""
+"""Most days of the spans by which rows are looked up."""
 SOON_DAYS = 62
-"""Days of a span that is open at one end."""
+"""Number of days used of a span with an open end."""
 _DAY = timedelta(days=1)
 
 
 def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, ...]:
-    """Return the days of the spans as ISO 8601; of a span without a beginning or an end the days near its other end."""
+    """Return the days of the spans as ISO 8601; of a half-open span, the days next to its known end."""
     days: dict[str, None] = {}
     for span in spans:
         start, end = span.start, span.end
@@ -31,7 +31,7 @@ def list_days(spans: Sequence[Span], now: datetime, zone: tzinfo) -> tuple[str, 
 
 
 def describe_spans(spans: Sequence[Span], zone: tzinfo) -> list[str]:
-    """Return the sentence that says, for each span, that nothing is stored in it."""
+    """Return, for each span, the sentence that nothing is stored in it."""
     return list(dict.fromkeys(_describe(span, zone) for span in spans if span.role == "said" or len(spans) == 1))
 
 
