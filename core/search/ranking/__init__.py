@@ -1,11 +1,11 @@
 """How well a row answers a question, reason by reason. Pure.
 
-| Module | Owns |
+| Module | Content |
 |---|---|
-| `ranking` | ranks all rows that match, over arrays |
-| `frame` | facts about rows that the index holds |
+| `ranking` | ranking of all matching rows, over arrays |
+| `frame` | facts about rows from the index |
 | `own_words`, `reasons`, `days`, `around` | reasons for a row: its words, place, time and neighbours |
-| `relevance` | reads the best of them closely, and orders them |
+| `relevance` | reasons from the texts of the best rows, and their order |
 | `weights` | the weight of each reason |
 | `rows` | the types |
 """

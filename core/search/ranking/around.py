@@ -1,4 +1,4 @@
-"""The best rows together with their neighbours: an answer follows its question."""
+"""The best rows with their neighbours: an answer follows its question."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .rows import RankingQuery
 from .weights import LEAST_CONTEXT, SHORT_ROW
 
 REACH = 6
-"""Rows on either side of the best that are looked at too; more where answers are looked for further away."""
+"""Least number of rows on either side of the best that are included as neighbours."""
 FADE_BACK, FADE_ON = 150.0, 50.0
-"""Words after which a word found earlier, or later, counts 1/e: an answer follows its question."""
+"""Distance in words at which a word of an earlier or a later row fades to 1/e: an answer follows its question."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,21 +32,21 @@ class Around:
     visible: Flags
     """Rows that may be read and are not left out."""
     run: Ints
-    """Number of the stretch of adjacent messages that each row is in."""
+    """Number of each row's run of adjacent messages."""
     tags: Floats
     reasons: Mapping[str, Floats] = field(default_factory=dict)
 
     def list_best(self, most: int) -> LocalRows:
-        """Return the best of the rows that may be hits, best first, of equal ones the newest."""
+        """Return the best of the rows that may be hits, best first; of equal ones, the newest first."""
         may = self.may_be_hit.nonzero()[0]
         return LocalRows(may[choose_best(self.score[may], self.frame.at_us[may], most)])
 
     def find(self, n: int, rows: ViewRows) -> LocalRows:
-        """Return the numbers here of rows of an audience that are here."""
+        """Return the positions of these rows of an audience; all of them must be included."""
         return LocalRows(self.frame.starts[n] + self.frame.rows_of(n).searchsorted(rows))
 
     def list_own(self, rows: LocalRows) -> list[float]:
-        """Return the score of the own words of rows."""
+        """Return the scores of the rows' own words."""
         own: list[float] = self.reasons["own"][rows].tolist() if self.reasons else [0.0] * len(rows)
         return own
 
@@ -97,7 +97,7 @@ def look_around(
 
 
 def _widen(one: Seen, rows: ViewRows, widest: int) -> ViewRows:
-    """Return the rows of an audience within so many steps of some."""
+    """Return the rows of an audience within `widest` rows of the given ones."""
     wide = put_in_order(ViewRows(np.add.outer(rows, np.arange(-widest, widest + 1)).ravel()))
     return ViewRows(wide[wide.searchsorted(0) : wide.searchsorted(len(one.matches.view))])
 
@@ -110,7 +110,7 @@ def _find_held(held: HeldWords, frame: Frame) -> tuple[MatchRows, Flags]:
 
 
 def _fill(values: Floats, at: MatchRows, is_there: Flags) -> Floats:
-    """Return the values at these places, 0 for a row that does not match."""
+    """Return the values at these positions; 0 for a row that does not match."""
     return np.where(is_there, values[at], np.float32(0)) if len(values) else np.zeros(len(at), np.float32)
 
 
@@ -127,7 +127,7 @@ def _stands_near(is_match: Flags, run: Ints, reach: int) -> Flags:
 def _find_contexts(
     held: HeldWords, frame: Frame, at: MatchRows, is_row: Flags, is_near: Flags, query: RankingQuery, steps: int
 ) -> Floats:
-    """Return the score of each row with the faded words of `steps` neighbours on either side."""
+    """Return each row's score with the faded words of `steps` neighbours on either side."""
     count, words = len(frame), frame.words
     place = np.full(len(held), -1, np.int64)
     place[at[is_row]] = is_row.nonzero()[0]
@@ -152,7 +152,7 @@ def _find_contexts(
 
 
 def _find_beside(own: Floats, words: Floats, is_near: Flags) -> Floats:
-    """Return the score of the better neighbour of each row, faded by the length of the row."""
+    """Return the score of each row's better neighbour, faded by the length of the row."""
     other = np.zeros(len(own), np.float32)
     if len(own) > 1:
         other[1:] = own[:-1] * is_near[1:]

@@ -1,4 +1,4 @@
-"""The rows within the time spans of a question, or about a day in them, and the reasons this gives."""
+"""Rows in the time spans of a question or about a day in them, and the reasons from this."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from .frame import AudienceMatches, Frame, Seen
 
 _DAY_US = 86_400_000_000
 A_DAY_OR_TWO = 3 * _DAY_US
-"""Shorter spans are days, longer ones months or years."""
+"""Length of a span up to which it means days; a longer one means months or years."""
 EVE, SOON = _DAY_US, 8 * _DAY_US
-"""How long before and after a day people speak of it."""
+"""Time before and after a day in which people speak of it."""
 AFTER_MONTH = 10 * _DAY_US
-"""How long after a month people speak of it; it counts half."""
+"""Time after a month in which people speak of it, which counts half."""
 _ALWAYS = 2**62
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SHORT_US = 8 * _DAY_US
-"""Of spans up to here all rows are offered, of longer ones where nothing matches."""
+"""Length of a span up to which all its rows are offered; of longer spans, only if nothing matches."""
 MOST_OF_DAYS = 400
-"""Rows within the spans that are ranked, of many the longest."""
+"""Most rows within the spans that are ranked: the longest."""
 MOST_IN_ORDER = 24
-"""Of the first or last rows, where nothing else is asked for."""
+"""Most first or last rows that are offered if the question names nothing else."""
 
 
 def find_inside(question: Question, view: Visible, postings: Postings) -> Flags:
-    """Return for each row of an audience whether it was said within a span, or is about a day in one."""
+    """Return which rows of an audience were said within a span or are about a day in one."""
     inside = are_inside(question, view.at_us)
     for day in question.days:
         inside[postings.find((DAY, day))[0]] = True
@@ -55,7 +55,7 @@ def list_ranges(question: Question) -> list[tuple[int, int]]:
 
 
 def are_inside(question: Question, at_us: Column) -> Flags:
-    """Return which times lie within a span."""
+    """Return which times are within a span."""
     inside = np.zeros(len(at_us), bool)
     for since, until in list_ranges(question):
         inside |= (at_us >= since) & (at_us < until)
@@ -65,7 +65,7 @@ def are_inside(question: Question, at_us: Column) -> Flags:
 def find_days(question: Question, at_us: Column) -> dict[str, Floats]:
     """Return the reasons `day`, `days_after` and `month` of rows said at these times, each 0 to 1.
 
-    Where nothing else is asked for than what was said in the spans, every row is of the day.
+    If the question is limited to its spans or asks for first or last, `day` is 1 for every row.
     """
     if question.is_limited or question.order:
         return {"day": np.ones(len(at_us), np.float32)}
@@ -83,7 +83,7 @@ def find_days(question: Question, at_us: Column) -> dict[str, Floats]:
 
 
 def find_coming(question: Question, seen: Sequence[Seen], frame: Frame) -> Floats:
-    """Return the reason `coming`: 1 for rows that are about one of the days."""
+    """Return the reason `coming`: 1 for rows about one of the coming days."""
     coming = np.zeros(len(frame), np.float32)
     for n, one in enumerate(seen):
         about = np.concatenate([one.matches.postings.find((DAY, day))[0] for day in question.days])
@@ -92,16 +92,16 @@ def find_coming(question: Question, seen: Sequence[Seen], frame: Frame) -> Float
 
 
 def are_short(question: Question) -> bool:
-    """Return whether the spans are so short that all their rows are asked for."""
+    """Return whether the spans are so short that all their rows are offered."""
     longest = SHORT_US if question.is_limited else A_DAY_OR_TWO
     return all(until - since <= longest for since, until in list_ranges(question))
 
 
 def list_inside(audiences: Sequence[AudienceMatches], question: Question) -> list[ViewRows]:
-    """Return the rows of each audience within the spans, in order; of too many the longest."""
+    """Return the rows of each audience within the spans, sorted; at most MOST_OF_DAYS, the longest."""
     inside = []
     for one in audiences:
-        if question.is_limited:  # nothing else may be read
+        if question.is_limited:  # only rows within the spans are readable
             rows = one.list_readable()
         else:
             rows = one.keep_readable(ViewRows(are_inside(question, one.view.at_us).nonzero()[0]))
@@ -113,7 +113,7 @@ def list_inside(audiences: Sequence[AudienceMatches], question: Question) -> lis
 
 
 def list_in_order(audiences: Sequence[AudienceMatches], asker: str, order: str) -> list[ViewRows]:
-    """Return the first or last rows of each audience, in order; where somebody is given those they said."""
+    """Return the first or last rows of each audience, sorted; with an asker, only the asker's messages."""
     found = []
     for one in audiences:
         view, rows = one.view, one.list_readable()

@@ -1,4 +1,4 @@
-"""The rows that the ranking works with, as arrays of the facts that the index holds."""
+"""The rows of a ranking as arrays of facts from the index."""
 
 from __future__ import annotations
 
@@ -18,66 +18,66 @@ from .weights import LONG_TURNS, SHORT_TURNS
 
 @dataclass(frozen=True, eq=False)
 class AudienceMatches:
-    """What matches in one audience."""
+    """The matches in one audience."""
 
     view: Visible
-    """Its rows."""
+    """All rows of the audience."""
     postings: Postings
-    """Postings of the terms, only of rows that may be read."""
+    """Postings of the terms, only of readable rows."""
     number: int = 0
-    """Of the audience, among those of the search."""
+    """Position of the audience in the search."""
     readable: Callable[[ViewRows], Flags] | None = None
     """Returns which of some rows may be read at all; None for all of them."""
     left_out: ViewRows | None = None
-    """Rows that may not become hits, in order; None for none."""
+    """Rows that may not become hits, sorted; None for none."""
 
     def keep_readable(self, rows: ViewRows) -> ViewRows:
-        """Return those of the rows that may be read."""
+        """Return the rows that may be read."""
         return rows if self.readable is None or not len(rows) else ViewRows(rows[self.readable(rows)])
 
     def list_readable(self) -> ViewRows:
-        """Return all rows that may be read, in order."""
+        """Return all rows that may be read, sorted."""
         return self.keep_readable(ViewRows(np.arange(len(self.view))))
 
     def list_readable_ids(self, rows: Sequence[int]) -> list[int]:
-        """Return the ids of those of the rows that may be read."""
+        """Return the ids of the rows that may be read."""
         ids: list[int] = self.view.row_id[self.keep_readable(ViewRows(np.array(rows, np.int64)))].tolist()
         return ids
 
 
 class Seen(NamedTuple):
-    """An audience, with facts about its conversations and speakers."""
+    """An audience with facts about its conversations and speakers."""
 
     matches: AudienceMatches
     first_thread: int
-    """Number of its first conversation, among those of all audiences."""
+    """Overall number of its first conversation."""
     first_session: int
-    """Number of its first session, likewise."""
+    """Overall number of its first session."""
     long: Floats
     """For each conversation, 0 for short turns to 1 for long ones."""
     near: Floats
     """Nearness of each conversation to the asker."""
     person: Floats | None
-    """Of everybody who spoke: see `find_persons`."""
+    """For each speaker, 1, 0 or -1 (`find_persons`)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Some rows of all audiences, each audience's in order: one column for each fact."""
+    """Some rows of all audiences, sorted within each audience: one column for each fact."""
 
     starts: Ints
-    """Where the rows of each audience begin, and where the last ones end."""
+    """Position of the first row of each audience, followed by the number of rows."""
     audience: Ints
-    """Number of the audience that each row is of."""
+    """Position of each row's audience in the search."""
     row: Ints
-    """Its number there."""
+    """Number of each row in its audience."""
     words: Floats
     at_us: Column
     source: Column
     is_chat: Flags
     thread: Column
     session: Column
-    """Numbers over all audiences, as of the conversations."""
+    """Overall number of each row's session, as `thread` is of its conversation."""
     long: Floats
     near: Floats
     person: Floats | None
@@ -132,14 +132,15 @@ def build_frame(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Frame:
 
 
 def find_persons(question: Question, asker: str, view: Visible) -> Floats | None:
-    """Return for everybody who spoke in an audience 1 where the question is about them, -1 where it is about somebody
-    else; None where it names nobody.
+    """Return, for each speaker of an audience, 1 if the question is about them and -1 if about somebody else.
+
+    Return None if the question is about nobody.
     """
     about, is_about, others = view.find_speakers("role", PERSONA), 1, -1
     if question.people:
         about = [n for name in question.people for n in view.find_speakers("name", name)]
     elif question.self_person and asker:
-        # `Can you tell me when I ...` is about the one who asks, whatever else it says.
+        # `Can you tell me when I ...` is about the asker, although it says `you`.
         about = view.find_speakers("key", asker)
     elif question.self_person:
         is_about, others = -1, 0
@@ -151,7 +152,7 @@ def find_persons(question: Question, asker: str, view: Visible) -> Floats | None
 
 
 def choose_best(score: Floats, at_us: Column, most: int) -> Ints:
-    """Return the places of the best, at most so many, best first, of equal ones the newest."""
+    """Return the positions of the `most` best scores, best first; of equal scores, the newest first."""
     places = None
     if most < len(score):
         places = (score >= np.partition(score, len(score) - most)[len(score) - most]).nonzero()[0]

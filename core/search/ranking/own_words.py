@@ -1,4 +1,4 @@
-"""The terms that matching rows hold, and the score of their own words."""
+"""The terms of matching rows, and the score of the rows' own words."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ from .weights import K1, PASSAGE, B
 
 
 class GroupHits(NamedTuple):
-    """The rows that hold a group of terms."""
+    """Rows that hold a group of terms."""
 
     weight: float
     rows: MatchRows
     times: Floats
-    """How often each holds it; letters inside other words count less than one."""
+    """Number of times each row holds it; letters inside other words count less than one."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeldWords:
-    """The terms that the matching rows hold, one audience after the other."""
+    """The terms of the matching rows, one audience after another."""
 
     rows: Sequence[ViewRows]
-    """Of each audience, in order."""
+    """Matching rows of each audience, sorted."""
     starts: Ints
-    """Where those of each audience begin, and where the last ones end."""
+    """Position of the first row of each audience, followed by the number of rows."""
     groups: Mapping[int, GroupHits]
-    """Groups with a weight that some row holds."""
+    """Group id to its hits; weighted groups only."""
     own: Floats
-    """Score of the best passage of each row, as if all its terms were in one."""
+    """Score of the best passage of each row, as if all its terms were in one passage."""
     turn: Floats
     """Score of each row as a whole."""
     share: Floats
-    """Sum of the weights of the groups that a row holds, however often."""
+    """Sum of the weights of the groups that a row holds, whatever the number of times."""
     tags: Floats
-    """Score of the tags of each row; part of the three above."""
+    """Score of the tags of each row, which is part of `own`, `turn` and `share`."""
 
     def __len__(self) -> int:
         return len(self.turn)
 
     def find(self, n: int, rows: ViewRows) -> tuple[MatchRows, Flags]:
-        """Return the match numbers of rows of an audience, and which rows match."""
+        """Return the match numbers of rows of an audience, and which of the rows match."""
         at, is_there = find_in(self.rows[n], rows)
         return MatchRows(at + self.starts[n]), is_there
 
     def keep(self, which: Flags) -> HeldWords:
-        """Return some of the rows alone."""
+        """Return the flagged rows."""
         place = which.cumsum() - 1
         groups = {}
         for group, hits in self.groups.items():
@@ -74,7 +74,7 @@ def saturate(times: Floats, words: Floats, mean: float) -> Floats:
 
 
 class _Found(NamedTuple):
-    """The matching rows of one audience, and the terms they hold."""
+    """The matching rows of one audience, and their terms."""
 
     rows: ViewRows
     words: Floats
@@ -85,7 +85,7 @@ class _Found(NamedTuple):
 def read_words(
     audiences: Sequence[AudienceMatches], query: RankingQuery, offered: Sequence[ViewRows] = ()
 ) -> HeldWords:
-    """Return the terms that rows hold: rows that match, and rows that are offered without a match."""
+    """Return the terms of matching rows and of rows that are offered without a match."""
     found = [_read_audience(one, query, offered[n] if offered else None) for n, one in enumerate(audiences)]
     starts = np.cumsum([0, *(len(one.rows) for one in found)])
     words = _join([one.words for one in found])
@@ -137,7 +137,7 @@ def _read_audience(one: AudienceMatches, query: RankingQuery, offered: ViewRows 
     tags = np.zeros(len(every), np.float32)
     for rows, group, weight in tagged:
         at = place[rows]
-        if group in groups:  # a row that holds the tag as a word too counts it once
+        if group in groups:  # a tag that the row also holds as a word counts once
             holds = np.zeros(len(every), bool)
             holds[groups[group][0]] = True
             at = at[~holds[at]]
@@ -146,7 +146,7 @@ def _read_audience(one: AudienceMatches, query: RankingQuery, offered: ViewRows 
 
 
 def _add_up(part: Sequence[tuple[ViewRows, Column, float]], place: Column, count: int) -> tuple[Ints, Floats]:
-    """Return the rows that hold a group, by their place, and how often: a row holds a word once, of a group several."""
+    """Return the positions of the rows that hold a group, and the number of times, summed over its words."""
     postings = [(place[rows], times.astype(np.float32) * np.float32(factor)) for rows, times, factor in part]
     if len(postings) == 1:
         return postings[0][0].astype(np.int64), postings[0][1]

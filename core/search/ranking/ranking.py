@@ -1,7 +1,7 @@
-"""Ranks every row that matches, over arrays: no row is read to be ranked.
+"""Rank all matching rows over arrays, without reading rows from the database.
 
-Rows are scored by their own words and their place; the LEADING rows of each audience are scored again with their
-neighbours, and the best of all audiences come out, each with its reasons.
+Rows are scored by their own words and their place; the best of each audience (LEADING) are scored again with their
+neighbours. The best rows of all audiences are returned with their reasons.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from .reasons import (
 from .rows import Candidate, Kept, Matched, RankingQuery
 
 ReadHeld = Callable[[int, Mapping[IndexTerm, int]], tuple[Matched, bool]]
-"""Returns the terms that a row of a source holds, given its words, tags and phrases; and whether it holds none."""
+"""Returns the terms that a row of a source holds, from its index terms, and whether it holds none."""
 
 LEADING = 200
 """Best rows of each audience by their own words that are scored with their neighbours."""
 BEST = 120
-"""Rows that come out at most."""
+"""Most rows that the ranking returns."""
 MOST_OTHERS = 2
-"""Hits that go to lines of others where a person is named who never said it."""
+"""Most hits for rows of others if the named person's own rows do not match."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,15 +46,15 @@ class Ranking:
     """The result of a ranking."""
 
     matching: Mapping[int, int] = field(default_factory=dict)
-    """Source to how many rows match."""
+    """Source to the number of matching rows."""
     open: int = 0
-    """How many of these are not left out."""
+    """Number of matches not excluded."""
     around: Around | None = None
-    """The rows that were looked at; None where nothing matches."""
+    """Rows that were scored with their neighbours; None if nothing matches."""
     best: LocalRows = field(default_factory=lambda: LocalRows(np.zeros(0, np.int64)))
-    """Best first."""
+    """Best rows, best first."""
     kept: Sequence[tuple[LocalRows, Kept]] = ()
-    """Rows that have a place among the first hits, wherever they rank, and why."""
+    """Rows with a place among the first hits whatever their rank, with the reason."""
     seen: Sequence[Seen] = ()
     held: HeldWords | None = None
     sessions: SessionScores | None = None
@@ -66,10 +66,10 @@ def rank_rows(
     offered: Sequence[ViewRows] = (),
     count: int = BEST,
 ) -> Ranking:
-    """Return the best rows, at most `count`, and how many match.
+    """Return the best rows, at most `count`, and the number of matching rows.
 
     Args:
-        offered: of each audience rows that are ranked though they match nothing, in order.
+        offered: for each audience, rows that are ranked although they do not match, sorted.
     """
     if not audiences:
         return Ranking()
@@ -106,7 +106,7 @@ def _list_times(seen: Sequence[Seen], held: HeldWords) -> Column:
 
 
 def _count_sources(seen: Sequence[Seen], held: HeldWords) -> dict[int, int]:
-    """Return how many rows of each source match."""
+    """Return the number of matching rows of each source."""
     matching: Counter[int] = Counter()
     for one, rows in zip(seen, held.rows, strict=True):
         matching.update(dict(enumerate(np.bincount(one.matches.view.source[rows]).tolist())))
@@ -114,14 +114,14 @@ def _count_sources(seen: Sequence[Seen], held: HeldWords) -> dict[int, int]:
 
 
 def _split(frame: Frame, rows: MatchRows) -> Iterator[tuple[int, ViewRows]]:
-    """Yield matching rows by audience, with their numbers there."""
+    """Yield each matching row as (position of its audience, view row)."""
     for row in rows.tolist():
         n = int(frame.starts.searchsorted(row, "right")) - 1
         yield n, ViewRows(frame.row[row : row + 1])
 
 
 def find_around(ranking: Ranking, query: RankingQuery, wanted: Sequence[RowId], reach: int) -> list[Candidate]:
-    """Return rows that were found by their meaning, and their neighbours within `reach`, with their reasons."""
+    """Return rows found by meaning, and their neighbours within `reach`, with reasons."""
     leads = [one.matches.view.find_rows(wanted) for one in ranking.seen]
     if ranking.held is None or ranking.sessions is None or not any(map(len, leads)):
         return []
@@ -148,7 +148,7 @@ def build_candidates(
 
     Args:
         read_held: returns the terms that a row holds.
-        kept: rows with a place among the first hits, and why.
+        kept: rows with a place among the first hits, with the reason.
         offers: rows without a match may be hits.
     """
     frame, which = around.frame, around.frame.starts.searchsorted(rows, "right") - 1

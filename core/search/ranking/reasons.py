@@ -1,4 +1,4 @@
-"""The reasons for matching rows that need no neighbours, and the best rows by them."""
+"""Reasons for matching rows that need no neighbours, and the best rows by these reasons."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from .weights import (
 _LENGTHS = np.array([math.log(max(1, words) / USUAL_LENGTH) for words in range(MOST_LENGTH + 1)], np.float32)
 
 MOST_RANKED = 10_000
-"""Most matching rows of an audience that are ranked by their place: those with the best own words."""
+"""Most matching rows of an audience that are ranked in full: those with the best own words."""
 CLEARLY_MORE = 1.05
-"""Factor by which a line of somebody else must match better than every line of the person named."""
+"""Factor by which a row of somebody else must match better than all rows of the named person."""
 FULL = 0.9
-"""Share of the best row from which a row counts as holding all terms."""
+"""A row is complete from this fraction of the best row's term share."""
 
 
 class SessionScores(NamedTuple):
-    """The scores of the sessions with matching rows."""
+    """Scores of the sessions with matching rows."""
 
     numbers: Column
-    """In order."""
+    """Session numbers, sorted."""
     worth: Floats
 
     def find(self, session: Column) -> Floats:
-        """Return the score of each session; 0 for one without a matching row."""
+        """Return the score of each session; 0 for a session without matching rows."""
         if not len(self.numbers):
             return np.zeros(len(session), np.float32)
         at = np.minimum(self.numbers.searchsorted(session), len(self.numbers) - 1)
@@ -52,7 +52,7 @@ class SessionScores(NamedTuple):
 
 
 def find_fitting(reasons: Mapping[str, Floats]) -> Floats:
-    """Return the factor, 0 to 1, by which reasons other than words count: 1 from FULL_MATCH on."""
+    """Return each row's factor for non-word reasons, 0 to 1: its match divided by FULL_MATCH."""
     match = np.maximum(reasons.get("context", np.float32(0)), reasons.get("own", np.float32(0)))
     if "meaning" in reasons:
         match = np.maximum(match, LIKE * reasons["meaning"])
@@ -66,13 +66,13 @@ def find_fitting(reasons: Mapping[str, Floats]) -> Floats:
 def weigh(
     reasons: Mapping[str, Floats], fitting: Floats, long: Floats, *, by_meaning: bool = False
 ) -> dict[str, Floats]:
-    """Return what each reason adds to the scores of rows.
+    """Return the part of each reason in the scores of rows.
 
     Args:
-        reasons: for each a value for every row.
-        fitting: of each row, as of `find_fitting`.
-        long: of each row how far the turns of its conversation are long ones.
-        by_meaning: the meaning of rows is known.
+        reasons: values of each reason, one for every row.
+        fitting: factor of each row (`find_fitting`).
+        long: for each row, 0 for a conversation of short turns to 1 for long ones.
+        by_meaning: whether rows have vectors.
     """
     weights = WEIGHTS | BY_MEANING if by_meaning else WEIGHTS
     share = float(long[0]) if len(long) and (long == long[0]).all() else None
@@ -85,7 +85,7 @@ def weigh(
 
 
 def keep_fullest(held: HeldWords, most: int, offered: Sequence[ViewRows]) -> HeldWords:
-    """Return the rows of each audience with the best own words, and those that are offered."""
+    """Return the `most` rows of each audience with the best own words, and the offered rows."""
     if all(len(rows) <= most for rows in held.rows):
         return held
     stays: list[Flags] = []
@@ -130,7 +130,7 @@ def list_reasons(
     share: Floats,
     session: Floats,
 ) -> dict[str, Floats]:
-    """Return the reasons of rows that need neither their texts nor their neighbours."""
+    """Return the reasons of rows that need neither texts nor neighbours."""
     length = _LENGTHS[np.clip(frame.words, 1, MOST_LENGTH).astype(np.int64)]
     reasons = {"context": own, "own": own, "turn": turn, "share": share, "session": session}
     reasons |= {"length": np.where(frame.is_chat, length, np.float32(0)), "near": frame.near}
@@ -145,7 +145,7 @@ def list_reasons(
 
 
 def find_open(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Flags:
-    """Return which rows of each audience may become hits: those that are not left out."""
+    """Return which rows of each audience may become hits: rows that are not left out."""
     parts = [
         np.ones(len(mine), bool) if one.matches.left_out is None else ~is_among(mine, one.matches.left_out)
         for one, mine in zip(seen, rows, strict=True)
@@ -156,10 +156,10 @@ def find_open(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Flags:
 def choose_leads(
     held: HeldWords, is_open: Flags, at_us: Column, most: int, reasons: Mapping[str, Floats], long: Floats
 ) -> list[ViewRows]:
-    """Return the best matching rows of each audience by their own words and their place, in no order.
+    """Return the best matching rows of each audience by their own words and other reasons, unsorted.
 
     Args:
-        reasons: empty if the own words decide alone.
+        reasons: reasons of the rows; empty to use only their own words.
     """
     score = held.turn
     if reasons and any(len(rows) > most for rows in held.rows):
@@ -177,9 +177,10 @@ def choose_leads(
 def find_newest(held: HeldWords, frame: Frame, is_open: Flags, count: int) -> MatchRows:
     """Return the newest matching rows of the person the question is about.
 
-    If a row is newer than every row that holds all terms, the fullest of such rows; else the newest that holds all.
+    If rows are newer than every complete row (FULL), the one of them with the largest share; else the newest complete
+    row.
     """
-    may = is_open & (frame.words <= WHOLE)  # a longer text holds a word of anything
+    may = is_open & (frame.words <= WHOLE)  # a longer text holds some word of any question
     if frame.person is not None:
         may &= ~frame.is_chat | (frame.person > 0)
     rows = may.nonzero()[0]
@@ -195,7 +196,7 @@ def find_newest(held: HeldWords, frame: Frame, is_open: Flags, count: int) -> Ma
 
 
 def is_said_by_others(held: HeldWords, frame: Frame) -> bool:
-    """Return whether somebody else matches the question clearly better than the people it names."""
+    """Return whether a row of somebody else matches clearly better than all rows of the named people."""
     if frame.person is None:
         return False
     about, others = (float(held.share[frame.person == sign].max(initial=0.0)) for sign in (1, -1))

@@ -1,4 +1,4 @@
-"""The reasons that need the texts or vectors of rows, and the order of rows of one session."""
+"""Reasons that need the texts or vectors of rows, and the order of rows in one session."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from .weights import (
 )
 
 SPACED = 80
-"""Best rows that lose score for better rows of their session."""
+"""Number of best rows that lose score for better rows of their session."""
 CONTEXT_SHARE = 0.3, 0.5
-"""Most of a few hits that may match nothing themselves, one at least; and of many."""
+"""Largest share of hits without a match of their own, if the limit is small, and if it is large; at least one hit."""
 READ_CLOSELY = 100
-"""Best rows whose texts are read for times, numbers and `I`."""
+"""Number of best rows whose texts are read for times, numbers and `I`."""
 MOST_TELLING = 3
 """Number of rarest words of a row that are averaged."""
 CLOSE_CHARS = 600
-"""Characters of them that are read."""
+"""Characters of each text that are read."""
 BEFORE, AFTER = 2, 1
-"""Turns before a row and after it that are compared as one text with it."""
+"""Number of turns before and after a row that are compared with the question as one text with it."""
 
 AsOne = Callable[[Sequence[Sequence[Vector]]], Sequence[float]]
 """Returns the scaled similarity of each group of vectors, compared as one text."""
@@ -51,12 +51,12 @@ AsOne = Callable[[Sequence[Sequence[Vector]]], Sequence[float]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Near:
-    """What the meaning of rows tells, where there is an embedder."""
+    """Similarities and vectors of rows from an embedder."""
 
     worth: Mapping[RowId, float]
-    """How near each row is to the question."""
+    """Scaled similarity of each row to the question."""
     vectors: Mapping[RowId, Vector]
-    """The known vectors of rows, each of length 1."""
+    """Known vectors of rows, each of length 1."""
     as_one: AsOne
 
 
@@ -90,11 +90,11 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
 
 
 class RowScores:
-    """The scores of rows, and the part of each reason.
+    """Scores of rows, and the part of each reason.
 
     Args:
-        longs: how far the turns of each row's conversation are long ones.
-        by_meaning: the meaning of rows is known.
+        longs: for each row, 0 for a conversation of short turns to 1 for long ones.
+        by_meaning: whether rows have vectors.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class RowScores:
         self._scores = sum(self._parts.values(), np.zeros(len(reasons)))
 
     def add(self, reasons: Sequence[Mapping[str, float]]) -> None:
-        """Add further reasons; none that `find_fitting` reads."""
+        """Add reasons that `find_fitting` does not use."""
         parts = weigh(_list_columns(reasons), self._fitting, self._long, by_meaning=self._by_meaning)
         self._parts |= parts
         self._scores = sum(parts.values(), self._scores)
@@ -118,7 +118,7 @@ class RowScores:
         return scores
 
     def list_best(self, most: int) -> list[int]:
-        """Return the places of the best rows, best first, at most so many."""
+        """Return the positions of the `most` best rows, best first."""
         best: list[int] = np.argsort(-np.round(self._scores, 6), kind="stable")[:most].tolist()
         return best
 
@@ -131,7 +131,7 @@ class RowScores:
 
 
 def _list_columns(reasons: Sequence[Mapping[str, float]]) -> dict[str, Vector]:
-    """Return the reasons of rows as columns, 0 for a row that has none of a name."""
+    """Return the reasons of rows as columns; 0 for a row without a reason."""
     names: dict[str, float] = {}
     for mine in reasons:
         names |= mine
@@ -142,14 +142,14 @@ def _list_columns(reasons: Sequence[Mapping[str, float]]) -> dict[str, Vector]:
 
 def _list_without_quotes(rows: Sequence[ScoredRow], kept: Sequence[int], query: RankingQuery) -> list[int]:
     """Return the rows that lack a quoted phrase of the question; none if every row lacks one."""
-    # A word that no row holds may be looked for in two parts, `hi-fi`; quoted are several words.
+    # An exact term of one word, such as `hi-fi`, may be a split word; a quotation has several words.
     quoted = {i for i, term in enumerate(query.terms) if term.is_exact and term.is_keyword and " " in term.text}
     without = [n for n in kept if not quoted <= rows[n].matched.keys()]
     return without if len(without) < len(kept) else []
 
 
 def _takes_back(row: ScoredRow, query: RankingQuery) -> bool:
-    """Return whether a row takes back the line before it."""
+    """Return whether a row corrects the message before it."""
     return begins_with(asked_words(row.row.folded[:CLOSE_CHARS]), "corrects", query.languages)
 
 
@@ -157,7 +157,7 @@ def may_be_hit(row: ScoredRow, reasons: Mapping[str, float], query: RankingQuery
     """Return whether a row matches, has a matching neighbour, or was said in a span of the question."""
     if not row.context:
         return True
-    # A neighbour of a match may be the answer; without a question there is none.
+    # A neighbour of a match may be the answer, but only to a question.
     if not query.has_answers:
         return False
     is_inside = any(since <= row.candidate.at_us < until for since, until in list_ranges(query.question))
@@ -168,7 +168,7 @@ def read_passages(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
     """Return the reasons `own` and `share` of the best passage of a long text."""
     folded, words = row.row.folded, row.candidate.words
     terms = list_terms(folded)
-    # Of a long text the beginning is read.
+    # Only the beginning of a very long text was read.
     parts = max(1, round((len(terms) if len(folded) >= FOLDED_CHARS else words) / PASSAGE))
     passages: list[dict[int, float]] = [{} for _ in range(parts)]
     for at, word in enumerate(terms):
@@ -176,7 +176,7 @@ def read_passages(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
             if row.row.source == CHAT or not share.chat_only:
                 passage = passages[min(parts - 1, at * parts // len(terms))]
                 passage[share.group] = passage.get(share.group, 0.0) + share.factor
-    for i, (times, _) in row.matched.items():  # a text of several words, or one behind the part that was split
+    for i, (times, _) in row.matched.items():  # phrases, and words after the characters that were read
         term = query.terms[i]
         if term.kind != "tag" and not any(term.group in passage for passage in passages):
             at = folded.find(term.text)
@@ -189,7 +189,7 @@ def read_passages(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
 
 
 def look_beside(rows: Sequence[Candidate], reasons: Sequence[Mapping[str, float]]) -> list[float]:
-    """Return the reason `beside`: the score of the better neighbour of each row, faded by the length of the row."""
+    """Return the reason `beside`: the score of each row's better neighbour, faded by the length of the row."""
     own = {
         (row.session, row.place): mine["own"]
         for row, mine in zip(rows, reasons, strict=True)
@@ -241,13 +241,13 @@ def read_closely(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
     question, long, languages = query.question, row.candidate.long, query.languages
     text, reasons = row.row.folded[:CLOSE_CHARS], dict[str, float]()
     if between(WEIGHTS["first"], long):
-        # What people tell of themselves is asked for.
+        # A question often asks for what people say about themselves.
         reasons["first"] = float(holds(asked_words(text), "self", languages))
     written = [word for i in row.matched if (word := query.terms[i].written)]
     otherwise = share_spelt_otherwise(written, row.row.shown_text[:CLOSE_CHARS])
     if otherwise:
         reasons["spelling"] = otherwise
-    if query.rarity is not None:  # of all that was said then, what tells most
+    if query.rarity is not None:  # prefer the most informative of all rows in the span
         rarest = sorted(map(query.rarity, set(list_terms(text))), reverse=True)[:MOST_TELLING]
         reasons["told"] = sum(rarest) / MOST_TELLING
     if question.wants_time and between(WEIGHTS["time"], long):
@@ -258,7 +258,7 @@ def read_closely(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
 
 
 def space_rows(ordered: Sequence[ScoredRow]) -> list[ScoredRow]:
-    """Return the rows in the order to choose them: each loses a little for every better row of its session."""
+    """Return the rows in the order of choice: each loses a little for every better row of its session."""
     off: defaultdict[object, float] = defaultdict(float)
     less: dict[object, float] = {}
     left = [(-row.score, n) for n, row in enumerate(ordered[:SPACED])]
@@ -270,7 +270,7 @@ def space_rows(ordered: Sequence[ScoredRow]) -> list[ScoredRow]:
         stands = row.neighbour or row.candidate
         session = row if stands.session == UNKNOWN else stands.session
         now = off[session] - row.score
-        if now > worth:  # rows of its session were chosen since
+        if now > worth:  # rows of its session were chosen meanwhile
             heapreplace(left, (now, n))
             continue
         heappop(left)

@@ -18,48 +18,49 @@ if TYPE_CHECKING:
 CHAT = SOURCES.index("chat_history")
 """Number of the source of messages."""
 FOLDED_CHARS = 4000
-"""Characters of a row that are searched."""
+"""Most characters of a row that are searched after reading."""
 PERSONA = "persona"
-"""Role of what the persona itself said."""
+"""Role of the persona's own messages."""
 UNKNOWN = -1
 
 Kept = Literal["", "correction", "newest", "others"]
-"""correction: takes back the line before it. newest: the newest match of a question about the present. others: somebody
-else matches the question better than the person it names."""
+"""correction: corrects the message before it. newest: the newest match of a question about the present. others: a row
+of somebody else that matches better than all rows of the named person.
+"""
 
 
-# What is asked
+# The query
 
 
 @dataclass(frozen=True, slots=True)
 class RankingQuery:
-    """What is asked, as the ranking sees it."""
+    """The query of a ranking."""
 
     terms: Sequence[QueryTerm]
     weights: Sequence[float]
-    """Weight of the group of each term."""
+    """Weight of each term's group."""
     total: float
     """Score of a row that holds every term and tag; above 0."""
     mean_words: float
     question: Question = field(default_factory=Question)
     asker: str = ""
-    """Participant key of who asks."""
+    """Participant key of the asker."""
     here: str = ""
-    """The conversation asked in."""
+    """Conversation key of the asker."""
     reach: int = 4
-    """Rows around one that matches among which an answer is looked for; 0 for none."""
+    """Number of rows around a match in which an answer is searched; 0 for none."""
     by_words: bool = False
-    """What the rows hold decides alone."""
+    """Rank rows by their words alone."""
     newest: int = 0
-    """How many of the newest rows about the question come out beside the best."""
+    """Number of newest rows about the question that get a place among the first hits."""
     has_answers: bool = True
-    """Something is asked, so that a row that matches nothing may answer it."""
+    """Whether something is asked, so that a row without a match may be the answer."""
     shares: Mapping[IndexTerm, Sequence[GroupShare]] = field(default_factory=dict)
-    """What each word and phrase of the index counts for which groups of terms."""
+    """For each word and phrase of the index, its groups of terms with their factors."""
     languages: Sequence[str] = ()
-    """Of the question."""
+    """Languages of the question."""
     rarity: Callable[[str], float] | None = None
-    """For questions about a time: rarity of a word among the visible rows, 1 for a word of a single row."""
+    """For questions about a time: rarity of a word among the visible rows; 1 for a word of a single row."""
 
 
 # Rows
@@ -73,23 +74,23 @@ class FoundRow:
     id: int
     at_us: int
     texts: tuple[str, ...]
-    """The text columns; the diary has four, content first."""
+    """Text columns; the diary has four, content first."""
     folded: str
-    """Its first FOLDED_CHARS characters, folded."""
+    """First FOLDED_CHARS characters, folded."""
     digest: bytes | None
     tags: object = None
-    """As stored: JSON text, or None for the chat."""
+    """Tags as stored: JSON text; None for the chat."""
     conversation: str = ""
-    """Conversation key; blank where the row has none."""
+    """Conversation key; "" if the row has none."""
     sender: str = ""
-    """Sender id of a chat row; blank elsewhere."""
+    """Sender id of a chat row; "" for other sources."""
     message_id: str | None = None
     said_by: str = ""
-    """Who said it, as a hit shows it; blank where nobody knows."""
+    """Speaker's name as shown in a hit; "" if unknown."""
     said_by_key: str = ""
-    """Participant key of who said it, `self` for the persona; blank where nobody knows."""
+    """Speaker's participant key, `self` for the persona; "" if unknown."""
     messages: object = None
-    """Messages a memory was made of, as stored: JSON text; None where nobody knows, and elsewhere."""
+    """Source messages of a memory as stored: JSON text; None if unknown, and for other sources."""
 
     @property
     def shown_text(self) -> str:
@@ -101,10 +102,10 @@ class FoundRow:
 
 
 Matched = Mapping[int, tuple[int, bool]]
-"""Id of each term that a row holds to (times found, as a whole word)."""
+"""Term id to (number of times, whether as a whole word)."""
 
 
-@dataclass(slots=True, eq=False)  # never changed; to make a frozen one takes four times as long
+@dataclass(slots=True, eq=False)  # never changed, but creating a frozen one takes four times as long
 class Candidate:
     """A row that may become a hit, before its text is read."""
 
@@ -112,14 +113,14 @@ class Candidate:
     id: int
     at_us: int
     words: int = 0
-    """Length of its text in words; 0 when unknown."""
+    """Length of its text in words; 0 if unknown."""
     score: float = 0.0
     context: bool = False
-    """It does not match and is close to a row that does."""
+    """Whether it is a neighbour of a match and does not match itself."""
     place: int = UNKNOWN
-    """Its place by conversation and time; adjacent rows have consecutive places."""
+    """Place by conversation and time; adjacent rows have consecutive places."""
     session: int = UNKNOWN
-    """Its session; no two of a search have the same number."""
+    """Session number, unique in a search."""
     session_rows: int = 0
     """Number of rows of the session."""
     long: float = 0.0
@@ -127,19 +128,19 @@ class Candidate:
     tag_worth: float = 0.0
     """Score of its tags."""
     reasons: Mapping[str, float] = field(default_factory=dict)
-    """What speaks for it, by the names of WEIGHTS."""
+    """Reason (a name in WEIGHTS) to its value."""
     matched: Matched = field(default_factory=dict)
     is_offered: bool = False
-    """It does not match, and was said on a day asked for or by the person asked about."""
+    """Whether it does not match, but was said on a day asked for or by the person asked about."""
     kept: Kept = ""
-    """Why it has a place among the first hits."""
+    """Reason for a place among the first hits."""
     by_meaning: bool = False
-    """It matches nothing itself and was found by its vector (docs/embeddings.md)."""
+    """Whether it was found only by its vector (docs/embeddings.md)."""
     tier: int = 2
 
     @property
     def key(self) -> RowId:
-        """Return its source and id."""
+        """Return (source, id)."""
         return self.source, self.id
 
     @property
@@ -157,15 +158,15 @@ class ScoredRow:
     matched: Matched
     tier: int = 2
     context: bool = False
-    """As of the candidate; its text may match nevertheless."""
+    """Whether it is a neighbour of a match and neither its terms nor its text match."""
     score: float = 0.0
     reasons: Mapping[str, float] = field(default_factory=dict)
     parts: Mapping[str, float] | None = None
     """Part of each reason in the score; None if rows were not ranked."""
     kept: Kept = ""
-    """As of the candidate; its text may tell that it takes nothing back."""
+    """Reason for a place among the first hits; "" if its text is no correction."""
     neighbour: Candidate | None = None
-    """A copy with a better score: its session and conversation count."""
+    """Better-scored copy whose session and conversation are used."""
 
     @property
     def own(self) -> float:
@@ -174,15 +175,15 @@ class ScoredRow:
 
 
 class WordScorer(NamedTuple):
-    """Scores rows by the terms they hold alone, where no message was given."""
+    """Scores rows by their terms alone, if there is no message."""
 
     terms: Sequence[QueryTerm]
     weights: Sequence[float]
-    """Of each term."""
+    """Weight of each term."""
     mean_words: float
 
     def score(self, matched: Matched, words: int) -> float:
-        """Return the score of the terms a row holds; above 0 if a text is looked for."""
+        """Return the score of a row's terms; above 0 if the search has a text."""
         total = 0.0
         held_back = hold_back(words, self.mean_words)
         tags = {}
@@ -198,18 +199,18 @@ class WordScorer(NamedTuple):
             total += sum(tags[tag] for tag in sorted(tags.keys() - texts))
         if total:
             return total
-        # It holds one of the texts behind the part that was searched: it counts as the commonest of them.
+        # The match is after the characters searched: the row counts as one with the commonest text.
         texts_only = zip(self.terms, self.weights, strict=True)
         return INSIDE * min((weight for term, weight in texts_only if term.kind != "tag"), default=0.0)
 
 
 def newest_first(rows: Iterable[Candidate]) -> list[Candidate]:
-    """Return the rows in the order hits are handed out."""
+    """Return the rows in the order of hits."""
     return sorted(rows, key=lambda c: (-c.at_us, c.source, -c.id))
 
 
 def best_first(rows: Iterable[ScoredRow]) -> list[ScoredRow]:
-    """Return the rows by score, then tier, then as they were."""
+    """Return the rows by score, then tier; equal rows keep their order."""
     return sorted(rows, key=lambda c: (-c.score, c.tier))
 
 
@@ -225,7 +226,7 @@ def without_many_contexts(ordered: Iterable[ScoredRow], most: int) -> list[Score
 
 
 def choose(ordered: Sequence[ScoredRow], limit: int, always: ScoredRow | None = None) -> list[ScoredRow]:
-    """Return at most `limit` of the rows, best first: each source that has one keeps its best."""
+    """Return at most `limit` of the rows, best first; each source keeps its best row."""
     first: dict[int, int] = {}
     for place, row in enumerate(ordered):
         first.setdefault(row.row.source, place)

@@ -1,4 +1,4 @@
-"""The weights of the reasons to show a row, and BM25. Pure."""
+"""Weights of the reasons to show a row, and BM25. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", float, "Floats")
 
 K1 = 1.2
-"""How soon repeating a word stops counting."""
+"""BM25 k1: how soon repetitions of a word stop counting."""
 B = 0.75
-"""How much a long text is held back; 0 not at all, 1 in proportion."""
+"""BM25 b: how much a long text is held back; 0 not at all, 1 in proportion to its length."""
 INSIDE = 0.25
-"""Worth of the same letters inside another word, against the whole word."""
+"""Weight of letters inside another word, as a share of the whole word's weight."""
 
 
 def rarity_weight(docs: int, rows: int) -> float:
@@ -72,43 +72,43 @@ BY_MEANING: dict[str, Weight] = {
     "turn": Weight(0.0, 0.9),
     "session": Weight(1.25, 0.55),
 }
-"""Weights instead of those above if rows have vectors, which tell much of the same."""
+"""Weights that replace those above if rows have vectors, which give much of the same evidence."""
 
 REPEAT = Weight(0.4, 2.7)
-"""Taken off a row where a better one of its session was chosen: in long turns the next one says much the same."""
+"""Deduction from a row for a better row of its session; larger in long turns, which repeat each other more."""
 REPEAT_ROWS = 20
-"""Of a session of more rows than these less is taken off, in proportion: who talks long talks of many things."""
+"""Session length up to which REPEAT is deducted in full; longer sessions have many subjects and lose less."""
 REPEAT_AGAIN = 0.25
-"""Of that, for each further one: four rows of a session lose little more than two."""
+"""Share of the first deduction for each further row of a session: four rows lose little more than two."""
 
 LEAST_CONTEXT = 0.1
-"""Least score of the words around a row that does not match, before it is shown."""
+"""Least score of the words around a row without a match for it to be shown."""
 
 SHORT_TURNS, LONG_TURNS = 40.0, 100.0
 """Mean words of a turn up to which turns are short, and from which they are long."""
 
 
 PASSAGE = 60
-"""Words of a passage."""
+"""Length of a passage in words."""
 WHOLE = 90
-"""A text of no more words than these is one passage."""
+"""Most words of a text that is one passage."""
 SHORT_ROW = 60.0
-"""Words of a row that its neighbour counts 1/e for."""
+"""Length of a row in words at which its neighbour's score fades to 1/e."""
 MOST_LENGTH = 60
-"""Words beyond which a longer text is no better."""
+"""Length in words above which a longer text is no better."""
 USUAL_LENGTH = 20
-"""Words of a text that is neither favoured nor held back for its length: `Wow, cool!` seldom holds an answer."""
+"""Length in words that is neither favoured nor held back: a short `Wow, cool!` is seldom an answer."""
 
 OF_WORDS = frozenset(
     {"own", "turn", "share", "context", "session", "beside", "meaning", "meaning_near", "meaning_after"}
 )
-"""Reasons from words or vectors; the other reasons never decide alone."""
+"""Reasons from words or vectors; other reasons count only for rows with these (`find_fitting`)."""
 FULL_MATCH = 0.1
-"""Reasons beside the words count in full from here on, and less below."""
+"""Match from which other reasons count in full; below, they count in proportion."""
 LIKE = 0.2
-"""What a meaning counts beside words for FULL_MATCH."""
+"""Factor of meaning against words in the match compared with FULL_MATCH."""
 
 
 def between(weight: Weight, long: Number) -> Number:
-    """Return the weight for turns that are long to this share, one or many."""
+    """Return the weight for turns with this share of long ones, a number or an array."""
     return weight.short + (weight.long - weight.short) * long
