@@ -1,4 +1,4 @@
-"""Extracts of messages for hosts without a model: chosen sentences and words."""
+"""Extracts of messages, made of chosen sentences and words, for hosts without a model."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .languages import language_of
 from .words import small_words, stop_words, words
 
 FEWEST_WORDS = 3
-"""Fewest words of a useful sentence of stop words alone."""
+"""Fewest words of a useful sentence that has only stop words."""
 AGAIN = 0.3
-"""What a word still counts in a sentence when one chosen before holds it."""
+"""Weight of a word that an already chosen sentence contains."""
 _SAMPLE_CHARS = 2_000
 _PERSONAL, _TELLS, _ASKS, _ONE_WORD = 1.35, 1.15, 0.5, 0.3
-"""Factors of a sentence in the first person, one with a number or name, a question, a single word."""
+"""Score factors: sentence in the first person, with a number or name, question, single word."""
 
 _WIDE = "。！？｡"
 _CLOSING = "\"'”’»›)\\]}」』）】"
@@ -49,7 +49,7 @@ class _Sentence:
     speaker: str
     words: frozenset[str]
     worth: float
-    """What each of its words is worth beside their rarity."""
+    """Factor of the rarity of each of its words."""
 
     @property
     def named(self) -> str:
@@ -59,7 +59,7 @@ class _Sentence:
 def build_extract(
     texts: Sequence[str], *, speakers: Sequence[str] = (), most_sentences: int = 3, most_chars: int = 600
 ) -> str:
-    """Return the sentences that say most, in the order they were said; blank where nothing is of use."""
+    """Return the most informative sentences, in the order they were said; "" if none is useful."""
     useful = _useful(texts, speakers)
     counts = Counter(word for each in useful for word in each.words)
     rarity = {word: math.log1p(len(useful) / rows) for word, rows in counts.items()}
@@ -89,7 +89,7 @@ def build_extract(
 
 
 def sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a text, trimmed, each on one line, with the marks they end with."""
+    """Yield the sentences of a text, trimmed, each on one line, with their final punctuation."""
     start = 0
     known = clean(text)
     for stop in _STOP.finditer(known):
@@ -109,7 +109,7 @@ def _one_line(text: str) -> Iterator[str]:
 
 
 def _paired(sentence: str) -> str:
-    """Return the sentence without half a pair of quotation marks: the other half stayed with the sentence beside it."""
+    """Return the sentence without an unpaired quotation mark, whose other half is in another sentence."""
     for opening, closing in _QUOTES:
         opened = sentence.count(opening) - (0 if opening == closing else sentence.count(closing))
         if (opened % 2 == 0) if opening == closing else (opened == 0):
@@ -127,7 +127,7 @@ _QUOTES = (('"', '"'), ("“", "”"), ("«", "»"), ("「", "」"), ("『", "�
 
 
 def _ended(sentence: str) -> str:
-    """Return the sentence with a full stop where it ends in the middle of the line, so that it can be joined."""
+    """Return the sentence with a full stop if it has no final punctuation, so that others can follow it."""
     if _ENDED.search(sentence):
         return sentence
     bare = sentence.rstrip(_TRAILING)
@@ -137,11 +137,11 @@ def _ended(sentence: str) -> str:
 
 
 _HAN = lazy_pattern("[\u3040-\u30ff\u3400-\u9fff]")
-_THAI = lazy_pattern("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # no full stop is used
+_THAI = lazy_pattern("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # these scripts have no full stop
 
 
 def _useful(texts: Sequence[str], speakers: Sequence[str]) -> list[_Sentence]:
-    """Return the sentences worth showing, each once."""
+    """Return the useful sentences, without duplicates."""
     said: dict[str, tuple[str, str]] = {}
     for at, text in enumerate(texts):
         speaker = " ".join(speakers[at].split()) if speakers else ""
@@ -166,7 +166,7 @@ def _useful(texts: Sequence[str], speakers: Sequence[str]) -> list[_Sentence]:
 
 
 def _stops(texts: Sequence[str]) -> frozenset[str]:
-    """Return the stop words of the language the texts are in, and those of English."""
+    """Return the stop words of English and of the language of the texts."""
     sample, size = [], 0
     for text in texts:
         sample.append(text)
@@ -178,13 +178,13 @@ def _stops(texts: Sequence[str]) -> frozenset[str]:
 
 
 def _score(sentence: _Sentence, rarity: dict[str, float], said: set[str]) -> float:
-    """Return what a sentence says: the rarity of its words, each long sentence paying for its length."""
+    """Return the score of a sentence: the rarity of its words, less for a long sentence."""
     told = sum(rarity[word] * (AGAIN if word in said else 1.0) for word in sorted(sentence.words))
     return round(sentence.worth * told / math.sqrt(len(sentence.words) + 2), 9)
 
 
 def _cut(text: str, most_chars: int) -> str:
-    """Return the text cut before a word where there is one, with a mark of what is missing."""
+    """Return the text cut before a word if possible, with an ellipsis."""
     if most_chars < 1:
         return ""
     kept = text[: most_chars - 1]
@@ -205,7 +205,7 @@ def rarest_words(texts: Sequence[str], among: Sequence[str], most: int = 8) -> l
 
 
 def _spell(run: str, spaceless: bool, left: set[str]) -> Iterator[str]:
-    """Yield the chosen words of a run as it spells them, adjacent character pairs joined."""
+    """Yield the chosen words of a run in their original spelling; join adjacent character pairs."""
     if not spaceless:
         if not left.isdisjoint(keys := words(run)[:1]):
             left.difference_update(keys)

@@ -1,4 +1,4 @@
-"""Cleans, folds and splits text, for everything that compares or indexes it."""
+"""Clean, fold and split texts, for comparing and indexing."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ..base import resources
 from ..base.patterns import lazy_pattern
 
 _SELECTORS = ("fe00-fe0f", "e0100-e01ef")
-"""Variation selectors choose a picture for the sign before them; they belong to no word."""
+"""Variation selectors, which choose the picture of the character before them and are not part of a word."""
 
 
 @lru_cache(maxsize=1)
 def marks_class() -> str:
     """Return the combining marks, without variation selectors, as the inside of a character class.
 
-    They are those of Unicode 14.0.0 (category M), which `\\w` leaves out. Asking `unicodedata` for each of a million
-    code points would take longer than importing the package.
+    They are the marks of Unicode 14.0.0 (category M), which `\\w` leaves out. Looking up a million code points in
+    `unicodedata` would take longer than importing the package.
     """
     listed = resources.find("prompts/combining_marks.txt").read_text(encoding="ascii").split()
     spans = (span.partition("-") for span in listed if span not in _SELECTORS)
@@ -26,7 +26,7 @@ def marks_class() -> str:
 
 
 _SURROGATES = lazy_pattern("[\ud800-\udfff]")
-# What str.splitlines takes for a line break; a run of them is one break, so "\r\n" is one space.
+# Line breaks of str.splitlines; a run of them is one break, so "\r\n" becomes one space.
 _BREAKS = lazy_pattern("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 
 SPACELESS = (
@@ -36,7 +36,7 @@ SPACELESS = (
     "\u3005-\u3007\u3031-\u3035\u303b\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Kana and their marks
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U0001b000-\U0001b16f\U00020000-\U0003ffff"  # Han
 )
-"""Ranges of the scripts written without spaces, as the inside of a character class."""
+"""Characters of scripts written without spaces, as the inside of a character class."""
 
 _SPACELESS_CHAR = SPACELESS_PATTERN = lazy_pattern(f"[{SPACELESS}]")
 _WORDS = lazy_pattern(f"[\\w{marks_class()}]+")
@@ -53,7 +53,7 @@ _HAS_VARIANTS = lazy_pattern(
 )
 _HAN = lazy_pattern("[\u3400-\u9fff]")
 _NASALS = lazy_pattern("[\u0919\u091e\u0923\u0928\u092e]\u094d(?=[\u0915-\u0939])")
-"""A nasal of Devanagari before a consonant: most people write a dot above for it."""
+"""A Devanagari nasal consonant before another consonant: most people write a dot above it instead."""
 _KATAKANA = lazy_pattern("[\u30a1-\u30f4]")
 _MANY_MARKS = lazy_pattern(f"([{marks_class()}]{{30}})")
 _PARTS = lazy_pattern(f"(?P<spaceless>[{SPACELESS}]+)|[^{SPACELESS}]+")
@@ -67,12 +67,12 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the text without line breaks, each run of them as one space, cleaned."""
+    """Return the cleaned text on one line, with each run of line breaks as a space."""
     return text if text.isprintable() else _BREAKS.sub(" ", clean(text))
 
 
 def fold(text: str) -> str:
-    """Return NFKC, then case folding, then one spelling for letters that people write in several ways."""
+    """Return the text after NFKC, case folding, and replacing letters that have several spellings by one."""
     if text.isascii():
         return text.lower()
     folded = fold_letters(text)
@@ -88,11 +88,11 @@ def fold_letters(text: str) -> str:
 
 
 def fold_case(text: str) -> str:
-    """Return NFKC, then case folding; accents and variants stay."""
+    """Return the text after NFKC and case folding; accents and spelling variants stay."""
     if text.isascii():
         return text.lower()
     if _MANY_MARKS.search(text):
-        # Sorting marks takes time by the square of their number, so a long pile of them is folded in parts.
+        # Normalizing sorts combining marks in quadratic time, so a long run of them is folded in parts.
         return "".join(unicodedata.normalize("NFKC", part) for part in _MANY_MARKS.split(text)).casefold()
     return unicodedata.normalize("NFKC", text).casefold()
 
@@ -103,9 +103,9 @@ _ONE_LETTER = {
     "آ": "ا", "أ": "ا", "إ": "ا", "ٱ": "ا", "ؤ": "و", "ئ": "ي", "ى": "ي", "ی": "ي", "ې": "ي", "ک": "ك",
     "ة": "ه", "ۀ": "ه", "ە": "ه", "ۃ": "ه",
 }  # fmt: skip
-"""Letters that are interchangeable although none is an accented form of the other."""
+"""Letters that are interchangeable although neither is an accented form of the other."""
 _LEFT_OUT = "591-5bd 5bf 5c1-5c2 5c4-5c5 5c7 610-61a 640 64b-65f 670 6d6-6dc 6df-6e8 6ea-6ed 93c"
-"""Vowel signs of Hebrew and Arabic, the line that stretches a word, the dot of Hindi: most people leave them out."""
+"""Code points that most people leave out: Hebrew and Arabic vowel signs, the Arabic stretching line, the Hindi dot."""
 _ZEROS = (0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xE50)
 
 
@@ -126,7 +126,7 @@ def _variants() -> dict[int, str | None]:
 
 @lru_cache(maxsize=1)
 def _simplified() -> dict[int, str]:
-    """Return a map from traditional and Japanese characters to the simplified ones."""
+    """Return a map from traditional Chinese and Japanese characters to simplified ones."""
     listed = resources.find("prompts/han.txt").read_text(encoding="utf-8").splitlines()[1:]
     return {ord(char): group[0] for line in listed for group in line.split() for char in group[1:]}
 
@@ -142,12 +142,12 @@ def _hiragana() -> dict[int, int]:
 
 
 def collapsed(text: str) -> str:
-    """Return the folded text with white space runs as one space, trimmed: texts that are equal so are one text."""
+    """Return the folded, trimmed text with runs of white space as one space; equal results mean duplicate texts."""
     return " ".join((text.lower() if text.isascii() else fold(text)).split())
 
 
 def word_runs(folded: str) -> list[str]:
-    """Return the longest stretches of word characters, in order, of whatever scripts."""
+    """Return the runs of word characters, in order, whatever their script."""
     return _WORDS.findall(folded)
 
 
@@ -159,7 +159,7 @@ def all_runs(folded: str) -> list[str]:
 
 
 def runs(folded: str) -> Iterator[tuple[str, bool]]:
-    """Yield `(run, spaceless)`: the longest stretches of word characters of one kind of script, in order."""
+    """Yield `(run, spaceless)`: runs of word characters in scripts with or without spaces, in order."""
     for match in _WORDS.finditer(folded):
         word = match.group()
         if word.isascii() or not _SPACELESS_CHAR.search(word):

@@ -12,29 +12,29 @@ from .folding import clean, collapsed, fold, marks_class, one_line
 from .times import iso_text, parse_time
 
 DEFAULT_PERSONA = "default"
-"""Id of the persona of a host that names none."""
+"""Persona id of a host that sets none."""
 
 ELLIPSIS = "..."
 
 NAME_CHARS = 64
-"""Most characters of a name that is shown."""
+"""Most characters of a displayed name."""
 
 _BREAK = lazy_pattern(f"[^{marks_class()}\u1100-\u11ff\u3131-\u318e\uff9e-\uffdc]")
-"""Characters before which a text can be cut without changing what either part folds to.
+"""Characters before which a text can be cut without changing how either part folds.
 
-All but those that may join the character in front: combining marks, Hangul letters, halfwidth voice marks.
+They exclude characters that may join the one before: combining marks, Hangul letters, halfwidth voice marks.
 """
 
 _BLOCK_CHARS = 512
 
 
 def snippet(text: str, chars: int) -> str:
-    """Return the text, or its first `chars` characters and `...` where it is longer."""
+    """Return the text, or its first `chars` characters and `...` if it is longer."""
     return text if len(text) <= chars else text[:chars] + ELLIPSIS
 
 
 def snippet_around(text: str, at: int, length: int, chars: int) -> str:
-    """Return `chars` characters of the text with the match in their middle, `...` on each side that was cut."""
+    """Return `chars` characters of the text with the match in the middle, and `...` on each side that was cut."""
     if len(text) <= chars:
         return text
     start = at if length >= chars else at - (chars - length) // 2
@@ -44,7 +44,7 @@ def snippet_around(text: str, at: int, length: int, chars: int) -> str:
 
 
 def _original_place(text: str, places: Sequence[int]) -> list[int]:
-    """Return, for each place in `fold(text)`, ascending, where the piece of `text` that holds it begins."""
+    """Return, for each ascending position in `fold(text)`, the start of the piece of `text` it comes from."""
     found: list[int] = []
     folded_at = at = 0
     while at < len(text) and len(found) < len(places):
@@ -64,7 +64,7 @@ def _original_place(text: str, places: Sequence[int]) -> list[int]:
 
 
 def find_match(text: str, keywords: Iterable[str]) -> tuple[int, int] | None:
-    """Return `(at, length)` of the first place in the text where one of the keywords matches, None where none does."""
+    """Return `(at, length)` of the first match of a keyword in the text; None if none matches."""
     folded = fold(text)
     best: tuple[int, int] | None = None
     for keyword in keywords:
@@ -81,7 +81,7 @@ def find_match(text: str, keywords: Iterable[str]) -> tuple[int, int] | None:
 
 
 def snippet_of_match(columns: Iterable[str | None], keywords: Sequence[str], chars: int) -> str | None:
-    """Return the snippet around the first match of the first column that holds one, None where no column does."""
+    """Return the snippet around the first match in the first column with a match; None if no column has one."""
     for text in columns:
         place = find_match(text, keywords) if text else None
         if text and place:
@@ -92,7 +92,7 @@ def snippet_of_match(columns: Iterable[str | None], keywords: Sequence[str], cha
 def diary_snippet_text(
     content: str | None, interaction_summary: str | None, user_message: str | None, personal_thought: str | None
 ) -> str:
-    """Return the text a diary hit shows: the first of the four that is not blank, "" when all are."""
+    """Return the text shown for a diary hit: the first of the four that is not blank; "" if all are blank."""
     for text in (content, interaction_summary, user_message, personal_thought):
         if text and not text.isspace():
             return text
@@ -100,7 +100,7 @@ def diary_snippet_text(
 
 
 def stored_tags(value: object) -> list[str]:
-    """Return the tags of a row as it was read: a JSON array of texts, or that array itself; anything else gives []."""
+    """Return the tags of a row, stored as a JSON array of texts or given as that array; [] for anything else."""
     if isinstance(value, (str, bytes, bytearray)):
         if value in ("[]", b"[]"):
             return []
@@ -117,9 +117,9 @@ _IN_NAMES = str.maketrans({'"': "'", "[": "(", "]": ")", ":": ";", "\uff1a": ";"
 
 
 def known_name(*names: str) -> str:
-    """Return the first name that is not blank, in one line and at most NAME_CHARS long, blank where there is none.
+    """Return the first name that is not blank, on one line, at most NAME_CHARS long; "" if there is none.
 
-    Signs that end a name or a time in a line become others, so that no name can hold another speaker.
+    Characters that end a name or a time in a line are replaced, so that a name cannot imitate another speaker.
     """
     for name in names:
         shown = (name if name.isprintable() else one_line(name)).translate(_IN_NAMES) if name else ""
@@ -129,7 +129,7 @@ def known_name(*names: str) -> str:
 
 
 def name_persona(persona: str) -> str:
-    """Return the name of a persona whose lines have none: its id, unless that is the default id."""
+    """Return the name of a persona whose messages have no name: its id, unless that is the default id."""
     return PERSONA_SENDER if persona in ("", DEFAULT_PERSONA) else persona
 
 
@@ -141,7 +141,7 @@ def hit(
     tags: object,
     speaker: str = "",
 ) -> Hit:
-    """Return the row in normal form, whatever state its time and tags are in."""
+    """Return a normalized hit; an invalid time or invalid tags become empty."""
     made: Hit = {
         "source": source,
         "id": int(id),
@@ -153,7 +153,7 @@ def hit(
 
 
 def compared_text(entry: HistoryEntry) -> str:
-    """Return the folded text by which an entry is compared; kept, as several lists compare it and it may be long."""
+    """Return the folded text by which an entry is compared; it is cached, as several lists compare it."""
     if not entry.compared:
         text = entry.text
         entry.compared.append(collapsed(text if text.isprintable() else clean(text)))
@@ -165,10 +165,10 @@ def entry_digest(entry: HistoryEntry) -> bytes:
 
 
 def content_digest(text: str) -> bytes:
-    """Return 32 bytes that are the same for texts that are equal once folded, white space collapsed."""
+    """Return a 32-byte hash that is equal for texts that are equal after folding and collapsing white space."""
     return digest_folded(fold(clean(text)))
 
 
 def digest_folded(folded: str) -> bytes:
-    """Return `content_digest` of a cleaned text that is folded already."""
+    """Return `content_digest` of a cleaned text that is already folded."""
     return hashlib.sha256(" ".join(folded.split()).encode("utf-8")).digest()

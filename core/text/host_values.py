@@ -1,4 +1,4 @@
-"""Reads values of hosts: objects, dicts, and any nesting of both."""
+"""Read values of hosts: objects, dicts, and nested ones."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .folding import clean
 
 _ABSENT = object()
 _PLAIN = (str, bytes, bytearray, memoryview, int, float, complex, list, tuple, set, frozenset, type(None))
-"""Types that have no fields: their methods (`"x".title`, `[].index`) must never pass for a host's attributes."""
+"""Types without fields: their methods (`"x".title`, `[].index`) must not be read as attributes of a host's object."""
 
 
 def is_plain(value: Any) -> bool:
-    """Return whether the value is a text, number, bare sequence, set or None; a named tuple has fields."""
+    """Return whether the value is a text, number, plain sequence, set or None; a named tuple is not plain."""
     return isinstance(value, _PLAIN) and not hasattr(type(value), "_fields")
 
 
 def _field(value: Any, name: str) -> Any:
-    """Return the item or attribute, or `_ABSENT`; a host's accessor may raise anything, so everything is caught."""
-    if type(value) is dict:  # most of what hosts hand in
+    """Return the item or attribute, or `_ABSENT` if it is missing or its accessor raises."""
+    if type(value) is dict:  # the most frequent type of host values
         return value.get(name, _ABSENT)
     try:
         if isinstance(value, Mapping):
@@ -37,7 +37,7 @@ def has(value: Any, name: str) -> bool:
 
 
 def get(value: Any, *names: str, default: Any = None) -> Any:
-    """Return the first of the named items or attributes that is there and not None, else `default`."""
+    """Return the first of these items or attributes that exists and is not None, or `default`."""
     for name in names:
         found = _field(value, name)
         if found is not _ABSENT and found is not None:
@@ -46,7 +46,7 @@ def get(value: Any, *names: str, default: Any = None) -> Any:
 
 
 def as_text(value: Any) -> tuple[str | None, str]:
-    """Return `(text, note)`: the value as clean text, None when it is no text; the note is blank when all is well."""
+    """Return `(text, note)`: the value as clean text, or None; the note says what is wrong, "" if nothing."""
     if value is None:
         return None, ""
     if isinstance(value, str):
@@ -56,13 +56,13 @@ def as_text(value: Any) -> tuple[str | None, str]:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             return str(value), ""
-        except ValueError:  # whole numbers of more than 4,300 digits
+        except ValueError:  # integers of more than 4,300 digits
             return None, "is a number too long to write and is left out"
     return None, f"is of type {type(value).__name__} and is left out"
 
 
 def text_at(value: Any, *names: str) -> str:
-    """Return the first of the named fields with a text that is not blank, cleaned; else blank."""
+    """Return the first of these fields with a text that is not blank, cleaned; or ""."""
     for name in names:
         given = get(value, name)
         text = clean(given) if type(given) is str else as_text(given)[0]
@@ -72,7 +72,7 @@ def text_at(value: Any, *names: str) -> str:
 
 
 def word_at(value: Any, name: str) -> str:
-    """Return a keyword in lower case, from a text or an enum's value or name; else blank."""
+    """Return a field's string, enum value or enum name in lower case; "" if neither."""
     found = get(value, name)
     if isinstance(found, Enum):
         found = found.value if isinstance(found.value, str) else found.name
@@ -80,14 +80,14 @@ def word_at(value: Any, name: str) -> str:
 
 
 MOST_READ = 10_000
-"""Items that are read of one list a host hands in."""
+"""Most items read of one list from a host."""
 
 
 def newest_items(values: Iterable[Any], name: str, most: int = MOST_READ) -> list[Any]:
-    """Return the last `most` items of a list, and all items of what can only be read forwards.
+    """Return the last `most` items of a list, or all items of an iterator.
 
     Raises:
-        MessageError: an iterator gives more than `most` items: which are the newest cannot be told before its end.
+        MessageError: an iterator gives more than `most` items; its last items are only known at its end.
     """
     if isinstance(values, Reversible):
         return list(islice(reversed(values), most))[::-1]

@@ -1,7 +1,7 @@
-"""Class nouns and the words that name their kinds or state them: `instruments` and clarinet, `job` and hired.
+"""Class nouns and the words for their kinds or for stating them: `instruments` and clarinet, `job` and hired.
 
-The lists are in `prompts/kinds`, one file for each language: a line holds class nouns, a colon, and kinds. Those of
-English come from WordNet (`prompts/kinds/LICENSE.wordnet`).
+The lists are in `prompts/kinds`, one file for each language: a line has class nouns, a colon, and kinds. The English
+lists come from WordNet (`prompts/kinds/LICENSE.wordnet`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from .words import iter_words, read_lists
 
 LANGUAGES = ("de", "en", "es", "fr", "it", "ja", "nl", "pt", "ru", "zh")
 MOST_CLASSES = 3
-"""Most class nouns of a question whose kinds are looked for."""
+"""Most class nouns expanded: `pet` to `cat`, `dog` ..."""
 
 
 @lru_cache(maxsize=16)
 def _read_classes(language: str) -> Mapping[str, frozenset[str]]:
-    """Return the kinds of each class noun, folded, by its stem."""
+    """Return the folded kinds of each class noun by the noun's stem."""
     classes: dict[str, set[str]] = {}
     for nouns, kinds in read_lists(f"kinds/{language}").items():
         for noun in () if nouns.startswith("#") else fold(nouns).split():

@@ -1,4 +1,4 @@
-"""Which language a text is in, from its script and its commonest words."""
+"""Detect the language of a text from its script and its common words."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .folding import fold, fold_case
 from .words import STOP_WORD_LANGUAGES, read_lists, stop_words
 
 LOOKED_AT = 2_000
-"""Characters of a text that decide; the rest of a long text is rarely in another language."""
+"""Number of characters by which the language is detected."""
 
 ENOUGH = 0.7
-"""Least evidence for a language in Latin letters: nearly one word that is its own."""
+"""Least evidence for a Latin-script language: almost one word unique to it."""
 SURE = 1.6
-"""Evidence that leaves no doubt."""
+"""Evidence from which a language is certain."""
 WEAK = 0.25
-"""Least evidence for a language to be tried."""
+"""Least evidence for a language to be among the likely ones."""
 
 _ACCENTS = lazy_pattern("[\u0300-\u036f]+")
 _WORD = lazy_pattern(r"[^\W\d_]+")
@@ -40,17 +40,17 @@ _SCRIPTS = (
     ("hy", lazy_pattern("[\u0530-\u058f]")),
     ("ta", lazy_pattern("[\u0b80-\u0bff]")),
 )
-"""First script found wins: Kana before Han, the letters of one language before those it shares."""
+"""The first script found decides: Kana before Han, letters of one language before shared letters."""
 
 _LATIN = lazy_pattern("[a-z\u00e0-\u024f\u1e00-\u1eff]")
 
 _OWN_SIGNS = {"es": "¿¡ñ", "pt": "ãõ", "de": "ß", "pl": "ąęłśźż", "cs": "ěřů", "hu": "őű", "tr": "ğşı", "ro": "ășț"}
-"""Letters that are evidence for a language, as much as a word of that language alone."""
+"""Characters that are as much evidence for a language as a word unique to it."""
 
 
 @lru_cache(maxsize=1)
 def _known() -> Mapping[str, Mapping[str, float]]:
-    """Return the evidence of each common word: its languages, with less weight the more they are."""
+    """Return the evidence of each common word: language to weight, split among its languages."""
     owners: dict[str, list[str]] = {}
     for language, words in read_lists("common_words").items():
         for word in words.split():
@@ -60,7 +60,7 @@ def _known() -> Mapping[str, Mapping[str, float]]:
 
 @lru_cache(maxsize=64)
 def common_words(language: str) -> frozenset[str]:
-    """Return the commonest words of a language in Latin letters, bare; none for another."""
+    """Return the commonest words of a Latin-script language, bare; none for other languages."""
     return frozenset(read_lists("common_words").get(language, "").split())
 
 
@@ -84,18 +84,18 @@ def read_language(text: str) -> tuple[str, bool]:
 
 
 def language_of(text: str) -> str:
-    """Return the ISO 639-1 code of the language a text is in, "" where it cannot be told."""
+    """Return the ISO 639-1 code of a text's language, "" if it cannot be detected."""
     return read_language(text)[0]
 
 
 def _by_script(said: str) -> str:
-    """Return the language of a text by its script, "" for Latin letters."""
+    """Return the language of a text by its script, "" for Latin script."""
     if said.isascii():
         return ""
     folded = fold_case(said)
     letters = len(_LATIN.findall(folded))
     for language, script in _SCRIPTS:
-        # A foreign name in a Latin text is not its language; a brand name in a Thai text neither.
+        # A foreign name in a Latin-script text does not decide; neither does a brand name in a Thai text.
         found = script.search(folded)
         if found is not None and len(_script_class(language).findall(folded)) * 3 >= letters:
             return language
@@ -117,7 +117,7 @@ _NONE = (0.0, "")
 
 
 def _rank_latin(said: str) -> list[tuple[float, str]]:
-    """Return (minus evidence, language) of languages in Latin letters, the most evidence first."""
+    """Return (minus evidence, language) of Latin-script languages, the most evidence first."""
     found: dict[str, float] = {}
     known = _known()
     for word in _WORD.findall(bare(said)):
@@ -133,11 +133,11 @@ def _rank_latin(said: str) -> list[tuple[float, str]]:
 
 
 LIKELY = 3
-"""Most languages of a text in Latin letters that are tried."""
+"""Most likely languages of a Latin-script text."""
 
 
 def likely_languages(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the languages a text may be in, the likeliest first; those given come last where nothing is sure."""
+    """Return the languages a text may be in, the likeliest first; if none is certain, the given ones come last."""
     said = text[:LOOKED_AT]
     found = _by_script(said)
     if found:
@@ -152,28 +152,28 @@ def likely_languages(text: str, languages: Sequence[str] = ()) -> tuple[str, ...
 
 
 def languages_of(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the languages a text may be in: the one found, then those given; those given alone where none is found."""
+    """Return the detected language, if any, followed by the given ones."""
     found = language_of(text)
     given = (code.lower() for code in languages)
     return tuple(dict.fromkeys([*([found] if found else []), *given]))
 
 
-# The languages of what is stored
+# Languages of stored rows
 
 SHARE = 0.03
-"""Least share of the rows that hold words of a language, for it to be spoken."""
+"""Least share of rows with words of a language for it to be spoken."""
 LITTLE = 0.2
-"""Share of the rows with English words below which these are not mostly English."""
+"""Share of rows with English words from which the rows are mostly English."""
 LEAST_TELLING = 3
-"""Fewest different words of a language."""
+"""Fewest different words of a spoken language."""
 MOST_SPOKEN = 3
 MOST_OWNERS = 3
-"""A word of more languages is no evidence."""
+"""Most languages of a word that is evidence."""
 
 
 @lru_cache(maxsize=1)
 def telling_words() -> Mapping[str, tuple[tuple[str, bool], ...]]:
-    """Return the small words of one or few languages: each language, and whether the word is common there."""
+    """Return the stop words and common words of few languages, each with (language, whether it is common in it)."""
     owners: dict[str, dict[str, bool]] = {}
     for language in sorted(STOP_WORD_LANGUAGES.union(read_lists("common_words"))):
         common = common_words(language) or stop_words(language)
@@ -188,9 +188,9 @@ class SpokenCounts:
 
     def __init__(self, docs: Mapping[str, int]) -> None:
         self.rows: Counter[tuple[str, bool]] = Counter()
-        """By language, and whether the words are common there: rows that hold one, shared among its languages."""
+        """(language, whether its words are common in it) to the number of rows that hold one, split among languages."""
         self.words: Counter[tuple[str, bool]] = Counter()
-        """How many different words these are."""
+        """(language, whether its words are common in it) to the number of different words."""
         for word, count in docs.items():
             owners = telling_words()[word]
             for owner in owners:
@@ -200,9 +200,9 @@ class SpokenCounts:
 
 
 def spoken_languages(parts: Sequence[SpokenCounts], rows: int) -> tuple[str, ...]:
-    """Return the languages but English that stored texts are in, the commonest first.
+    """Return the spoken languages except English, the commonest first.
 
-    Among English texts the commonest words of a language count alone: others are English words too, as Danish `dog`.
+    If rows are mostly English, only common words of a language count: others are English words too, as Danish `dog`.
     """
     scores, words = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
     for part in parts:

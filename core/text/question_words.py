@@ -1,20 +1,20 @@
-"""How languages ask: whether a message asks something, for a time or a number, and how they say `I` and `you`.
+"""How languages ask: whether a message asks something, asks for a time or number, or says `I` and `you`.
 
-The phrases are in `prompts/questions`, one file for each language; `_` stands for a space.
+The phrases are in `prompts/questions`, one file for each language; `_` means a space.
 
-| list | what it holds |
+| list | phrases |
 |---|---|
-| when, count | what asks for a day or a span; for a number |
-| self, other | how people who ask speak of themselves; of the persona |
-| request | what a message begins with that wants something done, not something told |
-| opens | what a question begins with; of languages without spaces, what it holds |
-| inside, ends | how one of its words begins, and how it ends, where people leave the mark out |
-| never | what holds such a word and asks nothing |
-| numbers | number words; those that are articles as well are left out |
-| corrects | what a line begins with that corrects the one before it |
-| list | what asks for several things, or how many there are |
-| now, past | what speaks of now; of something before |
-| about, profile | what a question about a person as a whole ends with, and what it holds; `@` is who it is about |
+| when, count | that ask for a day or a span; for a number |
+| self, other | for the asker; for the persona |
+| request | that begin a message that wants something done instead of an answer |
+| opens | that begin a question; in languages without spaces, that a question contains |
+| inside, ends | that begin a word of a question, or end a question, without a question mark |
+| never | that contain such a word but ask nothing |
+| numbers | number words, except those that are also articles |
+| corrects | that begin a line that corrects the one before it |
+| list | that ask for several things or their number |
+| now, past | about the present; about the past |
+| about, profile | that end a question about a person as a whole; that it contains; `@` is the person |
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from .languages import bare
 from .words import read_lists
 
 NUMBERS = ("en", "de", "fr", "es", "it", "pt", "nl", "ru", "ko", "ar", "he", "el", "hi")
-"""The languages that have number words."""
+"""Languages that have number words."""
 
 WITHOUT_SPACES = frozenset({"ja", "zh", "th"})
 WHO = "@"
-"""Stands in phrases for whom a question is about."""
+"""Placeholder, in phrases, for the person a question is about."""
 MARKS = frozenset("?\uff1f\u061f\u037e\u055e\u2e2e")
 
 LOOKED_AT = 4_000
-"""Characters of a question that are read; a longer message asks at its beginning or not at all."""
+"""Most characters of a question that are read: a longer message asks at its beginning or not at all."""
 
 
 def list_phrases(name: str, language: str) -> list[str]:
-    """Return the phrases of a list in a language, as they are written there."""
+    """Return the phrases of a list in a language, as they are in the file."""
     return read_lists(f"questions/{language}").get(name, "").split()
 
 
@@ -52,27 +52,27 @@ def _phrases(name: str, language: str) -> tuple[str, ...]:
 
 
 def asked_words(text: str) -> str:
-    """Return the words of a text in the form that phrases are searched in: bare, one space between and around them."""
+    """Return the words of a text for searching phrases: bare, with one space between and around them."""
     return f" {' '.join(all_runs(bare(text[:LOOKED_AT])))} "
 
 
 def holds(words: str, name: str, languages: Sequence[str]) -> bool:
-    """Return whether the words hold a phrase of a table in one of the languages."""
+    """Return whether the words contain a phrase of a list in one of the languages."""
     for language in languages:
-        for phrase in _phrases(name, language):  # a generator would be a frame for each
+        for phrase in _phrases(name, language):  # a generator would cost a frame for each phrase
             if phrase in words:
                 return True
     return False
 
 
 def begins_with(words: str, name: str, languages: Sequence[str]) -> bool:
-    """Return whether a text begins with a phrase of a table; `words` as of `asked_words`."""
-    # Where phrases stand between blanks, both begin with one.
+    """Return whether a text begins with a phrase of a list; `words` comes from `asked_words`."""
+    # With spaces between words, both begin with a space.
     return any(words.startswith(_phrases(name, code), int(code in WITHOUT_SPACES)) for code in languages)
 
 
 def is_request(words: str, languages: Sequence[str]) -> bool:
-    """Return whether a message begins by asking the other side to do something; `words` as of `asked_words`."""
+    """Return whether a message begins by asking the other side to do something; `words` comes from `asked_words`."""
     return begins_with(words, "request", languages)
 
 
@@ -83,9 +83,9 @@ def asks_about_now(words: str, languages: Sequence[str]) -> bool:
 
 
 def asks_about_person(words: str, people: Collection[str], languages: Sequence[str]) -> bool:
-    """Return whether a question is about a person as a whole: who asks, or whom it names; `words` as of `asked_words`.
+    """Return whether a question is about a person as a whole: the asker or one of `people`.
 
-    `What do you know about Ann?` is; `What did Ann say about the boat?` is not.
+    `What do you know about Ann?` is; `What did Ann say about the boat?` is not. `words` comes from `asked_words`.
     """
     names = {part for name in people for part in all_runs(bare(name))}
     for language in languages:
@@ -102,11 +102,11 @@ def asks_about_person(words: str, people: Collection[str], languages: Sequence[s
 
 
 def may_ask_about_person(words: str, languages: Sequence[str]) -> list[str]:
-    """Return the languages in which words hold all that stands around the person in a phrase of such a question."""
+    """Return the languages in which the words contain all parts around the person of some phrase about a person."""
     known = []
     for language in languages:
         for parts in _parts_around_who(language):
-            for part in parts:  # a generator would be a frame for each
+            for part in parts:  # a generator would cost a frame for each phrase
                 if part not in words:
                     break
             else:
@@ -117,7 +117,7 @@ def may_ask_about_person(words: str, languages: Sequence[str]) -> list[str]:
 
 @lru_cache(maxsize=64)
 def _parts_around_who(language: str) -> tuple[list[str], ...]:
-    """Return what stands around whom it is about in each phrase of a question about a person."""
+    """Return the parts before and after the person in each phrase of a question about a person."""
     phrases = (*_phrases("about", language), *_phrases("profile", language))
     return tuple([part for part in phrase.split(WHO) if part.strip()] for phrase in phrases)
 

@@ -1,7 +1,7 @@
-"""What people ask to be remembered, wish for good or say about themselves. Pure; one decision for all who store.
+"""Statements of people about themselves, standing wishes, and requests to remember. Pure; used by all that store.
 
-Only what a person writes counts: no question, quotation, condition, reported speech, fiction, list or pasted text.
-A phrase of a file may hold `*` for up to six words, `(a|b)` for one of these, and end with `?` where it may be asked.
+Only a person's own words count: no question, quotation, condition, reported speech, fiction, list or pasted text. A
+phrase in a file may have `*` for up to six words, `(a|b)` for alternatives, and a final `?` if it may be a question.
 """
 
 from __future__ import annotations
@@ -19,40 +19,41 @@ WANTED_GROUPS = ("explicit", "facts", "preferences", "feelings")
 """explicit: asks to remember. facts: about the person. preferences: likes and dislikes. feelings: how someone feels."""
 
 ABOUT_PERSON = frozenset({"facts", "preferences"})
-"""The groups that say who somebody is and what they like."""
+"""Groups of phrases about who somebody is and what they like."""
 
 REFUSALS = "refusals"
-"""The group that wins over all others: asks not to remember."""
+"""Group of phrases that ask not to remember; it overrides all others."""
 
 TOPICS = ("name", "language", "units", "emoji", "length", "diet")
-"""What a standing instruction may be about, by words of the groups: of one topic, the newest holds."""
+"""Groups of words for the topic of a standing instruction; of one topic, only the newest instruction is valid."""
 THAT_NAME = "that_name"
-"""The group of words for a name that is taken back and not said again."""
+"""Group of words for a name that is withdrawn without being said again."""
 
 _RULED_OUT = ("ruled_out", "not_wishes", "not_facts", "fiction")
 GROUPS = (*WANTED_GROUPS, REFUSALS, "wishes", "endings", "leads", "openings", "asks", *_RULED_OUT, *TOPICS, THAT_NAME)
-"""wishes: begin a standing instruction. endings: take one back. leads: may stand in front. openings: say nothing by
+"""wishes: begin a standing instruction. endings: revoke one. leads: may come before. openings: say nothing by
 themselves. asks: begin a question or a task. ruled_out: make a sentence nobody's own. not_wishes, not_facts: make it no
-instruction; no fact and no taste. fiction: make that of all that follows."""
+instruction; no fact and no taste. fiction: rules out all that follows too.
+"""
 
 Phrases = Mapping[str, Sequence[str]]
 
 MOST_CHARS = 4_000
-"""A longer text is something pasted."""
+"""Longest text that is read, in characters; a longer one is pasted."""
 SENTENCE_CHARS = 300
-"""A longer sentence states nothing in short."""
+"""Longest sentence read as a statement."""
 _MOST_SENTENCES = 40
 _QUOTED_NAME_CHARS = (24, 6)
-"""Longest quotation that is a name, and the longest in a script without spaces; a longer one is somebody's words."""
+"""Most characters of a quotation that is a name: with spaces, and in a script without spaces."""
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u00b4`\u2032\uff07", "'"))
 _SPACELESS_CHAR = lazy_pattern(f"[{SPACELESS}]")
 _NOT_TYPED = lazy_pattern(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*$", re.DOTALL | re.MULTILINE)
-"""Code and quoted lines."""
+"""Code blocks and quoted lines."""
 _QUOTED = lazy_pattern('["“„«»”‟「『]([^"“„«»”‟「」『』\n]{0,400})["”“»«‟」』]')
 _QUOTES = str.maketrans(dict.fromkeys('"“„«»”‟「」『』'))
 _ACTION = lazy_pattern(r"\*[^*\n]+\*")
-"""What a role plays: `*smiles*`."""
+"""Action in role play: `*smiles*`."""
 _PASTED = lazy_pattern(
     r"#{1,6}\s|---|===|[{\[<|](?!@)|//|/\*|\w+:\s*[|>]?\s*$|"
     r"(?:export )?[\w.\-]+\s*=\s*\S|(?:def|class) \w+[(:]|(?:select|insert|create|update|delete) [^.]*;\s*$|"
@@ -63,14 +64,14 @@ _PASTED = lazy_pattern(
     r"уважаем\w+|尊敬的)\s+[^,]{1,40},\s*$",
     re.IGNORECASE,
 )
-"""A line that opens a file or a mail."""
+"""Line that begins a file or a mail."""
 _TIME = r"\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:\s?[ap]m)?"
 _CHAT_LINE = lazy_pattern(
     rf"[\[(](?:[\d./-]+,?\s)?{_TIME}[\])]\s+\S|{_TIME}\s+(?:[-–]\s+)?<?[\w .]{{1,30}}[>:]\s|"
     rf"\S{{1,30}}(?: \S{{1,30}})? (?:[—–|] .{{0,30}})?{_TIME}$",
     re.IGNORECASE,
 )
-"""A line out of a copied chat: a time and a name, or a name and a time alone."""
+"""Line of a copied chat: a time and a name, or a name and a time alone."""
 _GREETING = lazy_pattern(
     r"(?:hi|hello|hey|dear|hallo|hej|bonjour|salut|hola|buenas|ciao|salve|olá|oi|dag|hoi|привет|здравствуйте)\b[^,.!?]{0,40},$",
     re.IGNORECASE,
@@ -83,7 +84,7 @@ _CLOSING = lazy_pattern(
     r"с уважением|спасибо)(?:,.{0,30})?$",
     re.IGNORECASE,
 )
-"""What a mail begins with on a line of its own, and ends with."""
+"""Greeting and closing lines of a mail."""
 _LISTED = lazy_pattern(r"(?:[-*•·–]|\d{1,2}[.)])\s")
 _CLAUSES = lazy_pattern("[,，、;；()（）–—¿¡]| - ")
 _COLON = lazy_pattern(r"[:：](?=\s|$)|：")
@@ -93,7 +94,7 @@ _MENTION = r"(?:<@[!&]?\w+>|@[\w.\-]+)"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One sentence of a person's own, with the groups it belongs to."""
+    """One sentence of a person's own, with its groups of phrases."""
 
     text: str
     groups: frozenset[str]
@@ -104,8 +105,8 @@ class Statement:
 
 
 def phrase_form(text: str) -> str:
-    """Return the text as phrases are compared: folded, white space collapsed, every apostrophe straight."""
-    # Before folding: NFKC makes a space and a combining accent of the acute accent that many type as apostrophe.
+    """Return the text in the form in which phrases are compared: folded, with plain spaces and apostrophes."""
+    # Before folding: NFKC turns the acute accent, which many type as an apostrophe, into a space and a mark.
     return " ".join(fold_letters(clean(text).translate(_APOSTROPHES)).split())
 
 
@@ -122,10 +123,9 @@ def _pattern(phrase: str) -> tuple[bool, str]:
 
 
 def _join_patterns(phrases: Sequence[str]) -> str:
-    """Return what finds one of the phrases, the longest first.
+    """Return a regular expression that finds one of the phrases, the longest first.
 
-    One look behind for all words: within each phrase it would be tried at every character, which takes six times as
-    long.
+    One lookbehind is shared by all words: one in each phrase would be tried at every character, six times as slow.
     """
     patterns = [_pattern(each) for each in sorted(phrases, key=len, reverse=True) if phrase_form(each)]
     words = "|".join(made for begins_word, made in patterns if begins_word)
@@ -135,7 +135,7 @@ def _join_patterns(phrases: Sequence[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def _compile(phrases: tuple[str, ...], leads: tuple[str, ...] | None = None) -> re.Pattern[str] | None:
-    """Return what finds one of the phrases: anywhere, or behind nothing but `leads`."""
+    """Return a pattern that finds one of the phrases: anywhere, or only behind `leads`."""
     wanted = _join_patterns(phrases)
     if not wanted or leads is None:
         return re.compile(wanted) if wanted else None
@@ -152,7 +152,7 @@ def _holds(form: str, phrases: Sequence[str]) -> bool:
 
 
 def _own_lines(text: str) -> Iterator[str]:
-    """Yield the lines a person typed, up to the first that opens a mail, a file or a copied chat."""
+    """Yield the lines a person typed, up to the first line that begins a mail, a file or a copied chat."""
     lines = _NOT_TYPED.sub("\n", clean(text)).splitlines()
     if _is_mail([line.strip() for line in lines if line.strip()]):
         return
@@ -165,19 +165,19 @@ def _own_lines(text: str) -> Iterator[str]:
 
 
 def _is_mail(lines: Sequence[str]) -> bool:
-    """Return whether lines are a letter: a greeting, what it says, and a closing."""
+    """Return whether lines are a letter: a greeting, a body and a closing."""
     return len(lines) > 2 and bool(_GREETING.match(lines[0])) and any(map(_CLOSING.match, lines[2:]))
 
 
 def _unquote(match: re.Match[str]) -> str:
-    """Return a quoted name without its marks; a quoted sentence goes."""
+    """Return a quoted name without its marks, and an ellipsis for a quoted sentence."""
     inner = match.group(1)
     most = _QUOTED_NAME_CHARS[bool(_SPACELESS_CHAR.search(inner))]
     return inner if len(inner.split()) <= 2 and len(inner) <= most else " … "
 
 
 def _own_sentences(text: str, known: Sequence[Phrases]) -> Iterator[tuple[str, str]]:
-    """Yield the sentences that are a person's own, each with the part in which phrases are looked for."""
+    """Yield a person's own sentences, each with the part in which phrases are searched."""
     count = 0
     for line in _own_lines(text):
         for sentence in sentences(line):
@@ -201,7 +201,7 @@ def _holds_any(form: str, group: str, known: Sequence[Phrases]) -> bool:
 
 
 def _before_quotation(sentence: str, known: Sequence[Phrases]) -> tuple[str, bool]:
-    """Cut a sentence at the colon before a quotation; also return whether the quotation is the whole rest."""
+    """Return a sentence up to the colon before a quotation, and whether the quotation is on the following lines."""
     colon = _COLON.search(sentence)
     if colon is None:
         return sentence, False
@@ -219,9 +219,9 @@ def _before_quotation(sentence: str, known: Sequence[Phrases]) -> tuple[str, boo
 
 
 def may_state(text: str, groups: Sequence[str], known: Sequence[Phrases]) -> bool:
-    """Return whether a phrase of these groups is anywhere in a text; without one `read_statements` finds none.
+    """Return whether a text contains a phrase of these groups; without one, `read_statements` finds none.
 
-    Nearly no message has one, and this takes one search for each language.
+    A fast first check, with one search for each language: nearly no message has such a phrase.
     """
     if len(text) > MOST_CHARS:
         return False
@@ -230,7 +230,7 @@ def may_state(text: str, groups: Sequence[str], known: Sequence[Phrases]) -> boo
 
 
 def says_something(text: str, known: Sequence[Phrases]) -> bool:
-    """Return whether a text has words beyond those that open a request: `call me` and `please remember that` do not."""
+    """Return whether a text has words beyond the opening of a request, such as `call me` or `please remember that`."""
     form = _without_marks(text)
     for phrases in known:
         opening = [each for group in ("leads", "explicit", "openings") for each in phrases.get(group, ())]
@@ -241,9 +241,9 @@ def says_something(text: str, known: Sequence[Phrases]) -> bool:
 
 
 def read_statements(text: str | None, known: Sequence[Phrases]) -> list[Statement]:
-    """Return the sentences of a text that state something of a person's own; none where it asks not to remember.
+    """Return a person's own statements in a text; none if the text asks not to remember.
 
-    `known` holds the phrases of each language the text may be in.
+    `known` has the phrases of each language the text may be in.
     """
     return [each for each in _find_statements(text, known) if says_something(each.text, known)]
 
@@ -263,7 +263,7 @@ def _find_statements(text: str | None, known: Sequence[Phrases]) -> list[Stateme
 
 
 def _groups_of(said: str, phrases: Phrases, may_wish: bool) -> set[str]:
-    """Return the groups of one sentence; a question states what stands in front of its last clause."""
+    """Return the groups of one sentence; in a question, only the clauses before the last are statements."""
     is_asked = _ASKED.search(said) is not None
     clauses = [form for clause in _CLAUSES.split(said) if (form := phrase_form(clause))]
     stated = clauses[:-1] if is_asked else clauses
@@ -297,12 +297,12 @@ def _begins(group: str, clauses: Sequence[str], stated: Sequence[str], phrases: 
 
 
 def is_request(text: str | None, known: Sequence[Phrases]) -> bool:
-    """Return whether a text asks to remember something, which may have been said before it."""
+    """Return whether a text asks to remember something, which may be in an earlier text."""
     return any("explicit" in each.groups for each in _find_statements(text, known))
 
 
 def should_remember(user_text: str | None, response_text: str | None, known: Sequence[Phrases]) -> bool:
-    """Return whether an exchange is worth storing: a statement of a wanted group in either text, no refusal in any."""
+    """Return whether an exchange should be stored: a text has a statement of WANTED_GROUPS, none a refusal."""
     if any(_holds_any(phrase_form(text or ""), REFUSALS, known) for text in (user_text, response_text)):
         return False
     return any(

@@ -1,4 +1,4 @@
-"""Reads the answer of a model: drops thoughts, finds the JSON object, and detects refusals and errors."""
+"""Read the reply of a model: drop thoughts, find the JSON object, and detect refusals and errors."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .folding import clean
 from .strict_json import make_strict
 
 MAX_DEPTH = 100
-"""Containers inside one another; deeper ones are refused."""
+"""Most nested containers; deeper ones are refused."""
 MAX_DIGITS = 4000
-"""Python reads no longer whole numbers."""
+"""Most digits of an integer that Python reads."""
 MAX_CHARS = 1_000_000
-"""A longer reply is no answer."""
+"""Most characters of a reply that are read; longer ones are unreadable."""
 
 Fits = Callable[[dict[str, Any]], bool]
 
@@ -28,12 +28,12 @@ _LIST = lazy_pattern(r'\[\s*+[\[{"\]]')
 
 
 def is_unreadable(text: str) -> bool:
-    """Return whether a text is no answer in words: too long, or an object or fence that was not what was asked for."""
+    """Return whether a text is not an answer in words: too long, or an object, list or code fence."""
     return len(text) > MAX_CHARS or text.startswith(("{", _FENCE)) or bool(_LIST.match(text))
 
 
 def read_object(reply: str, keys: Collection[str], *, fits: Fits | None = None) -> dict[str, Any] | None:
-    """Return the first JSON object of a reply with one of the keys, in any fence or prose; None without one."""
+    """Return the first JSON object of a reply with one of the keys, in any fence or prose; None if there is none."""
     if not isinstance(reply, str) or len(reply) > MAX_CHARS:
         return None
     names = (keys,) if isinstance(keys, str) else tuple(keys)
@@ -51,7 +51,7 @@ def read_object(reply: str, keys: Collection[str], *, fits: Fits | None = None) 
 
 
 def _iter_inside(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a value, itself first, in the order they are written in."""
+    """Yield the objects in a value, outer before inner, in their order in the text."""
     if isinstance(value, dict):
         yield value
     for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -59,26 +59,26 @@ def _iter_inside(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _first_fence(text: str) -> str:
-    """Return the content of the first fenced block, without its language; blank without a block."""
+    """Return the content of the first fenced block, without its language; "" without a block."""
     fenced = _FENCED.search(text)
     return fenced[1].strip() if fenced else ""
 
 
-# Objects as JSON or nearly so: trailing commas, single quotes, NaN, comments, bare words, cut off
+# Objects in JSON or almost JSON: trailing commas, single quotes, NaN, comments, bare words, cut off
 
 MAX_KEY_CHARS = 200
-"""A longer key is taken for prose that happens to follow a brace."""
+"""Most characters of a key; a longer one is prose after a brace."""
 
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`"}
-# Groups are not possessive: Python before 3.11.5 then loses the last of what they repeat.
+# Groups are not possessive: in Python before 3.11.5 they lose the last match of a repetition.
 _BETWEEN = lazy_pattern(r"(?:[\s,，]++|//[^\n]*+|\#[^\n]*+|/\*(?:[^*]++|\*(?!/))*(?:\*/)?)*")
 _COLON = lazy_pattern(r"\s*+[:：]")
 _BARE_KEY = lazy_pattern(r"[\w$-]{1,200}+")
 _BARE_VALUE = lazy_pattern(r"(?:[^,，}\]\n/#]++|(?<!\s)[/#]|/(?![/*])|\#(?=\S))*")
 _SPACES = lazy_pattern(r"\s*+")
 _NUMBER = lazy_pattern(r"[-+]?\d++(?:\.\d*+)?(?:[eE][-+]?\d++)?\Z")
-# What follows the quote that ends a value: the end, a closing bracket, a comment, or a comma and then what can begin a
-# member or item; a comma may be missing before a line or a name. Any other quote belongs to the text.
+# What follows the quote that ends a value: the end, a closing bracket, a comment, or a comma and the beginning of a
+# member or item; the comma may be missing before a line or a name. Any other quote is part of the text.
 _OVER = r"\s*+(?:[}\]]|\Z|//|/\*)|\s++\#\s|[ \t\r]*+\n\s*+[\"'“‘`]"
 _NEXT_MEMBER = r"[\"'“‘`}\]{\[]|[\w$-]{1,200}+\s*+[:：]|//|/\*|\#|\Z"
 _NEXT_ITEM = r"[\"'“‘`}\]{\[\d-]|(?i:true|false|null|none|nan|infinity)\b|//|/\*|\#|\Z"
@@ -92,11 +92,11 @@ _NOTHING = object()
 
 
 class TooDeepError(ValueError):
-    """Brackets are nested more than MAX_DEPTH deep."""
+    """Brackets nested more than MAX_DEPTH deep."""
 
 
 def iter_objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield what can be read of each object of the text, in order; objects inside of these are not yielded apart."""
+    """Yield the readable part of each object in the text, in order; inner objects are not yielded separately."""
     at = text.find("{")
     while at >= 0:
         reader = _Reader(text, at)
@@ -112,13 +112,13 @@ class _Reader:
         self.at = at
 
     def skip(self, pattern: re.Pattern[str]) -> str:
-        """Step behind what matches here, and return it; blank where nothing does."""
+        """Move past a match of the pattern at this position, and return it; "" without a match."""
         match = pattern.match(self.text, self.at)
         self.at = match.end() if match else self.at
         return match.group() if match else ""
 
     def next(self) -> str:
-        """Return the next character that is no space, comma or comment; blank at the end."""
+        """Return the next character that is not a space, comma or comment; "" at the end."""
         self.skip(_BETWEEN)
         return self.text[self.at : self.at + 1]
 
@@ -159,7 +159,7 @@ class _Reader:
         return found
 
     def key(self, char: str) -> str | None:
-        """Return the name of a member and step behind its colon; None where none begins here."""
+        """Return the name of a member and move past its colon; None if no member begins here."""
         quote = _QUOTES.get(char)
         if quote is None:
             name = self.skip(_BARE_KEY)
@@ -186,7 +186,7 @@ class _Reader:
         return self.quoted(_QUOTES[char], ends) if char in _QUOTES else self.bare()
 
     def quoted(self, quote: str, ends: re.Pattern[str]) -> str:
-        """Return a text up to the quote after which something else begins; without one, up to the end."""
+        """Return a text up to the quote that ends it; without one, up to the end."""
         text, start = self.text, self.at + 1
         at = start
         while (at := text.find(quote, at)) >= 0:
@@ -215,7 +215,7 @@ def _number(said: str) -> int | float | None:
 
 
 def _is_escaped(text: str, at: int, start: int) -> bool:
-    """Return whether an odd number of backslashes comes before."""
+    """Return whether an odd number of backslashes precedes this position."""
     first = at
     while first > start and text[first - 1] == "\\":
         first -= 1
@@ -227,14 +227,14 @@ def _unescaped(raw: str) -> str:
 
 
 def _character(match: re.Match[str]) -> str:
-    if match.group(1):  # two of them may be one character
+    if match.group(1):  # two escapes may be one character
         units = bytes.fromhex(match.group(1).replace("\\u", ""))
         return units.decode("utf-16-be", "surrogatepass")
     said = match.group(2) or ""
     return _ESCAPED.get(said, said)
 
 
-# What a model thought, beside what it said
+# Thoughts of a model in its reply
 
 _TAG = lazy_pattern(
     r"(?<![^`]`)(?<!\A`)(?:<(/?)((?:[a-z]+:)?(?:think|thinking|thought|reasoning))(?:\s[^<>]{0,200})?(/?)>"
@@ -242,12 +242,12 @@ _TAG = lazy_pattern(
     r"|\[(/?)THINK\])",
     re.IGNORECASE,
 )
-"""A tag around thoughts; one directly behind a single backtick is quoted, not used."""
+"""Tag around thoughts; a tag right after a single backtick is quoted and does not count."""
 _OPENING = lazy_pattern(
     r"\s*(?P<left>[<\[{◁【]{1,2}\|?)(?P<begin>(?:begin|start)(?:_of)?_)?(?P<name>[^\W\d][\w:.-]{1,40})(?P<right>\|?[>\]}▷】]{1,2})",
     re.IGNORECASE,
 )
-"""A mark with which a reply begins, whatever it is called: `<plan>`, `<|plan|>`, `<|begin_of_plan|>`, `[PLAN]`."""
+"""Mark at the beginning of a reply, with any name: `<plan>`, `<|plan|>`, `<|begin_of_plan|>`, `[PLAN]`."""
 _THOUGHT = lazy_pattern(r"\W*(?:\w+\W)?\W*(?:start_|begin_of_)?(?:think|thought|reason|analy)", re.IGNORECASE)
 _SAID = lazy_pattern(
     r"h\d|[a-z]|abbr|action|article|aside|big|blockquote|center|cite|code|color|del|div|dl|em|emote|emotion|figure|font"
@@ -256,31 +256,31 @@ _SAID = lazy_pattern(
     r"|.*(?:answer|call|final|function|message|output|recap|reply|respon[ds]|result|solution|speech|summar|text|tool).*",
     re.IGNORECASE,
 )
-"""Names of marks around what is said: markup, stage directions, answers."""
+"""Names of marks that are not thoughts: markup, stage directions, answers."""
 _SPECIAL = lazy_pattern(r"\A(?:\s*<\|\w+\|>)+|(?:<\|\w+\|>\s*)+\Z")
-"""Tokens of a model's template around a reply."""
+"""Special tokens of a model's template around a reply."""
 _DETAILS = lazy_pattern(
     r"<details\s[^<>]{0,500}\btype=\"(?:reasoning|tool_calls|code_interpreter)\"[^<>]{0,500}>", re.IGNORECASE
 )
 _DETAILS_END = "</details>"
-"""How Open WebUI folds thoughts and tool calls into an answer."""
+"""End of the element in which Open WebUI folds thoughts and tool calls in an answer."""
 _CHANNEL = lazy_pattern(
     r"(?:(?:<\|start\|>\s*assistant)?<\|channel\|>|\A)(?:analysis|commentary)[^<]{0,200}(?:<\|constrain\|>\w*)?<\|message\|>"
     r".*?(?:<\|(?:end|call|return)\|>|(?=<\|(?:start|channel)\|>)|\Z)"
     r"|(?:<\|start\|>\s*assistant)?<\|channel\|>final[^<]{0,200}<\|message\|>|<\|(?:end|return)\|>",
     re.DOTALL,
 )
-"""The channels of gpt-oss, as servers that do not separate them pass them on: thoughts, and what is around words."""
+"""Channels of gpt-oss from servers that do not separate them: thoughts, and the marks around the answer."""
 _BARE_CHANNEL = lazy_pattern(r"\s*(?:assistant)?(?:analysis|commentary)(?=\S)|\s*assistantanalysis")
 _BARE_FINAL = "assistantfinal"
-"""The same by servers that drop special tokens."""
+"""Word before the answer from servers that drop special tokens."""
 
 
 def strip_thoughts(reply: str) -> str:
     """Return a model's reply without its thoughts, trimmed.
 
-    A tag that is never closed hides the rest only where the reply begins with it. A closing tag alone ends thoughts
-    that began before the reply. A pair of unknown marks at the beginning counts as thoughts if prose is inside and
+    A tag without a closing tag hides the rest only at the beginning of the reply. A closing tag alone ends thoughts
+    that began before the reply. A pair of unknown marks at the beginning counts as thoughts if it contains prose and
     words follow.
     """
     reply = _strip_details(_strip_channels(reply))
@@ -318,7 +318,7 @@ def _strip_channels(reply: str) -> str:
 
 
 def _find_behind_marks(reply: str) -> str | None:
-    """Return the text behind a pair of marks around thoughts at the beginning, None without such marks."""
+    """Return the text behind a pair of marks around thoughts at the beginning; None without such marks."""
     opening = _OPENING.match(reply)
     if opening is None or _SAID.fullmatch(opening["name"]):
         return None
@@ -351,17 +351,17 @@ def _strip_details(reply: str) -> str:
     return "".join(said) + (reply[end:].lstrip() if end else reply)
 
 
-# New texts that may not take the place of a good one: blank, an error, or far too short
+# New texts that must not replace a good one: blank, an error, or far too short
 
 LONG_ENOUGH_CHARS = 200
-"""A shorter current text may be replaced by a text of any length."""
+"""Least characters of a current text that a much shorter one must not replace."""
 MIN_RATIO = 0.3
-"""A text shorter than this share of the current one has most likely lost something."""
+"""Least length of a new text as a share of the current one; a shorter one has probably lost something."""
 LOOKED_AT_CHARS = 2000
-"""Errors and refusals say so at their beginning."""
+"""Most characters of a text that are searched for errors and refusals, which come at the beginning."""
 
 Refusal = Literal["", "empty", "error_like", "shorter"]
-"""Why a text is refused; blank when it is not."""
+"""Reason to refuse a text; "" if it is accepted."""
 
 _BLANK = lazy_pattern("[\\s\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]*\\Z")
 _MARKS = lazy_pattern(r"[\s*_#>\"“”«»‘`~•|()\-–—❌⚠️⛔🚫❗]+")
@@ -369,7 +369,7 @@ _SPACE_RUNS = lazy_pattern(r"\s+")
 
 
 def judge_refusal(new: str, current: str, *, patterns: Sequence[str]) -> Refusal:
-    """Return why a new text must not replace the current one; blank when it may."""
+    """Return the reason why a new text must not replace the current one; "" if it may."""
     if _BLANK.match(clean(new)):
         return "empty"
     head = beginning(new)
@@ -382,7 +382,7 @@ def judge_refusal(new: str, current: str, *, patterns: Sequence[str]) -> Refusal
 
 
 def beginning(text: str) -> str:
-    """Return the beginning of a text as patterns see it: without marks in front, one kind of space and apostrophe."""
+    """Return the beginning of a text for patterns: without leading marks, with one kind of space and apostrophe."""
     known = unicodedata.normalize("NFKC", clean(text[: 2 * LOOKED_AT_CHARS])).replace("’", "'").replace("＇", "'")
     marks = _MARKS.match(known)
     return _SPACE_RUNS.sub(" ", known[marks.end() if marks else 0 :])[:LOOKED_AT_CHARS].strip()

@@ -18,16 +18,16 @@ from .time import mask_time
 from .words import candidates_of, iter_words, pairs, small_words, stop_words
 
 TAGS_LIMIT = 12
-"""Most tags of one message: what a message is about, not each of its words."""
+"""Most tags of one message, for its subjects instead of each of its words."""
 KEYWORD_LIMIT = 24
-"""Most words of one message that are searched for; the rarest stay, and more find no more."""
+"""Most words of one message that are searched for; the rarest are used, as more words do not find more."""
 
 
-# Words worth looking for
+# Salient words
 
 
 def salient_words(text: str, languages: Sequence[str], limit: int | None = None) -> list[str]:
-    """Return the words worth looking for that are no stop words of the languages, unique, in first-seen order."""
+    """Return the salient words: not stop words of the languages, unique, in first-seen order."""
     stops = [stop_words(language) for language in languages]
     found = (
         word
@@ -38,7 +38,7 @@ def salient_words(text: str, languages: Sequence[str], limit: int | None = None)
 
 
 def _salient(text: str, languages: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """Yield the words that may be worth looking for, each with whether it is, stop word or not."""
+    """Yield the words that may be salient, each with whether it is salient even if it is a stop word."""
     said = clean(text)
     folded = fold(said)
     names = _short_names(said) | {fold(name) for name in inner_names(said)}
@@ -63,11 +63,11 @@ def _salient(text: str, languages: Sequence[str]) -> Iterator[tuple[str, bool]]:
 
 _SHORT = 2
 _SIGNED = lazy_pattern(r"(?<![^\W_])[a-z](?:\+\+|#)")
-"""A letter that its sign makes a name: `c#`."""
+"""Letter that is a name with its sign: `c#`."""
 _SHORT_NAME = lazy_pattern(r"(?<![^\W_])(?<!['’])[^\W\d_]{1,2}(?![^\W_])")
 _OPENS_SENTENCE = lazy_pattern(r"(?:^|[.!?:;\n])[\W_]*$")
 _LETTER_WORDS = frozenset("IAOEYUÀÉÓÈ")
-"""Capital letters that are words in one of the languages."""
+"""Capital letters that are words in some language."""
 
 
 def _short_names(said: str) -> frozenset[str]:
@@ -89,7 +89,7 @@ _CAPITAL = lazy_pattern(r"(?<![^\W_])(?<!['’])[^\W\d_]{3,}(?![^\W_])")
 
 
 def inner_names(said: str) -> list[str]:
-    """Return the words that are written as names inside a sentence: `Who is Will?`, `Polish`."""
+    """Return the words that are capitalized as names inside a sentence: `Who is Will?`, `Polish`."""
     words = [(match.start(), match[0]) for match in _CAPITAL.finditer(said[:_READ_FOR_NAMES])]
     large = [(at, word) for at, word in words if word[0].isupper() and word[1:].islower()]
     if len(words) > _FEW and len(large) * 2 > len(words):  # a title
@@ -110,7 +110,7 @@ _NUMBER = lazy_pattern(r"(?<![^\W_])[0-9]{1,12}(?![^\W_])")
 
 
 def _numbers(folded: str, languages: Sequence[str]) -> frozenset[str]:
-    """Return the numbers of a text that are no part of a date."""
+    """Return the numbers of a text that are not part of a date."""
     if not _NUMBER.search(folded):
         return frozenset()
     rest = _DATE.sub(" ", folded)
@@ -128,7 +128,7 @@ def _single_signs(run: str) -> list[str]:
 def least_pairs(text: str) -> tuple[frozenset[str], int]:
     """Return the character pairs of a text that is one word without spaces, and how many of them must match.
 
-    `大学` is not `大学士`. Hiragana behind Han are an ending, and function signs tell nothing.
+    `大学` is not `大学士`. Pairs with Hiragana after Han (an ending) or with function characters are left out.
     """
     found = list(islice(runs(fold_letters(clean(text[: _LONGEST_RUN * 2]))), 2))
     if len(found) != 1 or not found[0][1] or not _SHORT < len(found[0][0]) <= _LONGEST_RUN:
@@ -154,9 +154,7 @@ def _function_signs() -> frozenset[str]:
 
 
 def telling_symbols(text: str, limit: int) -> list[str]:
-    """Return the symbols of a text that name a thing, such as a hedgehog or a key: what a message without
-    words says.
-    """
+    """Return the symbols of a text that name a thing, such as a hedgehog or a key, for a message without words."""
     found = (char for char in fold(clean(text)) if _NO_WORD.match(char) and unicodedata.category(char) == "So")
     return list(islice(dict.fromkeys(char for char in found if not _FEELING.match(char)), limit))
 
@@ -168,14 +166,14 @@ _FEELING = lazy_pattern(
     "\U0001f595-\U0001f596\U0001f5a4\U0001f600-\U0001f64f\U0001f90c-\U0001f92f\U0001f932\U0001f937\U0001f970-\U0001f97a"
     "\U0001f9d0\U0001fae0-\U0001fae8\U0001faf0-\U0001faf8]"
 )
-"""Symbols of feeling: faces, hands, hearts, sparks."""
+"""Symbols of feelings: faces, hands, hearts, sparks."""
 
 
-# Stop words, where a message says little else
+# Stop words, for messages with few other words
 
 
 def minor_words(text: str, languages: Sequence[str], limit: int) -> list[str]:
-    """Return words of a message that are stop words, yet none of the commonest of their language."""
+    """Return the less common stop words of a message: stop words that are not among the commonest words."""
     common = small_words("courtesy").union(*(common_words(language) for language in languages))
     stops = [stop_words(language) for language in languages]
     nothing = small_words("tells_nothing")
@@ -188,16 +186,16 @@ def minor_words(text: str, languages: Sequence[str], limit: int) -> list[str]:
 
 
 _LAST_WORDS = ("have", "has", "had", "go")
-"""English words that are looked for where there is nothing else."""
+"""English verbs that are searched for if a question has no other word."""
 FEW_WORDS = 3
-"""A text of no more words may be what somebody types into a field of a search."""
+"""Most words of a text that may be typed into a search field."""
 
 
 def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[str]:
-    """Return search words for a message of common words alone; none unless it is a question.
+    """Return search words for a message that has only common words.
 
-    A question is asked by what is least common in it; the first of the languages is its own. What wants something
-    done or is said for courtesy's sake leads nowhere.
+    The first of the languages is the message's own: a question is searched by its less common words. Requests and
+    phrases of courtesy give none; other messages only if they are short (FEW_WORDS).
     """
     found = minor_words(text, languages, limit)
     if found:
@@ -215,11 +213,11 @@ def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[
     return plain[:limit]
 
 
-# How many of them, and in which form
+# Number and form of search words
 
 
 def choose_rarest(words_in_order: Sequence[str], rows_by_word: Mapping[str, int], limit: int) -> list[str]:
-    """Return at most `limit` words: the rarest, words in no row only when room is left; in the order given."""
+    """Return the `limit` rarest words, in the order given; words without rows are used last."""
     if len(words_in_order) <= limit:
         return list(words_in_order)
 
@@ -232,9 +230,9 @@ def choose_rarest(words_in_order: Sequence[str], rows_by_word: Mapping[str, int]
 
 
 SHORTEST_STEM = 3
-"""A shorter stem would be found inside too many words."""
+"""Least letters of a stem: a shorter one would be found inside too many words."""
 SHORTEST_HANGUL = 2
-"""A syllable of Hangul says as much as two letters."""
+"""Least syllables of a Korean stem: a Hangul syllable counts as two letters."""
 
 
 def search_form(word: str, languages: Sequence[str]) -> str:
@@ -250,24 +248,24 @@ def search_form(word: str, languages: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return the text with each character stripped of its accents, as long as it was."""
+    """Return the text with each character stripped of its accents, at the same length."""
     return "".join(unicodedata.normalize("NFD", char)[0] for char in text)
 
 
 # Misspelt words
 
 SHORTEST, LONGEST = 5, 40
-"""Characters of words that are tried: a shorter one is one slip away from too many."""
+"""Least and most letters of words that are respelt: a shorter one is one slip away from too many words."""
 TWO_SLIPS = 9
-"""Characters from which two slips are forgiven, else one."""
+"""Letters from which two slips are allowed instead of one."""
 MOST_LONGER = 2
-"""Most characters by which the two may differ in length."""
+"""Most letters by which the lengths of two words may differ."""
 _SHORTEST_OF = {"ko": 3, "he": 6, "ar": 6}
-"""Of languages whose signs are syllables, or whose words bend inside."""
+"""Exceptions: syllabic script (ko), inflection inside words (he, ar)."""
 
 
 _LAST_LETTERS = 3
-"""Fewest letters of the second half of a word: fewer end very many words."""
+"""Fewest letters of the second half of a word: too many words share a shorter end."""
 
 
 def may_be_misspelt(word: str) -> bool:
@@ -283,10 +281,10 @@ def split_halves(word: str) -> tuple[str, str]:
 
 
 def choose_nearest(word: str, known: Mapping[str, int], score: float, *, is_held: bool = False) -> str:
-    """Return the known word nearest to a misspelt one, "" if none is near enough.
+    """Return the known word nearest to a misspelt one; "" if none is near enough.
 
     Args:
-        is_held: a row holds the word, so that its end may be a slip too.
+        is_held: a row holds the word, so that its last letters may be a slip too.
     """
     if score <= 0 or not may_be_misspelt(word):
         return ""
@@ -316,7 +314,7 @@ def choose_nearest(word: str, known: Mapping[str, int], score: float, *, is_held
 
 
 def _ends_otherwise(word: str, other: str) -> bool:
-    """Return whether one vowel of the last two letters is another: that makes another word, `hallen` of `hallon`."""
+    """Return whether the words differ only in one of their last two letters, both vowels: `hallen`, `hallon`."""
     if len(word) != len(other) or word[:-2] != other[:-2]:
         return False
     differing = [pair for pair in zip(word[-2:], other[-2:], strict=True) if pair[0] != pair[1]]

@@ -1,4 +1,4 @@
-"""How large a prompt is: how it is written as JSON, and how many tokens a text takes."""
+"""The size of a prompt: its length as JSON, and the number of tokens of a text."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .strict_json import make_strict
 BASE64_KEYS = frozenset({"data", "base64"})
 MEDIA_KEYS = frozenset({"attachments", "images", "image", "audio", "documents", "videos", "video"})
 BASE64_FROM_CHARS = 1024
-"""Texts up to this length count in full, also under `BASE64_KEYS`."""
+"""Most characters of a text that counts in full under `BASE64_KEYS`."""
 
 write_json = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": "), allow_nan=False).encode
-"""A value as JSON text; raises TypeError, ValueError or RecursionError where it is no strict JSON."""
+"""Encodes a value as JSON text; raises TypeError, ValueError or RecursionError if it is not strict JSON."""
 
 
 def to_json(value: Any) -> str:
@@ -38,7 +38,7 @@ def to_json(value: Any) -> str:
 
 
 def size(prompt: Any) -> int:
-    """Return the characters of the prompt as it is sent, base64 text of media left out."""
+    """Return the number of characters of the prompt as it is sent, without base64 text of media."""
     try:
         bare = without_base64(prompt)
     except RecursionError:
@@ -47,7 +47,7 @@ def size(prompt: Any) -> int:
 
 
 def without_base64(value: Any, *, _in_media: bool = False) -> Any:
-    """Return the value with each base64 text replaced by an empty one; parts without any are the same objects."""
+    """Return the value with each base64 text replaced by ""; parts without such texts are the same objects."""
     if isinstance(value, dict):
         changed: dict[Any, Any] = {}
         for key, item in value.items():
@@ -71,12 +71,12 @@ def without_base64(value: Any, *, _in_media: bool = False) -> Any:
     return value
 
 
-# Tokens: the host's counter, tiktoken where it and its data are on this machine, an estimate
+# Tokens: the host's counter; tiktoken, if it and its data are on this machine; or an estimate
 
 Counter = Callable[[str], int]
 
 ESTIMATE = "estimate"
-"""Name of the counter that only estimates."""
+"""Name of the counter that estimates."""
 
 _HOST = "https://openaipublic.blob.core.windows.net/encodings/"
 RANK_FILES = {
@@ -84,14 +84,14 @@ RANK_FILES = {
     "o200k_harmony": ("o200k_base", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"),
     "cl100k_base": ("cl100k_base", "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"),
 }
-"""Encoding to the file its ranks are in and the file's SHA-256."""
+"""Encoding to (name of its rank file, SHA-256 of the file)."""
 
 CHUNK_CHARS = 100_000
-"""Longest text handed to tiktoken at once; one stretch of a million equal letters can exhaust its stack."""
+"""Longest text passed to tiktoken at once, in characters: a million equal letters can overflow its stack."""
 
 
 def resolve_counter(counter: Counter | None, model: str | None = None) -> tuple[Counter, str]:
-    """Return the counter to use and its name for the report."""
+    """Return the counter to use, and its name for the report."""
     if counter is not None:
         if not callable(counter):
             raise TypeError(f"counter is of type {type(counter).__name__}. Pass a function from text to a number.")
@@ -109,7 +109,7 @@ def resolve_counter(counter: Counter | None, model: str | None = None) -> tuple[
 
 
 def _cache_folder() -> str:
-    """Return the folder tiktoken keeps its files in; blank where the environment switches keeping them off."""
+    """Return the folder of tiktoken's files; "" if an environment variable disables the cache."""
     usual = str(Path(tempfile.gettempdir()) / "data-gym-cache")
     return os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", usual))
 
@@ -117,9 +117,9 @@ def _cache_folder() -> str:
 @lru_cache(maxsize=16)
 def _encoding_for(model: str, folder: str) -> Any:
     if not any(_is_present(folder, encoding) for encoding in RANK_FILES):
-        return None  # spares the import
+        return None  # avoids the import
     try:
-        import tiktoken  # noqa: PLC0415 - heavy, and only of use where its data is
+        import tiktoken  # noqa: PLC0415 - heavy, and only useful with its data
     except ImportError:
         logs.warning("tokens_estimated", model=model, missing="tiktoken", install="pip install 'prompt-engine[tokens]'")
         return None
@@ -133,7 +133,7 @@ def _encoding_for(model: str, folder: str) -> Any:
 
 
 def _is_present(folder: str, encoding: str) -> bool:
-    """Return whether the encoding's file is in tiktoken's folder and whole; a damaged one would be fetched anew."""
+    """Return whether the encoding's file is in tiktoken's folder and undamaged: tiktoken would download it again."""
     if not folder or encoding not in RANK_FILES:
         return False
     stem, digest = RANK_FILES[encoding]
@@ -145,10 +145,10 @@ def _is_present(folder: str, encoding: str) -> bool:
 
 
 _PIECES = lazy_pattern(
-    r"(?<![A-Za-z])[A-Za-z]{1,6}|[A-Za-z]{1,3}"  # a word of six letters is one token, each three more one more
+    r"(?<![A-Za-z])[A-Za-z]{1,6}|[A-Za-z]{1,3}"  # six letters are one token, each further three are one more
     r"|[!-/:-@\[-`{-~]{1,2}|[0-9]{1,3}|\s{2,16}|[\n\r]|[\x00-\x08\x0e-\x1b\x7f]"
 )
-"""What counts one token in ASCII text."""
+"""Pieces of ASCII text that count as one token."""
 
 _SCRIPTS = (
     (0.60, "\u0080-\u024f\u0370-\u03ff\u0590-\u06ff\u1e00-\u1fff"),  # accented Latin, Greek, Hebrew, Arabic
@@ -157,14 +157,14 @@ _SCRIPTS = (
     (0.90, "\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af"),  # Kana, Han, Hangul
     (0.75, "\u2000-\u206f\u3000-\u303f\uff00-\uffef"),  # punctuation of these scripts
 )
-"""Tokens for a character of scripts the encodings know well, between those of cl100k_base and o200k_base."""
+"""Tokens per character of well-supported scripts, between those of cl100k_base and o200k_base."""
 _RATES = tuple((rate, lazy_pattern(f"[{ranges}]")) for rate, ranges in _SCRIPTS)
 _KNOWN = lazy_pattern(f"[{''.join(ranges for _, ranges in _SCRIPTS)}]+")
 _ASCII = lazy_pattern(r"[\x00-\x7f]+")
 
 
 def estimate_tokens(text: str) -> int:
-    """Return about how many tokens a text takes, by script, without any data."""
+    """Estimate the number of tokens of a text by script, without tiktoken's data."""
     pieces = len(_PIECES.findall(text))
     if text.isascii():
         return pieces

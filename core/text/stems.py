@@ -1,4 +1,4 @@
-"""Stems of words by Snowball, by rules of our own for Arabic, Hebrew and Korean, and by lists of irregular forms."""
+"""Stems of words: by Snowball, by own rules for Arabic, Hebrew and Korean, and by lists of irregular forms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SCRIPTS = (
 
 
 def script_language(word: str) -> str:
-    """Return the language that the script of a word speaks for, "" for Latin letters and scripts without stems."""
+    """Return the language that the script of a word suggests, "" for Latin script and scripts without stems."""
     if word.isascii():
         return ""
     return next((language for language, letters in _SCRIPTS if letters.search(word)), "")
@@ -34,7 +34,7 @@ PREFIXES = {
     "ar": ("وال", "فال", "بال", "كال", "ولل", "لل", "ال", "و"),
     "he": ("ה", "ו", "ב", "ל", "מ", "ש", "כ", "וה", "שה", "מה", "כש"),
 }
-"""What is written as one word with the next: `and`, `the` and some prepositions."""
+"""Words written as one with the next word: `and`, `the` and some prepositions."""
 _ARABIC_ENDINGS = ("هما", "ات", "ان", "ون", "ين", "يه", "ها", "هم", "نا", "كم", "ه", "ي", "ك")
 _HEBREW_ENDINGS = ("יהם", "יכם", "ותיי", "ותיו", "ות", "ים", "יה", "יו", "ה", "ת", "י")
 _HEBREW_PREFIXES = frozenset("והבלמשכ")
@@ -49,7 +49,7 @@ _KOREAN_PARTICLES = tuple(sorted(_PARTICLES.split(), key=len, reverse=True))
 
 
 def _ending_of(word: str, endings: Sequence[str], shortest: int) -> str:
-    """Return the first ending that leaves enough of a word, "" where none does."""
+    """Return the first ending that leaves at least `shortest` letters of a word, "" if none does."""
     return next((each for each in endings if word.endswith(each) and len(word) - len(each) >= shortest), "")
 
 
@@ -61,14 +61,14 @@ def _stem_arabic(word: str) -> str:
             break
     if ending := _ending_of(word, _ARABIC_ENDINGS, _SHORTEST):
         word = word[: -len(ending)]
-        # Before an ending the last letter of `مدرسة` is another one: `مدرستي`.
+        # Before an ending, the last letter of `مدرسة` changes: `مدرستي`.
         return word[:-1] if word[-1] == "ت" and len(word) > _SHORTEST else word
-    # The ending of an object without an article; shorter words often have it as a letter of their own.
+    # Ending of an object without an article; in shorter words it is often a letter of the stem.
     return word[:-1] if word.endswith("ا") and len(word) > _SHORTEST + 1 else word
 
 
 def _stem_hebrew(word: str) -> str:
-    """Take off up to three prefixes of one letter, and the endings of plural and gender."""
+    """Remove up to three prefixes of one letter, and the endings of plural and gender."""
     for _ in range(3):
         if len(word) > _SHORTEST and word[0] in _HEBREW_PREFIXES:
             word = word[1:]
@@ -76,24 +76,24 @@ def _stem_hebrew(word: str) -> str:
 
 
 def _stem_korean(word: str) -> str:
-    """Take off the particle: it is written as one word with its noun."""
+    """Remove the particle, which is written as one word with its noun."""
     if particle := _ending_of(word, _KOREAN_PARTICLES, _SHORTEST_HANGUL):
-        # `이` is part of many nouns: it goes only where another particle does not follow it.
+        # `이` is part of many nouns: it is removed only before another particle.
         return word[: -len(particle)] + ("이" if particle in ("이가", "이는", "이를") else "")
     return word[:-1] if word.endswith("가") and len(word) > _SHORTEST_HANGUL else word
 
 
 _SNOWBALL = "ca cs da de el en eo es et eu fa fi fr ga hi hu hy id it lt ne nl no pl pt ro ru sr st sv ta tr yi"
 SNOWBALL = frozenset(_SNOWBALL.split())
-"""Languages that Snowball knows, by the codes it takes too."""
+"""Languages that Snowball supports, by the codes it accepts."""
 
 LONGEST_WORD = 64
-"""Longer words are no words of a language: they are their own stem and take no room in the cache."""
+"""Most letters of a word that is stemmed; a longer one is its own stem and is not cached."""
 
 
 Stem = Callable[[str], str]
 _OWN: dict[str, Stem] = {"ar": _stem_arabic, "he": _stem_hebrew, "ko": _stem_korean}
-"""Languages that Snowball does not know, or knows less well."""
+"""Languages that Snowball does not support, or not well."""
 
 
 class _PerThread(threading.local):
@@ -108,18 +108,18 @@ def _stemmer(language: str) -> Stem | None:
     known = _per_thread.stemmers
     if language not in known:
         try:
-            # No cache inside the stemmer: `_stems` caches across languages, and for all threads.
+            # No cache inside the stemmer: `_stems` caches for all languages and threads.
             code = language.lower()
             known[language] = Stemmer.Stemmer(code, 0).stemWord if code in SNOWBALL else None
-        except KeyError:  # an older release, which does not know this language
+        except KeyError:  # an older Snowball release without this language
             known[language] = None
     return known[language]
 
 
 _SPELT_OUT = lazy_pattern("ae|oe|(?<![aeq])ue")
-"""An umlaut that was typed without one."""
+"""An umlaut typed as two letters."""
 _FEMININE = lazy_pattern("ee(s?)$")
-"""The end of a French participle, whose accents are folded away."""
+"""End of a French participle, whose accents are removed by folding."""
 
 
 def _regular_stem(word: str, language: str) -> str:
@@ -157,12 +157,12 @@ def _stems(word: str, languages: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def stems(word: str, languages: Sequence[str]) -> tuple[str, ...]:
-    """Return the word's stem in each language, unique, in the order of the languages; the word itself where none is."""
+    """Return the word's stems in the order of the languages, unique; the word itself if there are none."""
     return (word,) if len(word) > LONGEST_WORD else _stems(word, tuple(languages))
 
 
 def stem(word: str, languages: Sequence[str]) -> str:
-    """Return the stem of the first language that shortens or changes the word, else the word itself."""
+    """Return the first stem, in the order of the languages, that differs from the word; else the word itself."""
     return word if len(word) > LONGEST_WORD else _stem(word, tuple(languages))
 
 
@@ -177,12 +177,12 @@ def with_prefixes(form: str) -> list[str]:
 
 
 def forget_kept() -> None:
-    """Drop the words that are kept, so that no forgotten one stays in memory."""
+    """Clear the caches of words, so that no forgotten word stays in memory."""
     _stems.cache_clear()
     _stem.cache_clear()
 
 
 def is_form(term: str, text: str, languages: Sequence[str], form: str = "") -> bool:
-    """Return whether a word is a text looked for, or has its stem."""
+    """Return whether an index word equals a searched text or has the same stem."""
     word = term.strip("_")
     return word == text or stem(word, languages) in (form or stem(text, languages), text)

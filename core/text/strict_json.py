@@ -1,4 +1,4 @@
-"""Any value as strict JSON: what hosts and hooks hand in becomes plain JSON values, each change noted."""
+"""Convert values of hosts and hooks to plain JSON values, with a note for each change."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ..base.patterns import lazy_pattern
 from .folding import clean
 
 MAX_DEPTH = 100
-"""Containers inside one another; a deeper one becomes its type's name."""
+"""Most nested containers; a deeper one becomes the name of its type."""
 MAX_NODES = 1_000_000
-"""Values taken over in all; a shared structure can unfold without end, so what comes later becomes its type's name."""
+"""Most values that are converted; later ones become the name of their type, since a shared structure can be endless."""
 MAX_NOTES = 50
-"""Notes given; the rest is counted in the last one."""
+"""Most notes; the last one gives the number of the others."""
 MAX_INT_BITS = 14_000
-"""Python refuses to write whole numbers of more than 4,300 digits, so larger ones become their type's name."""
+"""Most bits of an integer; Python cannot write more than 4,300 digits, so a larger one becomes the name of its type."""
 
 _PLAIN_KEY = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]{0,39}\Z")
 
 
 def make_strict(value: Any) -> tuple[Any, list[str]]:
-    """Return the value as plain JSON values, and a note for each thing that was changed."""
+    """Return the value as plain JSON values, and a note for each change."""
     reader = _Reader()
     return reader.read(value, ""), reader.all_notes()
 
@@ -37,7 +37,7 @@ class _Reader:
         self.more = 0
         self.nodes = 0
         self.open: set[int] = set()
-        """Ids of the containers the present value stands in."""
+        """Ids of the containers around the current value."""
 
     def all_notes(self) -> list[str]:
         return [*self.notes, f"{self.more} more values were changed"] if self.more else self.notes
@@ -113,7 +113,7 @@ class _Reader:
         return made
 
     def key(self, key: Any, path: str) -> str:
-        """Return a key as text, written the way the language's JSON writer does where it can."""
+        """Return a key as text, in the form of `json.dumps` if possible."""
         if isinstance(key, str):
             return clean(str.__str__(key))
         self.note(path, f"a key of type {_type_name(key)} became text")
@@ -124,7 +124,7 @@ class _Reader:
         return _type_name(key)
 
     def ordered(self, value: AbstractSet[Any], path: str) -> list[Any]:
-        """Return a set's values in a total order: null and switches, numbers, texts, then all else as written."""
+        """Return a set's values in a total order: null and booleans, numbers, texts, then all others by repr."""
         self.note(path, f"{_type_name(value)} became a sorted list")
         return sorted((self.read(item, f"{path}[]") for item in list(value)), key=_set_order)
 
@@ -151,7 +151,7 @@ def _set_order(value: Any) -> tuple[int, Any]:
 
 
 def _iso(value: date | time) -> str | None:
-    """Return ISO text, a naive time of day and date taken as UTC; None where a foreign time zone fails."""
+    """Return ISO text, with a naive datetime taken as UTC; None if a foreign time zone fails."""
     try:
         if isinstance(value, datetime):
             return (value if value.utcoffset() is not None else value.replace(tzinfo=UTC)).isoformat()

@@ -1,4 +1,4 @@
-"""Times as hosts give them, read into aware UTC; and the local time of day shown to the model."""
+"""Read times from hosts into aware UTC, and the local time of day shown to the model."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from zoneinfo import ZoneInfo
 from ..base.patterns import lazy_pattern
 
 ZONE_CHARS = 100
-"""Most characters of a zone's name; the longest there is has 32."""
+"""Most characters of a zone name; the longest existing one has 32."""
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(9998, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
-"""A day short of the last year, so that every zone's local time exists."""
+"""One day before the last year, so that the local time of every zone exists."""
 
 _ISO_CHARS = 64
-"""No format of a time is longer; longer texts are not parsed."""
+"""Most characters of a time: no format is longer."""
 
 _SECONDS = lazy_pattern(r"[+-]?\d{9,20}(\.\d{1,12})?")
-"""Seconds since 1970 as text, as some platforms send them. Shorter digits are dates (`20260310`) or nothing."""
+"""Seconds since 1970 as text, as some platforms send them. Fewer digits are a date (`20260310`) or invalid."""
 
 _DAY_PARTS = ((4, "night"), (7, "early_morning"), (12, "morning"), (18, "afternoon"), (22, "evening"), (24, "night"))
-"""(first hour that no longer belongs to it, name of that time of day)."""
+"""(end hour, exclusive; name of the time of day)."""
 
 
 def read_time(value: Any) -> tuple[datetime | None, bool]:
-    """Return `(moment, clamped)`: an aware UTC time from 1970 to 9998, or None when the value is no time."""
+    """Return `(moment, clamped)`: an aware UTC time from 1970 to 9998, or None if the value is not a time."""
     if isinstance(value, bool):
         return None, False
     if isinstance(value, (int, float)):
@@ -50,7 +50,7 @@ def iso_text(moment: datetime | None) -> str:
 
 
 def parse_time(value: Any) -> datetime | None:
-    """Return the moment as aware UTC, moved into 1970 to 9998, or None when the value is no time."""
+    """Return the moment as aware UTC, clamped to 1970 to 9998; None if the value is not a time."""
     return read_time(value)[0]
 
 
@@ -70,9 +70,9 @@ def _in_utc(moment: datetime) -> tuple[datetime | None, bool]:
         return _clamped(moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment)
     try:
         return _clamped(moment.astimezone(UTC))
-    except OverflowError:  # the first and last hours of the calendar in a zone beside UTC
+    except OverflowError:  # the first or last hours of the calendar in a zone other than UTC
         return (EARLIEST if moment.year < EARLIEST.year else LATEST), True
-    except (ValueError, TypeError, AttributeError, LookupError):  # a zone object of the host that fails when asked
+    except (ValueError, TypeError, AttributeError, LookupError):  # a zone object of the host that raises
         return None, False
 
 
@@ -84,14 +84,14 @@ def _clamped(moment: datetime) -> tuple[datetime, bool]:
 
 @lru_cache(maxsize=256)
 def zone(name: str) -> tzinfo | None:
-    """Return the zone of an IANA name, None when there is no such zone; blank is UTC."""
+    """Return the zone of an IANA name, None if it is unknown; "" is UTC."""
     if name in ("", "UTC"):
         return UTC
-    if len(name) > ZONE_CHARS:  # each slash is one more package to import, and hundreds are a RecursionError
+    if len(name) > ZONE_CHARS:  # each slash imports another package, and hundreds raise RecursionError
         return None
     try:
         return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):  # unknown; not a zone's name; a folder such as `Europe`
+    except (KeyError, ValueError, OSError):  # unknown; not a zone name; a folder such as `Europe`
         return None
 
 
@@ -111,10 +111,10 @@ def local_time(moment: datetime, zone_name: Any) -> tuple[dict[str, Any], str | 
     return {"weekday": day, "local_time": f"{local:%H:%M}", "local_hour": local.hour, "time_of_day": part}, note
 
 
-# When a pause ends a session of a conversation
+# Pauses that end a session of a conversation
 
 MINUTE = 60_000_000
 LEAST_GAP, MOST_GAP = 30 * MINUTE, 6 * 60 * MINUTE
-"""A pause shorter than the first never ends a session, one longer than the second always does; in microseconds."""
+"""Pause up to which a session never ends, and above which it always ends; in microseconds."""
 USUAL_STEPS = 20
-"""Between the two, a pause of so many usual gaps between messages ends a session."""
+"""Between LEAST_GAP and MOST_GAP, a pause of this many median times between messages ends a session."""

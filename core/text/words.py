@@ -1,4 +1,4 @@
-"""Words of a text, the stop words of a language, and the terms the search index holds of a text."""
+"""Words of a text, stop words of a language, and the index terms of a text."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ..base.patterns import lazy_pattern
 from .folding import SPACELESS_PATTERN, clean, fold, runs, simplify, word_runs
 
 MIN_CHARS = 3
-"""Shortest word that is looked for; Hangul words need two characters, scripts without spaces have no shortest."""
+"""Least characters of a searched word; Korean words need two, scripts without spaces none."""
 MIN_HANGUL = 2
 
 _LISTED = "ar ca cs da de el en es fa fi fr he hi hu hy id it ja ko nl no pl pt ro ru sv ta th tr uk zh"
 STOP_WORD_LANGUAGES = frozenset(_LISTED.split())
-"""The languages that have a list in `prompts/stop_words`."""
+"""Languages with a list in `prompts/stop_words`."""
 
 _HANGUL = lazy_pattern("[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]")
 _OTHER = lazy_pattern(r"[^\x00-\x7f\w]")
 
 
 def pairs(run: str) -> Iterator[str]:
-    """Yield the overlapping pairs of characters of a run, a single character itself."""
+    """Yield the overlapping pairs of characters of a run, or its single character."""
     if len(run) == 1:
         yield run
     for at in range(len(run) - 1):
@@ -33,7 +33,7 @@ def pairs(run: str) -> Iterator[str]:
 
 
 def candidates_of(run: str, spaceless: bool, min_chars: int = MIN_CHARS) -> Iterator[str]:
-    """Yield the words of a run of word characters: itself, where it is long enough, or its pairs."""
+    """Yield the words of a run of word characters: the run if it is long enough, or its pairs."""
     if spaceless:
         yield from (pair for pair in pairs(run) if not pair.isdigit())
         return
@@ -55,7 +55,7 @@ def _without_leading_marks(word: str) -> str:
 
 
 def iter_words(text: str, min_chars: int = MIN_CHARS) -> Iterator[str]:
-    """Yield what `words` lists, one by one, for callers that need the first few of a long text."""
+    """Yield the words of `words` one by one, for callers that need the first few of a long text."""
     seen: set[str] = set()
     for run, spaceless in runs(fold(clean(text))):
         for word in candidates_of(run, spaceless, min_chars):
@@ -71,7 +71,7 @@ def words(text: str, min_chars: int = MIN_CHARS) -> list[str]:
 
 @lru_cache(maxsize=64)
 def stop_words(language: str) -> frozenset[str]:
-    """Return the folded stop words of a language, empty for one without a list."""
+    """Return the folded stop words of a language; empty for a language without a list."""
     code = language.lower()
     if code not in STOP_WORD_LANGUAGES:
         return frozenset()
@@ -85,7 +85,7 @@ def stop_words(language: str) -> frozenset[str]:
 
 
 def list_terms(folded: str) -> list[str]:
-    """Return the words and pairs of a folded text in their order, as the search index holds them."""
+    """Return the words and pairs of a folded text in order, as in the search index."""
     if folded.isascii():
         return word_runs(folded)
     return [term for run, spaceless in runs(folded) for term in (pairs(simplify(run)) if spaceless else (run,))]
@@ -93,7 +93,7 @@ def list_terms(folded: str) -> list[str]:
 
 @lru_cache(maxsize=128)
 def read_lists(name: str) -> Mapping[str, str]:
-    """Return the word lists of a file of `prompts/`, each by its name; empty where there is no such file."""
+    """Return the word lists of a file in `prompts/` by name; empty if there is no such file."""
     try:
         lines = resources.find(f"prompts/{name}.txt").read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
@@ -105,15 +105,15 @@ def read_lists(name: str) -> Mapping[str, str]:
 def small_words(name: str) -> frozenset[str]:
     """Return a list of words with little meaning, folded, from `prompts/small_words.txt`.
 
-    two_letters: of any language, where written small. tells_nothing: of English, even where a message says little else.
-    about_talk: of English, about the talk itself. polite: written with a capital, and no names. courtesy: what people
-    say whatever they talk about. first_person.
+    two_letters: of any language, if written in lower case. tells_nothing: English, useless even in short messages.
+    about_talk: English, about the conversation itself. polite: capitalized words that are not names. courtesy: said
+    whatever the subject. first_person.
     """
     return frozenset(read_lists("small_words")[name].split())
 
 
 def rough_words(folded: str) -> int:
-    """Estimate the number of words: between spaces, and each character of scripts without spaces."""
+    """Estimate the number of words: those between spaces, and each character of scripts without spaces."""
     count = folded.count(" ") + 1
     return count if folded.isascii() else count + len(SPACELESS_PATTERN.findall(folded))
 
@@ -128,18 +128,18 @@ def index_terms(folded: str) -> dict[str, int]:
 
 
 class Fragment(NamedTuple):
-    """A piece of a keyword: a term of the index holds it in any text that holds the keyword."""
+    """A piece of a keyword: in any text with the keyword, some index term contains the piece."""
 
     text: str
-    """Characters of the piece, as the index holds them."""
+    """Characters of the piece in their index form."""
     kind: Literal["word", "pair", "char", "symbol"]
-    """word: part of a run with spaces around. pair, char: of a script without spaces. symbol: of category So."""
+    """word: in a script with spaces. pair, char: in one without. symbol: Unicode category So."""
     at_end: bool = False
-    """It touches the keyword's end, so that the text's term may go on and only begins with it."""
+    """Whether it is the end of the keyword, so that the text's term may continue after it."""
 
 
 def fragments(folded_keyword: str) -> list[Fragment]:
-    """Return the index terms a keyword is made of, when it is looked for as a part of folded texts."""
+    """Return the index terms of a keyword that is searched for as a part of folded texts."""
     found: dict[Fragment, None] = {}
     at, end = 0, len(folded_keyword)
     for run, spaceless in runs(folded_keyword):
@@ -147,7 +147,7 @@ def fragments(folded_keyword: str) -> list[Fragment]:
         found.update(dict.fromkeys(_symbols(folded_keyword[at:start])))
         at = start + len(run)
         if spaceless and len(run) > 1:
-            # Pairs inside the keyword are pairs of the text too: nothing to the left or right can change them.
+            # Pairs inside the keyword are pairs of the text too, whatever is next to the keyword.
             found.update(dict.fromkeys(Fragment(pair, "pair") for pair in pairs(simplify(run))))
         else:
             found[Fragment(simplify(run), "char" if spaceless else "word", at == end)] = None
@@ -160,9 +160,9 @@ def _symbols(between: str) -> Iterator[Fragment]:
 
 
 MOST_LETTERS = 3
-"""A word of at most so many letters occurs inside many unrelated words."""
+"""Most letters of a short word, which occurs inside many unrelated words."""
 
 
 def is_short_word(text: str) -> bool:
-    """Return whether a text is a word of so few letters that it is looked for as a whole word alone."""
+    """Return whether a text is a short word, which is searched for only as a whole word."""
     return len(text) <= MOST_LETTERS and text.isalpha() and all(c.upper() != c.lower() for c in text)

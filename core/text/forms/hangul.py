@@ -1,4 +1,4 @@
-"""Hangul as single letters, in which the endings of Korean join their stems."""
+"""Hangul as single letters, since Korean endings merge with the last syllable of a stem."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 _FINALS = dict(zip("ㄴㄷㄹㅁㅂㅅㅆㅎ", "\u11ab\u11ae\u11af\u11b7\u11b8\u11ba\u11bb\u11c2", strict=True))
 _VOWELS = {chr(0x314F + n): chr(0x1161 + n) for n in range(21)}
 _ALONE = str.maketrans(_FINALS | _VOWELS)
-"""Letters that the rules write alone: the end of a syllable, or its vowel."""
+"""Letters that the rules write alone (the final consonant or the vowel of a syllable) to their form in a syllable."""
 _FIRST, _LAST, _PER_VOWEL = 0xAC00, 0xD7A3, 28
 
 
@@ -16,7 +16,7 @@ def to_letters(text: str) -> str:
 
 
 def list_beginnings(letters: str) -> list[str]:
-    """Return how words begin, in syllables, that begin with these letters: the last syllable may go on."""
+    """Return the beginnings, in syllables, of words that begin with these letters: the last syllable may continue."""
     text = unicodedata.normalize("NFC", letters)
     last = ord(text[-1]) if text else 0
     is_open = _FIRST <= last <= _LAST and (last - _FIRST) % _PER_VOWEL == 0

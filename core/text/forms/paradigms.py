@@ -1,19 +1,19 @@
-"""How the words of a language change: its endings, its stems that change inside, and its prefixes.
+"""The inflection of words in a language: endings, changes inside stems, and prefixes.
 
-The rules are in `prompts/word_forms`, one file for each language; there a line without a colon is a family of irregular
-forms, and `_` stands for nothing. Each paradigm (`noun`, `verb`) has these lines:
+The rules are in `prompts/word_forms`, one file for each language; a line without a colon is a family of irregular
+forms, and `_` means nothing. Each paradigm (`noun`, `verb`) has these lines:
 
-| line | what it holds |
+| line | content |
 |---|---|
-| endings | the endings, `/` between places that follow one another |
+| endings | the endings; `/` separates positions that follow one another |
 | stem | the letters that a stem may end in |
-| tail | letters behind which a change hides: the last vowels of a Finnish stem |
+| tail | letters after the place of a change: the last vowels of a Finnish stem |
 | changes | ends of stems: `k:c` either, `ů>o` without an ending or before one, `~` in the last syllable |
-| fleeting | vowels that stand before the last consonant where there is no ending |
-| prefixes | what stands before the stem; `men<t` in place of its first letter |
+| fleeting | vowels before the last consonant if there is no ending |
+| prefixes | prefixes of the stem; `men<t` replaces its first letter |
 | shortest | fewest letters of a stem |
 
-Of the whole language: `stems` (fewest letters of a stem by Snowball), `apart` (words of one stem that are others),
+Lines for the whole language: `stems` (fewest letters of a Snowball stem), `apart` (different words with one stem),
 `links` (letters between the parts of a compound), `spelt` (`ä:ae`), `letters` (of two scripts), `numbers` (from one).
 """
 
@@ -36,17 +36,17 @@ _SHORTEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Letters of a stem that become others."""
+    """A change of letters in a stem."""
 
     left: str
     right: str
     is_one_way: bool
-    """The left side needs a closed ending, the right side an open one."""
+    """Whether `left` needs a closed ending and `right` an open one."""
     is_inside: bool
-    """It is the vowel of the last syllable, not the end."""
+    """Whether it changes the vowel of the last syllable instead of the end."""
 
     def apply(self, stem: str, old: str, new: str) -> str:
-        """Return the stem with one side in place of the other, "" where it does not have it."""
+        """Return the stem with `new` in place of `old`; "" if it does not have `old`."""
         if not self.is_inside:
             return stem[: len(stem) - len(old)] + new if stem.endswith(old) else ""
         if not old:
@@ -61,11 +61,11 @@ VOWEL = re.compile("[aeiouyäöüõáéíóúýěůąęаеиоуыэюяіїє�
 
 @dataclass(frozen=True, slots=True)
 class Paradigm:
-    """One way in which the words of a language change."""
+    """One inflection pattern of a language."""
 
     endings: frozenset[str]
     open: frozenset[str]
-    """Endings but those of `_CLOSED`."""
+    """Endings without those in `_CLOSED`."""
     closed: frozenset[str]
     longest: int
     last_letters: str
@@ -85,7 +85,7 @@ def _read_lines(language: str) -> list[str]:
 
 @lru_cache(maxsize=64)
 def read_rules(language: str) -> dict[str, str]:
-    """Return the lines of a language that have a name, each by its name."""
+    """Return the named lines of a language by name."""
     return {name: text.strip() for name, mark, text in (line.partition(":") for line in _read_lines(language)) if mark}
 
 

@@ -1,4 +1,4 @@
-"""Other ways to write what a message says: numbers, two scripts of a language, words apart or as one."""
+"""Other spellings of words in a message: numbers, the two scripts of a language, words apart or as one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _QUOTED = lazy_pattern(
     '["\u201c\u201e\u00ab\u300c]([^"\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d]{3,80})["\u201c\u201d\u00bb\u300d]'
 )
 LOOKED_AT = 400
-"""Characters of a message that are read for other spellings."""
+"""Most characters of a message that are read for other spellings."""
 LONGEST_JOINED = 24
 SHORTEST_PART = 3
 """Fewest letters of a part of a compound."""
@@ -34,13 +34,13 @@ def list_quoted(text: str) -> list[str]:
 
 @lru_cache(maxsize=64)
 def _numbers(language: str) -> list[list[str]]:
-    """Return the words of the numbers from one on."""
+    """Return the number words of a language, from one on."""
     listed = read_rules(language).get("numbers", "").split()
     return [[fold(word).replace("_", " ") for word in words.split("/")] for words in listed]
 
 
 def list_other_numbers(text: str, languages: Sequence[str]) -> dict[str, list[str]]:
-    """Return the numbers and number words of a message, folded, each with the other ways to write it."""
+    """Return the folded numbers and number words of a message, each with its other spellings."""
     folded = fold(text[:LOOKED_AT])
     made: dict[str, list[str]] = {}
     digits = dict.fromkeys(_NUMBER.findall(folded))
@@ -59,7 +59,7 @@ def list_other_numbers(text: str, languages: Sequence[str]) -> dict[str, list[st
 
 
 def list_other_scripts(text: str, languages: Sequence[str]) -> dict[str, list[str]]:
-    """Return the words of a message that are written in another script too, folded, each with its other spellings."""
+    """Return the folded words of a message that have another script, each with its spellings in it."""
     made: dict[str, list[str]] = {}
     if not text.isascii():
         folded = fold(text[:LOOKED_AT])
@@ -92,7 +92,7 @@ def _transliterate(word: str) -> Iterator[str]:
 def list_joined(text: str) -> dict[str, list[str]]:
     """Return words that a message may write apart, as one word, each with its parts: `icecream` of `ice cream`.
 
-    What letters and figures join comes apart too: `5km`, `zx90pl`.
+    Letters and figures are also joined: `5km`, `zx90pl`.
     """
     folded = fold(text[:LOOKED_AT])
     made: dict[str, list[str]] = {}
@@ -113,17 +113,17 @@ _WORD = lazy_pattern(r"[^\W_]+")
 
 
 def split_figures(word: str) -> list[str]:
-    """Return the letters and the figures of a word apart, nothing where it holds no both."""
+    """Return the letters and the figures of a word apart; [] if it does not have both."""
     parts = _MIXED.findall(word)
     return parts if 1 < len(parts) <= MOST_PARTS and "".join(parts) == word else []
 
 
 Find = Callable[[str], list[str]]
-"""Returns the words of the index that are forms of a part of a compound."""
+"""Returns the index words that are forms of a part of a compound."""
 
 
 def split_compound(word: str, find: Find, languages: Sequence[str], most: int = MOST_PARTS) -> list[list[str]]:
-    """Return the indexed parts of a compound, each with its indexed forms; empty if the word is no compound."""
+    """Return the indexed parts of a compound, each with its indexed forms; empty if the word is not a compound."""
     links = [
         "",
         *dict.fromkeys(link.strip("_") for code in languages for link in read_rules(code).get("links", "").split()),
@@ -147,7 +147,7 @@ def joins_words(language: str) -> bool:
 
 
 def share_spelt_otherwise(written: Sequence[str], text: str) -> float:
-    """Return the share of words that a text holds with other accents alone, or small where they are names."""
+    """Return the share of words that a text has only with other accents, or in lower case although they are names."""
     unsure = [
         word for word in written if not (text.isascii() and word.isascii() and word.islower()) and word not in text
     ]
@@ -164,6 +164,6 @@ def _is_spelt(word: str, as_said: Set[str], spelt: Set[str]) -> bool:
 
 
 def holds_tone(word: str, text: str) -> bool:
-    """Return whether a text holds a Vietnamese word with its signs, or without any."""
+    """Return whether a text contains a Vietnamese word with these marks, or without any marks."""
     spelt = {each.casefold() for each in _WORD.findall(unicodedata.normalize("NFKC", text))}
     return word.isascii() or word in spelt or fold(word) in spelt

@@ -1,4 +1,4 @@
-"""Other forms of a word, as the index may hold them: how they begin, and how they may end."""
+"""Other forms of a word that may be in the index: their beginnings and possible endings."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .paradigms import Paradigm, read_families, read_paradigms, read_rules
 
 _CYRILLIC = ("ru", "uk", "sr")
 _SHARING = {"ar": ("ar", "fa"), "hi": ("hi", "ne")}
-"""Languages that share a script."""
+"""Language of a script to the languages that share it."""
 _UKRAINIAN = re.compile("[іїєґ]")
 LONGEST_WORD = 40
-"""Letters of a word that may have other forms."""
+"""Most letters of a word that is inflected."""
 
 Beginning = Callable[[str], Iterable[str]]
 """Returns the words of the index that begin with a text."""
 
 
 def languages_of_word(word: str, languages: Sequence[str]) -> list[str]:
-    """Return those of the languages that the script of a word allows, and the one that it speaks for."""
+    """Return the languages that the script of a word allows, and the one that it suggests."""
     own = script_language(word)
     if not own:
         return [code for code in languages if code not in _OF_SCRIPT]
@@ -62,11 +62,11 @@ def find_forms(written: str, languages: Sequence[str], beginning: Beginning) -> 
 
 
 _REGULAR = 4
-"""Letters from which an irregular form takes any ending: a shorter one with one letter more is another word."""
+"""Letters from which an irregular form takes any ending: a short one plus one letter is another word."""
 
 
 def _find_of_stem(word: str, language: str, beginning: Beginning) -> Iterator[str]:
-    """Yield the words whose stem by Snowball is that of a word."""
+    """Yield the index words with the same Snowball stem."""
     (stem, *_) = stems(word, (language,))
     if len(stem) < int(read_rules(language).get("stems", _SHORTEST_STEM)):
         return
@@ -82,7 +82,7 @@ _SHORTEST_STEM = 3
 
 
 def list_look_alikes(word: str, language: str) -> frozenset[str]:
-    """Return the words that have the stem of a word and are other words: `university` for `universe`."""
+    """Return other words with the stem of a word: `university` for `universe`."""
     return _look_alikes(language).get(word, _NO_ENDING)
 
 
@@ -100,7 +100,7 @@ def _to_letters(text: str, language: str) -> str:
 
 
 def match_words(start: str, endings: frozenset[str], language: str, beginning: Beginning) -> Iterator[str]:
-    """Yield the words that are a beginning with one of the endings."""
+    """Yield the index words that are a beginning with one of the endings."""
     if language == "ko":
         for text in hangul.list_beginnings(start):
             for term in beginning(text):
@@ -114,7 +114,7 @@ def match_words(start: str, endings: frozenset[str], language: str, beginning: B
 
 
 def list_patterns(written: str, language: str, paradigm: Paradigm) -> dict[str, frozenset[str]]:
-    """Return how other forms of a word begin, folded, each with the endings that may follow."""
+    """Return the folded beginnings of other forms of a word, each with its possible endings."""
     made: dict[str, frozenset[str]] = {}
     for word in dict.fromkeys((fold_case(written), *_list_spelt(written, language))):
         for stem, ending in _list_stems(_to_letters(word, language), paradigm):
@@ -128,7 +128,7 @@ def list_patterns(written: str, language: str, paradigm: Paradigm) -> dict[str, 
 
 
 def _list_spelt(written: str, language: str) -> Iterator[str]:
-    """Yield a word folded, and with letters as people type them who do not have the key: `tuer` for `tür`."""
+    """Yield a folded word, and its spellings on keyboards without its letters: `tuer` for `tür`."""
     word, typed, meant = fold_case(written), "", fold(written)
     yield meant
     for pair in read_rules(language).get("spelt", "").split():
@@ -139,7 +139,7 @@ def _list_spelt(written: str, language: str) -> Iterator[str]:
 
 
 def _list_stems(word: str, paradigm: Paradigm) -> Iterator[tuple[str, str]]:
-    """Yield what may be the stem of a word, with its ending."""
+    """Yield the possible stems of a word, each with its ending."""
     for prefix, initial in paradigm.prefixes:
         if not word.startswith(prefix):
             continue
@@ -155,11 +155,11 @@ def _list_stems(word: str, paradigm: Paradigm) -> Iterator[tuple[str, str]]:
 
 
 _SURE_ENDING = 4
-"""Letters of an ending that leave no doubt, so that the stem may be a letter shorter."""
+"""Length from which an ending is reliable and the stem may be one letter shorter."""
 
 
 def _list_variants(stem: str, ending: str, paradigm: Paradigm) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield a stem and its variants, each with the endings that may follow."""
+    """Yield a stem and its variants, each with the possible endings."""
     is_closed = ending in paradigm.closed
     for other, endings in ((stem, paradigm.endings), *_list_bent(stem, is_closed, paradigm)):
         yield other, endings
@@ -172,7 +172,7 @@ def _list_variants(stem: str, ending: str, paradigm: Paradigm) -> Iterator[tuple
 
 
 def _list_bent(stem: str, is_closed: bool, paradigm: Paradigm) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield variants of a stem whose end or last consonant before the vowels changes."""
+    """Yield the variants of a stem whose end, or last consonant before its final vowels, changes."""
     body = stem.rstrip(paradigm.tail) if paradigm.tail else stem
     if body != stem:
         for other, endings in _list_changed(body, is_closed, paradigm):
@@ -192,7 +192,7 @@ def _list_changed(stem: str, is_closed: bool, paradigm: Paradigm) -> Iterator[tu
 
 @lru_cache(maxsize=64)
 def _relatives(language: str) -> dict[str, list[int]]:
-    """Return each irregular form, and its stem, with the families that it belongs to."""
+    """Return the family numbers of each irregular form and its stem."""
     made: dict[str, list[int]] = {}
     for number, family in enumerate(read_families(language)):
         for word in family:
@@ -219,10 +219,10 @@ SHORTEST_HEAD = 4
 
 
 def list_compounds(written: str, languages: Sequence[str], holding: Beginning) -> list[str]:
-    """Return the words of the index that end with a form of a word: `vinterjakka` of `jakke`.
+    """Return the index words that end with a form of a word: `vinterjakka` of `jakke`.
 
     Args:
-        holding: returns the words that hold a text.
+        holding: returns the words that contain a text.
     """
     word = fold(written)
     root = word[:-1] if len(word) >= SHORTEST_HEAD else word

@@ -1,13 +1,13 @@
-"""Words of time as spans: one reader for questions, for stored texts and for `since` and `until`. Pure.
+"""Words of time as spans: one reader for questions, for stored texts, and for `since` and `until`. Pure.
 
-| module | does |
+| module | content |
 |---|---|
-| `calendar` | the words of a language, from `prompts/calendar`, as a lexicon of parts |
-| `parts` | cuts a text into parts: numbers, units, weekdays, directions, dates in digits |
-| `patterns`, `grammar` | which rows of parts name a time; applies them |
-| `meanings` | what they mean beside a moment: `last week`, `since Monday`, `from 3 to 5 March` |
+| `calendar` | the words of a language, from `prompts/calendar`, as a lexicon |
+| `parts` | splitting a text into parts: numbers, units, weekdays, directions, dates in digits |
+| `patterns`, `grammar` | patterns of parts that name a time; applying them |
+| `meanings` | the meaning of parts at a moment: `last week`, `since Monday`, `from 3 to 5 March` |
 | `spans` | days, weeks, seasons and feasts in local time, and `Span` in UTC |
-| `reader` | `read_spans` and `find_about_days`, which choose the language and put it together |
+| `reader` | `read_spans` and `find_about_days`, which choose the language and read the text |
 """
 
 from .calendar import CALENDARS as CALENDARS

@@ -1,40 +1,40 @@
-"""The words of time of each language, from the lists of `prompts/calendar`, as a lexicon of parts.
+"""The words of time of each language, from the lists in `prompts/calendar`, as a lexicon.
 
-In a list `|` separates things and a space the forms of one thing; `_` joins the words of a phrase, and a word that ends
-in `*` may have any ending. Lines with `=` give each phrase its value.
+In a list, `|` separates values and a space the forms of one value; `_` joins the words of a phrase, and a word with a
+final `*` may have any ending. Lists with `=` give each phrase its value.
 
-| list | what it holds |
+| list | content |
 |---|---|
-| source | where lines of a file come from |
+| source | origin of the lines of a file |
 | order | `dmy`, `mdy` or `ymd`: the order of a numeric date |
 | months, short_months, weekdays, short_weekdays, seasons | from January, Monday, spring on |
 | units; weekend | minute, hour, day, week, month, year; words for Saturday and Sunday |
-| days, near | a day beside today (`yesterday=-1`); a week, month or year beside this one (`last_week=week-1`) |
-| moments | phrases of a part of such a day: `tonight=+0.evening` |
-| ago, back; later, ahead | what stands behind or before a count that is counted back or ahead from now |
+| days, near | day relative to today (`yesterday=-1`); week, month or year relative to now (`last_week=week-1`) |
+| moments | phrases for a part of a relative day: `tonight=+0.evening` |
+| ago, back; later, ahead | words after or before an amount that is counted back, or ahead, from now |
 | last, previous, next, this, before_last, after_next | which one of its kind; words of `last` also ask for an order |
 | numbers, couple, few, half, one_and_half, ordinals | one to twelve; two; an open number; a half; first, second ... |
-| since, after, before, until, from, to, between, and | relations in front of a time; `to` also joins two |
-| since_behind, after_behind, before_behind, until_behind, onward | relations behind it: `から`, `beri` |
+| since, after, before, until, from, to, between, and | relations before a time; `to` also joins two times |
+| since_behind, after_behind, before_behind, until_behind, onward | relations after a time: `から`, `beri` |
 | early, mid, late, begin, end, first_half, second_half | parts of a month or year |
-| parts | the ones of PARTS |
-| rolling | what makes of a unit behind it one that ends now: `in the last` |
-| counted | words that are a number and its unit: `fortnight=14.day` |
-| coming | what asks for the next days: `coming up` |
+| parts | the parts of a day in PARTS |
+| rolling | words before a unit that make it end now: `in the last` |
+| counted | words for a number and its unit: `fortnight=14.day` |
+| coming | words for the next days: `coming up` |
 | recent, other_day, now | `lately`; `the other day`; `now` |
-| feasts | the ones of FEASTS |
-| first, latest | which come first or last in time |
-| said; not_order | words of talk, with which `first` and `last` ask for an order; words with which they do not |
+| feasts | the feasts in FEASTS |
+| first, latest | words for the first, or last, in time |
+| said; not_order | words about talking, with which `first` and `last` ask for an order; words that prevent this |
 | joins, into | small words inside a time; those of them before a time |
-| at, oclock, half_past, half_to, half_behind | what stands beside a number that is an hour |
-| year_sign, month_sign, day_sign, hour_sign | what stands behind such a number: `年` |
-| plan, done | words of what is to come, of what is over |
-| not | words that deny: `we have not talked since Monday` asks for nothing said since Monday |
-| not_day | words with which a day behind them is no single one: `every Friday`; days that are none: `on Fridays` |
-| ambiguous | words of the lists above that are also other words: they need a word beside them that says so |
-| strict | 1 where the last Tuesday is the one of last week |
-| endings | how many letters more a word of a list may have |
-| suffixes | endings that are words of a list: `abend=parts.evening`, `tik=since_behind` |
+| at, oclock, half_past, half_to, half_behind | words beside a number that is an hour |
+| year_sign, month_sign, day_sign, hour_sign | characters after a number with this meaning: `年` |
+| plan, done | words for the future; words for the past |
+| not | negations: `we have not talked since Monday` does not ask for messages since Monday |
+| not_day | words before a recurring day: `every Friday`; words for recurring days: `on Fridays` |
+| ambiguous | words of these lists with another meaning: they count only beside a word of time |
+| strict | 1 if last Tuesday is always the Tuesday of last week |
+| endings | most letters that may be added to a word of a list |
+| suffixes | endings with the meaning of a list: `abend=parts.evening`, `tik=since_behind` |
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ from ..words import read_lists
 MARKS = "\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0903\u093a-\u094f\u0962\u0963\u0bbe-\u0bcd"
 """Marks inside words that `\\w` leaves out."""
 SIGNS = SPACELESS + "\uac00-\ud7a3"
-"""Scripts that are read sign by sign: words of time stand inside longer runs."""
+"""Scripts that are read character by character: words of time are inside longer runs."""
 _SIGN = lazy_pattern(f"[{SIGNS}]")
 WORD_CHARS = f"(?:[a-z]+|[^\\W\\d_{SIGNS}]+|[{MARKS}]+)+"
-"""A word, as a pattern; nothing may follow it, since its letters can be matched in several ways."""
+"""Regular expression of a word. Nothing may follow it, since its letters can be matched in several ways."""
 WORD = lazy_pattern(WORD_CHARS)
 _SPLIT = lazy_pattern(f"[{SIGNS}]|{WORD_CHARS}")
 
 CALENDARS = ("en", "de", "fr", "es", "it", "pt", "nl", "ru")
-"""Languages whose words are tried where it cannot be told which one a text is in."""
+"""Languages tried for time words if the language of a text is unknown."""
 UNITS = ("minute", "hour", "day", "week", "month", "year")
 PARTS = ("morning", "noon", "afternoon", "evening", "night", "dark")
-"""dark: evening or night, where a language has one word for both."""
+"""dark: evening or night, in languages with one word for both."""
 FEASTS = (
     "christmas eve",
     "christmas",
@@ -76,7 +76,7 @@ FEASTS = (
 )
 COUPLE, FEW = 2, 4
 BREAK = "|"
-"""Kind of a sign between two sentences."""
+"""Kind of a character between two sentences."""
 KINDS = {
     "months": "M", "short_months": "m", "weekdays": "W", "short_weekdays": "w", "seasons": "S", "units": "U",
     "weekend": "U", "days": "D", "near": "E", "moments": "H", "ago": "g", "back": "b", "later": "r", "ahead": "a",
@@ -90,13 +90,13 @@ KINDS = {
     "half_past": "p", "half_to": "s", "half_behind": "f", "year_sign": "Q", "month_sign": "J", "day_sign": "u",
     "hour_sign": "C", "plan": "+", "done": "-", "not": "~", "not_day": "=",
 }  # fmt: skip
-"""The letter of each list, as the patterns of `grammar` name it."""
+"""Kind (one letter) of each list, as used in the patterns of `grammar`."""
 _VALUES = {
     "months": range(1, 13), "short_months": range(1, 13), "weekdays": range(7), "short_weekdays": range(7),
     "seasons": range(4), "numbers": range(1, 13), "ordinals": range(1, 32), "units": UNITS, "parts": PARTS,
     "feasts": FEASTS,
 }  # fmt: skip
-"""Lists of several things."""
+"""Values of the lists that have several, in order."""
 _VALUE = {
     "weekend": "weekend", "last": -1, "previous": -1, "this": 0, "next": 1, "before_last": -2, "after_next": 2,
     "couple": COUPLE, "few": FEW, "one_and_half": 1.5, "half": 0.5,
@@ -104,12 +104,12 @@ _VALUE = {
     "end": "end", "first": 1, "latest": -1, "first_half": "half1", "second_half": "half2", "before": -1, "after": 1,
 }  # fmt: skip
 LEADING = frozenset("MmWwSUDEHRFPOTKq@e")
-"""Kinds of which a text without digits contains one if it names a time."""
+"""Kinds of words: a text without digits that names a time has a word of one of these."""
 _TELLING = frozenset("MWSUDHERgT1")
 """Kinds of words that always mean a time."""
 _NAMING = frozenset("MWDE")
 _UNSURE = {"M": "m", "W": "w", "S": "!", "F": "!", "D": "!", "U": "!", "P": "!", "H": "!", "E": "!"}
-"""The kind of an ambiguous word instead: a month or weekday that needs another word beside it, or none."""
+"""Kind of an ambiguous word: a month or weekday that needs another word beside it, or "!" for no kind."""
 _MAY_END = frozenset("MWSUFPDE")
 _SHORTEST_STEM = 3
 _ANY_ENDING = 8
@@ -117,23 +117,23 @@ _ANY_ENDING = 8
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """The words of one language."""
+    """The words of time of one language."""
 
     order: str = "dmy"
     is_strict: bool = False
     phrases: dict[str, dict[tuple[str, ...], dict[str, Any]]] = field(default_factory=dict)
-    """First word, or sign, to the phrases that begin with it and what they mean."""
+    """First word or character to the phrases that begin with it, each with its meanings by kind."""
     stems: dict[str, dict[str, tuple[int, dict[str, Any]]]] = field(default_factory=dict)
-    """First three letters to stems, the letters that may follow, and what they mean."""
+    """First three letters to stems, each with the most further letters and its meanings by kind."""
     suffixes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What an ending adds to its word."""
+    """Ending to the meaning it adds to its word."""
 
     def may_hold(self, word: str) -> bool:
         """Return whether a phrase or stem of the language may begin with a word."""
         return word in self.phrases or word[:_SHORTEST_STEM] in self.stems
 
     def read(self, words: Sequence[str], at: int) -> tuple[Mapping[str, Any], int, Mapping[str, Any] | None]:
-        """Return the meaning of the longest phrase at a word, its number of words, and the meaning of its ending."""
+        """Return the meanings of the longest phrase at a position, its number of words, and its ending's meanings."""
         length, kinds = 0, dict[str, Any]()
         for phrase, meanings in self.phrases.get(words[at], {}).items():
             if len(phrase) > length and tuple(words[at : at + len(phrase)]) == phrase:
@@ -152,7 +152,7 @@ class Lexicon:
 
 @dataclass(frozen=True, slots=True)
 class Leading:
-    """Words and stems of a language, of which a text that names a time contains one."""
+    """Words and stems of a language: a text that names a time contains one of them."""
 
     words: frozenset[str]
     stems: Mapping[str, tuple[str, ...]]
@@ -160,7 +160,7 @@ class Leading:
     signs: tuple[str, ...]
 
     def stands_in(self, text: str, words: Collection[str]) -> bool:
-        """Return whether a folded text contains one of them."""
+        """Return whether a folded text contains one of the words or stems."""
         if not self.words.isdisjoint(words) or (self.signs and any(each in text for each in self.signs)):
             return True
         return any(word.startswith(stems) for word in words if (stems := self.stems.get(word[:_SHORTEST_STEM])))
@@ -168,7 +168,7 @@ class Leading:
 
 @lru_cache(maxsize=64)
 def load(language: str) -> Lexicon | None:
-    """Return the words of a language, None for one without a file."""
+    """Return the words of time of a language; None for a language without a file."""
     lists = read_lists(f"calendar/{language}")
     if not lists:
         return None
@@ -195,13 +195,13 @@ def load(language: str) -> Lexicon | None:
 
 @lru_cache(maxsize=64)
 def time_words(language: str) -> frozenset[str]:
-    """Return the single words for times that have no other meaning."""
+    """Return the single words that always mean a time."""
     return _find_words(language, lambda kinds: bool(_TELLING & kinds.keys() or kinds.get("L")))
 
 
 @lru_cache(maxsize=64)
 def name_words(language: str) -> frozenset[str]:
-    """Return the single words for a time or a length of time, without `day`: `How was my day?` names none."""
+    """Return the single words for a time or a unit, without `day`: `How was my day?` names no time."""
     return _find_words(language, lambda kinds: bool(_NAMING & kinds.keys()) or kinds.get("U", "day") != "day")
 
 
@@ -220,7 +220,7 @@ def _find_words(language: str, fits: Callable[[Mapping[str, Any]], bool]) -> fro
 
 @lru_cache(maxsize=256)
 def load_leading(language: str, needed: Set[str] = LEADING) -> Leading:
-    """Return the longest word of each word and phrase of some kinds."""
+    """Return the words and stems of some kinds, and the longest word of each phrase of these kinds."""
     lexicon = load(language) or Lexicon()
     words, signs = set[str](), set[str]()
     for phrases in lexicon.phrases.values():
@@ -258,7 +258,7 @@ def _iter_forms(name: str, listed: str) -> Iterator[tuple[str, Any]]:
 
 def _phrase(form: str) -> tuple[str, ...]:
     """Return the words of a form, or its characters in scripts that are read character by character."""
-    if form.isascii() and form.isalpha():  # as most
+    if form.isascii() and form.isalpha():  # most forms
         return (form.lower(),)
     return tuple(_SPLIT.findall(bare(form.rstrip("*"))))
 

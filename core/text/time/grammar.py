@@ -1,4 +1,4 @@
-"""Applies the tables of patterns to the parts of a text."""
+"""Apply the tables of patterns to the parts of a text."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from .spans import Time, every_month, every_week, fixed, of_month
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """A pattern, and the function that turns its values into a time."""
+    """A pattern, and the function from the values of its parts to a time."""
 
     pattern: re.Pattern[str]
     kinds: tuple[str, ...]
-    """The kinds that each of its groups may have."""
+    """Kinds allowed in each group of the pattern."""
     read: Read
     begins: frozenset[str]
-    """The kinds of which its first part has one."""
+    """Kinds of which the first part must have one."""
     needs: frozenset[str]
     """Kinds that a text must have for the pattern to match."""
     choices: tuple[frozenset[str], ...]
     """Groups of kinds; the text must have one kind of each group."""
     number: int
-    """Its place in the table: of two that are as long the first is read."""
+    """Position in the table: of two equally long matches, the rule with the lower number is used."""
 
 
 Rules = Mapping[str, Sequence[Rule]]
-"""Each kind with the rules that begin with it."""
+"""Kind to the rules that begin with it."""
 
 
 @lru_cache(maxsize=1)
@@ -64,7 +64,7 @@ def _rule(pattern: str, read: Read, number: int) -> Rule:
 
 
 def read_parts(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:
-    """Join the parts that name a time together."""
+    """Merge the parts that together name a time."""
     line = _Line(_sure(m, parts))
     for table in tables():
         rules = line.find_rules(table)
@@ -85,7 +85,7 @@ class _Line:
         self.offsets = list(accumulate(map(len, codes), initial=0))
 
     def find_rules(self, table: Sequence[Rule]) -> Rules:
-        """Return the rules of a table whose kinds are all there."""
+        """Return the rules of a table whose kinds all occur in the parts."""
         found: dict[str, list[Rule]] = {}
         for rule in table:
             if rule.needs <= self.kinds and not any(map(self.kinds.isdisjoint, rule.choices)):
@@ -98,11 +98,11 @@ _BEFORE = frozenset("I1234567LB")
 _PLACES = frozenset("x")
 _PLAIN_TIMES, _LONGER_TIMES, _NAMED = frozenset("DWZNMEo"), frozenset("XUWMmN"), frozenset("MW")
 _UNSURE = frozenset("DWwPmYSUo=")
-"""Kinds whose meaning depends on the parts beside them."""
+"""Kinds of words whose meaning depends on adjacent parts."""
 
 
 def _sure(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:
-    """Return the parts with the meanings that a word of time in front makes sure: `in May`, `on the 6th`."""
+    """Return the parts, with the certain meanings that a word before them gives: `in May`, `on the 6th`."""
     made: list[TimePart] = []
     for n, part in enumerate(parts):
         made.append(_make_sure(m, parts, n, made) if _UNSURE & part.kinds.keys() else part)
@@ -110,7 +110,7 @@ def _sure(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:
 
 
 def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[TimePart]) -> TimePart:
-    """Return a part with the meanings that the parts beside it make sure; `made` are those before it."""
+    """Return a part with the certain meanings that adjacent parts give; `made` are the results before it."""
     part = parts[n]
     kinds, back = dict(part.kinds), n - 1
     while back > 0 and parts[back].kinds.keys() <= _PLACES and parts[back].kinds:
@@ -144,7 +144,7 @@ def _node(time: Time) -> dict[str, Any]:
 
 
 def _apply(m: Moment, line: _Line, rules: Rules) -> Sequence[TimePart]:
-    """Join the parts that match a table; return the same list if none match."""
+    """Merge the parts that match a table; return the same list if none match."""
     parts, begins = line.parts, rules.keys()
     made, at, is_same = list[TimePart](), 0, True
     while at < len(parts):
@@ -161,7 +161,7 @@ def _apply(m: Moment, line: _Line, rules: Rules) -> Sequence[TimePart]:
 def _read_at(
     m: Moment, parts: Sequence[TimePart], rules: Iterable[Rule], text: str, at: int, offset: int
 ) -> tuple[TimePart, int]:
-    """Return the result of the longest matching pattern at a part and its number of parts; else the part."""
+    """Return the merged part of the longest match at a position, and its number of parts; or the part itself, and 1."""
     found = [(match, rule) for rule in rules if (match := rule.pattern.match(text, offset))]
     for match, rule in sorted(found, key=lambda one: (-one[0].end(), one[1].number)):
         values: list[Any] = []
@@ -173,7 +173,7 @@ def _read_at(
             values.append(next(named[kind] for kind in kinds if kind in named))
         try:
             read = rule.read(m, tuple(values))
-        except (OverflowError, ValueError):  # days beyond the ends of the calendar
+        except (OverflowError, ValueError):  # days outside the calendar
             read = None
         if read is None:
             continue

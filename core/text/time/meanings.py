@@ -1,4 +1,4 @@
-"""Computes the meaning of time words at a moment: `last week`, `two Fridays ago`, `since Monday`."""
+"""Compute the meaning of time words at a moment: `last week`, `two Fridays ago`, `since Monday`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .spans import DAY, HOUR, Precision, Range, Time, at_midnight, every_year, f
 
 MOST_COUNT = 400
 JUST_OVER, FAR_AHEAD = 31 * DAY, 300 * DAY
-"""A date without a year that is just over is seldom meant for the year after, unless a word says so."""
+"""Limits for a date without a year in a stored text: ended less than JUST_OVER ago, it is not next year's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class Found:
     end: datetime | None
     precision: Precision
     coming: Range | None = None
-    """The next occurrence of a recurring time."""
+    """Next occurrence of a recurring time."""
     due: Range | None = None
-    """The time of a deadline: Friday of `by Friday`."""
+    """Time of a deadline: Friday in `by Friday`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +34,20 @@ class Moment:
     """The time and zone of a text, and whether it is about the future."""
 
     now: datetime
-    """In local time."""
+    """Local time."""
     zone: tzinfo
     lexicon: Lexicon
     is_plan: bool = False
-    """The text is about the future."""
+    """Whether the text is about the future."""
     is_told: bool = False
-    """It is a stored text without a word for a plan."""
+    """Whether it is a stored text without a word for a plan."""
 
     @property
     def today(self) -> date:
         return self.now.date()
 
     def choose(self, time: Time) -> Range | None:
-        """Return the span of a time; of a recurring time the occurrence that is meant."""
+        """Return the span of a time; for a recurring time, that of the most likely occurrence."""
         if not time.period:
             return next(iter(time.occur(self.today)), None)
         newest, coming = time.newest(self.now), time.coming(self.now)
@@ -65,11 +65,11 @@ class Moment:
 
 
 def choose_unit(m: Moment, unit: str, step: int) -> Time | None:
-    """Return the week, month ... that lies `step` beside this one; of a weekend the last one that is over."""
+    """Return the week, month ... `step` units from now; for weekends, -1 is the last one that is over."""
     if unit in ("minute", "hour") or (unit == "day" and step):
         return None
     if unit == "weekend" and step > 0 and m.today.weekday() < 5:
-        step -= 1  # the next one is the one that comes next
+        step -= 1  # before the weekend, the next one is the coming one
     span = spans.of_unit(unit, m.today, step)
     return fixed(span, "week" if unit == "weekend" else unit)  # type: ignore[arg-type]
 
@@ -86,7 +86,7 @@ def choose_step(m: Moment, time: Time, step: int) -> Time | None:
 
 
 def find_this(m: Moment, time: Time) -> Range | None:
-    """Return the occurrence in this week or year."""
+    """Return the occurrence in the current day, week, month or year."""
     unit = time.period or "day"
     start, end = spans.of_unit(unit, m.today, 0)
     return next((each for each in time.occur(m.today) if start <= each[0] < end), None)
@@ -99,7 +99,7 @@ def choose_weekday(m: Moment, weekday: int, step: int) -> Time | None:
 
 
 def place_in_week(weekday: int, week: Time) -> Time | None:
-    """Return a weekday of the week that the middle of a span lies in."""
+    """Return a weekday of the week in which the middle of a span is."""
     start, end = next(iter(week.occur(date.min)))
     middle = (start + (end - start) / 2).date()
     return fixed(of_days(middle + (weekday - middle.weekday()) * DAY), "day")
@@ -128,7 +128,7 @@ def count_away(m: Moment, side: int, count: float, unit: str) -> Time | None:
         at = m.now + side * count * (HOUR if unit == "hour" else HOUR / 60)
         return fixed((at - wide, at + wide), "hour")
     day = spans.shift(m.today, unit, side * count)
-    if count == FEW and unit != "year":  # the wider edge of a number left open
+    if count == FEW and unit != "year":  # the wider limit of an open number
         near = spans.shift(m.today, unit, side)
         return fixed((of_days(min(day, near))[0], of_days(max(day, near))[1]), "day")
     if unit == "week" and count == int(count):
@@ -154,7 +154,7 @@ def take_edge(time: Time, edge: str) -> Time:
 
 
 def take_weekday(time: Time, weekday: int, nth: int) -> Time:
-    """Return the nth weekday of a month, the last where `nth` is -1."""
+    """Return the nth weekday of a month; the last if `nth` is -1."""
 
     def cut(span: Range) -> Range:
         first = span[0].date() + (weekday - span[0].weekday()) % 7 * DAY
@@ -166,7 +166,7 @@ def take_weekday(time: Time, weekday: int, nth: int) -> Time:
 
 
 def take_unit(time: Time, unit: str, nth: int) -> Time | None:
-    """Return the nth day, week or weekend of a month, the last where `nth` is -1."""
+    """Return the nth day, week or weekend of a month; the last if `nth` is -1."""
     if unit == "weekend":
         saturday = take_weekday(time, 5, nth)
         return saturday.cut(lambda span: (span[0], span[1] + DAY), "week")
@@ -201,7 +201,7 @@ def _edge(span: Range, side: int) -> date:
 
 
 def count_beside(m: Moment, time: Time, side: int, count: float, unit: str) -> Time | None:
-    """Return what lies N days, weeks ... before or after a time: `two weeks before 11 August`."""
+    """Return the time N days, weeks ... before or after another time: `two weeks before 11 August`."""
     span = m.choose(time)
     if span is None or unit in ("minute", "hour"):
         return None
@@ -226,7 +226,7 @@ def read_moment(m: Moment, said: str) -> Time:
 
 
 def count_window(m: Moment, side: int, amount: tuple[float, str]) -> Found | None:
-    """Return the last N days, weeks, months until now, or the next ones."""
+    """Return the last N days, weeks or months until now, or the next N."""
     count, unit = amount
     if unit in ("minute", "hour"):
         length = count * (HOUR if unit == "hour" else HOUR / 60)
@@ -241,7 +241,7 @@ def count_window(m: Moment, side: int, amount: tuple[float, str]) -> Found | Non
 
 
 def move_day(m: Moment, day: int, amount: tuple[float, str], side: int) -> Time | None:
-    """Return a day that lies N weeks beside today or yesterday: `a week ago today`."""
+    """Return the day N weeks before or after today or yesterday: `a week ago today`."""
     if amount[0] > MOST_COUNT or amount[1] in ("minute", "hour"):
         return None
     return fixed(of_days(spans.shift(m.today + day * DAY, amount[1], side * amount[0])), "day")
@@ -264,7 +264,7 @@ def place_in_year_of(time: Time, year: Time) -> Time | None:
 
 
 def take_clock(day: Time, minutes: int, part: str = "") -> Time | None:
-    """Return a time of a day; `part` says which one of two it is."""
+    """Return a clock time on a day; `part` decides between morning and evening."""
     if minutes > 24 * 60:
         return None
     is_late = part in ("afternoon", "evening", "dark") or (part == "night" and minutes > 5 * 60)
@@ -295,7 +295,7 @@ def relate(m: Moment, time: Time, relation: str) -> Found | None:
     if span is None:
         return None
     start, end = span
-    if time.precision == "minute":  # at the time itself, not half an hour beside it
+    if time.precision == "minute":  # the time itself, without the half hour on each side
         start = end = start + (end - start) / 2
     if relation == "since":
         return Found(start, m.now if start < m.now else None, time.precision)
@@ -311,7 +311,7 @@ _LENGTHS = {"": 0, "day": 1, "week": 2, "month": 3, "year": 4}
 
 
 def join_times(m: Moment, one: Time, other: Time) -> Found | None:
-    """Return the span from A to B; missing parts of one are taken from the other."""
+    """Return the span from one time to another; missing fields of one are taken from the other."""
     one, other = one.as_edge(), other.as_edge()
     if (not one.period and other.period) or 0 < _LENGTHS[other.period] < _LENGTHS[one.period]:
         first = m.choose(one)  # `from 3 March to the 5th`

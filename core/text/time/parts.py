@@ -1,4 +1,4 @@
-"""Cuts a text into parts: words of a language with what they may mean, numbers, dates and clock times in digits."""
+"""Split a text into parts: words with their possible meanings, numbers, dates and clock times in digits."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ _HAN = {char: at for at, char in enumerate("〇一二三四五六七八九")} | 
 
 
 class TimePart(NamedTuple):
-    """A word, phrase, number or time of a text, and what it may mean."""
+    """A word, phrase, number or time of a text, with its possible meanings."""
 
     kinds: Mapping[str, Any]
-    """Letters of `calendar.KINDS`, each with its value."""
+    """Kind (`calendar.KINDS`, `level`) to its value."""
     begin: int
-    """Where it stands in the text."""
+    """Start position in the text."""
     end: int
 
     @property
     def code(self) -> str:
-        """Return its kinds as text for the patterns."""
+        """Return the kinds as text for the patterns."""
         return f"<{''.join(self.kinds)}>"
 
 
 def cut(text: str, lexicon: Lexicon) -> list[TimePart]:
-    """Return the parts of a folded text, in order; words that mean nothing here are parts without a kind."""
+    """Return the parts of a folded text, in order; adjacent words without a meaning form one part without kinds."""
     parts: list[TimePart] = []
     tokens = list(_TOKEN.finditer(text))[: 6 * MOST_PARTS]
     words = [token[0] if token.lastgroup in ("word", "sign") else "" for token in tokens]
@@ -69,7 +69,7 @@ def cut(text: str, lexicon: Lexicon) -> list[TimePart]:
 
 
 def _read_han(words: list[str], at: int) -> tuple[int, Mapping[str, Any]]:
-    """Return the length of a number in Han characters, and the number, up to 99."""
+    """Return the number of characters of a number in Han characters, and the number, up to 99."""
     length = next((n for n, word in enumerate(words[at : at + 4]) if word not in _HAN), min(4, len(words) - at))
     tens, ten, ones = "".join(words[at : at + length]).partition("十")
     if ten:
@@ -114,7 +114,7 @@ def _read_number(token: re.Match[str], value: int) -> Mapping[str, Any]:
 
 
 def _read_clock(text: str, numbers: list[int]) -> Mapping[str, Any]:
-    """Return a clock time in minutes, {} for an invalid one."""
+    """Return a clock time in minutes; {} for an invalid one."""
     hour, minute = numbers[0], numbers[1] if len(numbers) > 1 else 0
     if hour > 24 or minute > 59:
         return {}
@@ -127,7 +127,7 @@ def _read_clock(text: str, numbers: list[int]) -> Mapping[str, Any]:
 
 
 def level(time: Time) -> str:
-    """Return the letter for how long a time is: part of a day, day, week, month, year, or other."""
+    """Return the letter for the length of a time: part of a day, day, week, month, year, or other."""
     return {"minute": "t", "hour": "t", "part of day": "t", "day": "9", "week": "k", "month": "0", "year": "z"}.get(
         time.precision, "l"
     )
@@ -172,7 +172,7 @@ def _read_date(kind: str, text: str, numbers: list[int], lexicon: Lexicon) -> Ti
 
 
 def _read_iso(numbers: list[int]) -> Time | None:
-    """Return `2026-02-10`, or a range such as `2026-02-10/13`, whose end leaves out what the beginning says."""
+    """Return a date such as `2026-02-10`, or a range such as `2026-02-10/13`, whose end omits the common beginning."""
     first = of_date(*numbers[:3])
     if first is None or len(numbers) == 3:
         return None if first is None else fixed(first, "day")

@@ -1,8 +1,8 @@
 """Patterns of parts that name a time: `L U` is `last week`, `W x* L U` is `Tuesday of last week`.
 
-A pattern is a row of kinds (`calendar.KINDS`, `parts.level`); `x*` are small words between them, `?` may be missing,
-`[ab]` is one kind or the other, and after `!ab` neither follows. The tables are applied one after the other, each from
-left to right, the longest pattern first; what a pattern reads becomes one part, which later patterns build on:
+A pattern is a sequence of kinds (`calendar.KINDS`, `parts.level`): `x*` allows small words, `?` makes a kind optional,
+`[ab]` allows either kind, and `!ab` forbids both kinds next. The tables are applied one after another, each from left
+to right, the longest pattern first; a match becomes one part, which later patterns can use:
 
 Z  a time (`spans.Time`), with a letter for its length: t part of a day, 9 day, k week, 0 month, z year, l other
 q  a number and its unit
@@ -248,4 +248,4 @@ _OPEN: Table = (
 TABLES: tuple[Table, ...] = (
     _DATES, _AMOUNTS, _NEAR, _YEARS, _COUNTS, _PORTIONS, _DAYS, _HOURS, _CLOCKS, _BESIDE, _RANGES, _OPEN
 )  # fmt: skip
-"""In the order they are applied."""
+"""Tables in the order they are applied."""

@@ -1,4 +1,4 @@
-"""Reads the spans of time that a text names, in the language that reads most into it."""
+"""Read the time spans in a text, in the language that recognizes most of it."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from .parts import TimePart, cut
 from .spans import DAY, Role, Span, in_utc
 
 LOOKED_AT = 4_000
-"""Characters of a text that are read."""
+"""Most characters of a text that are read."""
 MOST_SPANS = 24
 MOST_ABOUT, MOST_DAYS = 3, 14
-"""Spans of a stored text that name its days, and days of one of them."""
+"""Most spans of a stored text that give its days, and most days of one span."""
 _ANY_TIME = datetime(2001, 1, 1, tzinfo=UTC)
-"""The positions of time words do not depend on the moment."""
+"""Any moment: the positions of time words do not depend on it."""
 _DATED = lazy_pattern(
     r"\d[./:-]\d|\d\.(?!\d)|(?<!\d)(?:19|20)\d\d(?!\d)|\d ?(?:[ap]\.?m|st|nd|rd|th|h|er|[\u00ba\u00aa])\b"
     r"|\d ?[年月日号號년월일시时時点點]"
 )
-"""Digits that may be a date or a time without a word beside them."""
+"""Digits that may be a date or a time without a word of time."""
 _SENTENCE = lazy_pattern(r"[^.!?\n。！？]*[.!?\n。！？]+|[^.!?\n。！？]+")
 _MOST_AROUND = 3
-"""A text of at most so many sentences is read whole."""
+"""Most sentences of a text that is read whole."""
 _DIGIT = lazy_pattern(r"\d")
 _JOINED = lazy_pattern(r"(?<=[^\W_])[-'\u2019\u02bc](?=[^\W\d_])(?!w\d)")
-"""What joins two words: `terça-feira`, `l'année`."""
+"""Character that joins two words: `terça-feira`, `l'année`."""
 _ABOUT = frozenset({"minute", "part of day", "day"})
 """Precisions of words that name a day."""
 
@@ -41,15 +41,15 @@ _ABOUT = frozenset({"minute", "part of day", "day"})
 def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str]) -> list[Span]:
     """Return the spans that a question names, in the order of its words; [] if none is certain.
 
-    What comes every week or year is the newest one that has begun or, where the text speaks of what is to come, the
-    first that has not ended; where it speaks of neither, that one comes too, with the role `about`. `first` and `last`
-    are an order with open ends.
+    A weekly or yearly time is its newest occurrence that has begun or, in a text about the future, the first that has
+    not ended. If the text is about neither past nor future, the future one is added with the role `about`. `first` and
+    `last` give a span with open ends and this role.
 
     Args:
-        text: its first 4,000 characters are read.
-        now: when it was said, aware.
-        zone: of who said it.
-        languages: whose words are known, the likeliest first.
+        text: text, of which the first 4,000 characters are read.
+        now: time of the text, aware.
+        zone: time zone of the speaker.
+        languages: languages of the words, the likeliest first.
     """
     found: list[Span] = []
     folds = _Folds(text[:LOOKED_AT])
@@ -73,7 +73,7 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
 
 
 def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> tuple[date, ...]:
-    """Return the days that a stored text is about, relative to the time it was said; of at most three spans."""
+    """Return the days that a stored text is about, relative to its time; from at most three spans."""
     days: dict[date, None] = {}
     parts, moment = _read(_Folds(text[:LOOKED_AT]), said_at, zone, languages, is_question=False)
     for _, named in list(_iter_named(parts, moment))[:MOST_ABOUT]:
@@ -101,21 +101,21 @@ def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Seq
     n, begin = parts.index(part), folds.place(part.begin, part.end)[0]
     before = parts[n - 1].kinds if n else {BREAK: 0}
     day = _find_only_day(span)
-    is_morning = {"D", "P"} <= part.kinds.keys() and BREAK not in before  # `morgen`, and not `der Morgen`
+    is_morning = {"D", "P"} <= part.kinds.keys() and BREAK not in before  # `morgen`, but not `der Morgen`
     if day is None or day == moment.today or "N" in before or (is_morning and ("x" in before or text[begin].isupper())):
         return None
-    if part.kinds["Z"].period:  # a weekday is the next one or the last
+    if part.kinds["Z"].period:  # a weekday is the next or the last one
         is_weekday = part.kinds["Z"].period == "week" and _holds(parts, "+") != _holds(parts, "-")
         return day if is_weekday else None
     if {"D", "H"} & part.kinds.keys():
         return day
-    later = replace(moment, now=moment.now + 7 * DAY)  # what is no date is a week later a week on
+    later = replace(moment, now=moment.now + 7 * DAY)  # a relative day is a week later if the text is
     again = read_parts(later, cut(_JOINED.sub(" ", folds.text[part.begin : part.end]), moment.lexicon))
     return day if [_find_only_day(each) for _, each in _iter_named(again, later)] == [day + 7 * DAY] else None
 
 
 _DAY_KINDS, _AHEAD, _UNITS, _NUMBERS = frozenset("DHWwgrbq"), frozenset("a"), frozenset("U"), frozenset("N")
-"""Days beside today, weekdays, and what counts ahead or back; `in`, which needs a number and a unit."""
+"""Kinds of relative days, weekdays and words for counting; and of `in`, which needs a number and a unit."""
 
 
 def _may_name_day(text: str, languages: Sequence[str]) -> bool:
@@ -138,14 +138,14 @@ def _find_only_day(span: Found) -> date | None:
 
 
 def read_moment(text: str, now: datetime, zone: tzinfo, languages: Sequence[str]) -> Span | None:
-    """Return the one span that a text such as `last week` names, None where it names none or several."""
+    """Return the one span that a text such as `last week` names; None if it names none or several."""
     spans = [span for span in read_spans(text, now, zone, languages) if span.role in ("said", "about")]
     words = {span.words for span in spans}
     return spans[0] if len(words) == 1 else None
 
 
 def mask_time(text: str, languages: Sequence[str]) -> str:
-    """Blank out time words, except feasts and seasons, since they need not be searched for."""
+    """Replace time words by spaces, except feasts and seasons: time words need not be searched for."""
     if not may_tell_time(_Folds(text[:LOOKED_AT]).text, languages):
         return text
     masked = list(text)
@@ -156,7 +156,7 @@ def mask_time(text: str, languages: Sequence[str]) -> str:
 
 
 def may_tell_time(text: str, languages: Sequence[str]) -> list[str]:
-    """Return the languages in which a folded text holds a word that may name a time; all where it holds a date."""
+    """Return the languages in which a folded text has a possible word of time; all languages if it has a date."""
     known = [language for language in languages if calendar.load(language) is not None]
     if _DIGIT.search(text) and _DATED.search(text):
         return known
@@ -184,7 +184,7 @@ class _Folds:
 def _read(
     folds: _Folds, now: datetime, zone: tzinfo, languages: Sequence[str], *, is_question: bool
 ) -> tuple[list[TimePart], Moment | None]:
-    """Return the parts of a text in the language that recognises most of it."""
+    """Return the parts of a text in the language that recognizes most of it."""
     best: tuple[int, list[TimePart], Moment | None] = (0, [], None)
     telling = may_tell_time(folds.text, languages)
     if not telling:
@@ -199,7 +199,7 @@ def _read(
         is_plan = _holds(parts, "+") if is_question else not _holds(parts, "-")
         moment = Moment(local, zone, lexicon, is_plan, is_told=not is_question and not _holds(parts, "+"))
         parts = read_parts(moment, parts)
-        # Of several languages the one that reads most: `7 mai 2023` is a year in English, a day in French.
+        # Use the language that reads most: `7 mai 2023` is a year in English, a day in French.
         length = sum(part.end - part.begin for part in parts if not _NAMING.isdisjoint(part.kinds)) + 1
         if length > best[0]:
             best = length, parts, moment
@@ -207,7 +207,7 @@ def _read(
 
 
 def _leave_telling(text: str, languages: Sequence[str]) -> str:
-    """Blank out sentences without a time whose neighbours have none either."""
+    """Replace sentences by spaces if neither they nor adjacent ones contain a word of time."""
     sentences = _SENTENCE.findall(text)
     tells = [bool(may_tell_time(each, languages)) for each in sentences] if len(sentences) > _MOST_AROUND else [True]
     if all(tells):
@@ -241,7 +241,7 @@ def _iter_named(parts: Sequence[TimePart], moment: Moment | None) -> list[tuple[
 
 
 def _find_order(parts: Sequence[TimePart]) -> tuple[Role, TimePart] | None:
-    """Return whether the first or the last is asked for: `the first thing I told you`."""
+    """Return "first" or "last" and its part, if the text asks for an order: `the first thing I told you`."""
     for n, part in enumerate(parts):
         kinds = part.kinds
         follows = parts[n + 1].kinds if n + 1 < len(parts) else {BREAK: 0}

@@ -1,4 +1,4 @@
-"""Spans of the calendar: days, weeks, months, seasons, feasts and parts of days, in local time and as `Span` in UTC."""
+"""Spans of the calendar: days, weeks, months, seasons, feasts and parts of days, in local time; and `Span` in UTC."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Literal
 
 Precision = Literal["minute", "hour", "part of day", "day", "week", "part of month", "month", "season", "year"]
 Role = Literal["said", "about", "first", "last"]
-"""said: when a row was said, or a day that it is about. about: a day that is still to come, so that rows can only be
-about it. first, last: an order.
+"""said: time when a row was said, or day that it is about. about: future day, so that rows can only be about it. first,
+last: an order.
 """
 Period = Literal["", "day", "week", "month", "year"]
 Range = tuple[datetime, datetime]
 """Local times without a zone, half-open."""
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 YEARS = (1900, 2100)
-"""Numbers outside are no years."""
+"""First and last number that is read as a year."""
 RECENT_DAYS, COMING_DAYS = 14, 7
 PART_HOURS = {
     "morning": (5, 12),
@@ -45,9 +45,9 @@ class Span:
     """A span of time that a text names."""
 
     start: datetime | None
-    """UTC, included; None is an open end."""
+    """Start in UTC, inclusive; None is an open end."""
     end: datetime | None
-    """UTC, not included."""
+    """End in UTC, exclusive; None is an open end."""
     precision: Precision = "day"
     role: Role = "said"
     words: tuple[tuple[int, int], ...] = ()
@@ -60,10 +60,10 @@ class Time:
 
     precision: Precision
     occur: Callable[[date], Iterable[Range]] = field(repr=False)
-    """Return its occurrences around a day, ascending."""
+    """Returns its occurrences around a day, ascending."""
     period: Period = ""
     is_middle: bool = False
-    """It is the middle of a month or year: since then is since about the 15th."""
+    """Middle of a month or year: "since mid-May" starts about 15 May."""
 
     def cut(self, change: Callable[[Range], Range], precision: Precision) -> Time:
         """Return a part of the time, such as its morning."""
@@ -81,14 +81,14 @@ class Time:
         return self.cut(narrow, self.precision)
 
     def newest(self, now: datetime) -> Range | None:
-        """Return the latest occurrence that has begun; of a weekday the latest that has ended."""
+        """Return the latest occurrence that has begun; for a weekday, the latest that has ended."""
         today = at_midnight(now.date())
         is_weekday = self.period == "week" and self.precision in ("day", "part of day", "hour", "minute")
         fits = [each for each in self.occur(now.date()) if (each[1] <= today if is_weekday else each[0] <= now)]
         return fits[-1] if fits else None
 
     def coming(self, now: datetime) -> Range | None:
-        """Return the first occurrence that has not ended before today; of a weekday the first after today."""
+        """Return the first occurrence that did not end before today; for a weekday, the first after today."""
         after = at_midnight(now.date()) + (DAY if self.period == "week" else timedelta())
         return next((each for each in self.occur(now.date()) if each[1] > after), None)
 
@@ -107,13 +107,13 @@ def of_days(first: date, count: int = 1) -> Range:
 
 
 def of_month(year: int, month: int, count: int = 1) -> Range:
-    """Return `count` months from one on, counted on from a year: month 13 is January of the next."""
+    """Return `count` months from a month on; month 13 is January of the next year."""
     first, after = (year * 12 + month - 1, year * 12 + month - 1 + count)
     return tuple(datetime(at // 12, at % 12 + 1, 1) for at in (first, after))  # type: ignore[return-value]  # noqa: DTZ001
 
 
 def of_unit(unit: str, today: date, steps: int) -> Range:
-    """Return the day, week, weekend, month or year that lies `steps` after that of today."""
+    """Return the day, week, weekend, month or year `steps` units after that of today."""
     if unit == "year":
         return of_month(today.year + steps, 1, 12)
     if unit == "month":
@@ -126,7 +126,7 @@ def of_unit(unit: str, today: date, steps: int) -> Range:
 
 
 def add_months(day: date, months: int) -> date:
-    """Return the same day of another month, its last where it has fewer days."""
+    """Return the same day in another month, or its last day if it is shorter."""
     first = of_month(day.year, day.month + months)[0].date()
     return first.replace(day=min(day.day, monthrange(first.year, first.month)[1]))
 
@@ -139,7 +139,7 @@ def shift(day: date, unit: str, count: float) -> date:
 
 
 def of_date(year: int, month: int, day: int) -> Range | None:
-    """Return a day, None where the calendar has none."""
+    """Return a day; None if it does not exist or is outside YEARS."""
     if not (YEARS[0] <= year <= YEARS[1] and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]):
         return None
     return of_days(date(year, month, day))
@@ -164,7 +164,7 @@ def of_edge(span: Range, edge: str) -> Range:
     if edge in ("half1", "half2"):
         middle = at_midnight((start + (end - start) / 2).date())
         return (start, middle) if edge == "half1" else (middle, end)
-    if days > 40:  # a year or a season
+    if days > 40:  # year or season
         thirds, ends = days // 3, days // 6
     elif days > 10:
         thirds, ends = 10, 7
@@ -177,7 +177,7 @@ def of_edge(span: Range, edge: str) -> Range:
     return (start + 2 * thirds * DAY if edge == "late" and days > 10 else end - ends * DAY), end
 
 
-# What comes again
+# Recurring times
 
 
 def every_year(build: Callable[[int], Range | None], precision: Precision) -> Time:
@@ -235,7 +235,7 @@ def easter(year: int) -> date:
 
 
 def in_utc(moment: datetime | None, zone: tzinfo) -> datetime | None:
-    """Return a local time in UTC; None, as an open end, where the calendar ends."""
+    """Return a local time in UTC; None, an open end, if it is outside the calendar."""
     if moment is None:
         return None
     try:
