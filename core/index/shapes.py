@@ -28,7 +28,7 @@ class ThreadSpeaker(NamedTuple):
     """Conversation and speaker of a row."""
 
     thread: str
-    """Conversation key; of a memory NUL and the key, so that only messages are neighbours."""
+    """Conversation key; a memory has NUL before it, since only messages are neighbours."""
     speaker: Said
 
 

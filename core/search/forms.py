@@ -66,7 +66,7 @@ def add_forms(
         at = place.get(word, -1)
         if at >= 0 and _is_word(made[at]) and other.isalnum() and not SPACELESS_PATTERN.search(other):
             made[at] = _add_words(made[at], find_forms(other, languages, lexicon.beginning))
-        elif at >= 0 or not other.isdigit():  # `one` stays a stop word
+        elif at >= 0 or not other.isdigit():  # a stop word such as `one` is not searched as a digit
             beside.append(resolve(QueryTerm(other, "minor", stem=stem(word, languages))))
     for term in made:
         if term.is_keyword and not term.pieces and not term.index_terms:

@@ -31,9 +31,9 @@ SEARCH_SECONDS = 5.0
 MOST_ADDED = 24
 """Most rows that become candidates by their meaning alone."""
 ASKED_AT_ONCE = 96
-"""Nearest rows that are checked together for whether they may be hits."""
+"""Number of nearest rows that are checked at once for whether they may be hits."""
 MOST_ASKED = 20
-"""Most rounds of that check."""
+"""Most checks of ASKED_AT_ONCE rows, if too few of the rows may be hits."""
 NEAR_BEST = 24
 """Number of best rows, by words and meaning together, whose neighbours become candidates."""
 LEAST_LIKE = 0.45

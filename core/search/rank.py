@@ -366,7 +366,7 @@ def _leave_names(
     If no term but tags would have a weight, the weights stay.
     """
     parts = {part for name in question.people for part in words(name, 2)}
-    if question.is_present:  # a line is no better for the word `now`
+    if question.is_present:  # the word `now` does not make a row better
         parts |= {fold(word) for code in question.languages for word in list_phrases("now", code)}
     parts |= {stem(part, languages) for part in parts}
     is_tag = [term.kind == "tag" for term in terms]

@@ -51,7 +51,7 @@ def _read_missing(ranked: Ranked, candidates: Sequence[Candidate], db: Database)
 
 def read_by_meaning(ranked: Ranked, db: Database, current: Round, share: Share, before: Read | None) -> Read:
     """Return the candidates near in words or meaning, with rows; if the embedder fails, those near in words."""
-    from ..llm.embedder import EmbedderError  # noqa: PLC0415 - loads what asks servers
+    from ..llm.embedder import EmbedderError  # noqa: PLC0415 - imports clients of servers
     from . import meaning  # noqa: PLC0415
 
     known, candidates = None, list(ranked.candidates)

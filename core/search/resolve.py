@@ -136,7 +136,7 @@ def _resolve_embedder(embedder: Embedder | None, settings: Settings) -> Embedder
     """Return the embedder to use; None if none is configured."""
     if embedder is None and default_embedder() is None and not settings.embedder:
         return None
-    from ..llm import embedder as semantic_embedder  # noqa: PLC0415 - loads what asks servers
+    from ..llm import embedder as semantic_embedder  # noqa: PLC0415 - imports clients of servers
 
     known: Embedder | None = semantic_embedder.resolve(embedder, settings)
     return known

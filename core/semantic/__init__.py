@@ -45,7 +45,7 @@ def embed_rows(
 ) -> EmbedReport:
     """Make the missing vectors of rows of the scope's persona, the newest rows first, and return what was made.
 
-    For hosts without a worker: a worker calls it by itself. Finished batches stay stored if the call fails.
+    For hosts without a worker: a worker does this by itself. Finished batches stay stored if the call fails.
 
     Args:
         limit: most rows, in batches of 128; None for all.

@@ -221,7 +221,7 @@ def _before_quotation(sentence: str, known: Sequence[Phrases]) -> tuple[str, boo
 def may_state(text: str, groups: Sequence[str], known: Sequence[Phrases]) -> bool:
     """Return whether a text contains a phrase of these groups; without one, `read_statements` finds none.
 
-    A fast first check, with one search for each language: nearly no message has such a phrase.
+    It is a fast first check, with one search for each language: nearly no message has such a phrase.
     """
     if len(text) > MOST_CHARS:
         return False

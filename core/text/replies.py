@@ -16,7 +16,7 @@ from .strict_json import make_strict
 MAX_DEPTH = 100
 """Most nested containers; deeper ones are refused."""
 MAX_DIGITS = 4000
-"""Most digits of an integer that Python reads."""
+"""Most digits of an integer that is read; Python refuses more than 4,300."""
 MAX_CHARS = 1_000_000
 """Most characters of a reply that are read; longer ones are unreadable."""
 

@@ -26,7 +26,7 @@ write_json = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": "), allow
 
 
 def to_json(value: Any) -> str:
-    """Return the value as JSON text without escapes of letters; a value that is no strict JSON is converted first.
+    """Return the value as JSON text without escapes of letters; other values are converted to strict JSON first.
 
     >>> to_json({"text": 'é"😀'}), to_json([1, float("nan")])
     ('{"text": "é\\\\"😀"}', '[1, null]')

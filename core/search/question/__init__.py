@@ -1,1 +1,1 @@
-"""What a question says apart from its words: days, people and the kind of answer. Pure."""
+"""Facts that a question gives in addition to search words: days, people and the kind of answer. Pure."""

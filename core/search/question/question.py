@@ -1,7 +1,7 @@
-"""What a question says apart from its words: people, days and the kind of answer.
+"""Facts that a question gives in addition to search words: people, days and the kind of answer.
 
-Everything is found by rules over word tables, in ten languages; what needs only a few words, in more languages. What is
-not in the tables is not guessed.
+All facts come from rules over word tables, in ten languages; facts that need few words, in more languages.
+Nothing is guessed that the tables do not contain.
 
 | question | result |
 |---|---|

@@ -164,7 +164,7 @@ class ScoredRow:
     parts: Mapping[str, float] | None = None
     """Part of each reason in the score; None if rows were not ranked."""
     kept: Kept = ""
-    """Reason for a place among the first hits; "" if its text is no correction."""
+    """Reason for a place among the first hits; "" if its text does not correct anything."""
     neighbour: Candidate | None = None
     """Better-scored copy whose session and conversation are used."""
 

@@ -102,7 +102,7 @@ USUAL_LENGTH = 20
 OF_WORDS = frozenset(
     {"own", "turn", "share", "context", "session", "beside", "meaning", "meaning_near", "meaning_after"}
 )
-"""Reasons from words or vectors; other reasons count only for rows with these (`find_fitting`)."""
+"""Reasons from words or vectors, which count in full; other reasons are multiplied by `reasons.find_fitting`."""
 FULL_MATCH = 0.1
 """Match from which other reasons count in full; below, they count in proportion."""
 LIKE = 0.2
