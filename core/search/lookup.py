@@ -41,17 +41,17 @@ FUZZY_SCORE = 82.0
 MINOR_SHARE = 0.1
 """Largest share of the visible rows that may hold a minor word; commoner ones are not used."""
 ENOUGH_WORDS = 5
-"""Number of keywords up to which minor words are added."""
+"""Number of search words to which minor words fill up a short question."""
 MOST_MINOR = 8
 """Most minor words that are looked up; the rarest of them are used."""
 MOST_NEAR = 5
 """Most keywords whose near spellings are looked up, the longest first."""
 SHORTEST_REST = 3
-"""Least letters of a compound after its first part: `corner` is not a compound of `corn`."""
+"""Fewest letters of a compound after its first part: `corner` is not a compound of `corn`."""
 SYLLABLES = frozenset({"ko", "hi", "ta", "he", "ar"})
 """Languages in which one or two more letters can make a compound."""
 SHORTEST_BEGINNING = 3
-"""Least letters of a text for words that begin with it to match."""
+"""Fewest letters of a text for words that begin with it to match."""
 
 
 def find_terms(query: Query, index: IndexState | None) -> tuple[QueryTerm, ...]:

@@ -354,7 +354,7 @@ def _strip_details(reply: str) -> str:
 # New texts that must not replace a good one: blank, an error, or far too short
 
 LONG_ENOUGH_CHARS = 200
-"""Least characters of a current text that a much shorter one must not replace."""
+"""Fewest characters of a current text that a much shorter one must not replace."""
 MIN_RATIO = 0.3
 """Least length of a new text as a share of the current one; a shorter one has probably lost something."""
 LOOKED_AT_CHARS = 2000

@@ -230,9 +230,9 @@ def choose_rarest(words_in_order: Sequence[str], rows_by_word: Mapping[str, int]
 
 
 SHORTEST_STEM = 3
-"""Least letters of a stem: a shorter one would be found inside too many words."""
+"""Fewest letters of a stem: a shorter one would be found inside too many words."""
 SHORTEST_HANGUL = 2
-"""Least syllables of a Korean stem: a Hangul syllable counts as two letters."""
+"""Fewest syllables of a Korean stem: a Hangul syllable counts as two letters."""
 
 
 def search_form(word: str, languages: Sequence[str]) -> str:
@@ -255,7 +255,7 @@ def _plain(text: str) -> str:
 # Misspelt words
 
 SHORTEST, LONGEST = 5, 40
-"""Least and most letters of words that are respelt: a shorter one is one slip away from too many words."""
+"""Fewest and most letters of words that are respelt: a shorter one is one slip away from too many words."""
 TWO_SLIPS = 9
 """Letters from which two slips are allowed instead of one."""
 MOST_LONGER = 2

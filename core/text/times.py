@@ -14,7 +14,7 @@ ZONE_CHARS = 100
 """Most characters of a zone name; the longest existing one has 32."""
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST = datetime(9998, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
-"""One day before the last year, so that the local time of every zone exists."""
+"""End of the last year but one, so that the local time of every zone exists."""
 
 _ISO_CHARS = 64
 """Most characters of a time: no format is longer."""

@@ -23,7 +23,7 @@ AFTER_MONTH = 10 * _DAY_US
 _ALWAYS = 2**62
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SHORT_US = 8 * _DAY_US
-"""Length of a span up to which all its rows are offered; of longer spans, only if nothing matches."""
+"""Span of a limited question up to which all rows in it are offered; in longer spans, only if nothing matches."""
 MOST_OF_DAYS = 400
 """Most rows within the spans that are ranked: the longest."""
 MOST_IN_ORDER = 24

@@ -77,7 +77,7 @@ class Frame:
     is_chat: Flags
     thread: Column
     session: Column
-    """Overall number of each row's session, as `thread` is of its conversation."""
+    """Overall number of each row's session; `thread` has overall numbers too."""
     long: Floats
     near: Floats
     person: Floats | None

@@ -38,7 +38,7 @@ LEADING = 200
 BEST = 120
 """Most rows that the ranking returns."""
 MOST_OTHERS = 2
-"""Most hits for rows of others if the named person's own rows do not match."""
+"""Most hits for rows of others if they match better than the named person's own rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

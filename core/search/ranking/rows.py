@@ -131,7 +131,7 @@ class Candidate:
     """Reason (a name in WEIGHTS) to its value."""
     matched: Matched = field(default_factory=dict)
     is_offered: bool = False
-    """Whether it does not match, but was said on a day asked for or by the person asked about."""
+    """Whether it does not match, but was said in a span asked for or by the person asked about."""
     kept: Kept = ""
     """Reason for a place among the first hits."""
     by_meaning: bool = False

@@ -79,7 +79,7 @@ REPEAT = Weight(0.4, 2.7)
 REPEAT_ROWS = 20
 """Session length up to which REPEAT is deducted in full; longer sessions have many subjects and lose less."""
 REPEAT_AGAIN = 0.25
-"""Share of the first deduction for each further row of a session: four rows lose little more than two."""
+"""Share of the first deduction for each further row of a session: the fourth row loses little more than the second."""
 
 LEAST_CONTEXT = 0.1
 """Least score of the words around a row without a match for it to be shown."""

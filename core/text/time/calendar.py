@@ -63,7 +63,7 @@ CALENDARS = ("en", "de", "fr", "es", "it", "pt", "nl", "ru")
 """Languages tried for time words if the language of a text is unknown."""
 UNITS = ("minute", "hour", "day", "week", "month", "year")
 PARTS = ("morning", "noon", "afternoon", "evening", "night", "dark")
-"""dark: evening or night, in languages with one word for both."""
+"""Parts of a day; dark: evening or night, in languages with one word for both."""
 FEASTS = (
     "christmas eve",
     "christmas",
