@@ -1,8 +1,8 @@
 """Ask a language model for a text: choose the model, bound the time, classify failures.
 
-The HTTP package is loaded by the first request. A model is foreign code: it runs in a thread within
-LLM_TIMEOUT_SECONDS, gets copies, and its exception becomes a ModelError with the exception's class and none of its
-text.
+The HTTP package is loaded by the first request. A model is foreign code: it runs in a thread for at
+most LLM_TIMEOUT_SECONDS and gets copies of the messages; its exception becomes a ModelError that names the
+exception's class without its text.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Completes(Protocol):
 
     @property
     def complete(self) -> Callable[..., Any]:
-        """Takes the list of `{role, content}`, and the options that its signature names."""
+        """Return the function to call with the list of `{role, content}` and the options that its signature names."""
 
 
 Model: TypeAlias = Completes | Callable[..., Any] | MeteredModel
-"""An object that completes, or a function taking the list of `{role, content}`; sync or async. Where an object is
-both, `complete` is asked."""
+"""An object with a method `complete`, or a function; both take the list of `{role, content}`, sync or async. An object
+that has both is called by `complete`."""
 
 
 def resolve(model: Model | None, settings: Settings, db: Database | None = None) -> Model | None:
@@ -99,7 +99,7 @@ def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings,
         failed = error
     except Exception as error:  # noqa: BLE001 - a model is foreign code and raises what it likes
         failed = _judge(error)
-    # Raised here, without the foreign exception and its text as context.
+    # Raised outside the except block: the foreign exception and its text are not its context.
     logs.event(logging.DEBUG, "model_failed", reason=failed.reason, error=failed.error, status=failed.status)
     raise failed
 
@@ -107,7 +107,7 @@ def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings,
 def _judge(error: Exception) -> ModelError:
     """Return the ModelError for a foreign exception, without the exception's text."""
     name = type(error).__name__
-    status = getattr(error, "__dict__", {}).get("status_code")  # as in the clients of model providers
+    status = getattr(error, "__dict__", {}).get("status_code")  # class names used by the clients of model providers
     if isinstance(error, TimeoutError) or type(status) is not int:
         return ModelError("timeout" if isinstance(error, TimeoutError) else "error", error=name)
     return ModelError(name_reason(status), error=name, status=status)

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     import httpx2
 
 MAX_ANSWER_BYTES = 10_000_000
-"""A longer answer is refused."""
+"""Largest answer that is read; a larger one is refused."""
 CONNECT_SECONDS = 10.0
 """Longest wait for a connection."""
 MAX_RETRY_AFTER_SECONDS = 3600.0
-"""Upper bound for a server's Retry-After."""
+"""Longest wait that a server's Retry-After can ask for."""
 AUTH_STATUSES = (401, 403)
 _ENDPOINT = "/chat/completions"
 _STATUS = re.compile("[1-5][0-9]{2}")
@@ -66,7 +66,7 @@ def ask_server(url: str, body: Mapping[str, Any], api_key: str, timeout_seconds:
         answer = None
         with suppress(ValueError, RecursionError):
             answer = json.loads(content)
-        error = answer.get("error") if isinstance(answer, dict) else None  # some servers send it with status 200
+        error = answer.get("error") if isinstance(answer, dict) else None  # some servers send an error with status 200
         if isinstance(answer, dict) and not error:
             return answer
         code = str(error.get("code")) if isinstance(error, dict) else ""
@@ -105,7 +105,7 @@ def _post(url: str, body: bytes, api_key: str, timeout_seconds: float) -> tuple[
         failed = ModelError("timeout", error=type(error).__name__)
     except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError) as error:
         failed = ModelError("error", error=type(error).__name__)
-    raise failed  # here, without the cause, which may quote the key
+    raise failed  # raised without the cause, which may quote the key
 
 
 def read_endpoint(base_url: str, endpoint: str = _ENDPOINT, flag: str = "LLM_BASE_URL", without: str = "") -> str:
@@ -116,7 +116,7 @@ def read_endpoint(base_url: str, endpoint: str = _ENDPOINT, flag: str = "LLM_BAS
         parts = urlsplit(base)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     problem = ""
-    if "@" in base or parts.query or parts.fragment:  # not quoted: this is where people put passwords and keys
+    if "@" in base or parts.query or parts.fragment:  # the URL is not quoted: people put passwords and keys into it
         problem = (
             f"{flag} holds a user, a query or a fragment. It must be scheme, host and path alone, such as "
             f"'http://127.0.0.1:11434/v1'. Put the key into {flag.partition('_')[0]}_API_KEY."
@@ -152,7 +152,7 @@ def read_text(answer: Mapping[str, Any]) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of `Retry-After`; None if it is no number."""
+    """Return the seconds of `Retry-After`; None if the header is missing or not a number."""
     text = (headers.get("retry-after") or "").strip()[:64]
     if not text.isascii() or not text.replace(".", "", 1).isdecimal():
         return None
@@ -160,7 +160,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def build_client_options() -> dict[str, Any]:
-    """Return options of an httpx2 client without proxies and passwords of environment and home folder."""
+    """Return options of an httpx2 client that ignores proxies and passwords of the environment and the home folder."""
     from http.cookiejar import CookieJar, DefaultCookiePolicy  # noqa: PLC0415 - heavy, like its user
 
     cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))

@@ -5,8 +5,8 @@
 | `search.meaning` | the text of a search | SEARCH_SECONDS |
 | `semantic.handlers` | the texts of rows | LLM_TIMEOUT_SECONDS a batch |
 
-An exception becomes an `EmbedderError` with the exception's class and none of its text. EMBEDDER is a server in the
-OpenAI dialect, `POST {EMBEDDER}/embeddings`.
+An exception becomes an `EmbedderError` that names the exception's class without its text. EMBEDDER is the address of
+a server in the OpenAI dialect: `POST {EMBEDDER}/embeddings`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class EmbedderError(CoreError):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Makes vectors of texts, sync or async. `is_local = True` says that texts stay on this machine."""
+    """An object that makes vectors of texts, sync or async. `is_local = True` means that texts stay on this machine."""
 
     name: str
     """Name of the model, 1 to 100 bytes; vectors of different names are never compared."""
@@ -68,14 +68,14 @@ def resolve(embedder: Any = None, settings: Settings | None = None) -> Any:
 
 
 def check(embedder: Any) -> str:
-    """Return the name of an embedder after checking it and the address of a flag."""
+    """Check an embedder and its configured URL (flag EMBEDDER); return its name."""
     if isinstance(embedder, EndpointEmbedder):
         embedder.check()
     return str(embedder.name)
 
 
 def is_local(embedder: Any) -> bool:
-    """Return whether an embedder may see rows marked local_only: it says that texts stay on this machine."""
+    """Return whether an embedder may get rows marked local_only: it promises that texts stay on this machine."""
     return getattr(embedder, "is_local", False) is True
 
 
@@ -85,14 +85,14 @@ def ask(embedder: Any, texts: Sequence[str], timeout_seconds: float) -> list[lis
         return _read_vectors(call_timed(embedder.embed, "texts", {"texts": list(texts)}, timeout_seconds), len(texts))
     except EmbedderError as error:
         failed = error
-    except ConfigError as error:  # from a flag: its text says what to do
+    except ConfigError as error:  # an error about the flag: its text says how to repair it
         failed = EmbedderError("config", message=str(error))
     except ModelError as error:
         reason = error.reason if error.reason in ("auth", "timeout") else "error"
         failed = EmbedderError(reason, error=error.error or f"status {error.status}")
     except Exception as error:  # noqa: BLE001 - an embedder is foreign code and raises what it likes
         failed = EmbedderError("timeout" if isinstance(error, TimeoutError) else "error", error=type(error).__name__)
-    # Raised here, without the foreign exception and its text as context.
+    # Raised outside the except block: the foreign exception and its text are not its context.
     raise failed
 
 
@@ -103,7 +103,7 @@ def _read_vectors(value: Any, count: int) -> list[list[float]]:
     vectors = list(plain)
     if len(vectors) != count:
         raise EmbedderError("count", error=f"{len(vectors)} for {count}")
-    numbers: list[list[float]] = [[]]  # refused below: the exception would quote the answer
+    numbers: list[list[float]] = [[]]  # NaN is refused below: the exception would quote the answer
     with suppress(TypeError, ValueError, OverflowError):
         numbers = [[float(number) for number in vector] for vector in vectors]
     sizes = {len(vector) for vector in numbers}
@@ -121,16 +121,16 @@ class EndpointEmbedder:
     """An embedder on a server, named after its model."""
 
     url: str
-    """Address of the server; the route is added if it is missing."""
+    """Base URL of the server; the route `/embeddings` is added if it is missing."""
     model: str = ""
-    """Sent as `model`; blank lets the server choose."""
+    """Model name sent to the server; blank lets the server choose."""
     api_key: str = field(default="", repr=False)
     timeout_seconds: float = 30.0
-    """Limit of one answer: a slow machine takes some seconds for a batch."""
+    """Longest wait for one answer; a slow machine needs some seconds for a batch."""
     batch: int = 64
-    """Most texts per request: known servers accept as many."""
+    """Most texts in one request; known servers accept this many."""
 
-    is_local = False  # an address does not say where texts end up
+    is_local = False  # an address does not prove where texts are processed
 
     @property
     def name(self) -> str:

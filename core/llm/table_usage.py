@@ -1,7 +1,7 @@
 """Model calls per day (table model_usage): the daily limit, and the model of the latest proxied chat.
 
-The column `asker` is `worker` for the calls of one model, `total` for those of all models, which LLM_DAILY_CALLS
-limits, and `front_end` for proxied chats, of which only the model is stored.
+The column `asker` is `worker` for the calls of one model, `total` for the calls of all models, which LLM_DAILY_CALLS
+limits, and `front_end` for proxied chats, whose model is stored but whose calls are not counted.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _BY_DAY = (
 
 
 class ModelUsage(NamedTuple):
-    """The use of one model on one day, in UTC."""
+    """One model's use on one day, in UTC."""
 
     day: str
     model: str
     calls: int
     characters: int
-    """Of questions and answers."""
+    """Characters of questions and answers."""
 
 
 @dataclass(frozen=True, slots=True)
