@@ -24,28 +24,28 @@ from ..memories.new_item import NewMemory
 from ..scope import key_text
 
 Kind = Literal["file", "entry"]
-"""file: a text under a path. entry: JSON under a namespace and a key."""
+"""Kind of a value. file: a text under a path. entry: JSON under a namespace and a key."""
 
 SOURCE = "stored_values"
 _END = "\x1f"
-"""Ends each part of a namespace, so `u1` is no prefix of `u10`."""
+"""Terminator of each part of a namespace, so that `u1` is not a prefix of `u10`."""
 _ESCAPE = "\x1e"
 Path = tuple[str, ...]
-"""The parts of a namespace, then the name of the value."""
+"""Parts of the namespace, followed by the name of the value."""
 _SOURCES: dict[Kind, str] = {"file": "memory_file", "entry": "store"}
-"""Kind -> source of its memory items."""
+"""Source of the memory items of each kind of value."""
 _V, _M = schema.stored_values.c, schema.memories.c
 _T = TypeVar("_T")
 
 
 def write_namespace(parts: Sequence[str], field: str = "namespace") -> str:
-    """Return a namespace as one text for its column; it is a prefix of exactly the namespaces below it."""
+    """Return a namespace as one text for its column; the text is a prefix of exactly the namespaces below it."""
     stored = "".join(part.replace(_ESCAPE, _ESCAPE + "0").replace(_END, _ESCAPE + "1") + _END for part in parts)
     return key_text(stored, field, schema.NAMESPACE_BYTES)
 
 
 def write_path(path: Path) -> tuple[str, str]:
-    """Return namespace and name as their columns hold them."""
+    """Return the values of the columns namespace and name for a path."""
     return write_namespace(path[:-1]), key_text(path[-1], "key", schema.NAME_BYTES)
 
 
@@ -55,13 +55,13 @@ def read_namespace(stored: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class NewValue:
-    """A value to be stored."""
+    """A value to store."""
 
     path: Path
     value: str | None
     """A file's text or an entry's JSON; None for a folder."""
     text: str = ""
-    """The searchable text; blank for none."""
+    """Text that searches find; blank for none."""
     ttl_seconds: int | None = None
 
 
@@ -79,7 +79,7 @@ class StoredValue:
 
 
 class RefusedError(Exception):
-    """Ends a transaction: the person wants nothing stored, or was just forgotten."""
+    """Ends a transaction: the speaker opted out of storage or was just forgotten."""
 
 
 _JOINED = schema.stored_values.outerjoin(schema.memories, and_(_M.persona_id == _V.persona_id, _M.id == _V.memory_id))
@@ -97,7 +97,7 @@ class Values:
         self.now: datetime = call.db.clock()
 
     def find(self, paths: Iterable[Path], *, expired: bool = False) -> dict[Path, StoredValue]:
-        """Return the values with these paths; of two with one path, the newest."""
+        """Return the values with these paths, by path; if a path occurs twice, the newest value."""
         by_namespace: dict[str, set[str]] = {}
         for namespace, name in map(write_path, paths):
             by_namespace.setdefault(namespace, set()).add(name)
@@ -111,9 +111,9 @@ class Values:
     def list_below(
         self, prefix: Sequence[str] = (), *, limit: int | None = None, offset: int | None = None
     ) -> list[StoredValue]:
-        """Return the values in a namespace and below it, the last changed first; `offset` needs a `limit`."""
+        """Return the values in a namespace and below it, the most recently changed first; `offset` needs a `limit`."""
         low = write_namespace(prefix, "prefix")
-        # a space is the character after the one that ends a part
+        # a space is the character after _END (0x1f)
         below = (_V.namespace >= low, _V.namespace < low[:-1] + "\x20") if low else ()
         statement = self._select(_COLUMNS, *below).order_by(_V.updated_at.desc(), _V.id.desc())
         return self._read(statement.limit(limit).offset(offset))
@@ -141,9 +141,9 @@ class Values:
         """Run a change in one transaction and return its result; `work` may run again.
 
         Raises:
-            RefusedError: nothing may be stored of the speaker.
+            RefusedError: the speaker opted out of storage or was just forgotten.
         """
-        started = self.call.db.ids.one()  # older than a later call of `forget`
+        started = self.call.db.ids.one()  # drawn first, so that it is older than a later call of `forget`
         return self.call.db.idempotent_transaction(
             lambda connection: work(Change(connection, self.call, self.kind, started)), source=SOURCE
         )
@@ -167,7 +167,7 @@ class Values:
                 _V.audience_id == own.scalar_subquery(),
                 _V.kind == self.kind,
                 or_(_V.participant_key == (self.call.scope.participant or ""), _V.participant_key.in_(linked)),
-                # who deletes the item on a page deletes the value
+                # deleting the memory item on the admin page deletes the value
                 or_(
                     _V.memory_id.is_(None),
                     and_(_M.archived_at.is_(None), _M.superseded_by.is_(None), _M.id.is_not(None)),
@@ -214,10 +214,10 @@ class Change(Values):
         audience_table.lock(connection, call.persona, self._place.audience_id)
 
     def write(self, new: Sequence[NewValue], *, archive: bool = False) -> None:
-        """Store values in place of those with the same paths; with `archive`, those stay as previous versions.
+        """Store values, replacing those with the same paths; with `archive`, replaced values stay as previous versions.
 
         Raises:
-            RefusedError: the person wants nothing stored, or was just forgotten.
+            RefusedError: the speaker opted out of storage or was just forgotten.
         """
         scope, db = self.call.scope, self.call.db
         default = self.call.settings.privacy_default
@@ -256,7 +256,7 @@ class Change(Values):
             self.connection.execute(insert(schema.stored_values).values(values))
 
     def _write_items(self, new: Sequence[NewValue]) -> list[int | None]:
-        """Store the memory items of values with a text, and return the id of each."""
+        """Store a memory item for each value with a text; return the ids in order, None for a value without text."""
         db, ready = self.call.db, {}
         ids = db.ids.take(len(new))
         for each, row_id in zip(new, ids, strict=True):
@@ -267,7 +267,7 @@ class Change(Values):
                     self.now,
                     source=_SOURCES[self.kind],
                     kind=self.kind,
-                    pinned=1,  # nothing prunes it or puts it together with others: it goes with its value
+                    pinned=1,  # never pruned or merged with other items: it is deleted with its value
                     provenance="model" if self.kind == "file" else "host",
                     expires_at=self._expires_at(each.ttl_seconds),
                 )
@@ -291,7 +291,7 @@ class Change(Values):
         self._drop_items(rows, archive=archive)
 
     def delete_expired(self) -> int:
-        """Delete at most 500 expired values, and return their number."""
+        """Delete up to 500 expired values; return their number."""
         over = _V.expires_at <= bindparam("over", self.now, type_=Time())
         rows = self._read(self._select(_COLUMNS, over, expired=True).limit(AT_ONCE))
         self.delete(rows)
