@@ -1,7 +1,7 @@
 """Tokens, by which other programs authenticate.
 
-A token is shown once, when it is created; the database stores its hash. `web.guard` decides which routes accept which
-kind; the token's scope decides what it may see, as for every caller.
+A token is shown once, when it is created; the database stores only its hash. `web.guard` decides which kinds a route
+accepts. The token's scope limits which items a request may see, like the scope of any caller.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def narrow_scope(
     server: str | None = None,
     privacy: Privacy | None = None,
 ) -> Scope:
-    """Return the scope of a request: the token's, narrowed by what the request names.
+    """Return the scope of a request: the token's scope, narrowed to the names given in the request.
 
     A host token speaks for all participants and conversations of its personas. A scope token speaks for its
     participant: in its conversation if it has one, else in the participant's own direct conversations (`web/ann` and

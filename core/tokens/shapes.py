@@ -12,8 +12,8 @@ from ..errors import ScopeError
 from ..scope import Scope
 
 TokenKind = Literal["scope", "host", "admin"]
-"""scope: one participant, with what they may see. host: one persona, for every participant and conversation it names.
-admin: the operator's routes, and nothing else."""
+"""scope: one participant, with the items that this participant may see. host: one persona, for every participant and
+conversation that a request names. admin: only the operator's routes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +23,19 @@ class AccessToken:
     id: int
     kind: TokenKind
     persona: str
-    """Blank for an admin token."""
+    """Persona of the token; blank for an admin token."""
     participant: str | None = None
-    """None unless it is a scope token."""
+    """Participant of a scope token; None for other kinds."""
     conversation: str | None = None
-    """Of a scope token for one conversation, else None."""
+    """Conversation of a scope token that is limited to one; None otherwise."""
     server: str = ""
     label: str = ""
     personas: str = ""
-    """Other personas that a host token may speak as, separated by commas; `*` for all."""
+    """Other personas that requests of a host token may choose, separated by commas; `*` for all."""
     expires_at: datetime | None = None
-    """None for a token without expiry."""
+    """Time when the token expires; None if it never does."""
     resource: str = ""
-    """The only address it is for; blank for every route of its kind."""
+    """Only address that accepts the token; blank if every route of its kind does."""
 
     def may_speak_as(self, persona: str) -> bool:
         others = {each.strip() for each in self.personas.split(",")} if self.kind == "host" else set()
@@ -43,7 +43,7 @@ class AccessToken:
 
     @property
     def scope(self) -> Scope:
-        """Return the token's scope; of a host token the persona's."""
+        """Return the token's scope; for a host token, the scope of its persona."""
         if self.kind == "admin":
             raise ScopeError("An admin token stands for no persona. Use a host token or a scope token.")
         if self.kind == "scope" and self.conversation is None and not self.server:
@@ -52,7 +52,7 @@ class AccessToken:
 
 
 class ListedToken(TypedDict):
-    """A token in lists, without text and hash. The order of keys is part of the contract."""
+    """A token in lists, without its text and hash. The order of keys is part of the contract."""
 
     id: int
     kind: TokenKind
@@ -63,18 +63,18 @@ class ListedToken(TypedDict):
     personas: str
     label: str
     resource: str
-    """The only address it is for; blank for every route of its kind."""
+    """Only address that accepts the token; blank if every route of its kind does."""
     created_at: str
-    """ISO 8601, UTC."""
+    """Time of creation: ISO 8601, UTC."""
     expires_at: str
-    """Blank for a token without expiry."""
+    """Time when the token expires: ISO 8601, UTC; blank if it never does."""
     revoked_at: str
-    """Blank while the token is valid."""
+    """Time of the revocation: ISO 8601, UTC; blank while the token is valid."""
 
 
 class NewToken(ListedToken):
     token: str
-    """Sent as `Authorization: Bearer TOKEN`. Shown only once and stored nowhere."""
+    """Text of the token, sent as `Authorization: Bearer TOKEN`. It is shown only once and not stored."""
 
 
 _FORM = re.compile(r"pe_([0-9]{1,19})_([A-Za-z0-9_-]{43})")
@@ -82,7 +82,7 @@ MOST_ID = 2**63 - 1
 
 
 def write_token(token_id: int, secret: str) -> str:
-    """Return the text of a token, with a prefix that people and secret scanners recognise."""
+    """Return the text of a token; its prefix is recognised by people and secret scanners."""
     return f"pe_{token_id}_{secret}"
 
 
@@ -94,10 +94,10 @@ def read_token_id(text: str) -> int | None:
 
 
 def hash_token(text: str) -> bytes:
-    """Return the stored hash of a token; one round suffices for 256 random bits."""
+    """Return the stored hash of a token; one round of hashing suffices for a secret of 256 random bits."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def is_own_place(conversation: str, participant: str) -> bool:
-    """Return whether a conversation's key is the participant's own: their direct chat or a part of it."""
+    """Return whether a conversation's key belongs to the participant: their direct chat or a part of it."""
     return conversation == participant or conversation.startswith(f"{participant}/")

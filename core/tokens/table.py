@@ -14,7 +14,7 @@ from ..text.times import iso_text
 from .shapes import AccessToken, ListedToken
 
 OPERATOR = ""
-"""Persona of admin tokens; no scope can have it."""
+"""Persona of admin tokens: blank, which no scope can have."""
 
 _T = access_tokens.c
 _SOURCE = "access_tokens"
@@ -23,7 +23,7 @@ _FIELDS = {
     "conversation_key": "conversation", "server_id": "server", "personas": "personas", "label": "label",
     "resource": "resource",
 }  # fmt: skip
-"""Column to field of a token, in the order of lists."""
+"""Columns of the table and the matching fields of AccessToken, in the order of lists."""
 _TIMES = ("created_at", "expires_at", "revoked_at")
 _SHOWN = [_T[column] for column in (*_FIELDS, *_TIMES)]
 _BY_ID = select(*_SHOWN, _T.token_hash).where(_T.id == bindparam("id"))
@@ -69,7 +69,7 @@ def read_tokens(db: Database, persona: str) -> list[ListedToken]:
 
 
 def renew_token(db: Database, token_id: int, known_hash: bytes, new_hash: bytes, expires_at: datetime) -> bool:
-    """Replace a token's hash and expiry; False if another renewal was faster or the token was revoked."""
+    """Replace a token's hash and expiry; return False if another renewal came first or the token was revoked."""
     values = {"token": token_id, "known": known_hash, "new": new_hash, "at": expires_at}
 
     def work(connection: Connection) -> bool:
@@ -83,7 +83,7 @@ def renew_token(db: Database, token_id: int, known_hash: bytes, new_hash: bytes,
 
 
 def update_revoked(db: Database, persona: str, token_id: int) -> bool:
-    """Revoke a token, and return whether it was valid until now."""
+    """Revoke a token; return whether it was valid until now."""
     values = {"persona": persona, "token": token_id, "at": db.clock()}
     return db.idempotent_transaction(lambda c: bool(c.execute(_REVOKED, values).rowcount), source=_SOURCE)
 
