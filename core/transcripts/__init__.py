@@ -1,4 +1,4 @@
-"""Stores the new messages of a list that a front end sends whole with every request.
+"""Store the new messages of a list that a front end sends whole with every request.
 
 The list may be edited, cut, or end with a new answer. It is compared with the stored lines (`rules`): new lines are
 saved, changed lines edited; another answer to the same line becomes an alternative; missing lines stay.
@@ -27,7 +27,7 @@ from .rules import Spoken
 __all__ = ["TranscriptSaved", "save_transcript"]
 
 MOST_LINES = 1000
-"""Most lines of a list that are read, the newest; of the stored lines, twice as many."""
+"""Most lines of a list that are read: the newest. At most twice as many stored lines are read."""
 _ROLES: Mapping[str, rules.LineRole] = {
     "user": "user",
     "character": "user",
@@ -38,10 +38,10 @@ _ROLES: Mapping[str, rules.LineRole] = {
 
 class TranscriptSaved(NamedTuple):
     saved: int = 0
-    """New lines."""
+    """Number of new lines stored."""
     edited: int = 0
     alternatives: int = 0
-    """Answers stored as alternatives of an earlier answer, and alternatives that were chosen again."""
+    """Number of answers stored as alternatives of an earlier answer, plus earlier alternatives chosen again."""
 
 
 def save_transcript(
@@ -59,17 +59,17 @@ def save_transcript(
 
     Args:
         messages: `{role, content}` each, oldest first; content is a text. Roles user, assistant and character (with
-            a `name`: another character of a group) are lines, others are passed over, and so are blank texts. `name`
-            of a message says who else spoke than the scope says.
+            a `name`: another character of a group) are lines, others and blank texts are passed over. A message's
+            `name` is its speaker, if that is not the scope's participant.
         answer: what the persona answered to the last line; None or blank for nothing.
-        name, persona_name: of who speaks and of the persona, as history lines show them.
-        after: id of what the list follows, where it holds new lines alone (`previous_response_id` of the Responses
+        name, persona_name: names of the speaker and the persona, as history lines show them.
+        after: id of the preceding response, if the list holds only new lines (`previous_response_id` of the Responses
             API). The same list after the same id is stored once; the list may be empty if there is an answer.
-        scope: with the conversation the list is of.
+        scope: must name the conversation of the list.
 
     Raises:
         MessageError: the scope names no conversation, or a text is over 16 MB.
-        StoreError: not everything was stored; the same list once more stores the rest.
+        StoreError: not everything was stored; sending the same list again stores the rest.
 
     >>> from prompt_engine import Scope, open_database, transcripts
     >>> db, scope = open_database("sqlite://"), Scope("iris", "web/ann", "web/ann", privacy="direct")
@@ -96,8 +96,8 @@ def find_replaced(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> frozenset[int]:
-    """Return the row ids of stored lines that a list replaces: lines that it changes, and lines after its last line of
-    a person that it no longer has.
+    """Return the row ids of stored lines that a list replaces: lines that it changes, and lines that it lacks after its
+    last line by a person.
     """
     call = open_call(db, settings, scope)
     lines = _read_lines(messages)
@@ -116,7 +116,7 @@ def finish_turn(
     settings: GivenSettings = None,
     scope: Scope,
 ) -> WriteResult:
-    """Store the persona's answer to a saved line, and the short-term entry of both, once."""
+    """Store the persona's answer to a saved line, and one short-term entry for both."""
     asking: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
     shown = name or name_persona(scope.persona)
     done = chat_history_cache.save_chat_message(
@@ -149,7 +149,7 @@ def _read_lines(messages: Sequence[Mapping[str, Any]]) -> list[_Said]:
 
 
 class _Transcript:
-    """Compares one list with the stored lines of its conversation; used for one call."""
+    """Comparison of one list with the stored lines of its conversation; used for one call."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class _Transcript:
             spoken, self._latest = [], self._stored[-1].at
         place, who = call.scope.conversation or "", call.scope.participant
         self._is_named = bool(who) and place.startswith(f"{who}/")
-        """Whether a front end named the conversation: then each of its lists is the whole conversation."""
+        """Whether the front end named the conversation; each list is then the whole conversation."""
         said = [line.spoken for line in lines]
         self._matches = rules.match_lines(said, spoken, is_whole=self._is_named)
         pairs = [(at, index) for at, index in enumerate(self._matches) if index is not None]
@@ -191,7 +191,7 @@ class _Transcript:
             most,
             conversation=self._call.scope.conversation,
             local=True,
-            withdrawn=True,  # a front end sends answers again that were hidden since
+            withdrawn=True,  # a front end may send an answer again that was hidden since
         )
 
     def find_replaced(self) -> frozenset[int]:
@@ -206,7 +206,7 @@ class _Transcript:
         )
 
     def _find_answered(self, at: int) -> int | None:
-        """Return the index of the stored line that is answered, for a new line that of the line before it."""
+        """Return the index of the stored line for line `at`; for a new line, that of the line before it."""
         before = next((each for each in range(at, -1, -1) if self._matches[each] is not None), at)
         index = self._matches[before]
         if before == at or index is None:
@@ -222,7 +222,7 @@ class _Transcript:
                 sender = PERSONA_SENDER if role == "persona" else self._choose_sender(line)
                 name = line.name if sender not in (None, PERSONA_SENDER) else self._names[role]
                 more: dict[str, Any] = {"role": role}
-                if line.is_character:  # what a character says is no standing instruction
+                if line.is_character:  # a character's words are not a standing instruction
                     more["settings"] = self._call.settings.replace(record_wishes=False)
                 message_id = rules.make_message_id(before, role, text)
                 done = self._insert(text, name, sender, self._choose_time(at), message_id, **more)
@@ -252,7 +252,7 @@ class _Transcript:
         return done
 
     def _choose_time(self, at: int) -> datetime:
-        """Return the time of a new line: before the stored line that follows it in the list, or else now."""
+        """Return the time of a new line: just before the next stored line of the list, or else now."""
         for later in range(at + 1, len(self._matches)):
             index = self._matches[later]
             if index is not None:
@@ -261,15 +261,15 @@ class _Transcript:
         return self._now + timedelta(microseconds=at - len(self._matches))
 
     def _choose_sender(self, line: _Said) -> str | None:
-        """Return the sender of a line of another character or person; None for the person who speaks now."""
-        if line.is_character:  # no person's id begins like this
+        """Return the sender of a line by another character or person; None for the current speaker."""
+        if line.is_character:  # no participant's id begins with this prefix
             return "%char-" + line.name.replace("%", "%25").replace("/", "%2F")
         people = [each.name for each in self._lines if each.spoken.role == "user" and not each.is_character]
         current = people[-1] if people else ""
         return line.name if line.name and current and line.name != current else None
 
     def _choose(self, row_id: int, text: str) -> bool:
-        """Choose the alternative with this text; return whether there is one."""
+        """Choose the alternative with this text; return whether it exists."""
         for each in stories.list_alternatives(row_id, **self._asking):
             if each["text"] == text:
                 self._alternatives += stories.choose_alternative(row_id, each["number"], **self._asking).stored
@@ -285,7 +285,7 @@ class _Transcript:
             done = self._insert(answer, self._names["persona"], PERSONA_SENDER, self._now, message_id)
             if done.stored or done.reason != "duplicate":
                 return
-            row_id = done.id  # somebody else stored an answer to this line meanwhile
+            row_id = done.id  # another request stored an answer to this line meanwhile
             text = next((line.text for line in self._read_stored() if line.row_id == row_id), "")
         if row_id is None or text == answer or self._choose(row_id, answer):
             return

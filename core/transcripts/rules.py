@@ -1,4 +1,4 @@
-"""Matches the messages of a list, which a front end sends with every request, to stored lines."""
+"""Match the messages of a list, which a front end sends with every request, to stored lines."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ LineRole = Literal["user", "persona"]
 
 
 class Spoken(NamedTuple):
-    """A line of a list or of the database."""
+    """One line of a list or of the database."""
 
     role: LineRole
     text: str
 
 
 def match_lines(lines: Sequence[Spoken], stored: Sequence[Spoken], *, is_whole: bool = False) -> list[int | None]:
-    """Return for each line the index of the same stored line, edited or not; None for a new line.
+    """Return, for each line, the index of the matching stored line, edited or not; None for a new line.
 
     Args:
         is_whole: whether the list begins where the stored conversation begins.
@@ -36,7 +36,7 @@ def match_lines(lines: Sequence[Spoken], stored: Sequence[Spoken], *, is_whole: 
 
 
 def _pair_edited(lines: Sequence[Spoken], matches: list[int | None], stored: Sequence[Spoken]) -> None:
-    """Pair neighbouring lines that were edited at once, if as many lines are new as are missing between two pairs.
+    """Pair neighbouring lines that were edited at once, if between two pairs as many lines are new as are missing.
 
     At least as many lines must be unchanged; otherwise the list may be another chat under the same key.
     """
@@ -61,7 +61,7 @@ def _find_changed(at: int, line: Spoken, matches: Sequence[int | None], stored: 
 
 
 def _is_repeated(lines: Sequence[Spoken], matches: Sequence[int | None], stored: Sequence[Spoken]) -> bool:
-    """Return whether the last line of a list is a retry, and not the same words at another place."""
+    """Return whether the last line of a list is a retry of a stored line, not the same words said again later."""
     index = matches[-1]
     assert index is not None
     if not any(each.role == lines[-1].role for each in stored[index + 1 :]):
@@ -71,7 +71,7 @@ def _is_repeated(lines: Sequence[Spoken], matches: Sequence[int | None], stored:
 
 
 def _pair_equal(lines: Sequence[Spoken], stored: Sequence[Spoken]) -> list[int | None]:
-    """Return a pairing of equal lines in order, the latest stored lines first."""
+    """Return, for each line, the index of an equal stored line, in order; of equal lines, the latest is taken."""
     matches: list[int | None] = [None] * len(lines)
     pairs = SequenceMatcher(None, lines[::-1], stored[::-1], autojunk=False)
     for at, index, size in pairs.get_matching_blocks():
