@@ -1,7 +1,7 @@
 """The server: one ASGI application with the HTTP API, proxy, MCP and admin page. Extra `admin`.
 
-`create_app` returns the ASGI application that `prompt-engine serve` runs. A route parses a request into a scope and a
-message, calls one public function, and returns its result.
+`create_app` returns the ASGI application that `prompt-engine serve` runs. A route reads scope and message from a
+request, calls one public function, and returns its result.
 """
 
 from __future__ import annotations

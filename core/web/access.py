@@ -1,4 +1,4 @@
-"""Tokens of requests, log-ins of the page, and the context that routes work with."""
+"""Tokens of requests, log-ins of the admin page, and the shared state of routes."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ FORBIDDEN = "The token is not for this."
 
 TOKEN_THREADS = 8
 TOKEN_SECONDS = 2.0
-"""Longest wait for the database if the token was valid a moment ago."""
+"""Longest wait for the database when a remembered token is looked up; after it the remembered token counts."""
 MAX_REMEMBERED = 1000
-"""Tokens remembered for times when the database does not answer."""
+"""Most tokens remembered for times when the database does not answer."""
 
 TOKEN_KEY = "prompt_engine.token"  # noqa: S105 - a key of the request
 
 
 class TokenReader:
-    """Finds tokens in the database. A token that was just found stays valid while the database does not answer."""
+    """Finds tokens in the database. A recently found token stays valid while the database does not answer."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(TOKEN_THREADS, "prompt-engine-token")
@@ -78,7 +78,7 @@ def read_scope(token: AccessToken, **said: Any) -> Scope:
 
 
 def read_header(headers: Mapping[str, str], name: str) -> str:
-    """Return a header with a name or id, or "". Servers decode headers as Latin-1; this one is UTF-8."""
+    """Return a header that holds a name or id, or "". Servers decode headers as Latin-1, but this one is UTF-8."""
     try:
         return headers.get(name.lower(), "").encode("latin-1").decode("utf-8")
     except UnicodeError:
@@ -88,7 +88,7 @@ def read_header(headers: Mapping[str, str], name: str) -> str:
 
 
 def is_token(given: str, token: str) -> bool:
-    """Return whether a text is the token, compared in constant time."""
+    """Return whether a text equals the token, compared in constant time."""
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode("utf-8", "surrogatepass"))
 
 
@@ -120,27 +120,27 @@ class Sessions:
 # Shared state of routes
 
 ADMIN = "/admin"
-"""Path of the operator's routes."""
+"""Path of the operator's API and page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebContext:
-    """The shared state of all routes. Settings are read for each request, so a change acts at once."""
+    """Shared state of all routes. Settings are read for each request, so a change acts at once."""
 
     db: Database | None = None
-    """None uses the database of the process."""
+    """Database of the routes; None uses the database of the process."""
     settings: GivenSettings = None
     model: Any = None
-    """Model of consolidation; None uses that of the process."""
+    """Model that consolidation asks; None uses the model of the process."""
     allowed_hosts: frozenset[str] = frozenset()
     """Accepted Host names in lower case, beside loopback and ADMIN_HOST; `*` accepts all."""
     admin_token: str = field(default="", repr=False)
-    """ADMIN_TOKEN when the application was created; blank without the operator's routes."""
+    """Value of ADMIN_TOKEN when the application was created; blank if the operator's routes are not served."""
     has_proxy: bool = False
     has_mcp: bool = False
     sessions: Sessions = field(default_factory=Sessions)
     oauth: Any = None
-    """The `mcp.oauth.Provider` for remote programs; None without a public address."""
+    """OAuth provider (`mcp.oauth.Provider`) for remote programs; None without a public address."""
 
     def database(self) -> Database:
         db: Database = defaults.handle(self.db)
@@ -160,7 +160,7 @@ class AdminCall:
 
     @property
     def asking(self) -> dict[str, Any]:
-        """Return the common arguments of public functions; those for items also need `operator=True`."""
+        """Return the common arguments of public functions; functions for items also need `operator=True`."""
         return {"db": self.call.db, "settings": self.call.settings, "scope": self.call.scope}
 
 

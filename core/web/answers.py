@@ -1,4 +1,4 @@
-"""The routes' answers, as described in OpenAPI: ids are whole numbers, times ISO 8601 in UTC."""
+"""Answers of the routes, as described in OpenAPI: ids are whole numbers, times ISO 8601 in UTC."""
 
 from __future__ import annotations
 

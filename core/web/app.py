@@ -41,7 +41,7 @@ from . import access, bodies, errors, guard, http_api
 from .access import ADMIN, WebContext
 
 NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
-"""The web framework would pass parameters and error texts to a tracer of the process."""
+"""Switches off tracing of the web framework, which would pass parameters and error texts to the process's tracer."""
 
 
 def create_app(
@@ -135,7 +135,7 @@ _CHECKED = (Depends(bodies.check_known),)
 
 
 def _make_bare(context: WebContext, lifespans: list[Any]) -> FastAPI:
-    """Return the application without routes: guard, error handling, start and end."""
+    """Return the application without routes: with its guard, error handling, start and end."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -148,7 +148,7 @@ def _make_bare(context: WebContext, lifespans: list[Any]) -> FastAPI:
         title="prompt-engine",
         version="1",
         description="The memory of personas: what a host asks and stores, and what an operator sees and repairs.",
-        docs_url=None,  # that page loads its script from elsewhere
+        docs_url=None,  # the web framework's documentation page loads its script from elsewhere
         redoc_url=None,
         redirect_slashes=False,
         lifespan=lifespan,
@@ -156,7 +156,7 @@ def _make_bare(context: WebContext, lifespans: list[Any]) -> FastAPI:
     )
     app.state.context = context
     own_paths = {"/".join(route.path.split("/")[:3]) for route in http_api.router.routes if isinstance(route, APIRoute)}
-    app.add_middleware(guard.Guard, context=context, own_paths=own_paths)  # such as /v1/memories
+    app.add_middleware(guard.Guard, context=context, own_paths=own_paths)  # own paths, such as /v1/memories
     if origins := settings_for(context.settings).allowed_origins:
         app.add_middleware(
             CORSMiddleware,
@@ -192,7 +192,7 @@ def _make_rest(model_server: Any) -> ASGIApp:
 
 
 async def _show_front(request: Request) -> Response:
-    """Return a page that names the running parts and their addresses."""
+    """Return the front page, which names the running parts and their addresses."""
     from .admin.pages.page import environment  # noqa: PLC0415 - loaded where it is served
 
     root, address = (str(each).rstrip("/") for each in (request.scope.get("root_path", ""), request.base_url))
@@ -203,7 +203,7 @@ async def _show_front(request: Request) -> Response:
 # Health: alive if the process answers, ready if requests can be served
 
 HEALTH_SECONDS = 1.0
-"""Anybody may ask without a token: the database is asked at most this often."""
+"""Shortest time between two checks of the database: anybody may ask for the health without a token."""
 _NO_STORE = {"cache-control": "no-store"}
 
 
@@ -213,7 +213,7 @@ def _list_health_routes(context: WebContext) -> list[Route]:
     lack, asked_at = "", float("-inf")
 
     def find_lack() -> str:
-        """Return what is missing: "", "database" (no answer) or "schema" (another version)."""
+        """Return the missing part: "", "database" (no answer) or "schema" (another version)."""
         try:
             return "schema" if list_pending(context.database()) else ""
         except CoreError:

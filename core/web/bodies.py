@@ -1,4 +1,4 @@
-"""The routes' bodies and parameters, with their ranges. Unknown ones are refused."""
+"""Bodies and parameters of the routes, with their ranges. Unknown ones are refused."""
 
 from __future__ import annotations
 
@@ -113,10 +113,10 @@ def _open_memory_call(admin: Admin) -> AdminCall:
 
 
 MemoryAdmin = Annotated[AdminCall, Depends(_open_memory_call)]
-"""The same, if memory is switched on."""
+"""Call of an operator's route; refused with 503 if memory is switched off."""
 
 _NOTHING = frozenset({b"", b"{}", b"null"})
-"""Empty bodies, which some clients always send."""
+"""Bodies that count as none, since some clients always send one."""
 
 
 async def check_known(request: Request) -> None:
@@ -154,7 +154,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         (503, "Memory is switched off, or the database, the model or the configuration does not serve."),
     )
 }
-"""Errors of every route, for the OpenAPI document."""
+"""Error answers of every route, for the OpenAPI document."""
 NOT_FOUND: dict[int | str, dict[str, Any]] = {
     404: {"model": ErrorAnswer, "description": "There is no such thing that the token may see."}
 }

@@ -1,4 +1,4 @@
-"""Connections of the server: one that never completes a request's headers is closed."""
+"""Connections of the server; one whose request headers stay incomplete is closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Map every failure to one refusal: status, error code, sentence."""
+"""Map every failure to one refusal: status, error code and sentence."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ STATUS: tuple[tuple[type[errors.CoreError], int, str], ...] = (
     (errors.StoreError, 503, "database"),
     (errors.CoreError, 503, "failed"),
 )
-"""The first matching class decides."""
+"""Error classes with their status and code; the first matching class counts."""
 
 WORDS = {
     400: "wrong_shape", 401: "no_token", 403: "forbidden", 404: "not_found", 405: "method", 408: "too_slow",
@@ -76,12 +76,12 @@ class Refused(HTTPException):
 
 
 class CutOffError(Exception):
-    """A response ended early; the reason is already logged."""
+    """Raised when a response ends early; the reason is already logged."""
 
 
 @contextmanager
 def refuse_bad_values() -> Iterator[None]:
-    """Turn a ValueError of a function into a 422."""
+    """Turn a ValueError in the block into a 422."""
     try:
         yield
     except ValueError as error:
@@ -89,12 +89,12 @@ def refuse_bad_values() -> Iterator[None]:
 
 
 async def pass_on(_: Any, error: Exception) -> Any:
-    """Leave an error to the guard instead of the web framework's handlers."""
+    """Re-raise an error, so that the guard handles it instead of the web framework."""
     raise error
 
 
 def judge(error: Exception) -> Refused:
-    """Return the refusal for a failure; only errors of this package show their text."""
+    """Return the refusal for a failure; only errors of this package show their texts."""
     if isinstance(error, Refused):
         return error
     if isinstance(error, errors.CoreError):
@@ -111,7 +111,7 @@ def judge(error: Exception) -> Refused:
 
 def _judge_core_error(error: errors.CoreError) -> Refused:
     cause = error.__cause__ if isinstance(error, errors.TransferError) else None
-    judged = cause if isinstance(cause, errors.StoreError) else error  # the database ended an import
+    judged = cause if isinstance(cause, errors.StoreError) else error  # the database failed during an import
     status, word = next((status, word) for known, status, word in STATUS if isinstance(judged, known))
     if status == 503:
         logs.warning("request_unavailable", error=type(error).__name__)
@@ -120,8 +120,8 @@ def _judge_core_error(error: errors.CoreError) -> Refused:
 
 
 def _judge_bad_values(problems: Sequence[Any]) -> Refused:
-    """Return the refusal of bad parameters: all names, and the sentences about the first one."""
+    """Return the refusal of bad parameters, with the names of all and the sentences about the first."""
     names = [".".join(str(part) for part in problem["loc"][1:]) or "body" for problem in problems]
-    # A misspelt name comes first: it explains the missing one.
+    # a misspelt name is named first: it explains why the right one is missing
     first = next((at for at, problem in enumerate(problems) if problem["type"] == "extra_forbidden"), 0)
     return Refused(422, describe_problem(names[first], problems[first]), fields=list(dict.fromkeys(names)))

@@ -30,22 +30,22 @@ from . import errors
 from .access import ADMIN, COOKIE, FORBIDDEN, NO_TOKEN, TOKEN_KEY, WRONG_TOKEN, TokenReader, WebContext, is_token
 
 Area = Literal["open", "admin", "hosts", "proxy"]
-"""open: needs no token. admin: the operator's. hosts: the API and MCP. proxy: the model server's routes."""
+"""Group of routes and its token. open: none needed. admin: the operator's. hosts: API, MCP. proxy: the model server."""
 
 METRICS = "/metrics"
-"""Usual path of Prometheus collectors: the route below ADMIN once more."""
+"""Path where Prometheus collectors ask by default; it leads to the metrics route below ADMIN."""
 V1, MCP = "/v1", "/mcp"
 READING = ("GET", "HEAD", "OPTIONS")
 
 FORM_BYTES = 8_192
 BODY_BYTES = 4_194_304
-"""Largest body: many times the longest conversation that a model reads."""
+"""Largest body in bytes: many times the longest conversation that a model reads."""
 UPLOAD_BYTES = MAX_BYTES + 65_536
-"""Largest file plus its multipart frame."""
+"""Largest body with a file, in bytes: the largest file plus its multipart frame."""
 PROXY_BYTES = 64_000_000
-"""Largest request to the model server, with room for photos and recordings."""
+"""Largest request to the model server, in bytes; photos and recordings fit."""
 BODY_SECONDS = 60.0
-"""Longest time for a body to arrive."""
+"""Longest time in which a body must arrive."""
 PROXY_SECONDS = 600.0
 
 _POLICY = (
@@ -61,7 +61,7 @@ HEADERS = {
 }
 """Default headers of every answer."""
 PROXY_HEADERS = {name: HEADERS[name] for name in ("cache-control", "x-content-type-options", "referrer-policy")}
-"""Default headers of a model server's answers, whose pages are its own."""
+"""Default headers of a model server's answers; it sets the other headers of its own pages."""
 
 _NO_LOGIN = "A token is needed. Send it as `Authorization: Bearer TOKEN`, or log in on the page."
 WRONG_LOGIN = "The token is wrong, or the log-in has ended. Send the value of ADMIN_TOKEN, or log in again."
@@ -73,7 +73,7 @@ _OPERATOR = "prompt_engine.operator"
 
 
 class Guard:
-    """Middleware that refuses forbidden requests, and turns exceptions into answers."""
+    """Middleware that refuses forbidden requests and turns exceptions into answers."""
 
     def __init__(self, app: ASGIApp, context: WebContext, own_paths: Collection[str]) -> None:
         self._app, self._context, self._own_paths = app, context, frozenset(own_paths)
@@ -96,9 +96,9 @@ class Guard:
                 receive = give_body(await read_body(receive, _max_bytes(path_below(scope)), BODY_SECONDS), receive)
             await self._app(scope, receive, sending)
         except (ClientDisconnect, asyncio.CancelledError):
-            logs.event(logging.INFO, "request_cut_off")  # the client is gone, or the server stops
+            logs.event(logging.INFO, "request_cut_off")  # the client disconnected, or the server is stopping
         except errors.CutOffError:
-            pass  # the connection closes without an end, so that no client takes a part for the whole
+            pass  # the connection closes without an end, so that no client takes the part for the whole answer
         except Exception as error:  # noqa: BLE001 - the outermost point: clients get no details
             refused = errors.judge(error)
             if not sending.begun:
@@ -107,11 +107,11 @@ class Guard:
     def _respond(self, refused: errors.Refused, scope: Scope, area: Area) -> Response:
         """Return a refusal in the form that this kind of client reads."""
         path, status, answer = path_below(scope), refused.status_code, refused.answer
-        if area == "proxy":  # clients of the OpenAI dialect show `error.message` and nothing else
+        if area == "proxy":  # clients of the OpenAI dialect show only `error.message`
             field = answer.fields[0] if answer.fields else None
             error = {"message": answer.message, "type": answer.error, "param": field, "code": answer.error}
             return refused.respond({**answer.model_dump(), "error": error})
-        if _is_below(path, MCP):  # clients of MCP show the message of a JSON-RPC error and nothing else
+        if _is_below(path, MCP):  # clients of MCP show only the message of a JSON-RPC error
             if status == 401 and self._context.oauth is not None:
                 where = f'Bearer resource_metadata="{self._context.oauth.metadata}"'
                 refused.headers = {**(refused.headers or {}), "WWW-Authenticate": where}
@@ -135,7 +135,7 @@ class Guard:
 
     async def _check(self, scope: Scope, headers: Headers, area: Area) -> None:
         path = path_below(scope)
-        if _is_below(path, "/health"):  # supervisors use any address
+        if _is_below(path, "/health"):  # monitoring programs use any Host header
             return
         settings = self._context.values()
         if not is_known_host(headers.get("host", ""), settings.admin_host, self._context.allowed_hosts):
@@ -165,7 +165,7 @@ class Guard:
             if text and admin_token and is_token(text, admin_token):
                 raise errors.Refused(403, FORBIDDEN)
             raise errors.Refused(401, WRONG_TOKEN if text else NO_TOKEN)
-        oauth = self._context.oauth  # None in a process without the public address
+        oauth = self._context.oauth  # None if the process has no public address
         is_for_mcp = _is_below(path_below(scope), MCP) and (oauth is None or token.resource == oauth.resource)
         if token.kind == "admin" or (token.resource and not is_for_mcp):
             raise errors.Refused(403, FORBIDDEN)
@@ -197,13 +197,13 @@ def is_public(path: str, method: str) -> bool:
 
 
 def lead_to_login(scope: Scope, wanted: str = "", *, failed: bool = False) -> HTMLResponse:
-    """Return a 401 page that leads a browser to the log-in form, and from there to the wanted page."""
+    """Return a 401 page that redirects a browser to the log-in form, which then leads to the wanted page."""
     query = urlencode({name: value for name, value in (("failed", failed and "1"), ("next", wanted)) if value})
     return lead_to(f"{admin_root(scope)}/login{'?' if query else ''}{query}", "Log in", 401)
 
 
 def lead_to(address: str, words: str, status: int = 200) -> HTMLResponse:
-    """Return a page that redirects a browser; the page's policy forbids a redirect of a form."""
+    """Return a page that redirects a browser; the page's security policy forbids redirecting a form."""
     place = escape(address)
     page = (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{words}</title>'
@@ -226,7 +226,7 @@ def _name_page(scope: Scope) -> str:
 
 
 def path_below(scope: Scope) -> str:
-    """Return the path of a request below the host's mount point."""
+    """Return the path of a request relative to the host's mount point."""
     return str(scope["path"]).removeprefix(str(scope.get("root_path", "")).rstrip("/"))
 
 
@@ -269,7 +269,7 @@ async def read_body(receive: Receive, max_bytes: int, seconds: float) -> bytes:
 
 
 def give_body(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that yields a body that was read, then further messages of the connection."""
+    """Return a `receive` that yields the body already read, then further messages of the connection."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_next() -> Message:
@@ -279,7 +279,7 @@ def give_body(body: bytes, receive: Receive) -> Receive:
 
 
 class _Sending:
-    """Sends a response with default headers, and remembers whether it has begun."""
+    """A `send` that adds default headers, and remembers whether the response has begun."""
 
     def __init__(self, send: Send, headers: Mapping[str, str]) -> None:
         self._send, self._headers = send, headers
@@ -329,7 +329,7 @@ def _parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address |
 
 
 def judge_origin(headers: Mapping[str, str], scheme: str) -> Literal["own", "foreign", "none"]:
-    """Return who sent a request: a page of this application, a page of another site, or nobody known."""
+    """Return the sender of a request: a page of this application, a page of another site, or none known."""
     fetched = headers.get("sec-fetch-site", "").strip().lower()
     if fetched not in ("", "same-origin", "none"):
         return "foreign"
@@ -337,7 +337,7 @@ def judge_origin(headers: Mapping[str, str], scheme: str) -> Literal["own", "for
     if said is None:
         return "own" if fetched else "none"
     place = _parse_place(said)
-    used = said.partition(":")[0].lower()  # a Host without port implies the scheme's port
+    used = said.partition(":")[0].lower()  # a Host without a port means the scheme's port
     own = _parse_place(f"{used if used in _PORTS else scheme}://{headers.get('host', '')}")
     return "own" if place is not None and place == own else "foreign"
 

@@ -1,4 +1,4 @@
-"""The routes for hosts. Each reads scope and message, calls one public function, and returns its result."""
+"""Routes for hosts. Each reads scope and message, calls one public function, and returns its result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .errors import Refused, refuse_bad_values
 router: APIRouter = APIRouter(prefix="/v1", tags=["For hosts"])
 
 SOURCE = "api"
-"""Source of memories that a route stored."""
+"""Source of memories stored through the API."""
 
 
 class HostCall:
@@ -35,11 +35,11 @@ class HostCall:
         self.asking: dict[str, Any] = {"db": context.database(), "settings": context.values()}
 
     def by(self, who: bodies.Who) -> dict[str, Any]:
-        """Return the arguments of a public function, with the scope that a body names, if the token allows it."""
+        """Return the arguments of a public function, with the scope that a body names and the token allows."""
         return {**self.asking, "scope": access.read_scope(self.token, **{name: getattr(who, name) for name in _WHO})}
 
     def read_message(self, message: bodies.HostMessage) -> tuple[dict[str, Any], Scope]:
-        """Return a message as public functions take it, and its scope, if the token allows it."""
+        """Return a message as public functions take it, and its scope; raise if the token does not allow the scope."""
         plain = message.model_dump(exclude_unset=True)
         with refuse_bad_values():
             said = scope_of(plain, scope=Scope(self.token.persona), **self.asking)
@@ -125,7 +125,7 @@ MessageId = Annotated[str, Path(min_length=1, max_length=191, description="Id of
 
 
 def _change_place(host: Host, conversation: ConversationPath) -> dict[str, Any]:
-    """Return the place of a message to change; a participant may not change shared conversations."""
+    """Return the conversation of a message to change; a participant may not change shared conversations."""
     if host.token.kind == "scope" and not is_own_place(conversation, host.token.participant or ""):
         raise Refused(403, access.FORBIDDEN)
     scope = access.read_scope(host.token, conversation=conversation)

@@ -1,4 +1,4 @@
-"""Sentences about invalid parameters: name, given number, and pydantic's words. Pure."""
+"""Sentences about invalid parameters: the name, a given number, and pydantic's text. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic_core import PydanticKnownError
 from ..base.hints import hint_name
 
 NO_BODY = "no_body"
-"""Our own problem type: a body on a route that reads none."""
+"""Type of this package's own validation problem: a body sent to a route that reads none."""
 
 
 def _refuse_bool(value: Any) -> Any:
@@ -22,7 +22,7 @@ def _refuse_bool(value: Any) -> Any:
 
 
 NOT_BOOL = BeforeValidator(_refuse_bool)
-"""For numbers: pydantic would read true as 1."""
+"""Validator for numbers that refuses booleans: pydantic would read true as 1."""
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{1,30})?")
 

@@ -28,7 +28,7 @@ from ..errors import Refused, refuse_bad_values
 router: APIRouter = APIRouter(tags=["Operator"])
 
 CHUNK_CHARS = 65_536
-"""Size of a sent chunk: one chunk per item would cost a thread switch each."""
+"""Characters in one sent chunk; sending each item as a chunk would cost a thread switch per item."""
 
 _EXPORTED: dict[int | str, dict[str, Any]] = {
     200: {
@@ -53,13 +53,13 @@ def export(
     with refuse_bad_values():
         exported = export_items(kind=kind, fmt=fmt, limit=limit, after=after, **admin.asking)
     parts = chunks(exported)
-    first = next(parts, "")  # an early failure becomes an error instead of a broken file
+    first = next(parts, "")  # reading the first piece now turns an early failure into an error instead of a broken file
     attached = {"Content-Disposition": f'attachment; filename="memories.{fmt}"'}
     return StreamingResponse(itertools.chain([first], parts), media_type=exported.media_type, headers=attached)
 
 
 def chunks(pieces: Iterable[str]) -> Iterator[str]:
-    """Yield the same text in chunks of about CHUNK_CHARS."""
+    """Yield the same text in chunks of about CHUNK_CHARS characters."""
     part = ""
     for piece in pieces:
         part += piece
@@ -94,7 +94,7 @@ def import_file(
 # Pruning and consolidation
 
 MOST_SHOWN = 1000
-"""Items that the answer of a pruning names; further ones are only counted."""
+"""Most items that the answer of a pruning names; further ones are only counted."""
 
 
 @router.post("/memory/prune_session_ttl")
@@ -151,7 +151,7 @@ def deep_consolidation(
 # Items
 
 EDITOR = "admin"
-"""Editor's name in the history of an item."""
+"""Name of the editor in the history of an item."""
 
 OneId = Annotated[int, Path(ge=0, le=LARGEST_ID, description="Id of the item.")]
 

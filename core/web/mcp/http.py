@@ -1,7 +1,7 @@
 """MCP over streamable HTTP: an ASGI application behind the guard, which checks tokens and sizes.
 
-Requests are stateless: the token of each names the speaker, so no session can be taken over, and memory does not grow
-with the number of clients. An answer is one JSON body; there is no stream.
+Requests are stateless: the token of each request names the speaker, so no session can be taken over, and the process's
+memory does not grow with the number of clients. An answer is one JSON body, never a stream.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ NO_PERSON = (
 )
 _SPEAKER = "prompt_engine_mcp_speaker"
 _ANY_BYTES = 2**40
-"""No limit here: the guard has its own."""
+"""Body limit passed to the SDK: in effect none, since the guard limits bodies."""
 
 
 class McpEndpoint:
-    """The ASGI application; its `lifespan` is entered once."""
+    """The ASGI application; its `lifespan` may be entered only once."""
 
     def __init__(self, context: WebContext) -> None:
         self._context = context
@@ -55,7 +55,7 @@ class McpEndpoint:
         token = access.get_token(request)
         if token.kind != "scope":
             raise Refused(403, NO_PERSON)
-        # A token without a conversation speaks in its person's direct messages.
+        # a token without a conversation speaks in its participant's direct messages
         scope = access.read_scope(token, conversation=token.conversation or token.participant)
         own = replace(scope, server="") if token.conversation is None else scope
         name = unquote(access.read_header(request.headers, "X-User-Name"))

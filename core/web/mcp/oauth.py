@@ -1,4 +1,4 @@
-"""OAuth for remote MCP clients: a program registers, the operator consents, and it gets a token of one person.
+"""OAuth for remote MCP clients: a program registers, the operator consents, and the program gets a token of one person.
 
 The SDK implements the protocol (metadata, PKCE, validation); this module stores and issues.
 
@@ -58,13 +58,13 @@ from ..guard import BODY_SECONDS, FORM_BYTES, MCP, give_body, is_loopback, read_
 
 ACCESS = timedelta(hours=1)
 REFRESH = timedelta(days=90)
-"""Longest time between two renewals of a token."""
+"""Longest time between two renewals of a token; afterwards the operator must consent again."""
 CONSENT = timedelta(minutes=10)
 CODE_SECONDS = 60
 MOST_ADDRESSES, MOST_CHARS = 5, 2000
-"""Limits of a registration, which every later request of the program carries."""
+"""Most addresses of a registration and its most characters: every later request of the program carries it."""
 MOST_ASKED = 5_500
-"""Longest request for consent, in characters: the address of the log-in repeats it."""
+"""Most characters of a request for consent, which the address of the log-in page repeats."""
 FOREIGN = "This server gives tokens for {} alone."
 KEPT = {"redirect_uris", "client_name", "token_endpoint_auth_method", "grant_types", "scope"}
 
@@ -90,7 +90,7 @@ class Asked(NamedTuple):
 
 
 class Grant(NamedTuple):
-    """The token that a code stands for, and its issue, if begun."""
+    """A code's token, and the issue of this token once it has begun."""
 
     code: AuthorizationCode
     token: shapes.AccessToken
@@ -102,11 +102,11 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         self._context = context
         self._grants: dict[str, Grant] = {}
         self._answered: dict[str, object] = {}
-        """Answered requests for consent: as few as the operator's clicks."""
+        """Answered requests for consent; one for each click of the operator, so it stays small."""
         self.url = check_public_url(public_url)
         self.resource = f"{self.url}{MCP}"
         self.metadata = f"{self.url}/.well-known/oauth-protected-resource{MCP}"
-        # A registered client could guess ADMIN_TOKEN offline from a signature: scrypt makes each guess slow.
+        # a registered client could guess ADMIN_TOKEN offline from a signature: scrypt makes each guess slow
         secret = context.admin_token.encode("utf-8", "surrogatepass")
         self._key = hashlib.scrypt(secret, salt=b"prompt-engine oauth", n=2**14, r=8, p=1, dklen=32)
 
@@ -170,7 +170,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return construct_redirect_uri(f"{self.url}{ADMIN}/page/programs", ask=text)
 
     def find_request(self, text: str) -> Asked | None:
-        """Return the request for consent in a signed text; None if it is forged, answered or too old."""
+        """Return the request for consent in a signed text; None if it is forged, answered or expired."""
         ask = self._read("ask", text)
         if ask is None or text in self._answered or ask["until"] < self._context.now().timestamp():
             return None
@@ -184,13 +184,13 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return self._answered.setdefault(text, mine) is mine
 
     def allow(self, asked: Asked, persona: str, participant: str) -> str:
-        """Return the redirect with a code for a token of this person."""
+        """Return the redirect address with a code for a token of this person."""
         client, params = asked.client, asked.params
         code = AuthorizationCode(
             **params.model_dump(exclude={"state", "scopes"}),
             code=secrets.token_urlsafe(32),
             scopes=params.scopes or [],
-            expires_at=time.time() + CODE_SECONDS,  # the clock by which the SDK judges it
+            expires_at=time.time() + CODE_SECONDS,  # the clock with which the SDK checks it
             client_id=client.client_id,
         )
         token = shapes.AccessToken(0, "scope", persona, participant, label=asked.name, resource=self.resource)
@@ -198,7 +198,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return self._answer(asked, code=code.code)
 
     def deny(self, asked: Asked) -> str:
-        """Return the redirect of a refused request."""
+        """Return the redirect address that tells the program that its request was refused."""
         return self._answer(asked, error="access_denied")
 
     def _answer(self, asked: Asked, **values: str) -> str:
@@ -225,7 +225,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     async def exchange_authorization_code(
         self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
     ) -> OAuthToken:
-        """Return the first token of a program."""
+        """Return the first token of a program in exchange for its code."""
         grant = self._grants[authorization_code.code]
         if grant.issued:
             raise TokenError("invalid_grant", "The code was used before.")
@@ -238,7 +238,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return issue_token(db, replace(token, expires_at=db.clock() + ACCESS))
 
     def _end_family(self, token: shapes.AccessToken) -> None:
-        """Revoke a token and its renewals: its code or a refresh token was used twice."""
+        """Revoke a token and its renewals, because its code or a refresh token was used twice."""
         logs.warning("token_used_twice", id=token.id)
         tokens.update_revoked(self._context.database(), token.persona, token.id)
 
@@ -269,7 +269,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         refresh_token: RefreshToken,
         scopes: list[str],  # noqa: ARG002 - tokens have no scopes
     ) -> OAuthToken:
-        """Return the next token of a program; earlier ones become invalid."""
+        """Return the next token of a program; its earlier ones become invalid."""
         return await run_in_threadpool(self._renew, client, refresh_token.token)
 
     def _renew(self, client: OAuthClientInformationFull, refresh_text: str) -> OAuthToken:
@@ -291,11 +291,11 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         return f"pr_{token_id}_{known}_{self._sign(f'refresh {token_id} {known} {client.client_id}')}"
 
     async def load_access_token(self, token: str) -> AccessToken | None:  # noqa: ARG002
-        """Return None: the guard checks requests."""
+        """Return None: the guard checks the tokens of requests."""
         return None
 
     async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
-        """Do nothing: programs are not offered a revocation, the operator revokes on the page."""
+        """Do nothing: programs have no revocation route, and the operator revokes on the page."""
 
     # Signed texts
 
@@ -316,7 +316,7 @@ class Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
 
 
 class ResourceCheck:
-    """Checks the resource of a token request, which the SDK passes to nobody."""
+    """Checks the resource of a token request, which the SDK does not pass on."""
 
     def __init__(self, app: ASGIApp, provider: Provider) -> None:
         self._app, self._provider = app, provider
@@ -332,9 +332,9 @@ class ResourceCheck:
 
 
 def _describe_bad_address(address: str) -> str:
-    """Return why an address is no valid redirect, or ""."""
+    """Return why an address is not a valid redirect, or ""."""
     parts = urlsplit(address)
-    is_private = "." in parts.scheme  # an app's scheme is a reversed domain name
+    is_private = "." in parts.scheme  # an app's own scheme is a reversed domain name
     is_web = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
     if parts.fragment or not (is_web or is_private):
         return f"{address[:200]} cannot be used. Use https, http on this machine, or a scheme of your own with a dot."
@@ -350,7 +350,7 @@ def check_public_url(url: str) -> str:
         ConfigError: it is not `https://name`, or `http` on this machine.
     """
     try:
-        parts = urlsplit(str(AnyHttpUrl(url)))  # as clients write it: lower case, no default port
+        parts = urlsplit(str(AnyHttpUrl(url)))  # normalised as clients write it: lower case, no default port
         raw = urlsplit(url)
     except ValueError:
         parts = raw = urlsplit("")

@@ -1,4 +1,4 @@
-"""Arguments and answers of the tools, and errors about arguments, which never quote the given text."""
+"""Arguments and answers of the tools, and errors about arguments, which never quote a given text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXT_CHARS = 1_000_000
 BLOCK_CHARS = 8_000
 MOST_HITS = 200
 PAGE = 50
-"""Default page size of lists."""
+"""Default number of rows on a page of a list."""
 
 Kind = Literal[
     "all", "saved", "instruction", "FactsAboutUser", "PastEvents", "SelfBeliefs", "Objectives", "KeyFacts", "Emotions",
@@ -41,7 +41,7 @@ def _write_number(value: Any) -> Any:
     return str(value) if type(value) is int else value
 
 
-# Some clients send a number as the text "5", or a list as the text '["tea"]'.
+# some clients send a number as the text "5", or a list as the text '["tea"]'
 Number = Annotated[int, NOT_BOOL]
 TextList = Annotated[list[Annotated[str, Field(max_length=255)]], BeforeValidator(_read_json_list)]
 Id = Annotated[Number, Field(ge=0, le=LARGEST_ID, description="Id of a memory, as memory_list gives it.")]
@@ -103,7 +103,7 @@ class TurnArguments(Arguments):
 
 
 def flatten_schema(schema: Any, defined: Mapping[str, Any] | None = None) -> Any:
-    """Return a JSON Schema without references and `additionalProperties`, which some models refuse."""
+    """Return a JSON Schema without `$ref` and `additionalProperties`, which some models refuse."""
     if isinstance(schema, list):
         return [flatten_schema(each, defined) for each in schema]
     if not isinstance(schema, dict):

@@ -1,7 +1,7 @@
 """The MCP server: its handlers find the speaker, call one tool, and answer.
 
 A tool runs in a thread, so that a slow call delays no other. Its failure becomes an error result that names the field,
-never a trace. The first call loads the tools, which import the database: clients wait for the server's first answer.
+never a trace. Tools are imported at the first call, with the database: clients wait for the server's first answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ...errors import CoreError
 from .speaker import Speaker
 
 FindSpeaker = Callable[[Any], Speaker]
-"""Returns the speaker of an HTTP request, or of None over standard input and output. Called in a thread."""
+"""Returns the speaker of an HTTP request, or the one speaker of standard input for None; called in a thread."""
 Context = ServerRequestContext[Any, Any]
 
 NAME = "prompt-engine"
@@ -67,12 +67,12 @@ def create_server(find_speaker: FindSpeaker) -> Server[Any]:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
-    server.middleware.clear()  # the SDK's tracing would record parameters
+    server.middleware.clear()  # the SDK's tracing would record arguments
     return server
 
 
 def _describe_error(error: Exception, what: str) -> str:
-    """Return the sentence of our own errors, of others only the class."""
+    """Return the sentence of an error of this package, or only the class of another error."""
     if isinstance(error, CoreError):
         return str(error)
     logs.event(logging.ERROR, "mcp_call_failed", what=what, error=type(error).__name__)

@@ -1,4 +1,4 @@
-"""The speaker: the scope of all calls of a connection, set when the server starts, never by a call."""
+"""The speaker: the scope of all calls of a connection. The server's start sets it, never a call."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ UNNAMED = "mcp/me"
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """The scope of a connection, with database and settings; None uses those of the process."""
+    """Scope, name, database and settings of a connection; None uses the database and settings of the process."""
 
     scope: Scope
-    """Always names a conversation: without one, a conversation in a call's arguments would decide what is seen."""
+    """Scope of all calls. It always names a conversation; otherwise a call's arguments would decide what it sees."""
     name: str = ""
-    """The person's name in stored lines; blank uses the last part of the participant's key."""
+    """Name of the person in stored lines; blank uses the last part of the participant's key."""
     db: Database | None = None
     settings: GivenSettings = None
 
@@ -40,7 +40,7 @@ class Speaker:
         return self.name or (self.scope.participant or "").rpartition("/")[2]
 
     def name_person(self, key: str) -> str:
-        """Return the speaker's name for the speaker's key or its last part, and other keys unchanged."""
+        """Return the speaker's name for the speaker's key or the key's last part; return other keys unchanged."""
         own = self.scope.participant or ""
         return self.shown_name if own and key in (own, own.rpartition("/")[2]) else key
 
@@ -54,7 +54,7 @@ def build_scope(
     privacy: Privacy | None = None,
     destination: Destination | None = None,
 ) -> Scope:
-    """Return the scope of a connection; without a conversation the participant's direct messages.
+    """Return the scope of a connection; without a conversation, that of the participant's direct messages.
 
     >>> build_scope("iris").conversation, build_scope("iris").privacy
     ('mcp/me', 'direct')

@@ -16,14 +16,14 @@ from .server import create_server
 from .speaker import Speaker
 
 FINISH_SECONDS = 60
-"""Longest wait for running requests after the input ended."""
+"""Longest wait for running requests after the end of the input."""
 
 
 def serve_stdio(make_speaker: Callable[[], Speaker]) -> None:
     """Serve one speaker over standard input and output until the input ends.
 
     Args:
-        make_speaker: opens the database; called until it succeeds. Its error is the answer of the call that needed it.
+        make_speaker: opens the database; called again at each call until it succeeds. The call gets its error.
     """
     lock, speakers = threading.Lock(), list[Speaker]()
 
@@ -41,7 +41,7 @@ def serve_stdio(make_speaker: Callable[[], Speaker]) -> None:
         anyio.run(serve)
     except BaseExceptionGroup as group:
         error: BaseException = group
-        while isinstance(error, BaseExceptionGroup):  # tasks wrap the actual error
+        while isinstance(error, BaseExceptionGroup):  # task groups wrap the actual error
             error = error.exceptions[0]
         raise error from None
 
@@ -49,7 +49,7 @@ def serve_stdio(make_speaker: Callable[[], Speaker]) -> None:
 async def run_until_answered(reading: Any, writing: Any, server: Server[Any]) -> None:
     """Serve until the input has ended and all requests are answered.
 
-    The SDK's server cancels running requests when its input ends: here its input ends after the last answer.
+    The SDK's server cancels running requests when its input ends, so its input stays open until the last answer.
     """
     to_server, server_reading = anyio.create_memory_object_stream[Any](0)
     server_writing, from_server = anyio.create_memory_object_stream[Any](0)
@@ -70,7 +70,7 @@ async def run_until_answered(reading: Any, writing: Any, server: Server[Any]) ->
                     if isinstance(item.message, types.JSONRPCRequest):
                         pending.add(str(item.message.id))
                     elif getattr(item.message, "method", "") == "notifications/cancelled":
-                        await settle((item.message.params or {}).get("requestId"))  # it gets no answer
+                        await settle((item.message.params or {}).get("requestId"))  # this message gets no answer
                     await to_server.send(item)
                 with anyio.move_on_after(FINISH_SECONDS):
                     async with changed:

@@ -23,7 +23,7 @@ from . import schemas
 from .speaker import Speaker
 
 ANSWER_ID = "/answer"
-"""Suffix of an answer's id, after that of its message."""
+"""Suffix that makes an answer's id from the id of the message it answers."""
 
 Work: TypeAlias = Callable[[Speaker, Any], schemas.Answer | dict[str, Any] | str]
 Function = TypeVar("Function", bound=Work)

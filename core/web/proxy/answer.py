@@ -11,17 +11,17 @@ from ...text.replies import strip_thoughts
 from .messages import read_words
 
 MAX_BYTES = 16_000_000
-"""A longer answer is passed on and not stored."""
+"""Largest answer that is stored; a larger one is only passed on."""
 _TEXT_EVENTS = ("response.output_text.delta", "response.refusal.delta")
 _FAILURES = ("error", "response.failed")
 _ENDS = ("response.completed", "response.incomplete")
-"""Event types of the Responses API."""
+"""Types of the last event of a stream in the Responses API."""
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class AnswerReader:
-    """Reads an answer as its bytes arrive. Its first character distinguishes a stream of events from JSON."""
+    """Reader of an answer as its bytes arrive. The first character tells a stream of events from JSON."""
 
     def __init__(self, length: int | None = None) -> None:
         self._length = length
@@ -55,11 +55,11 @@ class AnswerReader:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the whole answer has arrived, even if the response has not ended."""
+        """Return whether the whole answer has arrived, even if the response has not ended."""
         return self._is_done if self._is_stream else self._size == self._length
 
     def text(self) -> str | None:
-        """Return the answer's text, "" for a tool call alone; None for a failed or incomplete answer.
+        """Return the answer's text; "" if it is only a tool call, None if it failed or is incomplete.
 
         An answer is whole once its finish_reason has arrived.
         """
@@ -110,7 +110,7 @@ class AnswerReader:
 
 
 def read_choice(value: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the first choice of an answer or event, also of the Responses API, or None."""
+    """Return the first choice of an answer or event, also of the Responses API; None if it has none."""
     kind = value.get("type")
     if kind in _TEXT_EVENTS:
         return {"delta": value["delta"]}

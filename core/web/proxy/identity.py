@@ -1,4 +1,4 @@
-"""Read whose chat a request is, from headers, body and token. Pure.
+"""Read persona, conversation and participant of a request from headers, body and token. Pure.
 
 | What a request names | Conversation | Participant |
 |---|---|---|
@@ -25,19 +25,19 @@ from ..access import read_header
 from ..errors import Refused
 
 INTERFACE = "proxy"
-"""Interface of participants and conversations, if the request names none."""
+"""Interface of participants and conversations if the request names none."""
 OPEN_WEBUI = "openwebui"
 NAMES = (
     "X-Conversation-Id", "X-User-Id", "X-User-Name", "X-Persona-Id", "X-Interface", "X-Server-Id",
     "X-Conversation-Privacy", "X-OpenWebUI-Chat-Id", "X-OpenWebUI-User-Id", "X-OpenWebUI-User-Name",
 )  # fmt: skip
-"""Headers that name speaker and conversation."""
+"""Headers that name speaker, conversation and persona, and their fields in a scope's order."""
 NOBODY = "User"
-"""Name of an unnamed speaker: the key of a token means nothing to a model."""
+"""Name of a speaker without one: the key made from a token means nothing to a model."""
 
 
 class _Ids(NamedTuple):
-    """The ids of one source, blank if missing."""
+    """Ids from one source; blank if missing."""
 
     interface: str
     user: str
@@ -58,9 +58,9 @@ def read_identity(
     *,
     shared_memory: bool = False,
 ) -> tuple[Scope, str | None]:
-    """Return the scope of a request, and the speaker's name. Users are never guessed.
+    """Return the scope of a request, and the speaker's name. A user who is not named is never guessed.
 
-    A named conversation of a user is separate from others, unless `shared_memory` or the request says `direct`.
+    A user's named conversation has its own memory, unless `shared_memory` is set or the request's privacy is `direct`.
     """
     named = {name.lower(): read_header(headers, name) for name in NAMES}
     persona = _choose_persona(named["x-persona-id"], split_model(body)[1], persona_line, token)
@@ -107,7 +107,7 @@ def _choose_persona(header: str, in_model: str, persona_line: str, token: Access
 def split_model(body: Mapping[str, Any]) -> tuple[str, str]:
     """Return model and persona of a name `model@persona`; the persona is blank in other names.
 
-    Providers' own suffixes are no personas: a version (`m@20240620`), a path (`@cf/meta/llama`).
+    Providers' own uses of `@` are not personas: a version (`m@20240620`), a path (`@cf/meta/llama`).
     """
     name = str(body.get("model") or "")
     model, at, persona = name.rpartition("@")
@@ -129,7 +129,7 @@ def _refuse_value(field: str, sentence: str) -> Refused:
 
 
 def _check_own(ids: _Ids, token: AccessToken) -> None:
-    """Refuse a user other than that of the scope token."""
+    """Refuse a user other than the participant of the scope token."""
     own = token.participant or ""
     if ids.user and own not in (ids.user, ids.participant) and own.partition("/")[2] != ids.user:
         raise Refused(
@@ -141,7 +141,7 @@ def _check_own(ids: _Ids, token: AccessToken) -> None:
 
 
 def _read_ids(named: Mapping[str, str], body: Mapping[str, Any]) -> _Ids:
-    """Return the ids of the first source with any: our headers, those of Open WebUI, the body."""
+    """Return the ids of the first source that has any: this package's headers, Open WebUI's headers, the body."""
     interface = _escape(named["x-interface"] or INTERFACE)
     for prefix, own, chat_header, field in (
         ("x", interface, "x-conversation-id", "X-User-Id"),
@@ -165,7 +165,7 @@ def _first_text(values: Mapping[str, Any], *names: str) -> str:
 
 
 def _escape(part: str) -> str:
-    """Return an id as part of a key: slashes are escaped, and `self`, which is the persona's id."""
+    """Return an id as part of a key, with slashes escaped, and also `self`, which is the id of the persona."""
     if part == PERSONA_SENDER:
         return f"%{part}"
     return part.replace("%", "%25").replace("/", "%2F")

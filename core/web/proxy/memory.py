@@ -1,7 +1,7 @@
 """Build the memories of requests and store turns, in separate threads.
 
 A slow or locked database delays only these threads: a request continues without memories after PROXY_MEMORY_SECONDS,
-and storing a turn is retried after its response. Under load requests queue before that time begins.
+and storing a turn is retried after its response. The time does not include waiting for other requests.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from .recall import recall
 
 BUILD_THREADS = 8
 PLACES = 3
-"""Requests whose memories are built concurrently: more would not finish sooner."""
+"""Most requests whose memories are built at once; more would not finish sooner."""
 SAVE_THREADS = 4
 SAVE_DELAYS = (1, 2, 4, 8, 15, 30, 60, 60, 60)
-"""Seconds before each retry of storing a turn: about four minutes in all."""
+"""Seconds to wait before each retry of storing a turn: about four minutes in total."""
 EARLIER_SECONDS = 1.0
-"""Longest wait of a request until the turn before it is stored."""
+"""Longest wait of a request until the preceding turn is stored."""
 STOP_SECONDS = 6.0
 """Longest wait at shutdown for turns that are being stored."""
 
@@ -49,9 +49,9 @@ class Turn:
     scope: Scope
     name: str | None
     model: str = ""
-    """For workers without LLM_MODEL."""
+    """Model of the request, which workers without LLM_MODEL use."""
     after: str = ""
-    """Id of the response that the lines follow, if the model server holds the earlier ones."""
+    """Id of the preceding response, if the model server holds the earlier lines; else blank."""
 
 
 class TurnMemory:
@@ -60,15 +60,15 @@ class TurnMemory:
         self._building = ThreadPoolExecutor(BUILD_THREADS, "proxy-build")
         self._saving = ThreadPoolExecutor(SAVE_THREADS, "proxy-save")
         self._tasks: dict[asyncio.Task[None], Scope] = {}
-        """Turns being stored, with their scopes."""
+        """Tasks that store turns, with the scopes of these turns."""
         self._places = asyncio.Semaphore(PLACES)
         self._timeouts = 0
-        """Consecutive requests without memories in time."""
+        """Number of consecutive requests whose memories were not ready in time."""
 
     async def build(self, turn: Turn, question: str, said: Sequence[str], settings: Settings) -> str:
-        """Return the text before a person's message; raises TimeoutError after PROXY_MEMORY_SECONDS.
+        """Return the text to insert before a person's message; raises TimeoutError after PROXY_MEMORY_SECONDS.
 
-        The time begins when one of PLACES is free. While the database hangs, waiting requests give up after that time.
+        The time begins when one of PLACES is free. While the database hangs, waiting for a place is limited too.
         """
         whose, began = (turn.scope.persona, turn.scope.participant), time.monotonic()
         earlier = [task for task, other in self._tasks.items() if (other.persona, other.participant) == whose]
@@ -89,7 +89,7 @@ class TurnMemory:
     def save(
         self, turn: Turn, answer: str | None, settings: Settings, after: asyncio.Task[None] | None = None
     ) -> asyncio.Task[None]:
-        """Begin to store a turn, after the task `after`; answer None stores only its lines."""
+        """Start storing a turn after the task `after` ends; with answer None, store only its lines."""
         task = asyncio.get_running_loop().create_task(self._save(turn, answer, settings, after))
         self._tasks[task] = turn.scope
         task.add_done_callback(self._tasks.pop)
@@ -126,13 +126,13 @@ class TurnMemory:
 
 
 class OpenTurn:
-    """A turn whose answer is being read. Lines are stored at once, the answer when it is whole or ended early."""
+    """A turn whose answer is being read. Its lines are stored at once, its answer when it is complete or has ended."""
 
     def __init__(self, memory: TurnMemory, turn: Turn, settings: Settings, length: int | None) -> None:
         self._memory, self._turn, self._settings = memory, turn, settings
         self._reader = AnswerReader(length)
         self._is_stored = False
-        # An answer of known length arrives at once: one transaction stores lines and answer.
+        # an answer of known length arrives at once: lines and answer are stored in one transaction
         self._lines = memory.save(turn, None, settings) if length is None else None
 
     def feed(self, chunk: bytes) -> None:
@@ -141,7 +141,7 @@ class OpenTurn:
             self.finish()
 
     def finish(self) -> None:
-        """Store the answer once; of an incomplete answer only the lines before it."""
+        """Store the answer, only once; if it is incomplete, store only the lines before it."""
         if self._is_stored:
             return
         self._is_stored, text = True, self._reader.text()
@@ -171,7 +171,7 @@ def build_opening(turn: Turn, settings: Settings) -> str:
 
 
 def build_block(context: WebContext, settings: Settings, turn: Turn, text: str, said: Sequence[str] = ()) -> str:
-    """Return the memories for a person's message, or ""."""
+    """Return the text with the memories for a person's message, or ""."""
     if settings.proxy_context_chars <= len(HEAD):
         return ""
     scope, db = turn.scope, context.database()

@@ -10,13 +10,13 @@ from uuid import uuid4
 from ...text.replies import strip_thoughts
 
 MessagesKey = Literal["messages", "input"]
-"""Field with the messages: of Chat Completions, or of the Responses API."""
+"""Field of a request with the messages: `messages` in Chat Completions, `input` in the Responses API."""
 _INSTRUCTIONS = "%instructions"
-"""Type of the message that represents the instructions of the Responses API."""
+"""Type given to the message made of the field `instructions` of the Responses API."""
 _RESULTS = ("_output", "_response")
-"""Suffixes of item types that answer a call of the model."""
+"""Item-type suffixes of tool results (Responses API)."""
 _BEHIND = ("system", "developer", "tool", "function", None)
-"""Roles that may follow the person's last message in its turn; calls and results of the Responses API have no role."""
+"""Roles that may follow the person's last message in its turn; calls and results in the Responses API have no role."""
 _INSERTED = re.compile(
     r"\A\s*(?:(?:### Task:|The user has attached |Use the following )(?:.*</(?:context|files?)>)"
     r"|(?:Context:\s*)?\[CONTEXT 0\]:.*\[END CONTEXT \d+\]"
@@ -25,7 +25,7 @@ _INSERTED = re.compile(
 )
 """Text that Open WebUI, LibreChat and AnythingLLM put before the person's words: instructions and documents."""
 _GUIDELINE = re.compile(r"\A(?:- [^\n]*|(?:Use the context|In your response,|Given the context)[^\n]*)\s*")
-"""An instruction line after the inserted documents."""
+"""A line with an instruction after the inserted documents."""
 _QUERY = re.compile(r"\A<user_query>(.*)</user_query>\s*\Z", re.DOTALL)
 _ASKED = re.compile(
     r"\A\s*(?:Use|Based on|Given) the following\b.*\n\s*(?:Query|Question):\s*(\S.*?)"
@@ -39,14 +39,14 @@ _LABEL = (
 _NOTES = re.compile(rf"\A(?:\s*{_LABEL}[ \t]*(?:\n|\Z))+|(?:\n[ \t]*{_LABEL}\s*)+\Z", re.IGNORECASE)
 """Notes that role-play front ends add to the person's message, in separate paragraphs."""
 _TEXT_PARTS = ("text", "input_text", "output_text")
-"""Types of text parts, in Chat Completions and in the Responses API."""
+"""Types of message parts that hold text, in Chat Completions and in the Responses API."""
 _APART = re.compile("reason|think|thought", re.IGNORECASE)
-"""Types of parts with thoughts."""
+"""Types of message parts that hold thoughts."""
 _PERSONA = re.compile(r"^[ \t]*X-Persona-Id:[ \t]*(\S[^\r\n]*?)[ \t]*(?:\r?\n|\Z)", re.IGNORECASE | re.MULTILINE)
 
 
 def read_messages(body: Mapping[str, Any], key: MessagesKey) -> Any:
-    """Return the messages of a request; instructions of the Responses API become a system message."""
+    """Return the messages of a request; the field `instructions` of the Responses API becomes a system message."""
     said = body.get(key)
     if key == "messages":
         return said
@@ -58,7 +58,7 @@ def read_messages(body: Mapping[str, Any], key: MessagesKey) -> Any:
 
 
 def write_messages(body: Mapping[str, Any], said: Sequence[Any], key: MessagesKey) -> dict[str, Any]:
-    """Return a request with other messages. A text input stays a text if possible."""
+    """Return a request with these messages instead of its own. An input that was a text stays a text if possible."""
     if key == "messages":
         return {**body, key: said}
     instructions = [each for each in said if isinstance(each, dict) and each.get("type") == _INSTRUCTIONS]
@@ -73,9 +73,9 @@ def write_messages(body: Mapping[str, Any], said: Sequence[Any], key: MessagesKe
 
 
 def read_previous(body: Mapping[str, Any]) -> str:
-    """Return an id of what the model server holds before the messages; "" if these are all.
+    """Return an id for the earlier messages that the model server holds; "" if the request holds all messages.
 
-    A repeated request continues the same response and has the same id; with `conversation` each request is a new one.
+    A repeated request names the same previous response, hence the same id; with `conversation` each call gets a new id.
     """
     previous, conversation = body.get("previous_response_id"), body.get("conversation")
     if previous and isinstance(previous, str):
@@ -84,7 +84,7 @@ def read_previous(body: Mapping[str, Any]) -> str:
 
 
 def split_persona_line(messages: Any) -> tuple[str, Any]:
-    """Return the persona that a line of a system message names, or "", and the messages without that line.
+    """Return the persona named by a line of a system message, or "", and the messages without that line.
 
     Front ends insert the line by a macro. A message that contains nothing else is removed.
     """
@@ -99,7 +99,7 @@ def split_persona_line(messages: Any) -> tuple[str, Any]:
 
 
 def is_own_name(name: object, persona: str) -> bool:
-    """Return whether an assistant line's name is the persona's; `Mira_Vale` equals Mira Vale."""
+    """Return whether the name on an assistant's line is the persona's; `Mira_Vale` equals Mira Vale."""
     return not isinstance(name, str) or not name.strip() or _fold_name(name) == _fold_name(persona)
 
 
@@ -110,8 +110,8 @@ def _fold_name(name: str) -> str:
 def find_last_user(messages: Any, persona: str = "") -> int | None:
     """Return the index of the person's last message; None if it was answered.
 
-    Tool calls and lines of other characters are no answer. Notes of a front end count only if the person wrote nothing
-    else.
+    Tool calls and lines of other characters are not answers. A front end's note is chosen only if the person wrote
+    nothing else.
     """
     if not isinstance(messages, list):
         return None
@@ -133,7 +133,7 @@ def find_last_user(messages: Any, persona: str = "") -> int | None:
 
 
 def read_text(content: Any) -> str:
-    """Return the text of a message's content; text parts become separate lines."""
+    """Return the text of a message's content; each text part becomes a line."""
     if isinstance(content, list):
         return "\n".join(part["text"] for part in content if _is_text(part))
     return content if isinstance(content, str) else ""
@@ -154,7 +154,7 @@ def read_words(message: Any) -> str:
 
 
 def read_question(content: Any) -> str:
-    """Return a person's own words, without text that a front end added; in doubt the whole text."""
+    """Return the person's own words without text that a front end added; in doubt the whole text."""
     text = read_text(content)
     own = _INSERTED.sub("", text)
     if own != text:
@@ -199,7 +199,7 @@ def _is_text(part: Any) -> bool:
 
 
 def put_before(messages: Sequence[Any], index: int, text: str) -> list[Any]:
-    """Return the messages with a text before one message's content, or before its first text part."""
+    """Return the messages with a text inserted before one message's content, or before its first text part."""
     content = messages[index]["content"]
     if isinstance(content, str):
         content = text + content

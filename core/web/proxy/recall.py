@@ -27,11 +27,11 @@ def recall(
     """Return the memories that belong to a message, or "".
 
     Args:
-        lines: the request's lines of the conversation; stored lines that they replace are left out.
-        held: texts of the request, which are not repeated.
-        after: id of the response that the request continues; its lines then replace nothing.
+        lines: lines of the conversation in the request; stored lines that they replace are left out of the memories.
+        held: texts of the request, which the memories do not repeat.
+        after: id of the response that the request continues; with one, its lines replace no stored line.
     """
-    if MODES[settings.memory_mode].how == "tool":  # the model gets no tool here: save what people ask to remember
+    if MODES[settings.memory_mode].how == "tool":  # the model gets no tool here, so requests to remember are saved
         settings = settings.replace(memory_mode="plus")
     asking: dict[str, Any] = {"db": db, "settings": settings, "scope": scope}
     rows = frozenset[int]() if after else find_replaced(lines, **asking)

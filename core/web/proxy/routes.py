@@ -1,4 +1,4 @@
-"""Answer `/v1` through the model server: chats with memories added, other routes unchanged."""
+"""Pass `/v1` on to the model server: chats with memories added, other routes unchanged."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from .messages import MessagesKey
 from .upstream import DECODABLE, Upstream, choose_answer_headers
 
 MEMORY_HEADER = "x-memory"
-"""On every answer to a chat: `used`, `empty` (nothing belongs to the message), `skipped; reason`, or `failed`."""
+"""Header of every answer to a chat: `used`, `empty` (no memory fits the message), `skipped; reason`, or `failed`."""
 CHATS: Mapping[str, MessagesKey] = {"/chat/completions": "messages", "/responses": "input"}
-"""Routes of chats, and the field with their messages."""
+"""Routes of chats, and the field of their body with the messages."""
 NO_MEMORY = "/completions"
-"""Route of an older dialect, passed on without memories."""
+"""Route of the older Completions API, passed on without memories."""
 END_SECONDS = 1.0
 """Longest wait at shutdown for interrupted requests."""
 FORM_REFUSED = (400, 422)
-"""Statuses by which a model server refuses the form of a request."""
+"""Statuses with which a model server refuses the form of a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class Outgoing:
     content: bytes
     memory: str = ""
     turn: Turn | None = None
-    """None for a request that is not stored."""
+    """Turn to store; None if the request is not a turn of a chat."""
     without_memory: bytes | None = None
-    """The request without memories, if some were added."""
+    """Body of the request without memories; None if none were added."""
 
     @property
     def headers(self) -> dict[str, str]:
@@ -55,7 +55,7 @@ class Outgoing:
 
 
 class Proxy:
-    """The application under `/v1`, behind a `guard.Guard`."""
+    """The application under `/v1`, behind `guard.Guard`."""
 
     def __init__(self, context: WebContext) -> None:
         self._context = context
@@ -63,11 +63,11 @@ class Proxy:
         self._memory = TurnMemory(context)
         self._passed: Counter[str] = Counter()
         self._requests: set[asyncio.Task[Any]] = set()
-        """Running requests: at shutdown each stores what has arrived."""
+        """Running requests; at shutdown each stores the part of the answer that has arrived."""
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
-        """At the end wait for turns that are being stored."""
+        """Wait at shutdown for turns that are being stored."""
         try:
             yield
         finally:
@@ -95,7 +95,7 @@ class Proxy:
             self._requests.discard(task)
 
     async def _prepare(self, request: Request, content: bytes, settings: Settings, key: MessagesKey) -> Outgoing:
-        """Return the request with memories; if anything fails, the request as it came."""
+        """Return the request with memories; if anything fails, the request as it arrived."""
         try:
             body = json.loads(content)
         except (ValueError, RecursionError):
@@ -119,7 +119,7 @@ class Proxy:
             request.headers, body, token, persona_line, shared_memory=settings.proxy_shared_memory
         )
         model, in_model = split_model(body)
-        if in_model and not token.may_speak_as(in_model):  # with X-Persona-Id, `@` belongs to the provider's model name
+        if in_model and not token.may_speak_as(in_model):  # with X-Persona-Id, `@` is part of the model's name
             model, in_model = str(body["model"]), ""
         if in_model:
             body["model"] = model or settings.llm_model
@@ -129,7 +129,7 @@ class Proxy:
             content = _write_json(body)
         reason = tasks.name_task(request.headers, {**body, "messages": said}, scope.persona)
         after = messages.read_previous(body) if key == "input" else ""
-        if reason and not (after and reason == "no_user_line"):  # results of calls continue a stored turn
+        if reason and not (after and reason == "no_user_line"):  # results of tool calls continue a stored turn
             self._passed[reason] += 1
             logs.event(logging.INFO, "proxy_no_turn", reason=reason, count=self._passed[reason])
             return Outgoing(content, f"skipped; {reason}")
@@ -147,7 +147,7 @@ class Proxy:
             block, outcome = "", "failed; timeout" if isinstance(error, TimeoutError) else "failed"
         more = messages.put_before(said, last, f"{block}\n\n") if block else said
         roles = [each.get("role") for each in said if isinstance(each, dict)]
-        if not after and "system" not in roles and "developer" not in roles:  # else the server has it
+        if not after and "system" not in roles and "developer" not in roles:  # otherwise the server has it
             opening = await run_in_threadpool(build_opening, turn, settings)
             more = [{"role": "system", "content": opening}, *more] if opening else more
         if more is said:
@@ -155,7 +155,7 @@ class Proxy:
         return Outgoing(_write_json(messages.write_messages(body, more, key)), outcome, turn, content)
 
     async def _pass_on(self, request: Request, path: str, outgoing: Outgoing, settings: Settings, send: Send) -> None:
-        """Send a request and pass its answer back; an accepted turn is stored, whoever closes the connection."""
+        """Send a request and pass the answer back; an accepted turn is stored even if the connection closes early."""
         try:
             answer, outgoing = await self._ask(request, path, outgoing, settings)
         except (ClientDisconnect, asyncio.CancelledError):
@@ -178,7 +178,7 @@ class Proxy:
             await answer.aclose()
 
     async def _ask(self, request: Request, path: str, outgoing: Outgoing, settings: Settings) -> tuple[Any, Outgoing]:
-        """Return the unread answer, and the request as it was last sent."""
+        """Return the answer before its body is read, and the request as it was last sent."""
         import httpx2  # noqa: PLC0415 - an extra of its own
 
         def send(content: bytes) -> Awaitable[Any]:
@@ -200,12 +200,12 @@ class Proxy:
 
 
 def _write_json(body: Mapping[str, Any]) -> bytes:
-    """Return a body as JSON; ValueError for numbers outside JSON, such as 1e999."""
+    """Return a body as JSON; raise ValueError for numbers that JSON lacks, such as 1e999."""
     return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 async def _iter_answer(answer: Any, open_turn: OpenTurn | None, *, is_decoded: bool) -> AsyncIterator[bytes]:
-    """Yield the chunks of an answer, and feed them to the turn."""
+    """Yield the chunks of an answer, and pass them to the turn."""
     import httpx2  # noqa: PLC0415 - an extra of its own
 
     try:
@@ -237,7 +237,7 @@ def read_length(headers: Mapping[str, str]) -> int | None:
 
 
 async def _while_connected(request: Request, sending: Awaitable[Any]) -> Any:
-    """Return the result, or raise ClientDisconnect if the client leaves first."""
+    """Return the result of `sending`; raise ClientDisconnect if the client disconnects first."""
 
     async def wait_for_disconnect() -> None:
         while (await request.receive())["type"] != "http.disconnect":

@@ -1,7 +1,7 @@
-"""Distinguish people's messages from a front end's own requests: titles, tags, summaries. Pure.
+"""Distinguish people's messages from a front end's own requests for titles, tags or summaries. Pure.
 
 One sign is not enough: people also ask for titles. In doubt a message counts as the person's: a turn that is not stored
-is lost, but a stored task can be deleted.
+is lost, whereas a stored task can be deleted.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any
 from .messages import find_last_user, has_template, read_question, read_text
 
 SHORT_TOKENS = 64
-"""Programs ask for answers of at most this many tokens, people do not."""
+"""Most tokens of an answer that only programs ask for, not people."""
 READ_CHARS = 10_000
-"""In a longer message, instructions are at the beginning or the end."""
+"""Characters read at each end of a longer message: instructions are at its beginning or end."""
 COMMAND_CHARS = 2500
-"""A longer system message describes a persona and gives no order."""
+"""Most characters of a system message that may be an order; a longer one describes a persona."""
 
 _RESULT = re.compile(
     r"\b(titles?|names?|topics?|tags?|labels?|keywords?|emojis?|summar\w+|recaps?|quer(?:y|ies)|follow-ups?|json|"
     r"classify|prompts?)\b|标题|主题|总结|概括|关键词",
     re.IGNORECASE,
 )
-"""What such a task asks for."""
+"""Results that a front end's task asks for."""
 _LIMIT = re.compile(
     r"\b(?:\d+|one|two|three|four|five|six|ten)(?:\s?(?:-|to|or)\s?\w+)?[- ](?:words?|characters?|tags)\b"
     r"(?:[- ]or[- ](?:less|fewer))?"
@@ -36,7 +36,7 @@ _LIMIT = re.compile(
     r"|不要|字以内|字内|直接返回|只返回",
     re.IGNORECASE,
 )
-"""Signs that a program reads the answer. People may use one or two of them."""
+"""Signs that a program will read the answer. People may use one or two of them."""
 _CHAT = re.compile(
     r"\b(?:conversation|discussion|chat|session|dialogue|story|roleplay|message)\b|对话|聊天|会话|这句话", re.IGNORECASE
 )
@@ -51,15 +51,15 @@ _ORDER = (
     rf"\W*(?:{_IGNORE}\W*)?(?:please )?(?:briefly )?(?:summari[sz]e|classify|简要总结|总结|使用"
     r"|(?:generate|create|write|provide|give|suggest|name)\b[^.\n]{0,80}\b(?:title|topic|tags?|summary|keywords?|name)\b)"
 )
-"""Orders in a system message for something other than the persona's next line."""
+"""Orders in a system message for a result other than the persona's next line."""
 _ORDER_FIRST = re.compile(rf"\A{_ORDER}", re.IGNORECASE)
 _ORDER_WITHIN = re.compile(rf"(?:\A|[.!\n]){_ORDER}", re.IGNORECASE)
 _OTHER_LINE = re.compile(rf"\A\W*(?:write your next reply from|continue\b|{_IGNORE})", re.IGNORECASE)
-"""System messages of role-play front ends that ask for something other than the persona's next line."""
+"""System messages of role-play front ends that ask for a line other than the persona's next one."""
 
 
 def name_task(headers: Mapping[str, str], body: Mapping[str, Any], persona: str = "") -> str:
-    """Return why a request is no turn (`asked`, `short`, `no_user_line`, `no_text`, `task`), or "" for a turn."""
+    """Return why a request is not a turn (`asked`, `short`, `no_user_line`, `no_text`, `task`); "" for a turn."""
     if headers.get("x-store", "").strip().lower() in ("no", "false", "0"):
         return "asked"
     for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"):
@@ -76,8 +76,8 @@ def name_task(headers: Mapping[str, str], body: Mapping[str, Any], persona: str 
 
 
 def is_task(messages: Sequence[Any], last: int) -> bool:
-    """Return whether the last message is a front end's own: it asks for a result, limits its form, and refers to
-    the chat.
+    """Return whether the last message is a front end's own: it asks for a result, limits its form, and refers to the
+    chat.
     """
     question = read_question(messages[last].get("content"))
     asked = question if len(question) <= READ_CHARS else f"{question[:READ_CHARS]}\n{question[-READ_CHARS:]}"

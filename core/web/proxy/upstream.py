@@ -1,4 +1,4 @@
-"""Send requests to the model server of LLM_BASE_URL, with the headers that may pass. Stores no key."""
+"""Send requests to the model server of LLM_BASE_URL, with the headers that may pass. Stores no API key."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ...errors import ConfigError
 from ...llm.client import CONNECT_SECONDS, build_client_options, read_endpoint
 
 ANSWER_SECONDS = 600.0
-"""Longest wait for the next bytes of an answer: some models think long."""
+"""Longest wait for the next bytes of an answer; some models think for minutes."""
 KEY_HEADER = "x-upstream-key"
-"""The model server's key in a request, in place of LLM_API_KEY."""
+"""Header with the model server's key, which replaces LLM_API_KEY."""
 DECODABLE = ("gzip", "x-gzip", "deflate")
-"""Compressions that are decoded in order to read the answer."""
+"""Compressions that the proxy decodes to read the answer."""
 
 _HOP_BY_HOP = frozenset({
     "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
@@ -25,12 +25,12 @@ _OURS = frozenset({
     "x-user-id", "x-user-name", "x-persona-id", "x-interface", "x-server-id", "x-conversation-privacy", "x-store",
     "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", KEY_HEADER,
 })  # fmt: skip
-"""Request headers for this server alone."""
+"""Request headers that are for this server and are not passed on."""
 _OWN_ANSWER = frozenset({"set-cookie", "server", "date"})
 
 
 class Upstream:
-    """The model server of one proxy. `close` ends its connections."""
+    """Client of one proxy's model server. `close` ends its connections."""
 
     def __init__(self, settings: Settings) -> None:
         if not settings.llm_base_url.strip():
@@ -45,14 +45,14 @@ class Upstream:
         self._client = httpx2.AsyncClient(
             **build_client_options(),
             timeout=httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
-            # Between messages a server may close a kept connection just as it is used again.
+            # a server may close an idle connection just when it is used again
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0),
         )
 
     async def send(
         self, method: str, path: str, query: str, headers: Mapping[str, str], content: bytes, settings: Settings
     ) -> Any:
-        """Return the unread answer to a request; close it with `aclose`."""
+        """Return the answer before its body is read; close it with `aclose`."""
         url = f"{self._base}{path}{f'?{query}' if query else ''}"
         chosen = _choose_headers(headers, settings)
         request = self._client.build_request(method, url, content=content or None, headers=chosen)
@@ -76,7 +76,7 @@ def _choose_headers(headers: Mapping[str, str], settings: Settings) -> dict[str,
 
 
 def choose_answer_headers(headers: Any, *, is_decoded: bool = False) -> list[tuple[bytes, bytes]]:
-    """Return the answer headers to pass on: none of the connection, none of a removed compression."""
+    """Return the answer headers to pass on, without headers of the connection or of a removed compression."""
     listed = {each.strip().lower() for each in headers.get("connection", "").split(",")}
     dropped = _HOP_BY_HOP | _OWN_ANSWER | listed | ({"content-encoding", "content-length"} if is_decoded else set())
     kept = [(name, value) for name, value in headers.multi_items() if name.lower() not in dropped]

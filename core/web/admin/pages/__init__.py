@@ -33,7 +33,7 @@ from .page import STATIC as STATIC
 
 
 class StaticPage(StaticFiles):
-    """Style sheet and script; browsers revalidate them each time."""
+    """Style sheet and script; browsers revalidate them at each use."""
 
     def file_response(self, *args: Any, **more: Any) -> Response:
         answer = super().file_response(*args, **more)
@@ -70,7 +70,7 @@ CHANGES: Mapping[str, Screen] = {
     "/programs/answer": programs.answer_request,
     "/programs/revoke": programs.revoke_token,
 }
-"""Targets of the forms."""
+"""Paths of form submissions and the functions that handle them."""
 
 
 def router(context: WebContext) -> APIRouter:
@@ -80,7 +80,7 @@ def router(context: WebContext) -> APIRouter:
     for screens, method in ((CHANGES, "POST"), (SCREENS, "GET")):
         for path, screen in screens.items():
             add_screen(routes, context, BASE + path, screen, method=method)
-    # Starlette's own routes accept no blank path.
+    # Starlette's own routes accept no blank path
     routes.add_api_route("", _bare, include_in_schema=False, dependencies=[Depends(guard.require_operator)])
     _add_login(routes, context)
     return routes
@@ -97,7 +97,7 @@ def _add_login(router: APIRouter, context: WebContext) -> None:
         token: Annotated[str, Form(description="The value of ADMIN_TOKEN.")],
         wanted: Annotated[str, Form(alias="next", description="The page to lead to, below /admin.")] = "",
     ) -> Response:
-        """Set the page's cookie, which holds for 12 hours, and lead to the page."""
+        """Set the page's cookie, which is valid for 12 hours, and redirect to the wanted page."""
         if not access.is_token(token.strip(), context.admin_token):
             logs.warning("admin_wrong_token")
             if "text/html" in request.headers.get("accept", ""):
@@ -121,7 +121,7 @@ def _add_login(router: APIRouter, context: WebContext) -> None:
         dependencies=OPERATOR,
     )  # fmt: skip
     def logout(request: Request) -> Response:
-        """Log out: the cookie becomes invalid for everybody."""
+        """Log out: the cookie becomes invalid for every browser that has it."""
         base = guard.admin_root(request.scope)
         context.sessions.end(request.cookies.get(access.COOKIE, ""))
         answer = RedirectResponse(f"{base}/login", 303)
@@ -142,7 +142,8 @@ def _choose_page(wanted: str) -> str:
 def _log_in(page: Page) -> Response:
     """Return the log-in form, with a message after a wrong token.
 
-    A logged-in browser is redirected: coming from another site, it does not send its cookie to the first page.
+    A logged-in browser is redirected to the page: it omits its cookie from its first request when it comes from another
+    site.
     """
     query = page.request.query_params
     wanted = query.get("next", "")

@@ -13,7 +13,7 @@ from ....text.times import parse_time
 from ....text.times import zone as find_zone
 
 FOLDED_CHARS = 320
-"""Longest text that is shown unfolded."""
+"""Most characters of a text that is shown unfolded."""
 
 
 def shorten(text: str, most: int = FOLDED_CHARS) -> str:
@@ -64,4 +64,4 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     each.__name__: each
     for each in (shorten, number, parse_time, exact, near, archive_reason, as_json, words_of, plural, show_key)
 }
-"""Filters of the templates, by name."""
+"""Template filters by name."""

@@ -24,7 +24,7 @@ from .page import SPLIT_COMMAS, Fraction, Id, Ids, Key, Offset, Page, Words, nam
 PAGE_SIZES = (25, 50, 100)
 WEEKS = 13
 MOST_SOURCES = 40
-"""Most source messages shown of one item."""
+"""Most source messages shown for one item."""
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -39,7 +39,7 @@ class Search(ItemSearch):
 
     @property
     def narrowed(self) -> int:
-        """Number of filters beside the words."""
+        """Number of active filters other than the search words."""
         return len(self.model_fields_set - {"q", "archived", "limit", "offset"})
 
 
@@ -72,13 +72,13 @@ def list_items(page: Page) -> Response:
         names=name_items(page.db, page.persona, items_page["items"]),
         sizes=PAGE_SIZES,
         flash=build_flash(page),
-        # Counted when the screen opens, not for every search, page and change.
+        # counts are read when the screen opens, not for every search, page and change
         figures=None if search.model_fields_set or "note" in page.request.query_params else _count_items(page),
     )
 
 
 def _count_items(page: Page) -> dict[str, Any]:
-    """Return current items by tier, and the total at the end of each of the last weeks."""
+    """Return the number of current items by tier, and the total at the end of each of the last weeks."""
     tiers: Counter[str] = Counter()
     for kind in memories.count_kinds(page.db, page.persona):
         tiers[kind.tier] += kind.items
@@ -139,7 +139,7 @@ class Flash(NamedTuple):
 
 
 def build_flash(page: Page) -> Flash | None:
-    """Return the message about the last change, from this module's own sentences, or None."""
+    """Return the message about the last change, built from this module's sentences; None if there was no change."""
     done = page.read(Done)
     if done.note not in SENTENCES:
         return None
@@ -156,7 +156,7 @@ _NOTES = {
     "delete": "deleted", "restore": "restored", "pin": "pinned", "unpin": "unpinned", "add": "retagged",
     "remove": "retagged",
 }  # fmt: skip
-"""Action to note."""
+"""Name of the message about each action."""
 
 
 class Chosen(BaseModel):
@@ -166,7 +166,7 @@ class Chosen(BaseModel):
 
 
 def change_item(page: Page) -> Response:
-    """Apply the pressed button to its item."""
+    """Apply the action of the pressed button to its item."""
     for action in ("delete", "restore", "pin", "unpin"):
         if ids := split_ids(page.field(action)):
             return _apply_action(page, action, ids)
@@ -174,7 +174,7 @@ def change_item(page: Page) -> Response:
 
 
 def change_items(page: Page) -> Response:
-    """Apply the pressed button to all chosen items."""
+    """Apply the action of the pressed button to all selected items."""
     form = page.read(Chosen)
     return _apply_action(page, form.action, list(dict.fromkeys(form.ids)), form.tags)
 

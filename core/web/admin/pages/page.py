@@ -31,7 +31,7 @@ FOLDER = Path(__file__).resolve().parent
 STATIC = FOLDER / "static"
 
 BASE = "/page"
-"""Path below ADMIN."""
+"""Path of the page's screens, relative to ADMIN."""
 GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, str]]]] = (
     (
         "What is remembered",
@@ -40,12 +40,12 @@ GROUPS: Sequence[tuple[str, Sequence[tuple[str, str, str]]]] = (
     ("What a model gets", (("why", "Why", "w"),)),
     ("Care", (("upkeep", "Upkeep", "u"), ("programs", "Programs", "p"))),
 )
-"""Heading to screens: path, title, and the key that opens it after `g`."""
+"""Groups of the menu: heading, then for each screen its path, title, and the key that opens it after `g`."""
 
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """Return the template environment: HTML with every value escaped."""
+    """Return the template environment, which writes HTML and escapes every value."""
     templates = Environment(
         loader=FileSystemLoader(FOLDER / "templates"),
         autoescape=True,
@@ -59,7 +59,7 @@ def environment() -> Environment:
 
 
 MOST_PERSONAS = 200
-"""Suggestions of the field for the persona."""
+"""Most personas suggested in the persona field."""
 
 
 def split_ids(text: str) -> list[int]:
@@ -68,7 +68,7 @@ def split_ids(text: str) -> list[int]:
 
 
 Id = Annotated[int, BeforeValidator(lambda text: next(iter(split_ids(str(text))), 0))]
-"""The first id of a text, or 0."""
+"""First id in a comma-separated text; 0 if it is not a number."""
 Ids = Annotated[list[int], BeforeValidator(lambda texts: split_ids(",".join(texts)))]
 SPLIT_COMMAS = BeforeValidator(lambda texts: [part.strip() for part in ",".join(texts).split(",") if part.strip()])
 Words = Annotated[list[str], SPLIT_COMMAS]
@@ -90,7 +90,7 @@ class Page:
         self.base: str = self.root + BASE
 
     def read(self, model: type[Model]) -> Model:
-        """Return the form's values, or the address's for a screen without a form; blank values count as missing.
+        """Return the values of the form, or of the query for a screen without a form; blank values count as missing.
 
         Raises:
             RequestValidationError: a value does not fit.
@@ -129,7 +129,7 @@ class Page:
         return self.admin.asking
 
     def operating(self) -> dict[str, Any]:
-        """Return the arguments of functions for items: an operator sees all audiences of the persona."""
+        """Return the arguments of functions for items, with which an operator sees all audiences of the persona."""
         return {**self.asking(), "operator": True}
 
     # The answer
@@ -140,7 +140,7 @@ class Page:
         return f"{self.base}/{path}?{urlencode(kept)}"
 
     def url_after(self, path: str, back: str, **query: Any) -> str:
-        """Return the address of a screen after a change, with the query of the screen before."""
+        """Return the address of a screen after a change, keeping the query of the screen before it."""
         given = {name: values for name, values in parse_qs(back[:4000]).items() if name not in _NOT_KEPT}
         return self.url(path, **{**given, **query})
 
@@ -192,7 +192,7 @@ def add_screen(
 
 
 def _answer_screen(screen: Screen, page: Page) -> Response:
-    """Return the screen's response, or a page with the error's sentence; never a trace."""
+    """Return the screen's response, or a page with the sentence of its error, never with a trace."""
     try:
         with errors.refuse_bad_values():
             return screen(page)
@@ -210,7 +210,7 @@ def _render_problem(page: Page, text: str, status: int) -> Response:
 
 
 class Names(NamedTuple):
-    """Names of people and titles of conversations, by key; a missing one is shown as its key."""
+    """Names of people and titles of conversations, by key; a key without a name is shown itself."""
 
     people: Mapping[str, str] = {}
     places: Mapping[str, overview.ConversationCount] = {}
@@ -219,7 +219,7 @@ class Names(NamedTuple):
         return self.people.get(key) or show_key(key)
 
     def place(self, key: str) -> str:
-        """Return a conversation's title, else "Chat with" its person, else its key; with its server, if it has one."""
+        """Return a conversation's title, or "Chat with" its person, or its key, then its server if it has one."""
         known = self.places.get(key)
         if known is None:
             return show_key(key)
@@ -231,7 +231,7 @@ class Names(NamedTuple):
 def read_names(
     db: Database, persona: str, people: Iterable[str | None] = (), places: Iterable[str | None] = ()
 ) -> Names:
-    """Return the names of people and conversations, and of those with whom the conversations are held."""
+    """Return the names of people and conversations, and of the people in direct conversations."""
     titles = overview.read_titles(db, persona, filter(None, places))
     keys = {*filter(None, people), *(each.person for each in titles.values() if each.person)}
     return Names(overview.read_names(db, persona, keys), titles)

@@ -18,9 +18,9 @@ from .formats import words_of
 from .page import Id, Key, Names, Offset, Page, name_items, read_names
 
 SIZE = 50
-"""Rows of a page, and lines of a page of the log."""
+"""Rows on one page of a list, and lines on one page of the log."""
 MOST_ITEMS = 25
-"""Items on a person's screen."""
+"""Most items on a person's screen."""
 
 
 class ListQuery(BaseModel):
@@ -90,7 +90,7 @@ def show_conversation(page: Page) -> Response:
     if known is None:
         raise Refused(404, f"Nothing is stored of the conversation {key[:80]!r}.")
     lines = messages.read_log(page.db, page.persona, key, SIZE + 1, asked.before or None)
-    # An operator also sees what may go only to a local model.
+    # an operator also sees lines that only a local model may get
     asking = page.asking()
     asking["scope"] = replace(asking["scope"], destination="local")
     return page.render(
@@ -117,13 +117,13 @@ PARTS: Mapping[str, str] = {
     "user_relationships": "Relationships",
     "memory_jobs": "Operations waiting",
 }
-"""Names of tables for people."""
+"""Names of tables as people read them."""
 _INDEX = ("search_", "counters")
-"""Prefixes of index tables, which are not listed: they go with their rows."""
+"""Prefixes of index tables, which are not listed because their entries are deleted with the rows."""
 
 
 def forget_all(page: Page) -> Response:
-    """Show what forgetting would delete, or after confirmation forget."""
+    """Show the number of rows that forgetting would delete, or forget them after confirmation."""
     person, conversation = page.field("participant"), page.field("conversation")
     if bool(person) == bool(conversation):
         raise Refused(422, "Nothing was named to forget. Press the button on the screen of a person or conversation.")

@@ -1,4 +1,4 @@
-"""The screen of programs: those with a token of the persona, and OAuth requests for one."""
+"""The screen of programs: programs with a token of the persona, and OAuth requests for one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...errors import Refused
 from .page import Page, read_names, split_ids
 
 MOST_PEOPLE = 200
-"""Suggestions of the form's field."""
+"""Most people suggested in the form's field."""
 TOO_OLD = "This request is older than ten minutes, was answered, or was not made here. Connect the program again."
 
 
@@ -43,7 +43,7 @@ _SAID = {"revoked": "Revoked: the program is refused from now on.", "ended": "No
 
 
 def answer_request(page: Page) -> Response:
-    """Redirect the browser to the program, with a code or a refusal."""
+    """Redirect the browser to the program, with a code if the operator consented, or with a refusal."""
     asked, provider = _find_request(page, page.field("ask")), page.context.oauth
     participant = page.field("participant").strip()
     if page.field("allow") and "/" not in participant:

@@ -22,7 +22,7 @@ MOST_RUNS = 20
 REASON = "by hand, admin page"
 USAGE_DAYS = 7
 MOST_SHOWN = 50
-"""Pruned items shown with their texts."""
+"""Most pruned items shown with their texts."""
 
 
 class Query(BaseModel):
@@ -101,7 +101,7 @@ def _render_outcome(
     next_action: str = "",
     button: str = "",
 ) -> Response:
-    """Show the result; for a trial also what would be archived, and the button that does it."""
+    """Show the result; for a dry run also the items that would be archived, and the button that archives them."""
     texts = memories.read_item_texts(page.db, page.persona, [row_id for row_id, _ in pruned[:MOST_SHOWN]])
     return page.render(
         "outcome.html.j2", title=title, screen="upkeep", most=MOST_SHOWN, lines=lines, pruned=pruned, texts=texts,
@@ -123,7 +123,7 @@ def _describe_cycle(done: CycleResult) -> list[str]:
 
 
 def _prune(page: Page, action: str) -> Response:
-    """Prune, or show what pruning or a deep consolidation would archive."""
+    """Prune, or show the items that pruning or a deep consolidation would archive."""
     done = lifelong.prune_ltm(dry_run=action != "prune", **page.asking())
     count, settings = plural(done, "item"), page.settings
     joint = "or" if settings.prune_mode == "any" else "and"

@@ -1,4 +1,4 @@
-"""The screen *Why*: a message, its prompt, what was chosen and why, what was cut."""
+"""The screen *Why*: a message, its prompt, the chosen memories with reasons, and the memories that were cut."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _explain(page: Page, asked: Question, build: Callable[..., tuple[Any, Any]])
     }
     if place:
         message["interface_path"] = place
-    reading = object.__new__(type(page.db))  # a Database refuses to be copied; this one only reads
+    reading = object.__new__(type(page.db))  # a Database cannot be copied; this one only reads
     vars(reading).update(vars(page.db), caches={}, transaction=lambda *_, **__: None)
     return build(
         message,
@@ -97,7 +97,7 @@ def _build_shown(page: Page, prompt: dict[str, Any], report: dict[str, Any], mes
 
 
 def list_chosen(page: Page, prompt: Mapping[str, Any], report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the hits of the search, best first, with text, reasons, and whether the prompt holds them."""
+    """Return the hits of the search, best first, each with text, reasons, and whether the prompt contains it."""
     in_prompt = {(hit["source"], hit["id"]): hit for hit in prompt.get("context", {}).get("memories") or ()}
     hits = (report.get("search") or {}).get("hits", ())
     ids = [hit["id"] for hit in hits if hit["source"] == "memories"]
