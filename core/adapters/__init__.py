@@ -1,8 +1,8 @@
 """Adapters for other frameworks, one module each, imported by name.
 
 Each needs its framework and no other dependency; without it the error names the extra to install. Adapters have no
-rules of visibility, ranking or storage: they call public functions in the given scope, and answer as the framework
-expects.
+rules of visibility, ranking or storage: they call public functions in the given scope, and return results in the
+framework's form.
 """
 
 from __future__ import annotations
@@ -22,5 +22,5 @@ def missing(framework: str, extra: str) -> ImportError:
 
 
 def without_conversation(scope: Scope | None) -> Scope | None:
-    """Return persona and destination of a scope, for a message that names its own conversation."""
+    """Return only persona and destination of a scope, for a message that names its own conversation."""
     return None if scope is None else Scope(scope.persona, destination=scope.destination)

@@ -1,7 +1,7 @@
 """`MemoryTool` and `AsyncMemoryTool`: Claude's memory tool, with files stored as rows of a scope.
 
-Commands and answers equal those of the SDK's own file tool. A path is only a name, so `..` reaches no disk. Changes
-keep previous versions. Searches and prompts of the scope find the texts, and forgetting deletes them.
+Commands and answers equal those of the SDK's own file tool. A path is only a name, so `..` reaches no disk. Changed
+files keep their previous versions. Searches and prompts of the scope find the texts, and forgetting deletes them.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ ROOT = "/memories"
 MAX_LINES = 999_999
 _NUMBER_WIDTH = 6
 _FOLDER_SIZE = "4K"
-"""Size of a folder on most disks; listings name a size for each."""
+"""Size shown for every folder in a listing: its usual size on disk."""
 _DEEPEST = 2
-"""Levels of a folder that a listing shows."""
+"""Most levels of a folder that a listing shows."""
 
 
 def _changes(command: Callable[..., str]) -> Callable[..., str]:
-    """Run a command in one transaction that locks the scope's files."""
+    """Return a method that runs a command in one transaction, which locks the scope's files."""
 
     def run(self: _Files, *args: Any) -> str:
         try:
@@ -181,10 +181,10 @@ class AsyncMemoryTool(_Files, BetaAsyncAbstractMemoryTool):
 
 
 def _read_path(path: str) -> Path:
-    """Return the parts of a path below `/memories`; () for that folder itself.
+    """Return the parts of a path below `/memories`; () for `/memories` itself.
 
     Raises:
-        ToolError: the path is elsewhere.
+        ToolError: the path is outside `/memories`.
     """
     if not path.startswith(ROOT):
         raise ToolError(f"Path must start with {ROOT}, got: {path}")
@@ -195,10 +195,10 @@ def _read_path(path: str) -> Path:
 
 
 def _new_folders(change: Change, path: Path) -> list[NewValue]:
-    """Return the missing folders on a path.
+    """Return the folders of a path that are missing.
 
     Raises:
-        ToolError: one of them is a file.
+        ToolError: a part of the path is a file.
     """
     above = [path[: depth + 1] for depth in range(len(path))]
     values = change.find(above)
@@ -231,7 +231,7 @@ def _find_text(change: Change, shown: str, path: Path) -> str:
 
 
 def _view_folder(shown: str, path: Path, values: Iterable[StoredValue]) -> str:
-    """Return a folder's listing, two levels deep."""
+    """Return the listing of a folder, two levels deep."""
     lines = [f"{_FOLDER_SIZE}\t{shown}"]
     for value in sorted(values, key=lambda each: each.path):
         below = value.path[len(path) :]

@@ -24,7 +24,7 @@ INTERFACE = "discord"
 def message_of(message: discord.Message) -> dict[str, Any]:
     """Return a message as `build_json_prompt` and `save_message` take it.
 
-    Direct messages, group direct messages, private threads, and channels that not all members may read, are private.
+    Direct messages, group direct messages, private threads, and channels closed to some members are private.
     Mentions become names. The bot's own messages are the persona's.
     """
     channel, guild = message.channel, message.guild
@@ -57,7 +57,7 @@ async def on_edit(
     """Update the text of a stored message: `on_raw_message_edit(payload)` hands over `payload.message`.
 
     Returns:
-        Reason `unchanged` if it is not stored or has that text.
+        Reason `unchanged` if the message is not stored or already has this text.
     """
     return await aio.edit_chat_message(
         str(message.id), message.clean_content, interface_path=conversation_of(message.channel),
@@ -75,7 +75,7 @@ async def on_delete(
     """Delete a stored message after its deletion on Discord; a partial message with its id suffices.
 
     Returns:
-        Reason `unchanged` if it is not stored.
+        Reason `unchanged` if the message is not stored.
     """
     return await aio.delete_chat_message(
         str(message.id), interface_path=conversation_of(message.channel),
@@ -84,7 +84,7 @@ async def on_delete(
 
 
 def conversation_of(channel: Any) -> str:
-    """Return the conversation key: `discord/channel`, for a thread `discord/channel/thread`."""
+    """Return the conversation key: `discord/channel`, or `discord/channel/thread` in a thread."""
     if isinstance(channel, discord.Thread):
         return f"{INTERFACE}/{channel.parent_id}/{channel.id}"
     return f"{INTERFACE}/{channel.id}"

@@ -1,6 +1,6 @@
 """`Store`: LangGraph's long-term store on this package's database.
 
-Namespaces are compared part by part, in exact case. `query` uses this package's search. Prompts find the texts of
+Namespaces are compared part by part, case-sensitively. `query` uses this package's search. Prompts find the texts of
 values too, and forgetting deletes them.
 """
 
@@ -77,12 +77,12 @@ class Store(BaseStore):
         self.ttl_config: TTLConfig | None = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations and return their answers in order: reads see the state before the batch, then all puts
-        are stored.
+        """Run operations and return their results in order. All reads see the state before the batch; then all
+        puts are stored.
 
         Raises:
-            InvalidNamespaceError: a label that is blank, no text, or holds a period; nothing was run.
-            ValueError: a filter that cannot be used, or a value that is no JSON.
+            InvalidNamespaceError: a label is blank, not a text, or contains a period; nothing was run.
+            ValueError: a filter cannot be used, or a value is not JSON.
             StoreError: nothing could be read, or nothing was stored.
         """
         listed = list(ops)
@@ -119,7 +119,7 @@ class Store(BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def sweep_ttl(self) -> int:
-        """Delete at most 500 expired values of the scope, and return their number."""
+        """Delete up to 500 expired values of the scope; return their number."""
         return open_values(**self._by).change(lambda change: change.delete_expired())
 
     def _search(self, values: Values, op: SearchOp) -> list[tuple[StoredValue, float | None]]:
@@ -134,7 +134,7 @@ class Store(BaseStore):
         if op.filter:
             rows = [value for value in rows if _fits(json.loads(value.value or "null"), op.filter)]
         scores = self._find_scores(query) if query else {}
-        # Values that do not match come later, values without searchable text last and without a score.
+        # values that do not match come after matches, values without searchable text last and without a score
         rows.sort(key=lambda value: (-scores.get(value.memory_id, 0.0), value.memory_id is None))
         return [
             (value, scores.get(value.memory_id, 0.0) if query and value.memory_id is not None else None)
@@ -142,7 +142,7 @@ class Store(BaseStore):
         ]
 
     def _find_scores(self, query: str) -> dict[int | None, float]:
-        """Return the score of each memory item that the search finds."""
+        """Return the score of each memory item that the search finds, by its id."""
         _, report = explain_search(query=query, include_chat=False, limit=MAX_HITS, ranking="relevance", **self._by)
         return {hit["id"]: float(hit["score"]) for hit in report["hits"] if hit["source"] == "memories"}
 
@@ -176,7 +176,7 @@ class Store(BaseStore):
         return NewValue(path, value, self._read_text(op), ttl)
 
     def _read_text(self, op: PutOp) -> str:
-        """Return the searchable text of a value; blank for `index=False`."""
+        """Return the searchable text of a value; "" for `index=False`."""
         if op.index is False:
             return ""
         paths = self._fields if op.index is None else op.index
@@ -221,7 +221,7 @@ def _list(values: Values, op: ListNamespacesOp) -> list[tuple[str, ...]]:
 
 
 def _fits(value: Any, wanted: Mapping[str, Any]) -> bool:
-    """Return whether a value has all fields of a filter; a key with periods is a path."""
+    """Return whether a value meets all conditions of a filter; a key with periods is a path."""
     return all(_equals(_find(value, key), asked) for key, asked in wanted.items())
 
 
@@ -263,5 +263,5 @@ def _compares(value: Any, name: str, other: Any) -> bool:
         return bool(_ORDER[name](value, other))
     try:
         return bool(_ORDER[name](float(value), float(other)))
-    except (TypeError, ValueError, OverflowError):  # not comparable
+    except (TypeError, ValueError, OverflowError):  # the values cannot be compared
         return False

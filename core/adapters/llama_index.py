@@ -1,4 +1,4 @@
-"""`MemoryBlock`: a block of LlamaIndex's memory that recalls what belongs to the last user message."""
+"""`MemoryBlock`: a LlamaIndex memory block that recalls the memories for the last user message."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class MemoryBlock(BaseMemoryBlock[str]):
     name: str = "remembered"
     priority: int = 1
     db: Any = None
-    """An open database; None uses that of the process."""
+    """Open database; None uses the database of the process."""
     settings: Any = None
     scope: Any = None
     recall_chars: int = RECALL_CHARS
-    """Most characters of recalled text."""
+    """Most characters of recalled text in a request."""
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:  # noqa: ARG002
-        """Return what belongs to the last user message, or ""."""
+        """Return the memories for the last user message, or ""."""
         listed = list(messages or ())
         asked = next((each.content or "" for each in reversed(listed) if each.role.value == "user"), "")
         shown = [each.content or "" for each in listed]
@@ -47,14 +47,14 @@ class MemoryBlock(BaseMemoryBlock[str]):
         )  # fmt: skip
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
-        """Store what was said, without tool calls and their results."""
+        """Store the spoken messages, without tool calls and their results."""
         lines = [(each.role.value, each.content or "") for each in messages if each.role.value in ("user", "assistant")]
         await asyncio.to_thread(save_lines, lines, db=self.db, settings=self.settings, scope=self.scope)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """Return the block shortened by about so many tokens; None if nothing is left.
+        """Return the block shortened by about `tokens_to_truncate` tokens; None if nothing is left.
 
-        LlamaIndex also calls it with an empty list, if the block recalled nothing.
+        LlamaIndex also calls this with an empty list, if the block recalled nothing.
         """
         if not content:
             return None

@@ -82,24 +82,24 @@ def remember(
 
 @dataclass(slots=True)
 class _Turn:
-    """One call of the client."""
+    """One call of the client: its lines and its answer."""
 
     db: Database
     settings: GivenSettings
     scope: Scope
     key: chat.MessagesKey
     after: str = ""
-    """Id of the response that the lines follow, if the model server holds the earlier ones."""
+    """Id of the preceding response, if the model server holds the earlier lines; else blank."""
     lines: list[dict[str, Any]] = field(default_factory=list)
-    """Lines of people and persona; empty if the call is no turn."""
+    """Lines of people and persona; empty if the call is not a turn of a chat."""
     parts: list[str] = field(default_factory=list)
-    """The streamed answer so far."""
+    """Pieces of the streamed answer that have arrived."""
 
     def open(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the arguments with recalled memories; if anything fails, the arguments as they are."""
+        """Return the arguments with recalled memories; if anything fails, the unchanged arguments."""
         said = given.get(self.key)
         if isinstance(said, Iterable) and not isinstance(said, str):
-            said = list(said)  # it may come from a generator
+            said = list(said)  # the messages may come from a generator
             given = {**given, self.key: said}
         try:
             plain = [_make_plain(each) for each in said] if isinstance(said, list) else said
@@ -125,7 +125,7 @@ class _Turn:
         return recall(message, self.lines, held, after=self.after, db=self.db, settings=settings, scope=self.scope)
 
     def save(self, answer: str | None) -> None:
-        """Store the turn, for None without an answer. The answer was already given: a failure is only logged."""
+        """Store the turn, or with None only its lines. A failure is only logged: the answer was already returned."""
         try:
             if self.lines or self.after:
                 asking: dict[str, Any] = {"db": self.db, "settings": self.settings, "scope": self.scope}
@@ -134,14 +134,14 @@ class _Turn:
             logs.warning("turn_not_kept", error=type(error).__name__)
 
     def save_answer(self, answer: Any) -> None:
-        """Store the turn with a whole answer, or without one in an unknown form."""
+        """Store the turn with a whole answer, or without an answer if its form is unknown."""
         choice = None
         with suppress(AttributeError, KeyError, TypeError):
             choice = read_choice(answer.model_dump())
         self.save(None if choice is None else strip_thoughts(chat.read_words(choice.get("message"))))
 
     def read_event(self, event: Any) -> None:
-        """Add the text of a stream event, and store the turn when the answer is whole."""
+        """Add the text of a stream event to the answer, and store the turn when the answer is whole."""
         choice: Mapping[str, Any] = {}
         with suppress(AttributeError, KeyError, TypeError):
             choice = read_choice(event.model_dump()) or {}
@@ -151,7 +151,7 @@ class _Turn:
 
 
 def _make_plain(message: Any) -> Any:
-    """Return a message as the client sends it."""
+    """Return a message as the plain mapping that the client sends."""
     return message.model_dump(mode="json", exclude_unset=True) if hasattr(message, "model_dump") else message
 
 

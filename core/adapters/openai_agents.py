@@ -1,7 +1,7 @@
 """`Session`: the memory of an agent of the OpenAI Agents SDK, stored as a conversation.
 
-Every item is stored whole and in order, as a line of the log. Searches, prompts and recaps use its spoken text; only
-the agent gets tool calls and reasoning back.
+Every item is stored whole and in order, as a message of the conversation. Searches, prompts and recaps use its spoken
+text; only the agent gets tool calls and reasoning back.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ except ImportError as _error:
 __all__ = ["Session"]
 
 ITEM = "agents_item"
-"""Metadata key of the item, as JSON text: servers would rewrite numbers of a JSON column."""
+"""Metadata key of the item, stored as JSON text: servers would rewrite numbers in a JSON column."""
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "persona", "system": "system", "developer": "system"}
 _ALL = 2**31 - 1
 _T = TypeVar("_T")
@@ -70,7 +70,7 @@ class Session:
         self._recalled: set[str] = set()
 
     async def get_items(self, limit: int | None = None, *, wrapper: Any = None) -> list[Any]:
-        """Return the newest items, oldest first; at most `limit`, else the limit of `session_settings`, else all."""
+        """Return the newest items, oldest first: at most `limit`, or the limit of `session_settings`, or all."""
         most = resolve_session_limit(limit, self.session_settings)
         if most is not None and most <= 0:
             return []
@@ -81,14 +81,14 @@ class Session:
         """Append items, all or none.
 
         Raises:
-            TypeError, ValueError: an item is no JSON.
+            TypeError, ValueError: an item cannot be written as JSON.
             StoreWriteError: nothing was stored.
         """
         if items:
             await _settle(self._add_items, self._call(wrapper), items)
 
     async def pop_item(self, *, wrapper: Any = None) -> Any | None:
-        """Delete and return the newest item, or None; two concurrent callers get different items."""
+        """Delete and return the newest item; None if there is none. Two concurrent callers get different items."""
         return await _settle(_pop_item, self._call(wrapper))
 
     async def clear_session(self, *, wrapper: Any = None) -> None:
@@ -97,7 +97,7 @@ class Session:
         await _settle(clear_chat_history, call.scope.conversation, db=call.db, settings=call.settings, scope=call.scope)
 
     async def recall(self, history: list[Any], new_input: list[Any]) -> list[Any]:
-        """Return a run's input with recalled memories before its last message, as one message of data.
+        """Return a run's input with one message inserted before its last: the recalled memories, marked as data.
 
         A `session_input_callback`: `RunConfig(session_input_callback=session.recall)`. The inserted message is never
         stored. If nothing can be read, the run continues without it.
@@ -115,7 +115,7 @@ class Session:
         return [*history, {"role": "user", "content": text}, *new_input]
 
     def _call(self, wrapper: Any) -> Call:
-        """Return the call of a run, with the session's conversation in its scope."""
+        """Return the arguments of storage calls for a run, with the session's conversation in their scope."""
         call = open_call(self._db, self._settings, find_scope(getattr(wrapper, "context", None)) or self._scope)
         if call.scope.conversation is not None:
             return call
@@ -131,7 +131,7 @@ class Session:
         messages, instructions = [], []
         for item, text, number in zip(kept, stored, call.db.ids.take(len(kept)), strict=True):
             said = _read_text(item)
-            is_blank = not said.strip()  # hidden from searches and histories
+            is_blank = not said.strip()  # an item without text is hidden from searches and histories
             role = _ROLES.get(_role_of(item), "system")
             message = new_message.read_message(
                 call.scope,
@@ -162,7 +162,7 @@ class Session:
 
 
 def _read_newest(call: Call, most: int) -> list[Line]:
-    """Return the newest lines of the session, oldest first."""
+    """Return the newest messages of the session, oldest first."""
     viewer = with_viewer(call).viewer
     assert viewer is not None
     return read_newest(
@@ -180,7 +180,7 @@ def _pop_item(call: Call) -> Any | None:
 
 
 async def _settle(function: Callable[..., _T], *args: Any, **kwargs: Any) -> _T:
-    """Run a change in a thread and wait for its end, even if the caller is cancelled."""
+    """Run a change in a thread and wait until it ends, even if the caller is cancelled."""
     change = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
     try:
         return await asyncio.shield(change)
@@ -197,7 +197,7 @@ def _role_of(item: Any) -> str:
 
 
 def _read_text(item: Any) -> str:
-    """Return the spoken text of an item, or ""."""
+    """Return the spoken text of an item; "" for tool calls and reasoning."""
     if not isinstance(item, Mapping) or item.get("role") not in _ROLES:
         return ""
     content = item.get("content")
@@ -209,7 +209,7 @@ def _read_text(item: Any) -> str:
 
 
 def _read_item(line: Line) -> Any:
-    """Return the item of a line; a line stored by another host becomes a message."""
+    """Return the item stored in a message; a message stored by another host becomes a message item."""
     stored = (line.metadata or {}).get(ITEM)
     if isinstance(stored, str):
         return json.loads(stored)

@@ -1,4 +1,4 @@
-"""`Memory`: a capability of Pydantic AI that recalls what belongs to the prompt, and stores the turn."""
+"""`Memory`: a capability of Pydantic AI that recalls the memories for a prompt and stores the turn."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Memory(AbstractCapability[Any]):
     """
 
     db: Any = None
-    """An open database; None uses that of the process."""
+    """Open database; None uses the database of the process."""
     settings: Any = None
     scope: Scope | None = None
     """Persona, conversation and speaker."""
     recall_chars: int = RECALL_CHARS
-    """Most characters of recalled text."""
+    """Most characters of recalled text in a request."""
 
     async def before_model_request(self, ctx: Any, request_context: Any) -> Any:
         """Add recalled memories before the last user prompt, for this request only."""
@@ -55,7 +55,7 @@ class Memory(AbstractCapability[Any]):
     async def after_run(self, ctx: Any, *, result: Any) -> Any:
         """Store the person's lines and the answer.
 
-        If that fails, the answer is still returned, and the failure is logged.
+        If storing fails, the answer is still returned and the failure is logged.
 
         Raises:
             MessageError: the scope names no conversation.

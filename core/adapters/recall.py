@@ -1,7 +1,7 @@
 """Recall memories as one text and store turns, for frameworks that build their own request.
 
-The text is the proxy's, without lines of the conversation, which the framework has. It is introduced as data, not as
-instructions.
+The text is the same as in the proxy, without lines of the conversation, which the framework already has. It is
+introduced as data, not as instructions.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ..prompt.request import PromptRequest
 from ..scope import Scope
 
 RECALL_CHARS = 8000
-"""Most characters of recalled text."""
+"""Default for the most characters of recalled text in a request."""
 
 
 def find_scope(context: Any) -> Scope | None:
-    """Return the scope of a framework's run: its context, or the context's `scope`."""
+    """Return the scope of a framework's run: its context if that is a Scope, or the context's attribute `scope`."""
     scope = context if isinstance(context, Scope) else getattr(context, "scope", None)
     return scope if isinstance(scope, Scope) else None
 
@@ -39,11 +39,11 @@ def build_recall(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> str:
-    """Return the memories that belong to a message, at most `max_chars` long, or "".
+    """Return the memories for a message, at most `max_chars` characters, or "".
 
     Args:
         text: the message.
-        shown: texts of the request, which are not repeated.
+        shown: texts of the request, which the memories do not repeat.
     """
     if not text.strip():
         return ""
@@ -52,12 +52,12 @@ def build_recall(
     message: dict[str, Any] = {"message_id": None, "date": own.clock(), "text": text}
     if where.conversation:
         message["interface_path"] = where.conversation
-    # The request has the last lines of the conversation; the search finds earlier ones.
+    # the request has the last lines of the conversation; the search finds earlier ones
     flags = known_settings.replace(history_lines=0, enable_history_recent=False)
     request = PromptRequest(message, {}, max_chars=max_chars, db=own, settings=flags, scope=where)
     try:
         return build_records(request, [text, *shown]).text
-    except CoreError as error:  # the request goes on without memory
+    except CoreError as error:  # the request continues without memories
         logs.warning("recall_failed", error=type(error).__name__)
         return ""
 
@@ -73,9 +73,9 @@ def save_lines(
     """Store the lines of a turn, each `(role, text)`, in the scope's conversation; blank ones are skipped.
 
     Args:
-        lines: role `user` for who is speaking, `assistant` for the persona.
-        turn: id of the turn, which is stored once; None makes a new id, since an answer equal to a recent one would
-            otherwise count as its second delivery.
+        lines: role `user` for the speaker, `assistant` for the persona.
+        turn: id of the turn, which is stored once; None makes a new id. Without an id an answer equal to a recent one
+            would count as its second delivery.
 
     Raises:
         MessageError: the scope names no conversation.

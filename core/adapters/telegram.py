@@ -50,7 +50,7 @@ def message_of(update: Update | Message) -> dict[str, Any]:
             incoming[name] = _attachment(name, media)
             incoming["attachments"].append(incoming[name])
     quoted = message.reply_to_message
-    # In a topic every message replies to the one that opened it.
+    # in a topic, every message replies to the message that opened the topic
     if quoted is not None and quoted.forum_topic_created is None:
         incoming["reply_to_message"] = _describe(quoted)
         if message.quote:
@@ -68,7 +68,7 @@ async def on_edit(
     """Update the text of a stored message, from an update with `edited_message`.
 
     Returns:
-        Reason `unchanged` if it is not stored or has that text.
+        Reason `unchanged` if the message is not stored or already has this text.
 
     Raises:
         MessageError: the update holds no message.
@@ -81,7 +81,7 @@ async def on_edit(
 
 
 def conversation_of(message: Message) -> str:
-    """Return the conversation key of a message: `telegram/chat`, in a topic `telegram/chat/topic`."""
+    """Return the conversation key of a message: `telegram/chat`, or `telegram/chat/topic` in a topic."""
     topic = f"/{message.message_thread_id}" if message.is_topic_message and message.message_thread_id else ""
     return f"{INTERFACE}/{message.chat.id}{topic}"
 
@@ -99,7 +99,7 @@ def _read(update: Update | Message) -> Message:
 def _describe(message: Message) -> dict[str, Any]:
     """Return id, date, text and sender of a message; the bot's own messages are the persona's."""
     who, chat = message.from_user, message.sender_chat or message.chat
-    if who is None:  # posts of a channel
+    if who is None:  # messages posted in the name of a channel
         sender = {"id": str(chat.id), "username": chat.username or "", "full_name": chat.title or ""}
     else:
         sender = {"id": str(who.id), "username": who.username or "", "full_name": who.full_name}
@@ -113,10 +113,10 @@ def _describe(message: Message) -> dict[str, Any]:
 
 
 def _is_own(message: Message, user_id: int) -> bool:
-    """Return whether the bot itself sent a message; False if the update belongs to no running bot."""
+    """Return whether the bot itself sent a message; False if the update has no running bot."""
     try:
         return bool(message.get_bot().id == user_id)
-    except RuntimeError:  # made without a bot, or by one that has not started
+    except RuntimeError:  # the update was made without a bot, or by a bot that has not started
         return False
 
 
