@@ -30,7 +30,7 @@ __all__ = ["Effect", "Handler", "ListedOperation", "Operation", "OperationRun", 
 
 
 def __getattr__(name: str) -> Any:
-    """Load the worker on first use: it imports models, which a process that only queues does not need."""
+    """Load the worker on first use: it imports models, which a process that only queues work does not need."""
     if name != "Worker":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .worker import Worker  # noqa: PLC0415
@@ -55,11 +55,11 @@ def enqueue_operation(
     Args:
         type: RECAP, SCENE_DETECTION, CONSOLIDATION and others of the package, or one of `register_handler`.
         priority: HIGH, NORMAL or LOW.
-        metadata: plain JSON for the handler. Only `texts` may hold texts of messages: it is emptied at the end.
+        metadata: plain JSON for the handler. Only the key `texts` may hold texts of messages; it is emptied at the end.
         depends_on: ids of operations that must be completed first; an unknown id counts as completed.
         conversation, participant: keys of the operation's subject; None uses those of the scope.
 
-    Raises ValueError for an unknown type or priority, MessageError for metadata that is no plain JSON.
+    Raises ValueError for an unknown type or priority, MessageError for metadata that is not plain JSON.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import count_operations, enqueue_operation
@@ -102,13 +102,13 @@ def run_pending(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[OperationRun]:
-    """Run the operations of the scope's persona that may begin now, and return one report for each.
+    """Run all operations of the scope's persona that may begin now; return a report for each.
 
     Operations queued meanwhile run too; those that wait for their next try are left for a later call.
 
     Args:
         limit: most operations to begin; None for all.
-        model: the model to ask; None uses that of `configure`, else of LLM_BASE_URL, else texts are extracts.
+        model: the model to ask; None uses that of `configure`, else of LLM_BASE_URL; without any, texts are extracts.
 
     Raises ConfigError for a bad address of the model's server; nothing is run then.
 
@@ -169,7 +169,7 @@ def retry_operation(
     """Put a failed operation of the scope's persona back into the queue, with all its tries left.
 
     Returns `(True, id, "")`, or reason `unchanged` if no such operation has failed, or `refused` if it worked on given
-    texts, which are deleted at the end.
+    texts, which were deleted when it failed.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import enqueue_operation, retry_operation
@@ -202,10 +202,10 @@ def list_operations(
     Open operations are in the order of execution, ended ones newest first.
 
     Args:
-        states: only these: in_progress, retrying, pending, failed, cancelled, completed.
-        types: only of these types; none for all.
+        states: only operations in these states: in_progress, retrying, pending, failed, cancelled, completed.
+        types: only operations of these types; empty for all.
         limit: most operations, 1 to 10,000.
-        conversation: only of this one; None for all.
+        conversation: only operations of this conversation; None for all.
 
     Raises ValueError for an unknown state or a limit out of range.
 
@@ -234,7 +234,7 @@ def count_operations(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> dict[str, dict[str, int]]:
-    """Return the number of operations of the scope's persona: type to state to count, without zeros.
+    """Return numbers of operations of the scope's persona: by type, then by state, without zeros.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import count_operations, enqueue_operation

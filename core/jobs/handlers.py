@@ -20,13 +20,13 @@ from ..shapes import Operation
 from .rules import TYPE_BYTES
 
 Effect: TypeAlias = Callable[[Connection], None]
-"""Writes the result, on this connection and nowhere else. It runs in the transaction that completes the operation, and
-again if that transaction is repeated. Raising undoes everything."""
+"""Function that writes the result on the given connection and nowhere else. It runs in the transaction that completes
+the operation, and again if that transaction is repeated. An exception undoes all its writes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The services that a handler gets."""
+    """Services that a handler gets."""
 
     db: Database
     settings: Settings
@@ -35,14 +35,14 @@ class Tools:
     now: datetime
     """Start of the try, by the database's clock."""
     notes: list[str] = field(default_factory=list)
-    """Why the result is poorer than it could be, in the form of `rules.error_text`; stored as `error`."""
+    """Reasons why the result is poorer than possible, in the form of `rules.error_text`; stored as `error`."""
     results: list[Any] = field(default_factory=list)
-    """What was done, for a caller that waits for the operation."""
+    """Results for a caller that waits for the operation."""
 
 
 Handler: TypeAlias = Callable[[Operation, Tools], Effect | None]
-"""Reads, asks the model, and returns the effect, or None if there is nothing to write. It writes nothing itself:
-another worker may repeat what runs before the effect."""
+"""Function that reads, asks the model, and returns the effect, or None if there is nothing to write. It writes nothing
+itself: another worker may repeat its work before the effect."""
 
 EMBED = "EMBED"
 _PACKAGE = __package__.partition(".")[0]
@@ -58,13 +58,13 @@ _handlers: dict[str, str | Handler] = {
     EMBED: f"{_PACKAGE}.semantic.handlers:embed",
 }
 ASKING = frozenset(_handlers) - {EMBED}
-"""Types of this package that ask a model, if there is one."""
+"""Types of this package whose handlers ask a model if there is one."""
 AFTER = {"CONVERSATION_SUMMARY": f"{_PACKAGE}.conversations.recent:follow_summary"}
-"""Type to a function that runs once the effect is stored, and writes outside the database."""
+"""Functions by type that run after the effect is stored, and write outside the database."""
 FOLLOW_SETTINGS = f"{_PACKAGE}.stories.refresh:follow_settings"
-"""Updates the stories of a persona after a change of settings."""
+"""Function that updates the stories of a persona after a change of settings."""
 QUEUE_DUE = f"{_PACKAGE}.lifelong.cycles:queue_due"
-"""Queues due consolidations of a persona."""
+"""Function that queues due consolidations of a persona."""
 
 
 def operation_scope(operation: Operation) -> Scope:
@@ -84,7 +84,7 @@ def register_handler(type: str, handler: str | Handler | None) -> None:  # noqa:
     """Set the handler of a type in this process; None removes it.
 
     `handler` is a function `handle(operation, tools) -> Effect | None`, or its name as `module:function`; a type has at
-    most 32 bytes. Raises MessageError for a type that is blank or too long, ValueError for another kind of handler.
+    most 32 bytes. Raises MessageError for a type that is blank or too long, ValueError for a handler of another kind.
 
     >>> from prompt_engine import open_database
     >>> from prompt_engine.jobs import enqueue_operation, register_handler, run_pending

@@ -9,43 +9,43 @@ from typing import Literal, NamedTuple
 from ..shapes import OperationPriority, OperationState
 
 PRIORITIES: tuple[OperationPriority, ...] = ("HIGH", "NORMAL", "LOW")
-"""In order of execution; the index is the stored number."""
+"""Priorities in order of execution; the index in this tuple is the stored number."""
 
 TO_DO: tuple[OperationState, ...] = ("pending", "retrying")
-"""States of operations that wait for a worker."""
+"""States in which an operation waits for a worker."""
 
 STATES: tuple[OperationState, ...] = ("in_progress", "retrying", "pending", "failed", "cancelled", "completed")
-"""Every state, in the order of lists: running, waiting, failed, ended."""
+"""All states in the order of lists: running, waiting, failed, ended."""
 
 TEXTS = "texts"
-"""The only payload key that may hold texts of messages; emptied when the operation ends."""
+"""Only payload key that may hold texts of messages; it is emptied when the operation ends."""
 
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 10, 300
 MOST_ASKED_SECONDS = 3600
 MAX_TRIES = 8
-"""With growing pauses, a model may be unavailable for some minutes."""
+"""Most tries of an operation; with growing pauses they outlast some minutes without the model."""
 ERROR_CHARS = 500
 TYPE_BYTES = 32
 
 Verdict = Literal["retry", "fail"]
-"""retry: try again later. fail: give up, since another try would fail too."""
+"""Decision after a failed try. retry: try again later. fail: give up, since another try would fail too."""
 
 
 def number_of(priority: str) -> int:
-    """Return the stored number of a priority: lower runs first."""
+    """Return the stored number of a priority; lower numbers run first."""
     if priority not in PRIORITIES:
         raise ValueError(f"priority is {str(priority)[:40]!r}. It must be 'HIGH', 'NORMAL' or 'LOW'.")
     return PRIORITIES.index(priority)
 
 
 def name_of(number: int) -> OperationPriority:
-    """Return the name of a stored priority; a number out of range counts as the nearest."""
+    """Return the name of a stored priority; a number out of range counts as the nearest valid one."""
     return PRIORITIES[max(0, min(number, len(PRIORITIES) - 1))]
 
 
 def wait_seconds(tries: int, asked_seconds: float = 0.0) -> float:
     """Return the pause after failed try number `tries`: 10 s, doubled each time, at most 300 s."""
-    doublings = min(max(tries, 1) - 1, 10)  # a large number would be a power of thousands of digits
+    doublings = min(max(tries, 1) - 1, 10)  # a large number of tries would make a power with thousands of digits
     wait: float = min(FIRST_WAIT_SECONDS * 2**doublings, LONGEST_WAIT_SECONDS)
     return max(wait, min(asked_seconds, MOST_ASKED_SECONDS))
 
@@ -61,7 +61,7 @@ _FOR_GOOD = frozenset({"ConfigError", "MessageError", "ScopeError", "TransferErr
 
 
 def error_text(kind: str, reason: str = "", number: int | None = None, cause: str = "") -> str:
-    """Return the stored text of a failure: class, reason, cause, server's error number."""
+    """Return the stored text of a failure: error class, reason, cause, and the server's error number."""
     text = f"{kind}: {reason}" if reason else kind
     facts = [cause] if cause else []
     facts += [str(number)] if number is not None else []
@@ -73,7 +73,7 @@ UNREADABLE_ANSWER = error_text("ModelError", "unreadable")
 
 
 class Waiting(NamedTuple):
-    """A waiting operation, with the columns that decide its turn."""
+    """A waiting operation with the columns that decide its turn."""
 
     id: int
     priority: int
@@ -84,18 +84,18 @@ class Waiting(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """The decision about waiting operations."""
+    """Waiting operations, sorted by what may happen to them."""
 
     ready: tuple[Waiting, ...]
-    """May begin now, next one first."""
+    """Operations that may begin now, the next one first."""
     failed: tuple[tuple[int, int], ...]
-    """(id of an operation, id of its dependency that failed)."""
+    """Pairs of an operation's id and the id of its failed dependency."""
     lost: tuple[int, ...]
-    """Ids of operations whose last try ended with a lost worker."""
+    """Ids of operations whose last allowed try ended with the loss of its worker."""
 
 
 def choose_turns(waiting: Iterable[Waiting], states: Mapping[int, str]) -> Turns:
-    """Return which operations may begin: HIGH before NORMAL before LOW, then oldest first."""
+    """Return the operations that may begin, HIGH before NORMAL before LOW, then oldest first, and those that cannot."""
     ready: list[Waiting] = []
     failed: list[tuple[int, int]] = []
     lost: list[int] = []

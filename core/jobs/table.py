@@ -19,23 +19,23 @@ from ..text.times import iso_text
 from . import rules
 
 KEPT_DAYS = 7
-"""Completed and cancelled operations stay visible for this long."""
+"""Days for which completed and cancelled operations are kept."""
 FAILED_KEPT_DAYS = 30
-"""Failed operations stay longer, so that somebody can look at them."""
+"""Days for which failed operations are kept; longer, so that somebody can look at them."""
 PART = 500
-"""Rows per transaction."""
+"""Most rows changed in one transaction."""
 _J = memory_jobs.c
 
 EMPTIED = func.json_replace(_J.payload, "$." + rules.TEXTS, "")
-"""Payload of an ended operation."""
+"""SQL expression for the payload of an ended operation, without its texts."""
 
 
 def is_free(now: Any) -> Any:
-    """Return the condition: no worker holds a lease of the operation."""
+    """Return the SQL condition that no worker holds a lease of the operation."""
     return or_(_J.lease_until.is_(None), _J.lease_until <= now)
 
 
-# Putting in
+# Inserting
 
 
 def enqueue(
@@ -52,7 +52,7 @@ def enqueue(
     once: bool = False,
     now: datetime | None = None,
 ) -> int | None:
-    """Insert an operation in the transaction of `connection`; return its id, None if `once` found one waiting."""
+    """Insert an operation in the transaction of `connection`; return its id, or None if `once` is set and one waits."""
     if once and _is_waiting(connection, persona, type, conversation):
         return None
     moment = now or db.clock()
@@ -76,7 +76,7 @@ def enqueue(
 
 
 def insert(db: Database, persona: str, kind: str, **fields: Any) -> int:
-    """Insert an operation in its own transaction and return its id; `fields` as in `enqueue`."""
+    """Insert an operation in its own transaction and return its id; `fields` are the keyword arguments of `enqueue`."""
     job_ids: list[int] = []
 
     def work(connection: Connection) -> int:
@@ -127,11 +127,11 @@ def _is_waiting(connection: Connection, persona: str, kind: str, conversation: s
     return connection.execute(_WAITING, {**values, "type": kind}).first() is not None
 
 
-# Ending by hand
+# Ending on request
 
 
 def cancel(db: Database, persona: str, ids: Sequence[int]) -> int:
-    """Cancel operations that have not ended, and return their number; results of running ones are dropped."""
+    """Cancel operations that have not ended; return their number. Results of running operations are dropped."""
     return sum(_end(db, persona, part, "cancelled") for part in chunks(sorted(set(ids)), PART))
 
 
@@ -141,7 +141,7 @@ def fail(db: Database, persona: str, job_id: int, reason: str) -> bool:
 
 
 def _end(db: Database, persona: str, ids: Sequence[int], status: OperationState, *, error: str | None = None) -> int:
-    """End open operations, by id so that rows are locked in one order."""
+    """End open operations, in the order of their ids, so that all transactions lock rows in one order."""
     now = db.clock()
     change = (
         update(memory_jobs)
@@ -157,7 +157,7 @@ def _end(db: Database, persona: str, ids: Sequence[int], status: OperationState,
 
 
 def retry(db: Database, persona: str, job_id: int) -> bool | None:
-    """Reset a failed operation to pending; None if its texts were emptied."""
+    """Reset a failed operation to pending; return None if its texts were emptied."""
     rows = db.read(_FOUND, {"persona": persona, "id": job_id}, source="memory_jobs")
     if rows and (read_object(rows[0].payload) or {}).get(rules.TEXTS) == "":
         return None
@@ -171,7 +171,7 @@ def retry(db: Database, persona: str, job_id: int) -> bool | None:
         return connection.execute(change).rowcount == 1
 
     def confirm(connection: Connection) -> bool | None:
-        # After a lost answer a second run would find it pending, and report that nothing had failed.
+        # after a lost commit answer, a second run would find it pending and report that nothing had failed
         row = connection.execute(_FOUND, {"persona": persona, "id": job_id}).first()
         return True if row is not None and row.status == "pending" else None
 
@@ -182,13 +182,13 @@ _FOUND = select(_J.status, _J.payload).where(_J.persona_id == bindparam("persona
 
 
 def prune(db: Database, persona: str) -> int:
-    """Delete one batch of operations that ended long ago, and return its size; 0 at the end."""
+    """Delete one batch of operations that ended long ago; return its size, 0 if none was left."""
     now = db.clock()
     removed = 0
     for status, days in (("completed", KEPT_DAYS), ("cancelled", KEPT_DAYS), ("failed", FAILED_KEPT_DAYS)):
         before = now - timedelta(days=days)
         is_old = and_(_J.persona_id == persona, _J.status == status, _J.updated_at <= before)
-        # `created_at` is never after `updated_at`: this condition uses the queue's index.
+        # `created_at` is never after `updated_at`: this extra condition uses the queue's index
         led = and_(_J.priority.in_(range(len(rules.PRIORITIES))), _J.created_at <= before)
         rows = db.read(select(_J.id).where(is_old, led).limit(PART), source="memory_jobs")
         ids = sorted(row.id for row in rows)
@@ -202,12 +202,12 @@ def prune(db: Database, persona: str) -> int:
 
 _NOW: Any = bindparam("now", type_=Time())
 _is_left: Any = and_(_J.status == "in_progress", is_free(_NOW))
-"""Left by a dead worker: stored as in progress, listed as pending."""
+"""SQL condition for operations left by a dead worker: stored as in_progress, listed as pending."""
 _STORED_AS: dict[str, tuple[Any, ...]] = {
     "in_progress": (and_(_J.status == "in_progress", not_(_is_left)),),
     "pending": (_J.status == "pending", _is_left),
 }
-"""Conditions of states that differ from the stored state."""
+"""SQL conditions of the listed states that differ from the stored state."""
 _listed_columns = [column for column in _J if column.name != "payload"]
 
 
@@ -222,7 +222,7 @@ def list_operations(
         chosen = chosen.where(_J.conversation_key == conversation)
     now = {"now": db.clock()}
     operations: list[ListedOperation] = []
-    # One statement per state, in index order: with several states a server would sort all rows.
+    # one statement per state, in index order: with several states a server would sort all rows
     with db.request_connection(snapshot=True):
         for state in rules.STATES:
             if state not in states or len(operations) >= most:
@@ -258,7 +258,7 @@ def _build_listed(row: Any, state: OperationState) -> ListedOperation:
 
 
 def count_by_type(db: Database, persona: str) -> dict[str, dict[str, int]]:
-    """Return type to state to count, both in order, without zeros."""
+    """Return the number of operations by type and state, both in order, without zeros."""
     values = {"persona": persona, "now": db.clock()}
     counts: dict[str, Counter[str]] = {}
     with db.request_connection(snapshot=True):

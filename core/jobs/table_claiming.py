@@ -1,4 +1,4 @@
-"""Claims of operations, and their results (table memory_jobs)."""
+"""Claims of operations and the results of their runs (table memory_jobs)."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ class Claim(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """The next operations of each state, and the states of their dependencies."""
+    """Next operations of each state, and the states of their dependencies."""
 
     waiting: tuple[Waiting, ...]
     states: dict[int, str]
-    """Id of a dependency to its state."""
+    """States of the dependencies, by id."""
     is_all: bool
-    """Whether every waiting operation was read."""
+    """Whether the batch holds every waiting operation."""
 
 
 def read_personas(db: Database, *, working: bool = True) -> list[str]:
-    """Return the personas that have operations, sorted; with `working` those with open ones."""
+    """Return the personas that have operations, sorted; with `working`, only personas with open operations."""
     rows = db.read(_PERSONAS, source=_SOURCE)
     return sorted({row.persona_id for row in rows if not working or row.status in OPEN_STATES})
 
 
-# The two leading columns of the index: a server skips from one pair to the next, past ended operations.
+# the query names the two leading columns of the index: a server skips from pair to pair, past ended operations
 _PERSONAS = select(_J.persona_id, _J.status).where(_J.persona_id > "").distinct()
 
 
 def read_next(db: Database, persona: str, types: Collection[str], most: int) -> Batch:
-    """Return the next `most` operations of each open state that could be claimed."""
+    """Return up to `most` operations of each open state that a worker could claim next."""
     values = {"persona": persona, "types": sorted(types), "now": db.clock(), "most": most}
     waiting = tuple(
         Waiting(
@@ -78,7 +78,7 @@ _STATES = select(_J.id, _J.status).where(_J.persona_id == _P, _J.id.in_(bindpara
 
 @lru_cache(maxsize=1)
 def _next() -> Any:
-    """One SELECT per state, in index order: with several states at once a server would sort all rows."""
+    """Return a SELECT with one branch per state, in index order; a server would sort all rows of several states."""
     now = bindparam("now", type_=Time())
     due = or_(_J.available_at.is_(None), _J.available_at <= now)
     branches = []
@@ -99,7 +99,7 @@ def _next() -> Any:
 
 
 def claim(db: Database, persona: str, job_id: int, *, lease_seconds: float) -> Claim | None:
-    """Claim an operation and return it; None if another worker was faster or it has ended."""
+    """Claim an operation and return the claim; None if another worker was faster or the operation has ended."""
     mine = {"persona": persona, "id": job_id, "token": _make_token()}
     confirm = partial(_read_claim, mine=mine)
     return db.transaction(lambda c: _claim(c, db, mine, lease_seconds), source=_SOURCE, confirm=confirm)
@@ -114,7 +114,7 @@ def begin(
     payload: Mapping[str, Any],
     lease_seconds: float,
 ) -> Claim | None:
-    """Claim a waiting operation of a type, else a new one; None while one of the types `alone` is running."""
+    """Claim a waiting or a new operation of a type; return None while an operation of the types `alone` is running."""
     mine: dict[str, Any] = {"persona": persona, "token": _make_token(), "id": 0}
     values = {"persona": persona, "types": list(alone), "type": kind, "conversation": conversation, "now": db.clock()}
 
@@ -203,14 +203,14 @@ _MINE = select(*(column for column in _J if column.name != "depends_on")).where(
 
 
 def renew_lease(db: Database, claimed: Claim, *, lease_seconds: float) -> bool:
-    """Extend the lease; return whether the claim still holds."""
-    # `updated_at` stays the start of the run. Extending the lease twice is harmless.
+    """Extend the lease; return whether the claim is still valid."""
+    # `updated_at` stays the start of the run; extending the lease twice is harmless
     change = _change(claimed).values(lease_until=db.clock() + timedelta(seconds=lease_seconds))
     return db.idempotent_transaction(lambda c: c.execute(change).rowcount == 1, source=_SOURCE)
 
 
 def _change(claimed: Claim) -> Any:
-    """Return an UPDATE of the operation that applies while the claim holds."""
+    """Return an UPDATE of the operation that applies only while the claim is valid."""
     operation = claimed.operation
     mine = (_J.id == operation.id, _J.status == "in_progress", _J.claimed_by == claimed.token)
     return update(memory_jobs).where(_J.persona_id == operation.persona, *mine)
@@ -226,11 +226,11 @@ def settle(
     until: datetime | None = None,
     is_try: bool = True,
 ) -> bool:
-    """Store the effect and end the claim, in one transaction; return whether the claim still held.
+    """Store the effect and end the claim in one transaction; return whether the claim was still valid.
 
     Args:
-        until: when the next try may begin.
-        is_try: False takes back the try that the claim counted.
+        until: earliest time of the next try.
+        is_try: False undoes the claim's count of a try.
     """
     operation = claimed.operation
     values: dict[str, Any] = {"error": error or None, "available_at": until}
@@ -239,7 +239,7 @@ def settle(
     change = _change(claimed).values(status=status, lease_until=None, updated_at=db.clock(), **values)
 
     def work(connection: Connection) -> bool:
-        # First, since the row's lock keeps others from ending or claiming it.
+        # first, since the row's lock keeps other workers from ending or claiming it
         if connection.execute(change).rowcount != 1:
             raise RollbackError(False)
         if effect is not None:

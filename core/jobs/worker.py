@@ -3,8 +3,8 @@
 | End of the worker | Its current operation |
 |---|---|
 | `stop()`, called on SIGTERM or SIGINT | is completed |
-| interrupted, as by a second signal | is given back at once |
-| killed | is free again when its lease ends; its effect is stored once |
+| interrupted, as by a second signal | is returned to the queue at once |
+| killed | can be claimed again when its lease ends; its effect is stored once |
 
 `run_operation` catches every exception of a handler, so that the queue continues.
 """
@@ -36,23 +36,23 @@ from .handlers import Tools, operation_scope
 from .table_claiming import Claim
 
 POLL_SECONDS = 1.0
-"""Pause after an empty round."""
+"""Pause after a round without operations, and the length of a round."""
 LOOK_SECONDS = 10.0
-"""Pause between two searches for due consolidations."""
+"""Shortest time between two searches for due consolidations."""
 TROUBLE_SECONDS = 5.0
 """Pause after a database error."""
 LEASE_SECONDS = 600
-"""A worker that does not renew its lease for this long counts as dead: longer than any answer of a slow model."""
+"""Lease of an operation: longer than any answer of a slow model. A worker that does not renew it counts as dead."""
 BUDGET_SECONDS = 3600.0
-"""Longest wait before LLM_DAILY_CALLS is read again: it may have been raised."""
+"""Longest wait before LLM_DAILY_CALLS is read again, in case it was raised."""
 PRUNE_SECONDS = 600.0
-"""Pause between two deletions of old operations."""
+"""Shortest time between two deletions of old operations."""
 _FIRST_LOOK = 16
-"""Operations of the first read; eight times as many if none of them may begin."""
+"""Operations in the first read of a queue; each further read takes eight times as many while none may begin."""
 _TRIES = 4
-"""Reads before a worker gives up on a queue whose operations other workers keep claiming."""
+"""Most reads in which other workers claim every operation first."""
 EMBED_EVERY = timedelta(seconds=5)
-"""Pause between two searches for rows without vectors, per handle and persona."""
+"""Shortest time between two searches for rows without vectors, per database handle and persona."""
 
 
 class Worker:
@@ -60,9 +60,9 @@ class Worker:
 
     Args:
         db: the database.
-        personas: only these; none for all. They take turns, one operation each.
-        settings: as for every function; None reads them for each operation, so that a change acts at once.
-        model: the model to ask; None uses that of the process, else of LLM_BASE_URL.
+        personas: work only for these personas; empty for all. They take turns, one operation each.
+        settings: as in every function; None reads them for each operation, so that a change acts at once.
+        model: the model to ask; None uses the model of the process, else of LLM_BASE_URL.
         on_done: called with the report of each operation, in the worker's thread.
     """
 
@@ -83,14 +83,14 @@ class Worker:
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """End after the current operation; callable from any thread."""
+        """Stop after the current operation; callable from any thread."""
         self._stopped.set()
 
     def run(self, *, once: bool = False) -> int:
-        """Run operations until `stop`, and return the number begun.
+        """Run operations until `stop` is called; return the number of operations begun.
 
         Args:
-            once: end as soon as none may begin now, instead of waiting for more or for next tries.
+            once: end when no operation may begin now, instead of waiting for new ones or for next tries.
 
         Raises:
             ConfigError: the address of the model's server is wrong; nothing is run.
@@ -148,7 +148,7 @@ class Worker:
 
 
 def prune_now_and_then(db: Database, personas: Sequence[str] = ()) -> None:
-    """Delete old operations of these personas, or of all, unless this handle did so a moment ago."""
+    """Delete old operations of these personas, or of all, at most once in PRUNE_SECONDS per database handle."""
     before: dict[tuple[str, ...], datetime] = db.caches.setdefault(__name__, {})
     of, now = tuple(personas), db.clock()
     if of in before and now < before[of] + timedelta(seconds=PRUNE_SECONDS):
@@ -226,7 +226,7 @@ def run_next(db: Database, persona: str, settings: GivenSettings, model: Any) ->
 def run_operation(
     db: Database, claimed: Claim, *, settings: Settings, model: Any = None, results: list[Any] | None = None
 ) -> OperationRun:
-    """Run one operation and return its report; without a model texts are extracts.
+    """Run one operation and return its report; without a model, texts are extracts.
 
     The handler's results are added to `results`.
     """
@@ -246,7 +246,7 @@ def run_operation(
     except Exception as failure:  # noqa: BLE001 - the queue continues, and the reason is stored
         state, error = _note_failure(db, claimed, failure)
     except BaseException:
-        with suppress(StoreError):  # the lease will expire
+        with suppress(StoreError):  # the operation is claimed again when its lease expires
             table_claiming.settle(db, claimed, "pending", is_try=False)
         raise
     if state == "completed" and operation.type in handlers.AFTER:
@@ -280,13 +280,13 @@ def keep_lease(db: Database, claimed: Claim, lease_seconds: float) -> Iterator[N
 
 
 def _note_failure(db: Database, claimed: Claim, failure: Exception) -> tuple[RunState, str]:
-    """Store a failure as final or to be retried; return the state and the stored reason."""
+    """Store a failure as final or for another try; return the state and the stored reason."""
     operation = claimed.operation
     kinds = [each.__name__ for each in type(failure).__mro__]
     reason, number, asked, cause = "", None, 0.0, ""
     if isinstance(failure, ModelError):
         reason, number, asked = failure.reason, failure.status, failure.retry_after_seconds or 0.0
-        cause = failure.error if reason == "error" else ""  # other reasons need no cause
+        cause = failure.error if reason == "error" else ""  # failures with another reason need no cause
     elif isinstance(failure, StoreError):
         reason, number = failure.source, failure.number
     error = rules.error_text(kinds[0], reason, number, cause)
