@@ -1,1 +1,1 @@
-"""Make, migrate, check and back up a database."""
+"""Create, migrate, check and back up a database."""

@@ -21,9 +21,9 @@ from . import inspection
 DUMP_TOOLS = ("mariadb-dump", "mysqldump")
 CLIENTS = ("mariadb", "mysql")
 DUMP_OPTIONS = ("--single-transaction", "--no-tablespaces", "--hex-blob", "--skip-add-locks")
-"""A dump with table locks would need a right of its own to be restored."""
+"""Options of the dump tool. Restoring a dump with table locks would need the right LOCK TABLES."""
 OWN_OPTIONS = (("loose-set-gtid-purged", "OFF"), ("loose-column-statistics", "0"))
-"""Without them mysqldump needs server-wide rights or tables that only MySQL has; `loose-` is skipped where unknown."""
+"""Options without which mysqldump needs server-wide rights or MySQL's own tables; `loose-` is skipped where unknown."""
 
 SQLITE_BEGINS = b"SQLite format 3\0"
 _OTHER_KIND = {
@@ -33,7 +33,7 @@ _OTHER_KIND = {
 
 
 def write_backup(db: Database, target: Path, *, overwrite: bool = False) -> int:
-    """Write the whole database into a file, or nothing, and return the size in bytes.
+    """Write the whole database into a file; return its size in bytes. If that fails, no file is written.
 
     A SQLite file is copied; a server is dumped as SQL by `mariadb-dump` or `mysqldump`.
 
@@ -56,7 +56,7 @@ def write_backup(db: Database, target: Path, *, overwrite: bool = False) -> int:
 
 
 def restore_backup(file: Path, db: Database) -> None:
-    """Restore a file of `write_backup` into a database that is missing or empty.
+    """Restore a backup into a database that is missing or empty.
 
     Raises:
         StoreError: the database has tables, or its file exists; the backup is of the other kind, or cannot be read; no
@@ -95,7 +95,7 @@ def _copy_file(source: Path, part: Path) -> None:
 
 
 def _run_tool(tools: Sequence[str], options: Sequence[str], target: Target, **streams: Any) -> None:
-    """Run the first installed one of these programs on a server's database."""
+    """Run the first installed program of `tools` on a server's database."""
     tool = next(filter(None, map(shutil.which, tools)), None)
     if tool is None:
         command = shlex.join([tools[0], *options, *_address(target), "-p", str(target.url.database)])
@@ -120,12 +120,12 @@ def _address(target: Target) -> list[str]:
 
 @contextmanager
 def _login_file(target: Target) -> Iterator[str]:
-    """Yield an option file with address, password and encryption; every process could read them in a command line."""
+    """Yield an option file with address, password and encryption: other processes could read them in a command line."""
     options = [option.removeprefix("--").partition("=")[::2] for option in _address(target)]
-    if target.url.password:  # without a value a client asks for one
+    if target.url.password:  # with `password` but no value, a client asks for one
         options.append(("password", target.url.password))
     options += [*_encryption(target), *OWN_OPTIONS]
-    with tempfile.TemporaryDirectory() as folder:  # private, like the file
+    with tempfile.TemporaryDirectory() as folder:  # the folder is private, and so is its file
         file = Path(folder) / "login.cnf"
         lines = [f'{name}="{_escape(str(value))}"' if value else name for name, value in options]
         file.write_text("\n".join(["[client]", *lines, ""]), encoding="utf-8")
@@ -135,7 +135,7 @@ def _login_file(target: Target) -> Iterator[str]:
 def _encryption(target: Target) -> list[tuple[str, str]]:
     mode, query = target.tls_mode, target.url.query
     options = [("loose-ssl-mode", {"off": "DISABLED", "on": "REQUIRED"}.get(mode, "VERIFY_IDENTITY"))]
-    # Without TLS, MySQL's log-in encrypts the password with the server's key, as PyMySQL does.
+    # without TLS, MySQL's log-in encrypts the password with the server's key, as PyMySQL does
     off = [("loose-skip-ssl", ""), ("loose-get-server-public-key", "1")]
     options += off if mode == "off" else [("loose-ssl", "1")]
     options += [("loose-ssl-verify-server-cert", "1" if mode == "verify" else "0")]
@@ -143,5 +143,5 @@ def _encryption(target: Target) -> list[tuple[str, str]]:
 
 
 def _escape(value: str) -> str:
-    """Return a value as quoted in an option file."""
+    """Return a value escaped for the quotes of an option file."""
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

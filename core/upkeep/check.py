@@ -1,4 +1,4 @@
-"""Find what is wrong with a database and how to repair it: server, rights, tables, rows, index. Changes nothing."""
+"""Find problems of a database and their repairs: server, rights, tables, rows, index. Changes nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from . import ddl, inspection, migration
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 MINIMUM = {"MySQL": (8, 0), "MariaDB": (10, 11), "SQLite": (3, 38)}
-"""Oldest supported version of each product; OceanBase and TiDB have none."""
+"""Oldest supported version of each product; OceanBase and TiDB have no minimum."""
 PACKET_NEEDED, PACKET_WISHED = 16 * 2**20, 64 * 2**20
 RIGHTS_TO_WORK = ("SELECT", "INSERT", "UPDATE", "DELETE")
 RIGHTS_TO_INIT = ("CREATE",)
@@ -34,7 +34,7 @@ INIT = "prompt-engine db init"
 REINDEX = "prompt-engine db reindex"
 EMPTY = "empty"
 CHECKED_BYTES = 1 << 30
-"""A larger SQLite file is not checked for damage."""
+"""Largest SQLite file in bytes that is checked for damage."""
 ROWS_AT_ONCE = 1000
 SHOWN_ROWS = 10
 
@@ -46,11 +46,11 @@ SETTINGS: tuple[tuple[Severity, str, tuple[str, ...], str, str], ...] = (
     ("warning", "innodb_flush_log_at_trx_commit", ("0", "2"), "1",
      "up to a second of stored writes is lost in a power cut (innodb_flush_log_at_trx_commit)"),
 )  # fmt: skip
-"""Server settings: wrong values, the right one, and the sentence of the finding."""
+"""Server settings to check: severity, name, bad values, good value, and the sentence of the finding."""
 
 
 def check_server(db: Database) -> list[Finding]:
-    """Return findings, errors first. Empty means that nothing is wrong and no memory is stored."""
+    """Return all findings, errors first; none if nothing is wrong and the database has no memories."""
     if db.target.is_missing:
         return [NO_TABLES]
     facts = inspection.read_facts(db)
@@ -99,7 +99,7 @@ def _is_whole(db: Database) -> bool:
         said = [str(row[0]) for row in db.read("PRAGMA quick_check(100)", (), source="the file")]
     except StoreError:
         return False
-    # A constraint violation is no damage of the file; `_check_values` names its row.
+    # a constraint violation is not damage of the file; `_check_values` names its row
     return all(one == "ok" or one.startswith(("CHECK constraint", "NULL value")) for one in said)
 
 
@@ -107,11 +107,11 @@ def _is_whole(db: Database) -> bool:
 
 
 def product_of(version: str, comment: str = "") -> tuple[str, tuple[int, ...]]:
-    """Return product and version number from a server's version texts."""
+    """Return the product and the version number from a server's version texts."""
     both = f"{version} {comment}"
     name = next((n for n in ("MariaDB", "OceanBase", "TiDB") if n.lower() in both.lower()), "MySQL")
     if name == "MariaDB":
-        version = version.removeprefix("5.5.5-")  # prefix for clients that only know MySQL
+        version = version.removeprefix("5.5.5-")  # version prefix for clients that only know MySQL
     elif name in ("TiDB", "OceanBase"):
         found = re.search(rf"{name}\D*?v?(\d+(?:\.\d+)+)", both, re.IGNORECASE)
         version = found[1] if found else "0"
@@ -166,7 +166,7 @@ def _encryption(db: Database) -> list[Finding]:
 
 
 def check_packet(size: int) -> list[Finding]:
-    """Return a finding if the longest text, or a batch of rows, does not fit into one packet."""
+    """Return a finding if the longest text or a batch of rows exceeds one packet."""
     if size >= PACKET_WISHED:
         return []
     severity: Severity = "error" if size < PACKET_NEEDED else "warning"
@@ -203,7 +203,7 @@ def check_rights(grants: Iterable[str], database: str, user: str, *, is_empty: b
 
 
 def _covers(target: str, database: str) -> bool:
-    """Return whether the target of a GRANT covers the whole database; names there are LIKE patterns."""
+    """Return whether the target of a GRANT covers the whole database; its database names are LIKE patterns."""
     name, _, table = target.rpartition(".")
     if table != "*":
         return False
@@ -244,7 +244,7 @@ MEANINGS: Mapping[stored_values.Kind, str] = {
 
 
 def _check_values(db: Database) -> Iterator[Finding]:
-    """Yield a finding for each column with values that reading repairs, with the ids of the rows."""
+    """Yield a finding for each column with values that are repaired when read, with the ids of the rows."""
     for entry in REGISTRY:
         if entry.scoped == "audience":
             continue
@@ -277,11 +277,11 @@ def _choose_kind(column: Column[Any]) -> stored_values.Kind:
 def _walk(
     db: Database, table: Table, keys: list[str], kinds: Mapping[str, stored_values.Kind]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield key and columns of all rows as the driver returns them, in ranges of ids if there is one."""
+    """Yield key and columns of all rows as the driver returns them, page by page if the key is `id`."""
     columns = [ddl.quote(name, db.family) for name in keys]
     for name, kind in kinds.items():
         quoted = ddl.quote(name, db.family)
-        # as bytes: SQLite's driver would decode texts
+        # cast to bytes: SQLite's driver would decode texts
         columns.append(f"CAST({quoted} AS BLOB)" if db.family == "sqlite" and kind != "bytes" else quoted)
     sql = f"SELECT {', '.join(columns)} FROM {ddl.quote(table.name, db.family)}"  # noqa: S608 - names of the schema
     if keys != ["id"]:
@@ -311,7 +311,7 @@ def _check_index(db: Database) -> Iterator[Finding]:
 
 
 def _count_findings(db: Database) -> Iterator[Finding]:
-    """Yield a finding for rows that wait, belong to nothing, or have expired."""
+    """Yield findings for rows that wait to be indexed, belong to nothing, or have expired."""
     for severity, counted, what, where, remedy in _list_counts(db):
         count = int(db.read(counted, source=where)[0][0])
         if count:

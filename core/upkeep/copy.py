@@ -30,7 +30,7 @@ from ..index import packing
 from . import migration
 
 INDEX = ("search_fresh", "search_segment", "search_block", "search_gone")
-"""Tables that the target builds from its rows."""
+"""Tables of the search index, which the target builds from its rows."""
 ROWS_AT_ONCE = 500
 CHARACTERS_AT_ONCE = 4_000_000
 Progress = Callable[[str, int, int], None]
@@ -43,16 +43,16 @@ class Copied:
 
     source: str
     target: str
-    """Both are connection strings with dots for the password."""
+    """Connection string of the target; like `source`, with dots for the password."""
     rows: Mapping[str, int]
-    """Table to rows, equal in number and content in both databases."""
+    """Number of rows per table, equal in number and content in both databases."""
     repaired: int
-    """Unreadable values of the source, stored as prompts read them."""
+    """Number of unreadable values of the source, which were stored as prompts read them."""
 
 
 @dataclass(slots=True)
 class Digest:
-    """Number of rows and sum of their hashes, in any order: servers sort keys differently."""
+    """Number of rows and sum of their hashes, independent of the order of rows: servers sort keys differently."""
 
     count: int = 0
     total: int = 0
@@ -123,7 +123,7 @@ def _begin(db: Database, tables: Sequence[Table]) -> None:
 
 @contextmanager
 def _snapshot(db: Database) -> Iterator[Connection]:
-    """Yield a connection whose reads see one moment of the database, whoever writes meanwhile."""
+    """Yield a connection whose reads all see one moment of the database, unaffected by concurrent writes."""
     with db.connection(source="SOURCE") as connection:
         connections.begin_snapshot(connection)
         try:
@@ -137,7 +137,7 @@ def _copy_table(source: Connection, target: Database, table: Table, progress: Pr
     """Copy a table unless it is already there, and return its number of rows."""
     with target.connection(source=table.name) as connection:
         there = _read_digest(connection, table)
-    if there.count:  # from an interrupted copy
+    if there.count:  # copied before an interruption
         if _read_digest(source, table) == there:
             return there.count
         clear = delete(table).with_dialect_options(mysql_limit=5000)
@@ -166,7 +166,7 @@ def _write(connection: Connection, *, table: Table, rows: Sequence[Row]) -> None
     ready = list_processors(table, columns, connection.dialect)
     values = [tuple(v if make is None else make(v) for make, v in zip(ready, row, strict=True)) for row in rows]
     family = "sqlite" if connection.dialect.name == "sqlite" else "mysql"
-    write_many(connection, upsert(table, family, columns), columns, values)  # safe to repeat after a lost commit
+    write_many(connection, upsert(table, family, columns), columns, values)  # safe to repeat after a lost commit answer
 
 
 def _read_digest(connection: Connection, table: Table) -> Digest:
@@ -191,7 +191,7 @@ def _read_chunks(connection: Connection, table: Table) -> Iterator[list[Row]]:
 
 
 def _read_rows(connection: Connection, table: Table) -> Iterator[Row]:
-    """Yield the rows of a table by primary key, each value in a form that every server can store."""
+    """Yield the rows of a table in the order of the primary key, each value in a form that every server can store."""
     fit = [_choose_fit(column) for column in table.columns]
     rows = select(table).order_by(*table.primary_key.columns).execution_options(stream_results=True)
     for row in connection.execute(rows):
@@ -199,7 +199,7 @@ def _read_rows(connection: Connection, table: Table) -> Iterator[Row]:
 
 
 def _choose_fit(column: Column[Any]) -> Callable[[Any], Any] | None:
-    """Return a converter for values that SQLite stores without bounds on length and decimals, or None."""
+    """Return a converter for values whose length or decimals SQLite does not limit; None if the column needs none."""
     kind: Any = column.type
     if isinstance(kind, JsonText):
         return read_json

@@ -18,7 +18,7 @@ _OPTIONS = f" ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE={COLLATION} ROW_FORM
 
 @lru_cache(maxsize=1)
 def build_fingerprint() -> str:
-    """Return 16 hexadecimal digits over all tables, columns, types, defaults and indexes, in any order."""
+    """Return a hash in 16 hexadecimal digits of all tables, columns, types, defaults and indexes, in any order."""
     parts = []
     for table in TABLES.values():
         keys = [table.primary_key.columns.keys(), list_indexes(table), table.dialect_options["sqlite"]["with_rowid"]]
@@ -46,7 +46,7 @@ def define_column(of: Column[Any], family: str) -> str:
 
 
 def list_indexes(table: Table) -> dict[str, tuple[bool, tuple[str, ...]]]:
-    """Return `{name: (unique, columns)}` of a table's secondary indexes, unique ones first, then by name."""
+    """Return `{name: (unique, columns)}` of a table's secondary indexes: unique ones first, then by name."""
     found: dict[str, tuple[bool, tuple[str, ...]]] = {}
     for rule in table.constraints:
         if isinstance(rule, UniqueConstraint):
@@ -61,7 +61,7 @@ def _names(columns: tuple[str, ...], family: str) -> str:
 
 
 def create_index(table: Table, name: str, family: str) -> str:
-    """Return a CREATE INDEX; on SQLite it may run again."""
+    """Return a CREATE INDEX statement; on SQLite it is safe to repeat."""
     unique, columns = list_indexes(table)[name]
     kind = "UNIQUE INDEX" if unique else "INDEX"
     again = "IF NOT EXISTS " if family == "sqlite" else ""
@@ -69,7 +69,7 @@ def create_index(table: Table, name: str, family: str) -> str:
 
 
 def create_table(table: Table, family: str) -> str:
-    """Return a CREATE TABLE, on servers with all indexes."""
+    """Return a CREATE TABLE statement; for servers it includes all indexes."""
     parts = [define_column(column, family) for column in table.columns]
     parts.append(f"PRIMARY KEY ({_names(tuple(table.primary_key.columns.keys()), family)})")
     if family == "mysql":

@@ -15,9 +15,10 @@ from ..shapes import Finding, Severity
 from . import ddl
 
 Facts = dict[tuple[str, str, str], str]
-"""(table, aspect, name) to value: the engine of a table; type, collation and null of a column; columns of keys.
+"""Facts about tables by (table, aspect, name): the engine of a table; type, collation and nullability of a column;
+columns of an index.
 
-An index is named by its columns, with the prefix `unique ` if it is: its own name makes no difference.
+The name of an index is the list of its columns, with the prefix `unique ` if it is unique; its own name is ignored.
 """
 SERVER_FACTS = """
 SELECT 'column' AS what, table_name AS t, column_name AS a, ordinal_position AS n, column_type AS b,
@@ -84,7 +85,7 @@ def plain_type(text: str) -> str:
 
 
 def list_differences(facts: Facts, family: str) -> list[Finding]:
-    """Return what the database lacks of the schema, table by table. Anything extra is no difference."""
+    """Return the differences from the schema, table by table. Extra tables, columns and indexes do not count."""
     names = list_names(facts)
     findings: list[Finding] = []
     for table in TABLES.values():
@@ -109,7 +110,7 @@ def _compare_columns(table: Table, facts: Facts, family: str) -> list[Finding]:
             continue
         repair = f"ALTER TABLE {ddl.quote(table.name, family)} MODIFY {ddl.define_column(column, family)};"
         remedy = NO_STATEMENT if family == "sqlite" else repair
-        if there["type"] != wanted and (there["type"], wanted) != ("longtext", "json"):  # MariaDB's JSON
+        if there["type"] != wanted and (there["type"], wanted) != ("longtext", "json"):  # MariaDB's form of JSON
             findings.append(_differing("warning", where, "type", there["type"], wanted, remedy))
         elif there["collation"] and there["collation"] != COLLATION:
             findings.append(_differing("warning", where, "collation", there["collation"], COLLATION, remedy))

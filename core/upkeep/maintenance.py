@@ -1,4 +1,4 @@
-"""Run the scripts of `sql/maintenance/` by name, with the same results as in a plain client."""
+"""Run the scripts of `sql/maintenance/` by name; the results equal those of running them in a plain SQL client."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Value = str | int | float
 
 _LINE = re.compile(r"^(?:SET @(\w+) = (.+);|  (.+) AS (\w+)[,;])$")
 _GIVEN = ("DROP TABLE IF EXISTS temp.given;", "CREATE TEMP TABLE given AS SELECT")
-"""Lines before the values on SQLite."""
+"""Lines before the values in a script for SQLite."""
 _CHANGED = re.compile(r"(?:UPDATE|DELETE FROM|(?:INSERT|REPLACE)(?: OR \w+| IGNORE)? INTO) (\w+)")
 PRUNE = "prune"
-"""After this script the program also removes packed index rows."""
+"""Name of the script after which this program also removes packed index rows."""
 _FRAME = frozenset({"START TRANSACTION", "BEGIN IMMEDIATE", "COMMIT"})
-"""Statements for plain clients; here the transaction belongs to the database handle."""
+"""Transaction statements for plain clients, skipped here: the database handle has its own transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Script:
 
     name: str
     head: str
-    """The comment on top: purpose, risk, tables, cost."""
+    """Comment on top: purpose, risk, tables, cost."""
     values: Mapping[str, Value]
-    """Default values."""
+    """Values of the script with their defaults."""
     statements: tuple[str, ...]
 
 
@@ -49,9 +49,9 @@ class Ran:
 
     name: str
     counted: Mapping[str, int] = field(default_factory=dict)
-    """Counts in the script's words and order."""
+    """Counts by name, in the script's order."""
     changed: Mapping[str, int] = field(default_factory=dict)
-    """Table to changed rows; all zero unless `apply` was 1."""
+    """Number of changed rows per table; all zero unless `apply` was 1."""
 
 
 def list_scripts() -> list[str]:
@@ -60,7 +60,7 @@ def list_scripts() -> list[str]:
 
 
 def get_script(name: str, family: str) -> Script:
-    """Return a script for a family."""
+    """Return a script for SQLite or for servers."""
     text = (resources.find("sql/maintenance") / f"{name}.{family}.sql").read_text(encoding="utf-8")
     return parse_script(name, text)
 
@@ -73,7 +73,7 @@ def parse_script(name: str, text: str) -> Script:
     for line in text.splitlines():
         found = None if rest else _LINE.match(line)
         if found:
-            value: Any = read_value(found[2] or found[3])  # SQL numbers and texts are valid YAML
+            value: Any = read_value(found[2] or found[3])  # SQL numbers and texts are also valid YAML
             values[found[1] or found[4]] = value
         elif line.startswith("-- ") and not values and not rest:
             head.append(line.removeprefix("-- "))
@@ -118,7 +118,7 @@ def run_script(
 
 
 def _unindex_expired(connection: Connection, db: Database, values: Mapping[str, Value]) -> None:
-    """Remove the rows that will go from the index, with their words, which no statement of a script can do."""
+    """Remove rows that the script will delete from the index, with their words: no statement of a script can do so."""
     persona, m = str(values["persona"]), memories.c
     expired, archived = (
         bindparam(each, values[each], type_=String()) for each in ("expired_before", "archived_before")
@@ -130,13 +130,13 @@ def _unindex_expired(connection: Connection, db: Database, values: Mapping[str, 
 
 
 def _bind_values(connection: Connection, family: str, values: Mapping[str, Value]) -> None:
-    """Bind the values where the statements of a script look for them."""
+    """Bind the values where the script's statements read them."""
     if family == "mysql":
         for key, value in values.items():
             connection.exec_driver_sql(f"SET @{key} = %s", (value,))
         return
     connection.exec_driver_sql("DROP TABLE IF EXISTS temp.given")
-    columns = ", ".join(f":{key} AS {key}" for key in values)  # names of a file of ours
+    columns = ", ".join(f":{key} AS {key}" for key in values)  # names come from this package's own files
     connection.exec_driver_sql(f"CREATE TEMP TABLE given AS SELECT {columns}", dict(values))
 
 

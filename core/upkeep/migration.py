@@ -34,9 +34,9 @@ from ..shapes import Finding
 from . import ddl
 
 UNFINISHED = "0000"
-"""Version while the tables are being created."""
+"""Version of a database whose tables are still being created."""
 COPYING = "copying"
-"""A row of `schema_version` with this name marks an unfinished `db copy` into the database."""
+"""Version in a row of `schema_version` that marks an unfinished `db copy` into the database."""
 PATIENCE_SECONDS = 6 * 3600.0
 """Longest statement: an index on millions of rows takes minutes, far over DB_TIMEOUT_SECONDS."""
 PAUSES = (0.5, 1.0, 2.0, 4.0)
@@ -54,7 +54,7 @@ class Migrated:
     applied: tuple[str, ...] = ()
     """Revisions applied by this run, oldest first."""
     messages: tuple[str, ...] = ()
-    """A sentence for each change, or one that says that there was nothing to do."""
+    """A sentence for each change, or one sentence that nothing was changed."""
 
     @property
     def changed(self) -> bool:
@@ -67,15 +67,15 @@ def find_folder() -> Path:
 
 
 def list_revisions() -> list[str]:
-    """Return the ids of all revisions, oldest first: the file names' digits after the `v`."""
+    """Return the ids of all revisions, oldest first: the digits after the `v` in their file names."""
     files = (find_folder() / "versions").glob("v[0-9]*.py")
     return sorted(path.name.removeprefix("v").split("_", 1)[0] for path in files)
 
 
 def read_versions(db: Database) -> dict[str, str] | None:
-    """Return `{version: fingerprint}` of `schema_version`, None without that table; one round trip."""
+    """Return `{version: fingerprint}` of `schema_version`; None if the table is missing. One round trip."""
     v = schema_version.c
-    for columns in ((v.version_num, v.fingerprint), (v.version_num,)):  # older builds recorded no fingerprint
+    for columns in ((v.version_num, v.fingerprint), (v.version_num,)):  # older builds stored no fingerprint
         try:
             rows = db.read(select(*columns), source="schema_version")
         except StoreError as error:
@@ -103,7 +103,7 @@ def _list_pending(versions: Mapping[str, str] | None) -> list[str]:
 
 
 def find_mismatch(versions: Mapping[str, str] | None) -> Finding | None:
-    """Return why a database needs a migration or cannot be used; None if it is empty or current."""
+    """Return the reason why a database needs a migration or cannot be used; None if it is empty or current."""
     if COPYING in (versions or ()):
         what = "a copy into the database is under way, or was cut off"
         return Finding("error", what, "schema_version", "Run `prompt-engine db copy` again, with the same source")
@@ -133,17 +133,17 @@ def ensure_present(db: Database) -> None:
 
 
 def _refusal(finding: Finding) -> StoreError:
-    """Return the error for a finding of `db check`."""
+    """Return the error for a finding of `migration`."""
     what = finding.what[0].upper() + finding.what[1:]
     return StoreError(f"{what}. Nothing was changed. {finding.remedy}.", source=finding.where)
 
 
 def list_foreign(found: Container[str], versions: Mapping[str, str] | None) -> list[str]:
-    """Return tables of another program that have our names. `found` was read before `versions`."""
+    """Return tables of another program whose names are used here. `found` must be read before `versions`."""
     if find_version(versions):
         return []
     names = [name for name in TABLES if name in found]
-    # Another process that is creating the tables begins with this one, still empty.
+    # another process that creates the tables begins with this table, which is still empty
     return [] if names == ["schema_version"] and versions == {} else names
 
 
@@ -205,7 +205,7 @@ def _migrate(db: Database, patient: Database) -> Migrated:
 
 
 def _record_fingerprint(db: Database, version: str) -> None:
-    """Record that the tables are those of this program."""
+    """Record in `schema_version` that the tables have this program's current form."""
     v = schema_version.c
     change = update(schema_version).where(v.version_num == version).values(fingerprint=ddl.build_fingerprint())
     db.idempotent_transaction(lambda connection: connection.execute(change), source="schema_version")
@@ -221,7 +221,7 @@ def _create(db: Database) -> Migrated:
             connection.exec_driver_sql(statement)
         connection.execute(insert_ignore(schema_version, db.family), {"version_num": UNFINISHED})
         if db.family != "sqlite":
-            connection.commit()  # a server commits each CREATE TABLE, and this row must come first
+            connection.commit()  # a server commits each CREATE TABLE; this row must be stored before the other tables
         for statement in _creation(db.family):
             connection.exec_driver_sql(statement)
         connection.execute(insert_ignore(schema_version, db.family), row)
@@ -240,7 +240,7 @@ def _creation(family: str) -> tuple[str, ...]:
 
 
 def run_revisions(db: Database) -> None:
-    """Run pending revisions with Alembic, in one transaction where the server's DDL allows it."""
+    """Run pending revisions with Alembic; in one transaction if the server can roll back DDL."""
     from alembic import command  # noqa: PLC0415 - slow to load
     from alembic.config import Config  # noqa: PLC0415
     from alembic.util import CommandError  # noqa: PLC0415
