@@ -1,7 +1,7 @@
 """Settings: the value of each flag, its source, and every problem.
 
 The highest source wins: argument, environment, file, default. Every call reads the sources, and gets the same frozen
-`Settings` while nothing changed. No module reads a flag while it is imported; public functions pass settings down.
+`Settings` while nothing has changed. No module reads a flag while it is imported; public functions pass settings down.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MAX_KEPT = 64
 _Variables = tuple[tuple[str, str], ...]
 
 _kept: dict[tuple[str, _Variables], tuple[bytes, Settings]] = {}
-"""Cache: (file name, variables) to (file content, settings)."""
+"""Cache of settings with the file content they come from, by (file name, variables)."""
 
 
 class Row(NamedTuple):
@@ -41,7 +41,7 @@ class Row(NamedTuple):
 
     flag: str
     value: str
-    """As text; dots for a secret."""
+    """Value as text; dots for a secret."""
     source: ValueSource
     default: str
     allowed: str
@@ -56,15 +56,15 @@ def load(
 ) -> Settings:
     """Return the settings: each flag takes the value of its highest source.
 
-    A bad value counts as the default, whatever lower sources have, with one warning. The same object is returned while
-    variables and file are unchanged; its `sources` has the source of each value.
+    A bad value is replaced by the default, even if a lower source has a good one, and logged once. The same object is
+    returned while variables and file are unchanged; its `sources` has the source of each value.
 
     Args:
         overrides: flag to value, as arguments; names in upper, lower or camel case.
         path: the file; None uses CONFIG_FILE, else ./config.yaml.
         environ: the variables; None uses those of the process.
 
-    Raises ConfigError for a missing file, one that is no YAML mapping, an unreadable file of a secret, and an unknown
+    Raises ConfigError for a file that is missing or not a YAML mapping, an unreadable file of a secret, and an unknown
     override.
 
     >>> load({"CONTEXT_VERBOSITY": 4}, environ={"CONTEXT_VERBOSITY": "2", "DIARY_HISTORY_DAYS": "1"}).differing()

@@ -23,7 +23,7 @@ def set_in_file(name: str, value: object, path: str | os.PathLike[str] = "config
     """Write a flag's value to a configuration file, and return whether the file changed. The next call uses it.
 
     Replaces the flag's line or its commented line, else adds a line; creates a missing file. The value has the flag's
-    type, or is its text.
+    type, or is the text of such a value.
 
     Raises ConfigError for an unknown flag, a secret, a bad value, an unreadable or unwritable file, and a flag whose
     value in the file is not on one line.
@@ -76,7 +76,7 @@ def _replaced(text: str, declared: Flag, line: str) -> str:
 
 
 def _comment(line: str) -> str:
-    """Return the trailing comment of a line with the blanks before it; a `#` in quotes is no comment."""
+    """Return the trailing comment of a line with the blanks before it; a `#` in quotes does not begin a comment."""
     for match in _COMMENT.finditer(line):
         value = line[: match.start()]
         if value.count('"') % 2 == value.count("'") % 2 == 0:
@@ -85,7 +85,7 @@ def _comment(line: str) -> str:
 
 
 def _said(file: Path, text: str, declared: Flag) -> list[Any]:
-    """Return every value that a text gives the flag; [] for a text that is no configuration."""
+    """Return every value that a text gives the flag; [] for a text that is not a configuration."""
     try:
         entries = list(read_entries(str(file), text.encode(), FLAGS))
         return [declared.kind.read(entry.value) for entry in entries if flag_name(entry.key) == declared.name]

@@ -18,10 +18,10 @@ class Entry(NamedTuple):
     """One top-level key of the file."""
 
     key: str
-    """As written."""
+    """Key as written in the file."""
     line: int
     value: Any
-    """A BadValueError where YAML cannot build the value, for instance an impossible date."""
+    """Value of the key; a BadValueError where YAML cannot build one, for instance for an impossible date."""
 
 
 def flag_name(key: str) -> str:

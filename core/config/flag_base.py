@@ -11,10 +11,10 @@ from ..errors import ConfigError
 from .flag_types import DOTS, BadValueError, Choice, Frozen, Kind, Number, Switch, shown
 
 ValueSource = Literal["default", "file", "environment", "argument"]
-"""Source of a value, lowest first."""
+"""Source of a value, the lowest-ranking first."""
 
 GROUPS: dict[str, str] = {}
-"""Heading to description, in the order of config.yaml and of the documentation."""
+"""Descriptions of the groups by heading, in the order of config.yaml and of the documentation."""
 
 _REMEDY = {
     "file": "Change it, or remove the line",
@@ -28,30 +28,30 @@ class Flag:
     """The declaration of one flag."""
 
     name: str
-    """In upper case."""
+    """Name in upper case."""
     default: Any
     kind: Kind
     group: str
     help: str
-    """One sentence."""
+    """Description in one sentence."""
     default_means: str = ""
-    """Effect of the default, where the value alone does not show it."""
+    """Meaning of the default, if the value alone does not show it."""
     secret: bool = False
-    """Read from the environment or a file named there; shown as dots, never written."""
+    """Whether the flag is read only from the environment or a file named there, shown as dots, and never written."""
 
     def shown(self, value: Any) -> str:
         """Return the value as text; dots for a secret."""
         return DOTS if self.secret and value else self.kind.write_text(value)
 
     def shown_default(self) -> str:
-        """Return the default with its meaning."""
+        """Return the default as text, with its meaning."""
         value = self.shown(self.default)
         return f"{value} ({self.default_means})" if value and self.default_means else self.default_means or value
 
     def refusal(
         self, value: object, source: ValueSource, where: str, *, line: int | None = None, hint: str = ""
     ) -> ConfigError:
-        """Return the error for a bad value: what is wrong, where, what is allowed, what to do."""
+        """Return the error for a bad value: the problem, its place, the allowed values, and what to do."""
         place = f"{where}, line {line}" if line else where
         seen = DOTS if self.secret else shown(value)
         helped = f" {hint}" if hint and not self.secret else ""
@@ -65,7 +65,7 @@ class Flag:
 
 
 def group(name: str, meaning: str) -> None:
-    """Begin a group: flags declared from here on belong to it."""
+    """Begin a group, to which the flags declared after this call belong."""
     GROUPS[name] = meaning
 
 
@@ -80,7 +80,7 @@ def flag(
     default_means: str = "",
     secret: bool = False,
 ) -> Any:
-    """Declare one flag as a field of `Settings`, in the latest group; `choices` is the Literal of its type."""
+    """Declare one flag as a field of `Settings`, in the latest group; `choices` is a Literal of the allowed words."""
     if kind is None:
         if choices is not None:
             kind = Choice(get_args(choices))
@@ -95,7 +95,7 @@ class FlagValues:
     """One value for each flag. A subclass is a frozen dataclass whose fields are made by `flag`."""
 
     sources: Frozen
-    """Flag to the source of its value."""
+    """Source of each flag's value."""
 
     _declared: ClassVar[Mapping[str, Flag]] = Frozen()
 
@@ -130,7 +130,7 @@ class FlagValues:
             raise declared.refusal(value, "argument", "argument", hint=bad.hint) from None
 
     def under(self, values: Mapping[str, Any], sources: Mapping[str, ValueSource]) -> Self:
-        """Return these settings with changed values, which are not validated again."""
+        """Return these settings with changed values and sources, without validating them again."""
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
         made.__dict__.update({name.lower(): value for name, value in values.items()})
@@ -138,7 +138,7 @@ class FlagValues:
         return made
 
     def replace(self, **changes: object) -> Self:
-        """Return these settings with changed values; names in lower case."""
+        """Return these settings with changed values; names are in lower case."""
         values = {}
         for name, value in changes.items():
             if name.upper() not in self.declared() or name != name.lower():
@@ -147,7 +147,7 @@ class FlagValues:
         return self.under(values, dict.fromkeys(values, "argument"))
 
     def differing(self) -> dict[str, Any]:
-        """Return the flags that differ from their default, as JSON values; a secret as dots."""
+        """Return the flags whose values differ from their defaults, as JSON values; a secret is shown as dots."""
         return {
             name: DOTS if declared.secret else plain(self.__dict__[name.lower()])
             for name, declared in self.declared().items()

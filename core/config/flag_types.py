@@ -16,7 +16,7 @@ from ..text.stems import SNOWBALL
 from ..text.words import STOP_WORD_LANGUAGES
 
 DOTS = "......"
-"""Shown in place of a secret."""
+"""Text shown in place of a secret."""
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 _NUMBER = re.compile(r"[+-]?([0-9]{1,30}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,3})?")
@@ -27,7 +27,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class BadValueError(ValueError):
-    """A value has the wrong type or is out of range. `hint` is one more helpful sentence, or blank."""
+    """Raised for a value of the wrong type or out of range. `hint` is one more helpful sentence, or blank."""
 
     def __init__(self, hint: str = "") -> None:
         super().__init__(hint)
@@ -40,15 +40,15 @@ _short.maxlevel = 2
 
 
 def shown(value: object) -> str:
-    """Return the `repr` of a value for messages, shortened where it is long."""
+    """Return the `repr` of a value for messages, shortened if it is long."""
     try:
         return _short.repr(value)
-    except ValueError:  # a whole number of more digits than Python prints
+    except ValueError:  # an integer with more digits than Python prints
         return f"a {type(value).__name__}"
 
 
 class Frozen(dict[str, Any]):
-    """A read-only dictionary; hashable if its values are."""
+    """Read-only dictionary; hashable if its values are."""
 
     def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise TypeError("Settings cannot be changed.")
@@ -63,10 +63,10 @@ class Frozen(dict[str, Any]):
 
 
 class Kind:
-    """One kind of value. Plain classes: ten dataclasses would add 5 ms to every start."""
+    """One kind of value. Kinds are plain classes: ten dataclasses would add 5 ms to every start."""
 
     allowed: str
-    """Completes the sentence "It must be ..."."""
+    """Ending of the sentence "It must be ..."."""
 
     def read(self, value: object) -> Any:
         """Return the stored form of a value or of its text; raise BadValueError."""
@@ -93,9 +93,7 @@ class Switch(Kind):
 
 
 class Number(Kind):
-    """A number from `low` to `high`: whole, or finite and stored as float. An optional one may be None; a bool is
-    refused.
-    """
+    """A number from `low` to `high`: an integer or a finite float; also None if optional. A bool is refused."""
 
     def __init__(
         self, low: float, high: float, unit: str = "", *, is_whole: bool = True, is_optional: bool = False
@@ -113,7 +111,7 @@ class Number(Kind):
             return None
         if isinstance(value, bool) or not isinstance(value, int if self.is_whole else (int, float)):
             raise BadValueError
-        if not self.low <= value <= self.high:  # false for nan too
+        if not self.low <= value <= self.high:  # false for nan, too
             raise BadValueError
         return value if self.is_whole else float(value)
 
@@ -131,7 +129,7 @@ class Number(Kind):
 
 
 class Choice(Kind):
-    """One of a few words, in exact spelling."""
+    """One of a few words, case-sensitive."""
 
     def __init__(self, options: tuple[str, ...]) -> None:
         self.options = options
@@ -160,7 +158,7 @@ class Text(Kind):
 
 
 class Key(Text):
-    """An id: not blank, at most 64 bytes; a whole number becomes its decimal text."""
+    """An id: not blank, at most 64 bytes; an integer becomes its decimal text."""
 
     def __init__(self) -> None:
         super().__init__("an id of at most 64 bytes, not blank", 64)
@@ -191,7 +189,7 @@ class Zone(Text):
     """The IANA name of a time zone that this machine knows. `UTC` needs no zone data."""
 
     def __init__(self) -> None:
-        # The longest name has 32 characters; hundreds of slashes would be a RecursionError in zoneinfo.
+        # the longest name has 32 characters; hundreds of slashes would cause a RecursionError in zoneinfo
         super().__init__("the name of a time zone such as Europe/Rome", 100)
 
     def read(self, value: object) -> str:
@@ -208,7 +206,7 @@ class Zone(Text):
 
 
 class Folder(Kind):
-    """An existing folder, or None; stored as Path. `~` is the home folder."""
+    """An existing folder, or None; stored as Path. `~` means the home folder."""
 
     allowed = "the path of a folder that exists"
 
@@ -220,7 +218,7 @@ class Folder(Kind):
         try:
             path = Path(value).expanduser()
             is_there = path.is_dir()
-        except (ValueError, TypeError, OSError, RuntimeError):  # NUL, bytes path, no home folder
+        except (ValueError, TypeError, OSError, RuntimeError):  # NUL in the path, a path in bytes, or no home folder
             raise BadValueError from None
         if not is_there:
             raise BadValueError("There is no such folder.")
@@ -228,11 +226,11 @@ class Folder(Kind):
 
 
 LANGUAGE_CODES = STOP_WORD_LANGUAGES | SNOWBALL | {"vi"}
-"""Languages with known stop words or word endings."""
+"""Languages with known stop words or stems."""
 
 
 class Texts(Kind):
-    """A list of texts, none blank; stored as tuple. As text: a JSON or YAML list, or texts separated by commas."""
+    """A list of texts, none blank; stored as a tuple. Its text is a JSON or YAML list, or texts separated by commas."""
 
     def __init__(self, options: frozenset[str] | None = None, allowed: str = "a list of texts, none blank") -> None:
         self.options, self.allowed = options, allowed
@@ -255,7 +253,7 @@ class Texts(Kind):
 
 
 class Groups(Kind):
-    """Lists of texts under some of the names in `names`; stored as a Frozen mapping of tuples."""
+    """Lists of texts under some of the given names; stored as a Frozen mapping of tuples."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names

@@ -15,36 +15,37 @@ from .flag_base import Flag, FlagValues, flag, group
 from .flag_types import LANGUAGE_CODES, EmbedderName, Folder, Frozen, Groups, Key, Text, Texts, Zone
 
 RecapLimit = Literal["percent", "absolute"]
-"""percent: of CONTEXT_TOKENS. absolute: tokens."""
+"""Unit of a limit on recaps. percent: of CONTEXT_TOKENS. absolute: tokens."""
 
 RecapPosition = Literal["before_prompt", "in_prompt", "in_chat", "after_prompt"]
-"""before_prompt: above the persona card. in_prompt: below it. in_chat: among the history. after_prompt: below that."""
+"""Place of recaps in a prompt. before_prompt: above the persona card. in_prompt: below the card. in_chat: within the
+history. after_prompt: below the history."""
 
 RecapRole = Literal["system", "user", "assistant"]
-"""Role of the injected text."""
+"""Role of the inserted recap."""
 
 MemoryMode = Literal["agent", "plus", "basic", "project"]
-"""agent: the model saves by calling a tool. plus: requests to remember are saved before the model answers. basic:
-memories are read, none is saved. project: neither."""
+"""agent: the model saves memories by calling a tool. plus: requests to remember are saved before the model answers.
+basic: memories are read but none is saved. project: none is read or saved."""
 
 PruneMode = Literal["any", "all"]
-"""any: too old or too unimportant. all: both."""
+"""Items to prune. any: too old or too unimportant. all: too old and too unimportant."""
 
 SnippetWindow = Literal["start", "match"]
-"""start: the beginning of the text. match: the part around the first match."""
+"""Part of a text that is shown. start: its beginning. match: the part around the first match."""
 
 AnswerFormat = Literal["auto", "actions", "text"]
-"""auto: actions where the hook `actions` gave some, else text. actions: one JSON object. text: the words themselves."""
+"""auto: actions if the hook `actions` gave some, else text. actions: one JSON object. text: the words of the answer."""
 
 PrivacyLevel = Literal["none", "partial", "full"]
-"""none: everything is kept. partial: nothing for the long term. full: nothing."""
+"""none: everything is kept. partial: nothing is kept for the long term. full: nothing is kept."""
 
 PHRASE_GROUPS = ("explicit", "facts", "preferences", "feelings", "refusals")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Settings(FlagValues):
-    """The value of every flag, frozen. The groups are the headings of config.yaml and of the documentation."""
+    """Value of every flag, frozen. The groups are the headings of config.yaml and of the documentation."""
 
     group("Prompt", "How much a prompt holds, and what happens when it does not fit.")
     context_verbosity: int = flag(
@@ -345,4 +346,4 @@ class Settings(FlagValues):
 
 
 FLAGS: Mapping[str, Flag] = Settings.declared()
-"""Every flag by its name in upper case, in the order of declaration."""
+"""All flags by name in upper case, in the order of declaration."""

@@ -20,7 +20,7 @@ CONFIG_FILE = "CONFIG_FILE"
 """Variable with the path of the configuration file."""
 
 SECRET_FILES = {f"{name}_FILE": name for name, declared in FLAGS.items() if declared.secret}
-"""Variable with a path to the secret that the file holds."""
+"""Variables that name the file of a secret, and the secret's flag."""
 
 _VARIABLES = frozenset([*FLAGS, *SECRET_FILES, CONFIG_FILE])
 _VARIABLE_BYTES = frozenset(name.encode() for name in _VARIABLES)
@@ -35,11 +35,11 @@ class Problem:
     """One problem of the configuration."""
 
     flag: str
-    """The flag, or the unknown key as written; blank for a problem of the whole file."""
+    """Flag, or the unknown key as written; blank for a problem of the whole file."""
     text: str
-    """What is wrong, where, what is allowed, what to do."""
+    """The problem, its place, the allowed values, and what to do."""
     source: str
-    """Path, variable or argument."""
+    """Path, variable or argument with the problem."""
     line: int | None = None
 
     @classmethod
@@ -60,7 +60,7 @@ class Level:
         self.problems: list[Problem] = []
 
     def read(self, declared: Flag, value: object, where: str, line: int | None = None) -> None:
-        """Validate one value; a BadValueError stands for a value that could not be read."""
+        """Validate one value; a BadValueError as the value means that it could not be read."""
         try:
             if isinstance(value, BadValueError):
                 raise value
@@ -75,7 +75,7 @@ class Level:
 def read_environment(
     environ: Mapping[str, str] | None = None, found: list[ConfigError] | None = None
 ) -> tuple[tuple[str, str], ...]:
-    """Return the relevant variables, sorted by name, with secrets read from their files."""
+    """Return the known variables that are set, sorted by name, with secrets read from their files."""
     if environ is None and os.supports_bytes_environ:  # four times as fast as asking for each name
         held = {os.fsdecode(name): os.fsdecode(os.environb[name]) for name in _VARIABLE_BYTES.intersection(os.environb)}
     else:
@@ -105,7 +105,7 @@ def _secret(variable: str, path: str) -> str:
             flag=SECRET_FILES[variable],
             source=variable,
         ) from None
-    if not held:  # taken as unset, the database would be a new file
+    if not held:  # if this counted as unset, the database would be a new file
         raise ConfigError(
             f"{variable} names {path!r}, which is empty. Write the secret into it, or remove the variable.",
             flag=SECRET_FILES[variable],
@@ -138,7 +138,7 @@ def file_level(name: str, entries: Iterable[Entry]) -> Level:
 
 
 def known_flag(name: object) -> Flag:
-    """Return the flag of a name in upper, lower or camel case; raise ConfigError for an unknown name."""
+    """Return the flag with a name in upper, lower or camel case; raise ConfigError for an unknown name."""
     declared = FLAGS.get(flag_name(name)) if isinstance(name, str) else None
     if declared is None:
         near = find_nearest(flag_name(name), FLAGS) if isinstance(name, str) else None
@@ -162,7 +162,7 @@ LEAST_TOKEN = 16
 
 
 def describe_bad_token(token: str) -> str:
-    """Return why ADMIN_TOKEN cannot be used, or ""; the token itself is not quoted."""
+    """Return why ADMIN_TOKEN cannot be used, or ""; the token is not quoted."""
     how = "Make one with `python -c 'import secrets; print(secrets.token_urlsafe(32))'` and set it in the environment."
     if not token:
         return f"ADMIN_TOKEN is unset. The admin server does not start without one. {how}"
