@@ -107,7 +107,7 @@ def ask(model: Model, messages: Sequence[Mapping[str, Any]], settings: Settings,
 def _judge(error: Exception) -> ModelError:
     """Return the ModelError for a foreign exception, without the exception's text."""
     name = type(error).__name__
-    status = getattr(error, "__dict__", {}).get("status_code")  # class names used by the clients of model providers
+    status = getattr(error, "__dict__", {}).get("status_code")  # attribute of errors in the clients of model providers
     if isinstance(error, TimeoutError) or type(status) is not int:
         return ModelError("timeout" if isinstance(error, TimeoutError) else "error", error=name)
     return ModelError(name_reason(status), error=name, status=status)
