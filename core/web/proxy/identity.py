@@ -31,7 +31,7 @@ NAMES = (
     "X-Conversation-Id", "X-User-Id", "X-User-Name", "X-Persona-Id", "X-Interface", "X-Server-Id",
     "X-Conversation-Privacy", "X-OpenWebUI-Chat-Id", "X-OpenWebUI-User-Id", "X-OpenWebUI-User-Name",
 )  # fmt: skip
-"""Headers that name speaker, conversation and persona, and their fields in a scope's order."""
+"""Headers that name persona, speaker, conversation, server or privacy."""
 NOBODY = "User"
 """Name of a speaker without one: the key made from a token means nothing to a model."""
 
