@@ -1,7 +1,7 @@
-"""Deletes a participant, a conversation, a server or a memory for good, with everything made from it.
+"""Delete a participant, a conversation, a server or a memory for good, with everything made from it.
 
-`db.forget` is the same function. This module also empties the caches of this process; other processes check versions
-in the database at each read.
+`db.forget` is the same function. This module also empties the caches of this process; other processes notice by version
+numbers in the database at each read.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _JOURNAL = (
     "{path}: SQLite's journal, which others are reading just now; forget again, or close what has the database open"
 )
 LOOKS = 3
-"""Most searches for rows that others were writing during the call."""
+"""Most searches for rows that other writers were storing during the call."""
 
 
 class Forgotten(dict[str, int]):
-    """Table -> rows deleted or changed, for every table of the registry; attributes hold the rest of the result.
+    """Number of rows deleted or changed, by table, for every table of the registry. Attributes hold further results.
 
     >>> made = Forgotten({"memories": 3, "tags": 0}, operations=2)
     >>> made == {"memories": 3, "tags": 0}, made.total, made.operations
@@ -48,11 +48,11 @@ class Forgotten(dict[str, int]):
     """
 
     dry_run: bool
-    """Nothing was changed; the call without it returns the same counts."""
+    """Whether nothing was changed; the same call without `dry_run` returns the same counts."""
     operations: int
-    """Operations queued to write texts again without the forgotten rows."""
+    """Number of queued operations that write texts again without the forgotten rows."""
     files: tuple[str, ...]
-    """Markdown files that were written again."""
+    """Paths of the Markdown files that were rewritten."""
     out_of_reach: tuple[str, ...]
     """Files that may still hold forgotten texts, with the reason; delete them by hand."""
 
@@ -73,7 +73,7 @@ class Forgotten(dict[str, int]):
 
     @property
     def total(self) -> int:
-        """Number of rows deleted or changed."""
+        """Return the number of rows deleted or changed."""
         return sum(self.values())
 
     def as_dict(self) -> dict[str, Any]:
@@ -102,19 +102,19 @@ def forget(
     """Delete everything of one participant, conversation, memory or server, in one transaction.
 
     Args:
-        participant: key `interface/id`: with all linked identities and direct conversations. An id without interface
-            means what turns without an interface stored.
-        conversation: key `interface/chat[/thread]`: with all that was said in it and made of it.
-        memory: id of an item: with its previous texts and versions and what was made of it.
-        server: id of a server: all its conversations.
+        participant: key `interface/id`, with all linked identities and direct conversations. An id without interface
+            selects the rows of turns that had no interface.
+        conversation: key `interface/chat[/thread]`, with all its messages and everything made from them.
+        memory: id of an item, with its previous texts and versions and everything made from it.
+        server: id of a server, with all its conversations.
         dry_run: count only.
 
     Returns:
-        Table to rows deleted or changed, every table; all 0 where there is nothing of it.
+        Number of rows deleted or changed, for every table; all 0 if nothing is stored under the key.
 
     Raises:
-        MessageError: none or several things are named; or an id without interface has no rows of its own, and somebody
-            on an interface has it.
+        MessageError: none or several of the four are named; or an id without interface has no rows, but somebody on an
+            interface has this id.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.conversations import add_saved_memory
@@ -132,7 +132,7 @@ def forget(
     if dry_run:
         done = table.forget_target(call.db, call.persona, kind, key, dry_run=True)
         return Forgotten(done.counts, dry_run=True, operations=done.operations)
-    # 2. its rows, also those that others are writing
+    # 2. its rows, and rows that other writers are storing
     done = _delete_rows(call, kind, key)
     # 3. caches and files
     _empty_caches(call)
@@ -147,7 +147,7 @@ def forget(
 def _read_target(
     call: Call, participant: object, conversation: object, memory: object, server: object, *, unnamed: Sequence[object]
 ) -> tuple[str, str | int]:
-    """Return the kind of the target and its key."""
+    """Return the kind of the target (participant, conversation, memory or server) and its key."""
     if unnamed:
         shown = repr(unnamed[0])[:60]
         raise MessageError(
@@ -184,7 +184,7 @@ def _check_bare_id(call: Call, key: str) -> None:
 
 
 def _delete_rows(call: Call, kind: str, key: str | int) -> Done:
-    """Delete the rows, then rows that were being written when the call came, and return all counts."""
+    """Delete the target's rows, then rows that other writers were storing meanwhile; return all counts."""
     db, persona, cutoff = call.db, call.persona, call.db.ids.one()
     if kind == "participant":
         tombstones.note(db, persona, cutoff, people=[str(key)])
@@ -212,7 +212,7 @@ def _empty_caches(call: Call) -> None:
 
 
 def _rewrite_files(call: Call, done: Done) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Rewrite the known Markdown files; return their paths, and files out of reach with the reason."""
+    """Rewrite the known Markdown files; return their paths, and the files out of reach with the reason."""
     db, persona = call.db, call.persona
     people, conversations = done.owner.person.keys, done.owner.conversations
     written: list[str] = []

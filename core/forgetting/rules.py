@@ -1,4 +1,4 @@
-"""Decides how rows of others change when somebody is forgotten."""
+"""Decide how rows of other people change when a person is forgotten."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ..access.rules import split_key
 from ..text.folding import fold
 
 REPLIES = ("reply_to", "reply_to_message")
-"""Metadata keys for the message that a message answers."""
+"""Metadata keys whose value describes the message that a message replies to."""
 _IDS = ("sender_id", "id")
 _NAMES = ("sender_name", "username", "full_name", "name")
 _MESSAGE_IDS = ("message_id", "id")
 _QUOTES = ("text", "message_text", "content", "caption")
 _CUT_QUOTE = 12
-"""Least length of a cut quote, which must be the beginning of the message."""
+"""Least characters of a quote that may be cut off: a cut quote is the beginning of the message."""
 _ALPHABETIC = re.compile(r"[a-z0-9_\u00c0-\u052f]")
-"""A letter of a script with spaces between words; in other scripts a name may be inside a word."""
+"""Letter of a script with spaces between words; in other scripts a name may be part of a longer word."""
 
 
 @dataclass(frozen=True)
 class Person:
     keys: frozenset[str]
-    """Keys of all linked identities."""
+    """Participant keys of all linked identities of the person."""
     names: frozenset[str] = frozenset()
-    """Their names, as stored in rows."""
+    """Names of these identities, as stored in rows."""
     folded: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -42,7 +42,9 @@ class Person:
         return isinstance(value, str) and fold(value).strip().removeprefix("@") in self.folded
 
     def is_in(self, text: str | None) -> bool:
-        """Return whether a text has a name, first name or key of the person, as a whole word in scripts with spaces."""
+        """Return whether a text contains a name, first name or key of the person; in scripts with spaces, as a whole
+        word.
+        """
         if not text:
             return False
         low = fold(text)
@@ -59,7 +61,7 @@ def _stands_in(name: str, text: str) -> bool:
 
 
 def left_involved(involved: Sequence[Any], interfaces: Iterable[str], person: Person) -> list[Any]:
-    """Return the participants of a diary entry without the person."""
+    """Return the people of a diary entry without the forgotten person."""
     known = tuple(interfaces)
     return [
         each
@@ -71,7 +73,7 @@ def left_involved(involved: Sequence[Any], interfaces: Iterable[str], person: Pe
 def without_reply(
     metadata: Mapping[str, Any], conversation: str, person: Person, message_ids: Collection[str], texts: Collection[str]
 ) -> dict[str, Any] | None:
-    """Return the metadata of a message without its note of answering the person; None if it has no such note."""
+    """Return the metadata of a message without its reply note about the person; None if it has no such note."""
     interface = split_key(conversation)[0]
     answers = [
         name for name in REPLIES if name in metadata and _is_of(metadata[name], interface, person, message_ids, texts)
@@ -84,7 +86,7 @@ def _is_of(note: Any, interface: str, person: Person, message_ids: Collection[st
         return isinstance(note, (str, int)) and not isinstance(note, bool) and str(note) in message_ids
     user = note.get("from_user")
     who: list[Mapping[str, Any]] = [note, *([user] if isinstance(user, Mapping) else [])]
-    # The `id` of the message that is answered is no person's.
+    # the `id` of the answered message is not the id of a person
     ids = [each[name] for each in who for name in _IDS if name in each and not (each is note and name == "id")]
     names = [each[name] for each in who for name in _NAMES if each.get(name)]
     if any(person.is_id(value, interface) for value in ids) or any(person.is_name(value) for value in names):
@@ -99,7 +101,7 @@ def _is_of(note: Any, interface: str, person: Person, message_ids: Collection[st
 def change_quote(
     metadata: Mapping[str, Any], message_id: str | None, old: str, new: str | None
 ) -> dict[str, Any] | None:
-    """Return a message's metadata with the new text of the message that it quotes, or None if it quotes another."""
+    """Return a message's metadata with the new text in its quote of another message; None if it does not quote it."""
     changed = dict(metadata)
     for name in REPLIES:
         note = metadata.get(name)
@@ -126,7 +128,7 @@ def _quotes(note: Any, message_id: str | None, text: str) -> bool:
 
 
 def without_lines(payload: Mapping[str, Any], keys: Collection[str], rows: Collection[int]) -> dict[str, Any] | None:
-    """Return the payload of an operation without a person's texts; None if it has none of them."""
+    """Return the payload of an operation without the person's texts and rows; None if it has none of them."""
     texts, listed = payload.get("texts"), payload.get("rows")
     held = texts if isinstance(texts, list) else []
     theirs = [
@@ -146,9 +148,7 @@ def without_lines(payload: Mapping[str, Any], keys: Collection[str], rows: Colle
 
 
 def moved_breaks(order: Sequence[int], breaks: Mapping[int, int], deleted: Collection[int]) -> dict[int, int | None]:
-    """Return scene id -> the message to which its break moves, if its own message is deleted; None if no message is
-    left.
-    """
+    """For scenes whose break is at a deleted message, return the message to which it moves, or None, by scene id."""
     moved: dict[int, int | None] = {}
     last: int | None = None
     for row in order:

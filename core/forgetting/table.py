@@ -1,4 +1,4 @@
-"""Deletes a participant, a conversation, a server or a memory in one transaction, and counts rows per table."""
+"""Delete a participant, a conversation, a server or a memory in one transaction, and count rows per table."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .rules import Person
 from .table_rows import Removal
 
 _BY_ID = {source.table.name for source in ALL}
-"""Tables of the search index: their rows are deleted by id, with their index rows."""
+"""Tables of the search index, whose rows are deleted by id together with their index rows."""
 _TABLES = {entry: metadata.tables[entry.table] for entry in REGISTRY if entry.scoped != "none"}
 
 
@@ -45,14 +45,14 @@ _NAMES = (
     (user_relationships.c.username, user_relationships.c.user_id),
     (user_relationships.c.realname, user_relationships.c.user_id),
 )
-"""Columns with names of people, and the columns with their keys."""
+"""Columns with names of people, each with the column of the person's key."""
 _TRIES = 5
 NOBODY = Person(frozenset())
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The owner of rows: a person with direct conversations, a conversation, or the conversations of a server."""
+    """Owner of rows: a person with direct conversations, a conversation, or the conversations of a server."""
 
     person: Person = NOBODY
     conversations: frozenset[str] = frozenset()
@@ -61,14 +61,14 @@ class Owner:
 
 class Done(NamedTuple):
     counts: dict[str, int]
-    """Every table of the registry -> rows deleted or changed."""
+    """Number of rows deleted or changed, for every table of the registry."""
     operations: int
     owner: Owner
     """Owner of the deleted rows; empty for a memory item."""
 
 
 def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_run: bool = False) -> Done:
-    """Delete everything of a participant, a conversation, a server or a memory item, and return the counts."""
+    """Delete everything of a participant, a conversation, a server or a memory item; return the counts."""
 
     def delete_target(removal: Removal) -> Owner:
         if kind == "memory":
@@ -83,7 +83,7 @@ def forget_target(db: Database, persona: str, kind: str, key: str | int, *, dry_
 
 
 def forget_late(db: Database, persona: str, owner: Owner, before: int) -> Done:
-    """Delete an owner's rows with ids below `before`: they were being written when the owner was forgotten."""
+    """Delete an owner's rows with ids below `before`, which were being written when the owner was forgotten."""
 
     def delete_late(removal: Removal) -> Owner:
         _delete_rows(removal, owner, _find_owned(removal, owner, before), before)
@@ -119,7 +119,7 @@ def is_on_interface(db: Database, persona: str, bare_id: str) -> bool:
 
 
 def remove_items(removal: Removal, ids: Collection[int]) -> None:
-    """Delete items with their previous versions, and consolidate none of their messages again."""
+    """Delete items with their previous versions; their messages are not consolidated again."""
     items = table_items.add_previous_versions(removal, ids)
     table_sources.close_sources(removal.connection, removal.persona, items)
     table_items.remove_items(removal, items)
@@ -128,27 +128,27 @@ def remove_items(removal: Removal, ids: Collection[int]) -> None:
 
 
 def finish(removal: Removal) -> None:
-    """Update tags and packed index segments, which many rows share."""
+    """Update tags and packed index segments, which the deleted rows share with other rows."""
     if +removal.counts:
         removal.settle_tags()
         removal.purge_index()
 
 
 class Owned(NamedTuple):
-    """An owner's rows from which other rows were made."""
+    """Rows of an owner from which other rows were made."""
 
     messages: dict[int, str]
-    """Message to its conversation."""
+    """Conversation of each message, by message row."""
     names: dict[str, set[str]]
-    """Conversation to the platform's ids of its messages."""
+    """The platform's ids of the messages, by conversation."""
     items: set[int]
     entries: set[int]
     staying: dict[str, set[int]]
-    """Conversations that stay, with the messages in them that go."""
+    """Rows of the deleted messages in each conversation that is not deleted itself."""
 
 
 def _find_owned(removal: Removal, owner: Owner, before: int | None = None) -> Owned:
-    """Return an owner's rows, with `before` only smaller ids; lock the conversations that stay."""
+    """Return an owner's rows, with `before` only those with smaller ids; lock the conversations that are kept."""
     owned = Owned({}, {}, set(), set(), {})
     for row, key, name in find_rows(removal, CHAT.table, owner, before, "interface_path", "message_id"):
         owned.messages[row] = key
@@ -163,7 +163,7 @@ def _find_owned(removal: Removal, owner: Owner, before: int | None = None) -> Ow
 
 
 def _delete_owned(removal: Removal, owner: Owner) -> None:
-    """Delete an owner's rows, the rows made from them, and a person's traces in rows of others."""
+    """Delete an owner's rows, the rows made from them, and mentions of a person in other people's rows."""
     owned = _find_owned(removal, owner)
     cleaned: set[int] = set()
     if owner.person.keys:
@@ -181,13 +181,13 @@ def _delete_owned(removal: Removal, owner: Owner) -> None:
 def _delete_rows(
     removal: Removal, owner: Owner, owned: Owned, before: int | None = None, cleaned: Collection[int] = ()
 ) -> None:
-    """Delete rows and what was made from them; hide answers whose prompts held them or `cleaned` diary entries."""
+    """Delete rows and everything made from them; hide answers whose prompts held them or `cleaned` diary entries."""
     messages, entries = owned.messages, set(owned.entries)
-    # 1. rows that nothing else was made of
+    # 1. rows from which nothing else was made
     _delete_plain_rows(removal, owner, before)
     if messages or before is None:
         table_quotes.clean_operations(removal, owner.person.keys, owned.staying, messages)
-    # 2. what was made of the messages, and these
+    # 2. rows made from the messages, then the messages
     for key in sorted(owned.staying):
         table_stories.delete_parts(removal, key, owned.staying[key])
     if messages:
@@ -228,7 +228,7 @@ def _delete_plain_rows(removal: Removal, owner: Owner, before: int | None) -> No
         if entry.scoped != "persona" or table is audiences or table.name in _BY_ID:
             continue
         if before is not None and ("id" not in table.c or table.name == "conversations"):
-            continue  # it may have begun anew
+            continue  # the row may be new, stored after the deletion
         late = () if before is None else (table.c.id < before,)
         for condition in build_conditions(removal, entry, owner):
             removal.delete(table, condition, *late)
@@ -238,7 +238,7 @@ def _delete_plain_rows(removal: Removal, owner: Owner, before: int | None) -> No
 
 
 def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
-    """Delete audiences without rows, and their search tables."""
+    """Delete audiences without rows, with their rows in search tables."""
     connection, persona = removal.connection, removal.persona
     tables = [table for table in _TABLES.values() if "audience_id" in table.c and table is not audiences]
     for room in sorted(rooms):
@@ -252,11 +252,11 @@ def _delete_empty_audiences(removal: Removal, rooms: Collection[int]) -> None:
         removal.delete(audiences, audiences.c.audience_id == room)
 
 
-# Whose rows these are
+# Owners
 
 
 def find_owner(removal: Removal, kind: str, key: str) -> Owner:
-    """Return the owner that a key names, and lock its rows against other writers."""
+    """Return the owner with a key, and lock its rows against other writers."""
     if kind == "participant":
         return _find_person(removal, key)
     if kind == "conversation":
@@ -270,7 +270,7 @@ def find_owner(removal: Removal, kind: str, key: str) -> Owner:
 
 
 def _find_person(removal: Removal, participant: str) -> Owner:
-    """Return a person with all identities; repeat while others add rows before the locks are held."""
+    """Return a person with all linked identities; repeat if others add rows before the locks are held."""
     locked: set[str] = set()
     for _ in range(_TRIES):
         keys = _find_identities(removal, participant)
@@ -291,7 +291,7 @@ def _find_identities(removal: Removal, participant: str) -> set[str]:
 
 
 def _find_conversations(removal: Removal, keys: Collection[str]) -> set[str]:
-    """Return the conversations with rows of the person."""
+    """Return the keys of the conversations that have rows of the person."""
     places = set(_find_direct(removal, keys)[0])
     for entry in REGISTRY:
         if entry.table != audiences.name and len(entry.conversation) == 1:
@@ -302,19 +302,21 @@ def _find_conversations(removal: Removal, keys: Collection[str]) -> set[str]:
 
 
 def _find_direct(removal: Removal, keys: Collection[str]) -> tuple[frozenset[str], frozenset[int]]:
-    """Return a person's direct conversations, and the audiences of these and of their saved memories."""
+    """Return a person's direct conversations, and the audiences of these conversations and of the person's saved
+    memories.
+    """
     rooms = find_audiences(removal, "direct", keys) | find_audiences(removal, "saved", keys)
     by_person = _find_in(removal, _K.conversation_key, _K.direct_person_key, keys)
     return frozenset(by_person | _find_in(removal, _K.conversation_key, _K.audience_id, rooms)), rooms
 
 
 def find_audiences(removal: Removal, kind: str, refs: Collection[str]) -> frozenset[int]:
-    """Return the audiences of a kind for these keys."""
+    """Return the ids of the audiences of a kind with these keys."""
     return frozenset(_find_in(removal, _A.audience_id, _A.ref, refs, _A.kind == bindparam("kind", kind)))
 
 
 def _find_in(removal: Removal, column: Any, by: Any, values: Collection[Any], *where: Any) -> set[Any]:
-    """Return the values of a column in rows with one of these values in another column."""
+    """Return the values of `column` in the rows whose column `by` has one of these values."""
     return {row[0] for row in removal.read_in(select(column).where(*where), by, values)} - {None}
 
 
@@ -326,7 +328,7 @@ def lock_conversations(removal: Removal, keys: Iterable[str]) -> None:
 def find_rows(
     removal: Removal, table: Table, owner: Owner, before: int | None = None, *more: str
 ) -> set[tuple[Any, ...]]:
-    """Return the ids of an owner's rows and the values of more columns; with `before`, only smaller ids."""
+    """Return the ids of an owner's rows with the values of further columns; with `before`, only smaller ids."""
     late = () if before is None else (table.c.id < before,)
     chosen = select(table.c.id, *(table.c[name] for name in more)).where(table.c.persona_id == removal.persona, *late)
     conditions = build_conditions(removal, BY_TABLE[table.name], owner)
@@ -338,7 +340,7 @@ def build_conditions(removal: Removal, entry: Registered, owner: Owner) -> Itera
     c = metadata.tables[entry.table].c
     by_keys: list[tuple[Iterable[str], Iterable[Any]]] = [(entry.participant, owner.person.keys)]
     by_keys.append((("audience_id",) if "audience_id" in c else (), owner.audiences))
-    if entry.table == ai_diary.name:  # it names the parts of a conversation's key, which have no server
+    if entry.table == ai_diary.name:  # the table names the parts of a conversation's key, which include no server
         rooms = (table_conversations.find(removal.connection, removal.persona, key) for key in owner.conversations)
         yield from (table_conversations.said_in(AI_DIARY, facts) for facts in rooms if facts is not None)
     else:

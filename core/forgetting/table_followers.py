@@ -4,7 +4,7 @@
 |---|---|---|
 | captured copies of its text | deleted | edited too |
 | instructions, memories and diary entries with no other source | deleted | deleted; instructions are read again |
-| items that an operation made from other messages too | deleted, made again | deleted, made again |
+| items that an operation made from this and other messages | deleted, made again | deleted, made again |
 | other rows with more sources | kept, without this source | kept |
 | scene recaps, running recap | deleted, made again | the same; kept if a person wrote them |
 | summaries of the conversation and of its short-term entries | deleted, made again | deleted, made again |
@@ -46,21 +46,21 @@ from .table_rows import MADE, Removal
 
 NO_MESSAGE = WriteResult(False, None, "unchanged", notes=("there is no such message",))
 CHANGED = "changed"
-"""Reason for consolidating messages again."""
+"""Reason stored with the queued consolidation of messages after an edit."""
 _TAKES_PLACE = (INSTRUCTION, SAVED)
-"""Kinds of items that replace others: when they are deleted, the replaced items hold again."""
+"""Kinds of items that replace older items; when one is deleted, the replaced items become valid again."""
 _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 _M, _D, _C = memories.c, ai_diary.c, chat_history_cache.c
 
 
 def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -> WriteResult:
-    """Delete a visible message and everything made from it; `unchanged` if there is no such message."""
+    """Delete a visible message and everything made from it; reason `unchanged` if there is no such message."""
 
     def work(removal: Removal, line: Line) -> WriteResult:
         _change_followers(removal, line, None)
         removal.delete_rows(CHAT, [row_id])
         _drop_summaries(removal, line)
-        if removal.counts["scenes"]:  # messages of the scene may be hidden
+        if removal.counts["scenes"]:  # messages of a scene may be hidden
             refresh_within(removal.connection, call.persona, conversation, call.settings)
         return WriteResult(True, row_id)
 
@@ -68,7 +68,7 @@ def delete_message(call: Call, viewer: Viewer, conversation: str, row_id: int) -
 
 
 def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, text: str) -> WriteResult:
-    """Give a visible message another text, and update what was made from it."""
+    """Give a visible message another text, and update everything made from it."""
     rows.check_size(fold(text), "message_text in its folded form")
     flags = call.settings
 
@@ -82,7 +82,7 @@ def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, tex
         messages_table.rewrite_message(connection, db, persona, line, text)
         table_recaps.mark_changed(connection, db, persona, line, text, queues=flags.recap_on_message)
         _drop_summaries(removal, line)
-        # Instructions of the new text count from the time of the message.
+        # instructions in the new text count from the time of the message
         stated = instructions.read_instructions(text, flags, role=line.role, excluded=line.excluded)
         facts = table_conversations.find(connection, persona, conversation)
         place = table_conversations.AudienceRow(line.audience_id, facts is not None and facts.local_only)
@@ -100,7 +100,7 @@ def edit_message(call: Call, viewer: Viewer, conversation: str, row_id: int, tex
 def _change(
     call: Call, viewer: Viewer, conversation: str, row_id: int, work: Callable[[Removal, Line], WriteResult]
 ) -> WriteResult:
-    """Run the work on a locked message, then update shared rows, caches and files."""
+    """Run `work` on a locked message, then update shared rows, caches and files."""
     db, persona = call.db, call.persona
 
     def run(connection: Connection) -> tuple[WriteResult, Removal]:
@@ -124,7 +124,7 @@ def _change(
 
 
 def _is_seen(connection: Connection, viewer: Viewer, persona: str, conversation: str, audience_id: int) -> bool:
-    """Return whether a message is of the own conversation, or visible to a search here."""
+    """Return whether the viewer sees a message: it is in their own conversation, or a search there finds it."""
     if audience_id not in viewer.audiences:
         return False
     if viewer.sees_local_only or viewer.scope.conversation == conversation:
@@ -151,7 +151,7 @@ def clear_conversation(call: Call, viewer: Viewer, conversation: str) -> int:
 
 
 def _change_followers(removal: Removal, message: Line, text: str | None) -> None:
-    """Update what was made from a message for its new text; None: the message is about to be deleted."""
+    """Update the rows made from a message for its new text; None means that the message is about to be deleted."""
     key = message.conversation
     if text is None:
         table_stories.delete_parts(removal, key, {message.row_id})
@@ -165,7 +165,7 @@ def _change_followers(removal: Removal, message: Line, text: str | None) -> None
 
 
 def _drop_summaries(removal: Removal, message: Line) -> None:
-    """Delete the summaries that were made of the conversation since this message."""
+    """Delete the summaries of the conversation that were made since this message was stored."""
     key = message.conversation
     short_term_table.drop_summaries(removal.connection, removal.persona, key, message.at or _EVER)
     table_items.remove_summaries(removal, key, [message.row_id])
@@ -180,14 +180,14 @@ def _find_standing(
     listed = cast(c.source_message_ids, String)
     named = or_(*(has_keyword(listed, like_pattern(str(name))) for name in sorted(names, key=str)))
     chosen = select(c.id, c.source_message_ids, case((here, 1), else_=0).label("here"), *columns)
-    # The audiences lead the index: without them the rows of all personas would be read.
+    # audience ids lead the index: without them the server would read the rows of all personas
     seen = c.audience_id.in_(sorted(removal.find_values(audiences.c.audience_id)))
     standing = []
     for row in removal.read_rows(
         chosen.where(c.persona_id == removal.persona, seen, c.source_message_ids.is_not(None), named)
     ):
         held = [each for each in read_list(row.source_message_ids) if isinstance(each, (int, str))]
-        own = names if row.here else {message.row_id}  # a platform's id is unique in its conversation only
+        own = names if row.here else {message.row_id}  # a platform's id is unique only within its conversation
         if not own.isdisjoint(held):
             standing.append((row, tuple(each for each in held if each not in own)))
     return standing
@@ -200,7 +200,7 @@ _ITEM = (_M.provenance, _M.kind, _M.content_hash)
 
 
 def _find_said(removal: Removal, message: Line) -> list[Any]:
-    """Return the items with the text of the message and no source, unless another message says the same."""
+    """Return items without a source that have the text of the message, unless another message has the same text."""
 
     def said(c: Any, conversation: Any) -> tuple[Any, ...]:
         who = c.participant_key == message.participant if message.participant else c.participant_key.is_(None)
@@ -218,7 +218,7 @@ def _change_items(removal: Removal, message: Line, text: str | None) -> None:
     standing += [(row, ()) for row in _find_said(removal, message)]
     deleted: list[Any] = []
     sources: set[int] = set()
-    """Messages to consolidate again."""
+    """Rows of the messages to consolidate again."""
     for row, others in standing:
         is_made, is_instruction = row.provenance in MADE, row.kind == INSTRUCTION
         is_said = bytes(row.content_hash or b"") == content_digest(message.text)
@@ -238,7 +238,7 @@ def _change_items(removal: Removal, message: Line, text: str | None) -> None:
 
 
 def _reword(removal: Removal, row_id: int, text: str) -> None:
-    """Give an item that repeats the message its new text."""
+    """Give a memory item that repeats the message the message's new text."""
     old = indexed.lock(removal.connection, MEMORIES, removal.persona, [row_id])
     derived = index_entries.derive_columns([text])
     change = update(memories).where(_M.persona_id == removal.persona, _M.id == row_id)
@@ -251,8 +251,8 @@ def _reword(removal: Removal, row_id: int, text: str) -> None:
 
 
 def _change_entries(removal: Removal, message: Line, text: str | None) -> None:
-    """Delete diary entries that have only this source, or, if the message is deleted, that have it at all. Update the
-    user message of entries that quote it.
+    """Delete diary entries whose only source is this message; if it is deleted, all entries with this source. Update
+    the user message of entries that quote it.
     """
     facts = table_conversations.find(removal.connection, removal.persona, message.conversation)
     here = false() if facts is None else table_conversations.said_in(AI_DIARY, facts)

@@ -1,4 +1,4 @@
-"""Deletes memory items and summaries that were made from forgotten rows."""
+"""Delete memory items and summaries that were made from forgotten rows."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def remove_items(
     *,
     withdrawn: Collection[int] = (),
 ) -> set[int]:
-    """Delete items and those made from deleted messages, with everything about them, and return their ids.
+    """Delete these items and all items made from the deleted messages; return their ids.
 
-    Items that `withdrawn` ones replaced hold again.
+    Items that were replaced by a withdrawn item become valid again.
     """
     deleted = {row.id for row in removal.read_in(select(_M.id), _M.id, ids)}
     going = frozenset(messages)
     left: set[int] = set()
-    """Messages that stay and are sources of deleted items."""
+    """Rows of messages that are kept and are sources of deleted items."""
     if going:
         chosen = select(_M.id, _M.source_message_ids, _M.provenance, _M.conversation_key).where(
             _M.persona_id == removal.persona, _M.source_message_ids.is_not(None)
@@ -65,7 +65,7 @@ def remove_items(
 
 
 def _release_replaced(removal: Removal, deleted: Collection[int], withdrawn: Collection[int]) -> None:
-    """Let items that withdrawn ones replaced hold again, and archive items that other deleted ones replaced."""
+    """Restore items that were replaced by a withdrawn item; archive items replaced by another deleted item."""
     now = removal.db.clock()
     replaced = removal.read_in(select(_M.id, _M.superseded_by), _M.superseded_by, deleted)
     for is_back, archived_at in ((True, None), (False, now)):
@@ -77,7 +77,7 @@ def _release_replaced(removal: Removal, deleted: Collection[int], withdrawn: Col
 
 
 def consolidate_anew(removal: Removal, rows: Iterable[int], reason: str) -> None:
-    """Queue the consolidation of messages, for each conversation the range from the first to the last."""
+    """Queue the consolidation of these messages: one operation per conversation, from its first to its last message."""
     ranges: dict[str, tuple[int, int]] = {}
     chosen = select(_C.interface_path, func.min(_C.id), func.max(_C.id)).group_by(_C.interface_path)
     for key, low, high in removal.read_in(chosen, _C.id, rows):
@@ -92,9 +92,9 @@ def consolidate_anew(removal: Removal, rows: Iterable[int], reason: str) -> None
 
 
 def remove_summaries(removal: Removal, conversation: str, messages: Collection[int]) -> None:
-    """Delete the summary made since the first of the deleted messages was stored, and queue it again."""
+    """Delete the summaries made since the first of these messages was stored, and queue a new summary."""
     first = min(messages)
-    # A queued summary got its id when it was queued, and reads the messages when it is made.
+    # a summary gets its id when it is queued, but reads the messages later, when it is made
     since = or_(_Z.id >= first, _Z.created_at >= bindparam("since", made_at(first), type_=Time()))
     here = (_Z.persona_id == removal.persona, _Z.conversation_key == conversation, since)
     listed = removal.read_rows(select(_Z.id, _Z.occurred_at).where(*here))

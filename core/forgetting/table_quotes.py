@@ -1,4 +1,4 @@
-"""Removes names and quotes of a forgotten person from rows of others."""
+"""Remove names and quotes of a forgotten person from other people's rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _D, _C, _J = ai_diary.c, chat_history_cache.c, memory_jobs.c
 
 
 def _pages(removal: Removal, statement: Any, column: Any) -> Iterator[Any]:
-    """Yield the rows of a statement by id, some hundreds in a query."""
+    """Yield the rows of a SELECT in the order of their ids, some hundreds per query."""
     above = -1
     page = statement.where(column > bindparam("above", type_=ID)).order_by(column)
     page = page.limit(bindparam("most", type_=Integer()))
@@ -40,9 +40,9 @@ def _pages(removal: Removal, statement: Any, column: Any) -> Iterator[Any]:
 
 
 def clean_diary(removal: Removal, person: Person) -> set[int]:
-    """Remove the person from the diary entries that involve them, and return these entries.
+    """Remove the person from the diary entries that involve them; return the ids of these entries.
 
-    One that names nobody else is deleted.
+    An entry that involves nobody else is deleted.
     """
     interfaces = {split_key(key)[0] for key in person.keys}
     by_short: dict[str, set[str]] = {}
@@ -74,7 +74,7 @@ def clean_diary(removal: Removal, person: Person) -> set[int]:
 
 
 def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[str, Collection[str]]) -> set[int]:
-    """Return the diary entries that name these messages as sources, by row id or by the id of the platform."""
+    """Return the diary entries that name these messages as sources, by row id or by the platform's id."""
     chosen = select(_D.id, _D.source_message_ids).where(
         _D.persona_id == removal.persona, _D.source_message_ids.is_not(None)
     )
@@ -90,7 +90,7 @@ def find_entries_on(removal: Removal, messages: Collection[int], names: Mapping[
 
 
 def find_answers(removal: Removal, rows: Mapping[SourceTable, Collection[int]]) -> list[Any]:
-    """Return the visible answers whose prompts held one of these rows."""
+    """Return the visible answers of the persona whose prompts held one of these rows."""
     names = {f"{source.number}/{row}" for source, ids in rows.items() for row in ids}
     if not names:
         return []
@@ -103,7 +103,7 @@ def find_answers(removal: Removal, rows: Mapping[SourceTable, Collection[int]]) 
 
 
 def change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -> None:
-    """Give diary entries new values and update the search index; NULL removes a text."""
+    """Give diary entries new values and update their index entries; NULL removes a text."""
     connection, persona = removal.connection, removal.persona
     for part in chunks(sorted(changed), indexed.AT_ONCE):
         old = indexed.lock(connection, AI_DIARY, persona, part)
@@ -124,11 +124,11 @@ def change_entries(removal: Removal, changed: Mapping[int, Mapping[str, Any]]) -
         removal.counts[ai_diary.name] += len(old)
 
 
-# Whom a message answers
+# Replies
 
 
 def clean_replies(removal: Removal, person: Person, deleted: Collection[int]) -> None:
-    """Remove notes of answering the person from others' messages."""
+    """Remove reply notes about the person from other people's messages."""
     ids, texts = _quotable(removal, deleted)
 
     def drop_reply(row: Any, metadata: dict[str, Any]) -> dict[str, Any] | None:
@@ -141,7 +141,7 @@ def clean_replies(removal: Removal, person: Person, deleted: Collection[int]) ->
 
 
 def change_replies(removal: Removal, conversation: str, message_id: str | None, old: str, new: str | None) -> None:
-    """Update the quotes of a message in replies to it; None removes them."""
+    """Update the quotes of a message in replies to it; with None, remove them."""
 
     def change_quote(_: Any, metadata: dict[str, Any]) -> dict[str, Any] | None:
         return rules.change_quote(metadata, message_id, old, new)
@@ -152,7 +152,9 @@ def change_replies(removal: Removal, conversation: str, message_id: str | None, 
 def _change_metadata(
     removal: Removal, change: Callable[[Any, dict[str, Any]], dict[str, Any] | None], *where: Any
 ) -> None:
-    """Store the metadata that `change` returns for messages that answer another; None changes nothing."""
+    """Store the metadata that `change` returns for each message that is a reply; if it returns None, leave it
+    unchanged.
+    """
     noted = or_(*(cast(_C.metadata, String).like(f"%{name}%") for name in rules.REPLIES))
     chosen = select(_C.id, _C.interface_path, _C.metadata).where(_C.persona_id == removal.persona, noted, *where)
     for row in list(_pages(removal, chosen, _C.id)):
@@ -164,7 +166,7 @@ def _change_metadata(
 
 
 def _quotable(removal: Removal, deleted: Collection[int]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """Return conversation -> platform ids of deleted messages, and conversation -> their texts."""
+    """Return the platform's ids of deleted messages, and their texts, both by conversation."""
     ids: dict[str, set[str]] = {}
     texts: dict[str, set[str]] = {}
     chosen = select(_C.interface_path, _C.message_id, func.substr(_C.message_text, 1, 1000).label("said"))
@@ -183,7 +185,7 @@ def clean_operations(
     removal: Removal, keys: Collection[str], conversations: Collection[str], deleted: Collection[int]
 ) -> None:
     """Delete operations about deleted messages, and remove a person's lines from the others. A running operation starts
-    again without them.
+    again without these lines.
     """
     chosen = select(_J.id, _J.payload, _J.status, _J.conversation_key).where(
         _J.persona_id == removal.persona,
@@ -198,7 +200,7 @@ def clean_operations(
         if is_about_gone or (left is not None and not (left.get("rows") or left.get("texts"))):
             removal.delete(memory_jobs, _J.id == row.id)
         elif left is not None or (row.status == "in_progress" and row.conversation_key in conversations):
-            # The worker that runs it finds its claim gone, and stores nothing.
+            # the worker of a running operation finds its claim gone, and stores nothing
             again: dict[str, Any] = {"status": "pending", "claimed_by": None, "lease_until": None}
             values = (again if row.status == "in_progress" else {}) | ({} if left is None else {"payload": left})
             change = update(memory_jobs).where(*mine).values(values)

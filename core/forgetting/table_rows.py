@@ -1,4 +1,4 @@
-"""Deletes rows with their index entries, vectors and tags, and counts them per table."""
+"""Delete rows with their index entries, vectors and tags, and count them per table."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from ..jobs import table as jobs_table
 from ..tags import table as tags_table
 
 MADE = ("model", "extract")
-"""Provenances of texts that an operation made."""
+"""Provenances of texts that background operations wrote."""
 
 
 @dataclass
 class Removal:
-    """One transaction of deletions, with its counts."""
+    """One transaction that deletes rows, and its counts."""
 
     connection: Connection
     db: Database
     persona: str
     counts: Counter[str] = field(default_factory=Counter)
-    """Table -> rows deleted or changed."""
+    """Number of rows deleted or changed, by table."""
     operations: int = 0
     """Number of queued operations."""
     _tags: Counter[str] = field(default_factory=Counter)
     _audiences: set[int] = field(default_factory=set)
-    """Audiences with deleted or changed rows."""
+    """Ids of the audiences with deleted or changed rows."""
 
     # Any table
 
@@ -51,14 +51,16 @@ class Removal:
         return deleted
 
     def delete_in(self, table: Table, column: Any, values: Iterable[Any], *where: Any) -> int:
-        """Delete the persona's rows with one of these values, in statements of AT_ONCE values."""
+        """Delete the persona's rows with one of these values in a column, at most AT_ONCE values per statement."""
         return sum(self.delete(table, column.in_(part), *where) for part in chunks(sorted(set(values)), AT_ONCE))
 
     def read_rows(self, statement: Any) -> Sequence[Any]:
         return self.connection.execute(statement).all()
 
     def read_in(self, statement: Any, column: Any, values: Iterable[Any]) -> list[Any]:
-        """Return the persona's rows of a SELECT with one of these values, in statements of AT_ONCE values."""
+        """Return the persona's rows of a SELECT with one of these values in a column, at most AT_ONCE values per
+        statement.
+        """
         mine = statement.where(column.table.c.persona_id == self.persona)
         return [
             row for part in chunks(sorted(set(values)), AT_ONCE) for row in self.read_rows(mine.where(column.in_(part)))
@@ -71,14 +73,14 @@ class Removal:
         )
 
     def queue(self, kind: str, conversation: str, **more: Any) -> int | None:
-        """Queue an operation that writes a text again, and return its id; `more` as for `jobs.table.enqueue`."""
+        """Queue an operation that writes a text again; return its id. `more` goes to `jobs.table.enqueue`."""
         self.operations += 1
         return jobs_table.enqueue(self.connection, self.db, self.persona, kind, conversation=conversation, **more)
 
     # Rows that are searched
 
     def delete_rows(self, source: SourceTable, ids: Iterable[int]) -> int:
-        """Delete rows with their index rows and vectors, and return their number."""
+        """Delete rows with their index rows and vectors; return the number of deleted rows."""
         table, deleted = source.table, 0
         for part in chunks(sorted(set(ids)), AT_ONCE):
             held = indexed.lock(self.connection, source, self.persona, part)
@@ -87,7 +89,7 @@ class Removal:
             numbers = [row.id for row in held]
             self.delete(table, table.c.id.in_(numbers))
             for entry in REGISTRY:
-                if entry.row_table == table.name and entry.table != "scenes":  # scene breaks move to other messages
+                if entry.row_table == table.name and entry.table != "scenes":  # breaks of scenes move to other messages
                     beside = metadata.tables[entry.table]
                     self.delete(beside, beside.c[entry.row_of].in_(numbers))
             self._drop_vectors(source, held)
@@ -102,7 +104,7 @@ class Removal:
         self._audiences.update(audience for audience, _ in places)
 
     def exchange_rows(self, source: SourceTable, old: Sequence[Stored], new: Sequence[Stored]) -> None:
-        """Replace the index entries of rows whose texts became shorter."""
+        """Replace the index entries of rows whose texts changed."""
         calendar = calendar_of(self.db)
         for before, after in zip(old, new, strict=True):
             self._drop_vectors(source, [before], again=True)
@@ -120,7 +122,7 @@ class Removal:
     # The end
 
     def purge_index(self) -> None:
-        """Rewrite the packed index segments without the deleted rows."""
+        """Rewrite the packed index segments, leaving out the deleted rows."""
         from ..index import packing  # noqa: PLC0415 - loads numpy
 
         packing.purge(self.connection, self.db.family, self._audiences)
@@ -142,9 +144,7 @@ class Removal:
         self.counts[counters.name] += 1
 
     def _drop_tags(self, deleted: Collection[str]) -> list[str]:
-        """Delete aliases and links of deleted tags. Return tags that were known only by these links, which are deleted
-        too.
-        """
+        """Delete aliases and links of deleted tags. Also delete and return the tags that only these links named."""
         t, a, n, persona = tag_table.c, tag_aliases.c, tag_links.c, self.persona
         self.delete_in(tag_aliases, a.tag, deleted)
         near: set[str] = set()

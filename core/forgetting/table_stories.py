@@ -1,4 +1,4 @@
-"""Deletes recaps, scenes and running recap versions that were made from deleted or edited messages."""
+"""Delete recaps, scenes and running recap versions that were made from deleted or edited messages."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from . import rules
 from .table_rows import MADE, Removal
 
 SCENE_RECAP, RUNNING = "SCENE_RECAP", "RUNNING_SCENE_RECAP"
-"""Operations that write the texts again."""
+"""Types of the operations that write recaps again."""
 _S, _R, _V, _K = scene_table.c, scene_recaps.c, running_recaps.c, conversations.c
 
 
 def delete_parts(removal: Removal, conversation: str, messages: Collection[int], *, edited: bool = False) -> None:
     """Delete the recaps of a conversation that were made from these messages, and queue them again.
 
-    With `edited`, the messages stay with another text, and recaps that a person wrote stay too.
+    With `edited`, the messages are kept with another text, and so are recaps that a person wrote.
     """
     story = _read_story(removal, conversation)
     first = _find_first(story, messages)
@@ -44,7 +44,7 @@ def delete_parts(removal: Removal, conversation: str, messages: Collection[int],
 
 
 def _read_story(removal: Removal, conversation: str) -> Layout:
-    """Return the layout of a conversation with its scenes; empty if it has neither scenes nor a running recap."""
+    """Return the layout of a conversation with its scenes; empty without scenes and running recap."""
     scene = select(_S.id).where(_S.persona_id == removal.persona, _S.conversation_key == conversation).limit(1)
     version = select(_V.version).where(_V.persona_id == removal.persona, _V.conversation_key == conversation).limit(1)
     if not removal.read_rows(scene) and not removal.read_rows(version):
@@ -53,9 +53,9 @@ def _read_story(removal: Removal, conversation: str) -> Layout:
 
 
 def _find_first(story: Layout, messages: Collection[int]) -> int | None:
-    """Return the lowest index that one of the messages may have had, or None if none is in the conversation.
+    """Return the lowest index that one of the messages may have had; None if no message is in the conversation.
 
-    Messages before them may have been stored later, by an import of an older chat.
+    An import of an older chat may have stored messages before them at a later time.
     """
     here = [row for row in story.rows if row in messages]
     if not here:
@@ -65,7 +65,7 @@ def _find_first(story: Layout, messages: Collection[int]) -> int | None:
 
 
 def _scenes_with(removal: Removal, story: Layout, messages: Collection[int]) -> list[Scene]:
-    """Return the scenes with one of the messages, now or when their first recap was made.
+    """Return the scenes that contain one of the messages, now or when their first recap was made.
 
     A scene begins after the nearest earlier scene with a recap. If that scene got its first recap later, this scene's
     recap covers its messages too.
@@ -83,7 +83,7 @@ def _scenes_with(removal: Removal, story: Layout, messages: Collection[int]) -> 
 
 
 def _read_first_recaps(removal: Removal, ids: Collection[int]) -> dict[int, tuple[datetime, int]]:
-    """Return scene -> time of its first recap, and its id to order equal times."""
+    """Return the time of the first recap of each scene, with the recap's id to order equal times."""
     made: dict[int, tuple[datetime, int]] = {}
     for row in removal.read_in(select(_R.scene_id, _R.created_at), _R.scene_id, ids):
         at = (row.created_at or datetime.min.replace(tzinfo=UTC), row.scene_id)
@@ -92,7 +92,7 @@ def _read_first_recaps(removal: Removal, ids: Collection[int]) -> dict[int, tupl
 
 
 def _change_scenes(removal: Removal, story: Layout, changed: Sequence[Scene], deleted: Collection[int]) -> None:
-    """Delete recaps and names of these scenes, and move breaks on deleted messages."""
+    """Delete recaps and names of these scenes, and move their breaks away from deleted messages."""
     ids = [scene.id for scene in changed]
     removal.delete_in(scene_recaps, _R.scene_id, ids)
     mine = update(scene_table).where(_S.persona_id == removal.persona, _S.id.in_(IDS))
@@ -110,7 +110,7 @@ def _change_scenes(removal: Removal, story: Layout, changed: Sequence[Scene], de
 
 
 def _delete_made(removal: Removal, scenes: Sequence[Scene]) -> list[Scene]:
-    """Delete the scene recaps that an operation made; return the scenes whose current recap was deleted."""
+    """Delete the scene recaps that an operation wrote; return the scenes whose current recap was deleted."""
     connection, persona = removal.connection, removal.persona
     for scene in scenes:
         mine = (_R.persona_id == persona, _R.scene_id == scene.id)
@@ -123,7 +123,7 @@ def _delete_made(removal: Removal, scenes: Sequence[Scene]) -> list[Scene]:
 
 
 def _drop_versions(removal: Removal, conversation: str, first: int, *, edited: bool) -> bool:
-    """Delete the running recap versions from this index on; return whether one of them had a text."""
+    """Delete the versions of the running recap from this message index on; return whether one of them had a text."""
     mine = (_V.persona_id == removal.persona, _V.conversation_key == conversation)
     versions = removal.read_rows(select(_V.version, _V.new_scene_index, _V.deleted_at, _V.provenance).where(*mine))
     stale = [row.version for row in versions if row.new_scene_index >= first and (not edited or row.provenance in MADE)]
@@ -139,7 +139,7 @@ def _drop_versions(removal: Removal, conversation: str, first: int, *, edited: b
 
 
 def _queue(removal: Removal, conversation: str, breaks: Sequence[int], *, running: bool) -> None:
-    """Queue the recaps of scenes one after the other, then the running recap."""
+    """Queue the recaps of scenes, each after the one before, then the running recap."""
     persona, connection = removal.persona, removal.connection
     off = select(_K.stories_off).where(_K.persona_id == persona, _K.conversation_key == conversation)
     if not (breaks or running) or connection.execute(off).scalar() != 0:
