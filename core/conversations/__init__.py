@@ -1,8 +1,8 @@
 """Recent conversations, saved memories, the memory tool, and the memory prompt.
 
-Two memories: a rolling list of summaries of conversations, made by itself when one ends, and a list of facts, made only
-when a person asks. Both are held to what the scope may see. A function raises MessageError if a value cannot be used,
-StoreReadError if nothing could be read, and StoreWriteError if nothing was changed.
+There are two lists: summaries of the latest conversations, added when a conversation ends, and facts, saved only when a
+person asks for it. Functions return only entries that the scope may see. They raise MessageError for a value that
+cannot be used, StoreReadError if nothing could be read, and StoreWriteError if nothing was changed.
 
 >>> from prompt_engine import Scope, conversations, open_database
 >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")

@@ -1,4 +1,4 @@
-"""The two Markdown files of memories. Changes that a person makes in `Saved Memories.md` count."""
+"""The two Markdown files of memories. A person's changes in `Saved Memories.md` are read back."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from . import table_saved, table_summaries
 from .rules_summaries import TITLE_CHARS, UNTITLED, format_time
 
 STATE = ".memory.json"
-"""File that stores the scope of the two files."""
+"""Name of the file that stores the scope and the state of the two files."""
 NAMES = (RECENT, SAVED) = ("Recent Conversations.md", "Saved Memories.md")
 MAX_BYTES = 10_000_000
 LOCK_SECONDS = 600
 HEADING, BULLET = "## ", "- "
 TIME, SUMMARY = "**Time:**", "**Summary:**"
 _FOLDERS = "memory_files"
-"""Name of the cache of folders that this process wrote."""
+"""Name of the cache that holds the folders this process wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +43,26 @@ class MarkdownResult:
 
     folder: str
     recent: int = 0
-    """Conversations the scope has now."""
+    """Number of conversations that the scope sees afterwards."""
     saved: int = 0
-    """Saved memories the scope has now."""
+    """Number of saved memories that the scope sees afterwards."""
     added: int = 0
-    """Conversations and memories added from the files."""
+    """Number of conversations and memories added from the files."""
     left_out: tuple[str, ...] = ()
-    """Entries that were not added, with the reason."""
+    """Entries that were not added, each with the reason."""
     written: tuple[str, ...] = ()
     """Names of the files that were changed."""
 
 
 class State(NamedTuple):
-    """The last state that was written into a folder."""
+    """State of the files when this program last wrote them."""
 
     scope: Scope | None = None
-    """Scope of the rows in the files, or None if it is unknown."""
+    """Scope of the rows in the files; None if it is unknown."""
     lines: frozenset[str] = frozenset()
     """Digests of the saved memories in the file."""
     left: frozenset[str] = frozenset()
-    """Digests of a person's lines that could not be stored; they stay in the file."""
+    """Digests of lines that a person added but that could not be stored; they stay in the file."""
 
 
 class Section(NamedTuple):
@@ -70,7 +70,7 @@ class Section(NamedTuple):
 
     title: str
     time: str
-    """`YYYY-MM-DD HH:MM`, or "" if it is missing."""
+    """Time as `YYYY-MM-DD HH:MM`; "" if it is missing."""
     text: str
 
 
@@ -84,16 +84,16 @@ def export_markdown(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> MarkdownResult:
-    """Write the two files with what the scope sees.
+    """Write the conversations and memories that the scope sees into the two files.
 
-    In `Saved Memories.md`, lines that a person added are saved first, and memories whose lines they removed are
-    archived; text that is no list item stays. `Recent Conversations.md` is rewritten whole.
+    In `Saved Memories.md`, lines that a person added are first saved, and memories whose lines they removed are
+    archived; text other than list items is kept. `Recent Conversations.md` is rewritten whole.
 
     Args:
         folder: created if it is missing; None is MEMORY_FOLDER_NAME. One folder belongs to one scope.
 
     Returns:
-        What both files contain now, and the names of those that were changed.
+        Numbers of entries in both files now, and the names of the changed files.
 
     Raises:
         TransferError: a file cannot be read or written, `Recent Conversations.md` has another format, or the folder is
@@ -128,17 +128,17 @@ def import_markdown(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> MarkdownResult:
-    """Add entries of the two files that the database lacks; no row and no file is changed.
+    """Add entries of the two files that the database lacks; existing rows and the files stay unchanged.
 
     Args:
         folder: the folder of the files; None is MEMORY_FOLDER_NAME.
 
     Returns:
-        How much was added, and what was not, with the reason.
+        Number of added entries, and the entries left out with the reason.
 
     Raises:
         TransferError: a file is not UTF-8 or over 10 MB, or the folder is another scope's.
-        StoreWriteError: a row could not be stored; those before it are.
+        StoreWriteError: a row could not be stored; the rows before it were.
     """
     call = open_call(db, settings, scope)
     path = _check_folder(folder, call.settings)
@@ -179,7 +179,7 @@ def _write_sections(sections: Iterable[Section]) -> str:
 
 
 def _merge_lines(text: str, memories: Iterable[str], state: State) -> tuple[str, State]:
-    """Return the text without deleted and with new memories, and the new state."""
+    """Return the text with new memories and without deleted ones, and the new state."""
     current = {_digest(memory): f"{BULLET}{memory}\n" for memory in memories}
     kept, seen = [], set()
     for line in io.StringIO(text):
@@ -198,7 +198,7 @@ def _digest(text: str) -> str:
 
 
 def read_sections(text: str) -> list[Section]:
-    """Return the conversations of a file; each begins with a line of exactly two `#` and a space."""
+    """Return the conversations in a file; each begins with a line of exactly two `#` and a space."""
     sections: list[Section] = []
     for line in _iter_lines(text):
         if line.startswith(HEADING):
@@ -211,7 +211,7 @@ def read_sections(text: str) -> list[Section]:
 
 
 def read_bullets(text: str) -> list[str]:
-    """Return the memories of a file: the lines that begin with `- `."""
+    """Return the memories in a file: its lines that begin with `- `."""
     bullets = (line.removeprefix(BULLET).strip() for line in _iter_lines(text) if line.startswith(BULLET))
     return [text for text in bullets if text]
 
@@ -236,7 +236,7 @@ def _take_sections(call: Call, folder: Path) -> None:
 
 
 def _take_edits(call: Call, folder: Path, state: State) -> None:
-    """Save the lines that a person added to the file, and archive the memories whose lines they removed."""
+    """Save the lines that a person added to the file; archive the memories whose lines the person removed."""
     if not (folder / SAVED).exists():
         return
     bullets = {_digest(text): text for text in read_bullets(_read(folder / SAVED))}
@@ -250,7 +250,7 @@ def _take_edits(call: Call, folder: Path, state: State) -> None:
 
 
 def _iter_new(items: Iterable[T], read_text: Callable[[T], str], stored: Iterable[str]) -> Iterator[tuple[int, T]]:
-    """Yield the items of a file that are not stored, each once, with their numbers."""
+    """Yield the entries of a file that are not stored, each once, with their numbers."""
     texts = set(map(fold, stored))
     for number, item in enumerate(items, 1):
         text = fold(read_text(item))
@@ -308,7 +308,7 @@ def _check_folder(folder: str | Path | None, settings: Settings) -> Path:
 
 
 def _check_owner(folder: Path, scope: Scope) -> None:
-    """Refuse another scope's folder."""
+    """Refuse a folder that belongs to another scope."""
     owner = read_state(folder).scope
     if owner is not None and owner != Scope(scope.persona, scope.conversation, scope.participant, scope.server):
         raise TransferError(
@@ -319,12 +319,12 @@ def _check_owner(folder: Path, scope: Scope) -> None:
 
 @contextlib.contextmanager
 def _lock(folder: Path, *, make: bool = False) -> Iterator[None]:
-    """Lock the folder, so that an older export of another process cannot bring back forgotten rows."""
+    """Lock the folder, so that an older export of another process cannot write forgotten rows again."""
     with _as_transfer_error(folder, "used as a folder"):
         if make:
             folder.mkdir(parents=True, exist_ok=True)
         file = folder / f"{STATE}.lock"
-        lock = sqlite3.connect(file, timeout=LOCK_SECONDS, isolation_level=None)  # locks files on every system
+        lock = sqlite3.connect(file, timeout=LOCK_SECONDS, isolation_level=None)  # the file lock works on every system
     with contextlib.closing(lock):
         with _as_transfer_error(folder, "used as a folder"):
             lock.execute("BEGIN EXCLUSIVE")
@@ -348,7 +348,7 @@ def _read(path: Path) -> str:
 
 
 def _write(path: Path, text: str) -> bool:
-    """Replace the text of a file in one step; return whether it changed."""
+    """Replace the text of a file atomically; return whether it changed."""
     content = text.encode("utf-8", "replace")
     with _as_transfer_error(path, "written"):
         if path.exists() and path.read_bytes() == content:
@@ -390,7 +390,7 @@ def write_files(call: Call) -> None:
 
 
 def read_state(folder: Path) -> State:
-    """Return the state that this program stored in a folder; an empty one if it is unknown."""
+    """Return the state that this program stored in a folder; an empty state if there is none."""
     try:
         held = json.loads(_read(folder / STATE))
         return State(Scope(*held["scope"]), frozenset(held.get("lines", ())), frozenset(held.get("left", ())))
@@ -399,7 +399,7 @@ def read_state(folder: Path) -> State:
 
 
 def find_folders(db: Database, settings: Settings) -> list[Path]:
-    """Return the folders that this process wrote, and the folder of the settings."""
+    """Return the folders that this process wrote, and the folder set in the settings."""
     folders = dict.fromkeys([*db.caches.get(_FOLDERS, {}), str(Path(settings.memory_folder_name).absolute())])
     return [Path(each) for each in folders if Path(each).is_dir()]
 
@@ -412,10 +412,10 @@ def rewrite_folder(
     people: Collection[str] = (),
     conversations: Collection[str] = (),
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Rewrite the files of a folder after something was forgotten; return failures instead of raising.
+    """Rewrite the files of a folder after rows were forgotten; return failures instead of raising.
 
     Returns:
-        Paths of the files that were changed, and of those that may still contain it, each with the reason.
+        Paths of the changed files, and of files that may still contain forgotten text, each with the reason.
     """
     paths, owner = [folder / name for name in NAMES if (folder / name).exists()], read_state(folder).scope
     if not paths or (owner is not None and owner.persona != persona):

@@ -31,13 +31,13 @@ TEMPLATE = "memory.txt.j2"
 def get_user_memory_prompt(
     *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> str | None:
-    """Return recent conversations, then saved memories, each between its two lines; None if there is nothing to show.
+    """Return recent conversations, then saved memories, each between two marker lines; None if there are none.
 
-    It has at most 10 conversations, and as many saved memories as SAVED_CHARS allows, oldest first. An unreadable part
-    is left out and logged.
+    The text has at most 10 conversations, and as many saved memories as SAVED_CHARS allows, oldest first. A part that
+    cannot be read is left out and logged.
 
     Returns:
-        A text; `<`, `>` and `&` in stored texts are entities.
+        A text, in which `<`, `>` and `&` of stored texts are written as entities.
     """
     call = open_call(db, settings, scope)
     has_recent, has_saved = _switches(call.settings)
@@ -69,7 +69,7 @@ def get_user_memory_prompt(
 def get_system_prompt_with_memory(
     base: str, *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> str:
-    """Return `base`, an empty line and the memory prompt; `base` alone if there are no memories.
+    """Return `base`, an empty line and the memory prompt; only `base` if there are no memories.
 
     Args:
         base: the host's own system prompt.
@@ -86,7 +86,7 @@ def load_memory(
     """Return both lists as data, `{"recent": [...], "saved": [...]}`, oldest first.
 
     Returns:
-        Always both keys; a list is empty while its flag or MEMORY_MODE switches it off.
+        Both keys, always; a list is empty while its flag or MEMORY_MODE switches it off.
     """
     call = open_call(db, settings, scope)
     recent, saved = _switches(call.settings)
@@ -100,14 +100,14 @@ def load_memory(
 
 
 def _switches(settings: Settings) -> tuple[bool, bool]:
-    """Return whether recent conversations and saved memories are read at all."""
+    """Return whether recent conversations are read, and whether saved memories are."""
     reads = MODES[settings.memory_mode].reads
     return reads and settings.enable_recent_conversations, reads and settings.enable_saved_memory
 
 
 @contextmanager
 def _logged(source: str) -> Iterator[None]:
-    """Log a read error of one part; the prompt goes on without it."""
+    """Log a read error in the block; the prompt is built without this part."""
     try:
         yield
     except StoreError as error:
@@ -115,5 +115,5 @@ def _logged(source: str) -> Iterator[None]:
 
 
 def _escape(text: str) -> str:
-    """Return a text that cannot close its part of the prompt."""
+    """Return a text escaped so that it cannot end its part of the prompt."""
     return html.escape(text, quote=False)

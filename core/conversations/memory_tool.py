@@ -1,4 +1,4 @@
-"""The memory tool as models call it: its definition, calls read from replies, and the answers to them.
+"""The memory tool for models: its definition, the calls read from replies, and the answers to them.
 
 | form      | the model reads                               | the model calls by                                  |
 |-----------|-----------------------------------------------|-----------------------------------------------------|
@@ -6,7 +6,7 @@
 | openai    | a function with a JSON schema                 | `{"type": "function", "function": {...}}`           |
 | anthropic | a tool with an `input_schema`                 | `{"type": "tool_use", "name": ..., "input": {...}}` |
 
-A call contains the text to remember and nothing else: who is asking comes from the scope alone.
+A call contains only the text to remember; the asking person comes only from the scope.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .saved import save_memory
 
 NAME = "memoryTool"
 REPORT_KEY = "memory_tool"
-"""Report key for the result of `save_before_generation`."""
+"""Key of the report under which the result of `save_before_generation` is stored."""
 ARGUMENT = "memoryContent"
 ALIAS = "statement"
 DESCRIPTION = (
@@ -59,13 +59,13 @@ _WHY = {
 def memory_tools(
     form: ToolForm = "openai", *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[dict[str, Any]]:
-    """Return the tools to offer to the model now: the memory tool, or nothing while it is switched off.
+    """Return the tools to offer to the model: the memory tool, or an empty list while it is switched off.
 
     Args:
         form: `openai` and `anthropic` for native tool calling, `xml` for calls written into the reply.
 
     Returns:
-        One definition, or []: MEMORY_MODE, ENABLE_SAVED_MEMORY and ENABLED_TOOL_IDS decide.
+        One definition, or [], depending on MEMORY_MODE, ENABLE_SAVED_MEMORY and ENABLED_TOOL_IDS.
     """
     definition = build_definition(form)
     return [definition] if _is_offered(open_call(db, settings, scope).settings) else []
@@ -120,8 +120,8 @@ def run_tool_call(
 
     Args:
         call: one that `parse_tool_call` returned.
-        said: the person's message; nothing is saved unless it asks to remember something. None trusts the model.
-        message_id: the person's message, as for `add_saved_memory`.
+        said: the person's message; a memory is saved only if the message asks for it. None trusts the model.
+        message_id: id of the person's message, as for `add_saved_memory`.
 
     Returns:
         `success` is False if nothing was stored; `message` then begins with the reason of `add_saved_memory`.
@@ -152,7 +152,7 @@ def _answer(call: ToolCall, success: bool, message: str, row_id: int | None = No
 
 
 def save_before_generation(call: Call, text: str, message_id: object = None) -> dict[str, Any] | None:
-    """Save what a message asks to save, only in mode plus; return the entry for the report, or None."""
+    """Save a fact if a message asks for it and MEMORY_MODE is plus; return the entry for the report, or None."""
     settings = call.settings
     if MODES[settings.memory_mode].how != "before" or not _is_offered(settings):
         return None
@@ -168,7 +168,7 @@ def save_before_generation(call: Call, text: str, message_id: object = None) -> 
 
 
 def build_schema() -> dict[str, Any]:
-    """Return the JSON schema of the tool's arguments: one required text, its alias, and nothing else."""
+    """Return the JSON schema of the tool's arguments: one required text and its alias."""
     return {
         "type": "object",
         "properties": {
@@ -181,7 +181,7 @@ def build_schema() -> dict[str, Any]:
 
 
 def build_definition(form: str) -> dict[str, Any]:
-    """Return the definition of the tool in this form."""
+    """Return the definition of the tool in a form: `openai`, `anthropic` or `xml`."""
     if form == "openai":
         return {
             "type": "function",
@@ -199,7 +199,7 @@ def build_definition(form: str) -> dict[str, Any]:
 
 
 def _build_tag(word: str, slash: str = "") -> re.Pattern[str]:
-    """Return a pattern for a tag of an element; models put spaces into tags."""
+    """Return a pattern for an element's tag, with optional spaces, which models add."""
     return re.compile(rf"<{slash}[ \t]{{0,8}}{word}[ \t]{{0,8}}>")
 
 
@@ -210,7 +210,9 @@ def read_text_calls(text: str) -> list[ToolCall]:
 
 
 def _read_element(part: str, word: str, at: int = 0) -> tuple[str | None, int]:
-    """Return the content of the first such element and its end, or None if one of its tags is missing."""
+    """Return the content of the first element with this name, and the end of the element; None if one of its tags is
+    missing.
+    """
     first = _build_tag(word).search(part, at)
     last = _build_tag(word, "/").search(part, first.end()) if first else None
     return (part[first.end() : last.start()], last.end()) if first and last else (None, at)
@@ -241,7 +243,7 @@ def _broken(form: ToolForm, reason: str, call_id: str = "") -> ToolCall:
 
 
 def read_native_calls(given: Any) -> list[ToolCall]:
-    """Return the calls of the memory tool in a message: its `tool_calls`, its content blocks, or a list of them."""
+    """Return the calls of the memory tool in a message: in its `tool_calls`, its content blocks, or a list of calls."""
     if isinstance(given, Mapping):
         calls = next((c for key in ("tool_calls", "content") if (c := given.get(key)) and _is_list(c)), None)
         given = [given] if calls is None else calls
@@ -256,7 +258,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _read_native_call(given: Mapping[str, Any]) -> ToolCall | None:
-    """Return a call in OpenAI's or Anthropic's form, or None for a call of another tool."""
+    """Return a call in OpenAI's or Anthropic's form; None if it is a call of another tool."""
     function = given.get("function")
     form: ToolForm = "openai"
     if isinstance(function, Mapping):
@@ -289,7 +291,7 @@ def _read_native_call(given: Mapping[str, Any]) -> ToolCall | None:
 
 
 def build_answer(call: ToolCall, success: bool, message: str) -> Any:
-    """Return `{success, message}` in the form the call came in, ready for the model."""
+    """Return `{success, message}` in the form of the call, ready for the model."""
     if call.form == "xml":
         shown, word = html.escape(message, quote=False), "true" if success else "false"
         return f"<tool_result><name>{NAME}</name><success>{word}</success><message>{shown}</message></tool_result>"

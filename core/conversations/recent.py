@@ -1,4 +1,4 @@
-"""Recent conversations: reporting an end, making title and summary, and listing them."""
+"""Recent conversations: report an end, make title and summary, and list them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TEMPLATE = "conversation_summary.txt.j2"
 MODEL_TRIES = 3
 """Most tries with a failing model; after them the extract is stored."""
 _HANDED_IN = ("text", "who", "participant", "triggered_by", "is_persona")
-"""Fields of an unstored line that an operation keeps."""
+"""Fields of an unstored message that the operation's payload keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class End:
     last: int
     at: datetime
     rows: tuple[int | None, ...] | None = None
-    """Row of each message handed in, None for an unstored one. None: the whole conversation up to `last`."""
+    """Row of each message handed in, None for an unstored message. None: the whole conversation up to `last`."""
     texts: tuple[Line, ...] = ()
     """Messages handed in that are not stored, in order."""
 
@@ -57,7 +57,7 @@ class End:
 
 
 def read_end(payload: Mapping[str, Any], now: datetime) -> End | None:
-    """Return the end in an operation's payload, or None if the payload is invalid."""
+    """Return the end described by an operation's payload; None if the payload is invalid."""
     summary_id, last, rows = (payload.get(name) for name in ("summary", "last", "rows"))
     if not isinstance(summary_id, int) or not isinstance(last, int):
         return None
@@ -79,20 +79,20 @@ def add_recent_conversation(
 ) -> WriteResult:
     """Report that the scope's conversation has ended, so that its title and summary join the list.
 
-    It returns as soon as an operation CONVERSATION_SUMMARY is stored; whoever runs `jobs` makes the summary.
+    The call returns once an operation CONVERSATION_SUMMARY is stored; a worker makes the summary.
 
     Args:
-        messages: what was said, oldest first: texts, live messages as in `context_memory`, or `{role, content}`. None:
-            the stored messages of the scope's conversation.
-        model: asked for title and summary with `wait`; a worker asks the one it has. Without any, an extract.
+        messages: messages of the conversation, oldest first: texts, live messages as in `context_memory`, or `{role,
+            content}`. None uses the stored messages of the scope's conversation.
+        model: model asked with `wait`; a worker asks its own. Without a model, title and summary are extracts.
         wait: make the summary in the call.
 
     Returns:
-        `(True, id, "")` with the id the summary has or will have; else `disabled`, `empty`, `privacy`, or `duplicate`
-        with the id of the summary of the same end.
+        `(True, id, "")` with the present or future id of the summary; else reason `disabled`, `empty`, `privacy`, or
+        `duplicate` with the id of the earlier summary of the same end.
 
     Raises:
-        TypeError: `messages` is no list.
+        TypeError: `messages` is not a list.
     """
     call = open_call(db, settings, scope)
     if not call.settings.enable_recent_conversations:
@@ -111,7 +111,7 @@ def add_recent_conversation(
             return WriteResult(False, None, "empty")
         return _report_end(connection, call, lines, summary_id, queue=not wait)
 
-    # If the transaction runs again after a lost commit answer, it finds its own operation.
+    # if the transaction runs again after a lost commit answer, it finds its own operation
     end = call.db.idempotent_transaction(work, source="memory_jobs")
     # 3. the summary, if the call waits for it
     return _finish_report(call, end, model, wait=wait)
@@ -133,8 +133,8 @@ def close_conversation(
         model, wait: as for `add_recent_conversation`.
 
     Returns:
-        `(True, id of the summary, "")`, the id None if there is nothing to summarise, with a note why; `unchanged`
-        where it is not known or closed already.
+        `(True, id of the summary, "")`; the id is None if there is nothing to summarise, with a note that says why.
+        Reason `unchanged` if the conversation is unknown or already closed.
     """
     # 1. which conversation
     call = open_call(db, settings, scope)
@@ -165,7 +165,7 @@ def close_conversation(
 
 
 def _hold_conversation(connection: Connection, call: Call, *, make: bool) -> bool:
-    """Lock the scope's conversation; create an unknown one if messages were handed in."""
+    """Lock the scope's conversation, creating it if `make`; return whether it exists."""
     scope = call.scope
     if scope.conversation is None:
         return True
@@ -178,12 +178,12 @@ def _hold_conversation(connection: Connection, call: Call, *, make: bool) -> boo
 def _report_end(
     connection: Connection, call: Call, lines: Sequence[Line] | None, summary_id: int, *, queue: bool
 ) -> End | WriteResult:
-    """Return the end to summarise, queued if asked; or a result with the reason `empty`, `privacy` or `duplicate`."""
+    """Return the end to summarise, queued if `queue`; or a result with the reason `empty`, `privacy` or `duplicate`."""
     scope = call.scope
     key = scope.conversation or ""
     if lines is not None:
         end = _build_end(connection, call, lines, summary_id)
-    else:  # the conversation as it is stored
+    else:  # the stored conversation
         last = table_summaries.find_last_line(connection, scope.persona, key)
         number = rules_summaries.number_end(last) if last is not None else 0
         end = None if last is None else End(summary_id, number, last.at or call.db.clock())
@@ -210,7 +210,7 @@ def _report_end(
 
 
 def _build_end(connection: Connection, call: Call, lines: Sequence[Line], summary_id: int) -> End | None:
-    """Return the end of messages handed in, or None if none of them may be kept."""
+    """Return the end of a conversation whose messages were handed in; None if no message may be kept."""
     now = call.db.clock()
     rows: list[int | None] = [None] * len(lines)
     if call.scope.conversation:
@@ -225,7 +225,7 @@ def _build_end(connection: Connection, call: Call, lines: Sequence[Line], summar
 
 
 def _finish_report(call: Call, end: End | WriteResult, model: Any, *, wait: bool) -> WriteResult:
-    """Return the result of reporting an end, after making the summary if the call waits for it."""
+    """Make the summary if the call waits for it; return the result of reporting an end."""
     if isinstance(end, WriteResult):
         return end
     if not wait:
@@ -245,7 +245,7 @@ def _finish_report(call: Call, end: End | WriteResult, model: Any, *, wait: bool
 
 
 def gather_lines(call: Call, end: End) -> list[Line]:
-    """Return the lines to summarise, oldest first; empty if none is left."""
+    """Return the messages to summarise, oldest first; empty if none of them may still be read."""
     db, persona, key = call.db, call.persona, call.scope.conversation or ""
     if end.rows is None:
         lines = table_summaries.read_lines_up_to(db, persona, key, end.last, rules_summaries.MOST_MESSAGES)
@@ -260,7 +260,7 @@ def gather_lines(call: Call, end: End) -> list[Line]:
 
 
 def choose_model(call: Call, model: Any) -> Any:
-    """Return the model to ask, or None for an extract: without a model, or if a remote one may not read it."""
+    """Return the model to ask; None if there is none, or if a remote model may not read the conversation."""
     asked = llm.resolve(model, call.settings, call.db)
     if asked is None or call.destination == "local" or not call.scope.conversation:
         return asked
@@ -270,10 +270,10 @@ def choose_model(call: Call, model: Any) -> Any:
 
 
 def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, retries: bool = False) -> Summary:
-    """Return title and summary by the model, or an extract without one or if it fails.
+    """Return the model's title and summary; an extract if there is no model or it fails.
 
     Raises:
-        ModelError: the model failed, is asked again later (`retries`), and that may help.
+        ModelError: the model failed, and with `retries` a later try may succeed.
     """
     if model is None:
         return rules_summaries.extract_summary(lines)
@@ -290,7 +290,7 @@ def make_summary(settings: Settings, lines: Sequence[Line], model: Any, *, retri
 
 
 def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[Line], summary: Summary) -> WriteResult:
-    """Store a summary in the caller's transaction, unless a message of it was changed or may no longer be kept."""
+    """Store a summary in the caller's transaction, unless one of its messages was changed or may no longer be kept."""
     db, settings, persona, key = call.db, call.settings, call.persona, call.scope.conversation
     place = table_summaries.find_place(connection, db, persona, key)
     if place is None:
@@ -312,7 +312,7 @@ def store_summary(connection: Connection, call: Call, end: End, lines: Sequence[
 
 
 def summary(operation: Operation, tools: Tools) -> Effect | None:
-    """Return the effect that stores title and summary of an ended conversation, or None if no line is left."""
+    """Return the effect that stores title and summary of an ended conversation; None if no message is left."""
     call = operation_call(operation, tools)
     end = read_end(operation.payload, tools.now)
     if end is None or not call.settings.enable_recent_conversations:
@@ -332,7 +332,7 @@ def summary(operation: Operation, tools: Tools) -> Effect | None:
 
 
 def follow_summary(operation: Operation, tools: Tools) -> None:
-    """Write the Markdown files after a worker has stored a summary."""
+    """Write the Markdown files after a worker stored a summary."""
     memory_files.write_files(operation_call(operation, tools))
 
 
@@ -342,7 +342,7 @@ def follow_summary(operation: Operation, tools: Tools) -> None:
 def list_recent_conversations(
     *, db: Database | None = None, settings: GivenSettings = None, scope: Scope | None = None
 ) -> list[RecentConversation]:
-    """Return the conversations on the list that the scope may see, oldest first, ties by id: at most
+    """Return the listed conversations that the scope may see, oldest first, ties by id: at most
     MAX_RECENT_CONVERSATIONS of each audience.
     """
     call = open_call(db, settings, scope)
@@ -350,7 +350,7 @@ def list_recent_conversations(
 
 
 def read_recent(call: Call, viewer: Viewer) -> list[RecentConversation]:
-    """Return the conversations on the list that the viewer sees, oldest first."""
+    """Return the listed conversations that the viewer sees, oldest first."""
     return [
         {
             "id": one.id,

@@ -1,4 +1,4 @@
-"""Titles and summaries of ended conversations: reading messages and model replies, and the extract."""
+"""Titles and summaries of ended conversations: reading messages and model replies, and making extracts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNTITLED, NO_SUMMARY = "Untitled conversation", "No summary"
 TITLE_CHARS, SUMMARY_CHARS = 200, 2000
 TITLE_WORDS, SUMMARY_SENTENCES = 8, 3
 MOST_MESSAGES, MOST_CHARS = 200, 24_000
-"""A summary is made from the newest messages, at most this many and this long in all."""
+"""Most messages, and most characters in total, from which a summary is made; the newest are used."""
 _LAST_BITS = 62
 
 Provenance = Literal["model", "extract"]
@@ -34,17 +34,17 @@ class Line:
 
     text: str
     who: str = ""
-    """Shown name; blank if unknown."""
+    """Displayed name of the speaker; blank if unknown."""
     participant: str | None = None
-    """Key of the speaker; None for the persona or if unknown."""
+    """Key of the speaker; None for the persona or an unknown speaker."""
     triggered_by: str | None = None
-    """Key of the person whom a line of the persona answers."""
+    """Key of the person to whom a line of the persona replies."""
     is_persona: bool = False
     at: datetime | None = None
     message_id: str | None = None
     sender_id: str = ""
     row_id: int | None = None
-    """Row of chat_history_cache; None for a message that is not stored."""
+    """Row of the message in chat_history_cache; None if it is not stored."""
 
     @property
     def is_anonymous(self) -> bool:
@@ -64,7 +64,7 @@ class Summary:
 
 
 def read_messages(messages: object, conversation: str | None, participant: str | None = None) -> list[Line]:
-    """Return the messages that a host hands in, without blank ones and those without a speaker."""
+    """Return the messages that a host hands in, except blank messages and those without a speaker."""
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
         raise TypeError(f"messages is of type {type(messages).__name__}. Pass a list of messages.")
     interface = split_key(conversation)[0] if conversation else ""
@@ -106,7 +106,7 @@ def _line(given: Any, conversation: str, interface: str, order: int) -> Line | N
 
 
 def keep_newest(lines: Sequence[Line]) -> list[Line]:
-    """Return the newest lines that fit, in order; a newest line that is too long is cut."""
+    """Return the newest messages that fit, in order; if even the newest is too long, it is cut."""
     kept: list[Line] = []
     room = MOST_CHARS
     for line in reversed(lines[-MOST_MESSAGES:]):
@@ -120,8 +120,8 @@ def keep_newest(lines: Sequence[Line]) -> list[Line]:
 
 
 def number_end(line: Line) -> int:
-    """Return a number that tells ends of one conversation apart: the row of the last message, or a negative digest of
-    an unstored one.
+    """Return a number that distinguishes ends of a conversation: the row of the last message, or a negative digest
+    of an unstored one.
     """
     if line.row_id is not None:
         return line.row_id
@@ -149,7 +149,7 @@ def read_summary(value: object) -> str:
 
 
 def name_speakers(lines: Sequence[Line]) -> list[str]:
-    """Return the speaker of each line; empty if only one person speaks, as the summary is about that person."""
+    """Return the speaker of each line; empty if only one person speaks, whom the summary is about anyway."""
     people = {(line.participant or line.who) for line in lines if not line.is_persona}
     if len(people) < 2:
         return []
@@ -163,7 +163,7 @@ def show_lines(lines: Iterable[Line]) -> list[str]:
 
 
 def extract_summary(lines: Sequence[Line]) -> Summary:
-    """Return title and summary without a model: the rarest words of the first useful message of a person, and
+    """Return title and summary without a model: the rarest words of the first useful message of a person, and chosen
     sentences.
     """
     texts = [line.text for line in lines]
@@ -176,12 +176,12 @@ def extract_summary(lines: Sequence[Line]) -> Summary:
 
 
 def build_substitute(lines: Sequence[Line]) -> Summary:
-    """Return the summary to store if the model gave nothing usable."""
+    """Return the summary to store if the model gave no usable answer."""
     return replace(extract_summary(lines), title=UNTITLED)
 
 
 def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) -> Summary:
-    """Return title and summary of a model's reply; missing or unusable parts come from the extract."""
+    """Return title and summary from a model's reply; missing or unusable parts come from the extract."""
 
     def usable(text: str) -> str:
         return "" if judge_refusal(text, "", patterns=patterns) else text
@@ -189,7 +189,7 @@ def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) ->
     answer = read_object(reply, ("title", "summary"))
     if answer is None:
         words = usable(read_summary(strip_thoughts(reply)))
-        if not words or words.startswith(("{", "[", "```")):  # an object without the keys is no summary
+        if not words or words.startswith(("{", "[", "```")):  # an object without these keys is not a summary
             return build_substitute(lines)
         return Summary(UNTITLED, words, "model")
     title, summary = usable(read_title(answer.get("title"))), usable(read_summary(answer.get("summary")))
@@ -199,7 +199,7 @@ def read_reply(reply: str, lines: Sequence[Line], *, patterns: Sequence[str]) ->
 
 
 def format_time(moment: datetime | None, zone_name: str) -> str:
-    """Return a time as `YYYY-MM-DD HH:MM` in the zone; None gives ""."""
+    """Return a time as `YYYY-MM-DD HH:MM` in the zone; "" for None."""
     if moment is None:
         return ""
     tz = zone(zone_name)

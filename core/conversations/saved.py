@@ -1,4 +1,4 @@
-"""Saved memories: added when a person asks for them, listed, deleted, restored."""
+"""Saved memories: added when a person asks for it, listed, deleted, restored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..text.times import iso_text
 from . import memory_files, table_saved
 
 SavedKind = Literal["saved", "instruction"]
-"""saved: a fact that a person asked to keep. instruction: a rule for every prompt that answers them."""
+"""saved: a fact that a person asked to keep. instruction: a rule for every prompt that answers this person."""
 
 # Saving
 
@@ -40,21 +40,21 @@ def add_saved_memory(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Save one fact at once, because a person asked for it.
+    """Save one fact at once because a person asked for it.
 
     Args:
         text: trimmed, line breaks become spaces; at most 4,000 characters, never cut.
-        kind: `saved`, or `instruction` for what holds in every prompt that answers the scope's person, such as "Call
-            me Jo"; at most 300 characters. A newer one replaces an older one about the same.
-        said: the person's message; it must contain a phrase that asks to remember and none that asks not to. None:
-            the host vouches that the person asked.
-        message_id: the message it is based on, by the platform's id in the scope's conversation or by the row id that
+        kind: `saved`, or `instruction` for a rule in every prompt that answers the scope's person, such as "Call me
+            Jo"; at most 300 characters. A newer instruction replaces an older one on the same subject.
+        said: the person's message; it must contain a phrase that asks to remember and none that asks not to. None
+            means that the host vouches for the request.
+        message_id: message with the request, by the platform's id in the scope's conversation or by the row id that
             saving it returned. Editing or deleting that message deletes this memory.
 
     Returns:
         `(True, id, "")`; else `disabled`, `empty`, `too_long`, `not_explicit`, `privacy`, or `duplicate` with the id of
-        the equal one. `similar` is the older memory of the same person that shares most words with a stored one, as
-        `{id, text, day}`, or None: if the new one takes its place, delete it.
+        the equal memory. `similar` is the older memory of the same person that shares most words with a stored one, as
+        `{id, text, day}`, or None; delete it if the new one replaces it.
     """
     call = open_call(db, settings, scope)
     return save_memory(call, text, said, message_id=message_id, kind=_check_kind(kind))
@@ -74,7 +74,7 @@ def save_memory(
     message_id: object = None,
     kind: str = table_saved.KIND,
 ) -> WriteResult:
-    """Save one fact; see `add_saved_memory`."""
+    """Save one fact; arguments and result are those of `add_saved_memory`."""
     fact = _read_fact(call.settings, text, said, kind)
     if isinstance(fact, WriteResult):
         return fact
@@ -94,7 +94,7 @@ def save_memory(
 
 
 def _read_fact(settings: Settings, text: object, said: object, kind: str) -> str | WriteResult:
-    """Return the text to save, or a result with the reason for not saving it."""
+    """Return the text to save, or a result with the reason why it is not saved."""
     for name, value in (("text", text), ("said", said)):
         if not isinstance(value, str) and not (name == "said" and value is None):
             raise MessageError.of_type(name, value, "a text")
@@ -120,15 +120,15 @@ def delete_saved_memory(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Archive a saved memory; `restore=True` brings it back.
+    """Archive a saved memory; `restore=True` restores it.
 
     Args:
         id: as `list_saved_memories` returns it.
-        restore: bring it back instead.
+        restore: restore it instead.
 
     Returns:
-        `(True, id, "")`; `unchanged` if the scope sees no such memory; `duplicate` with the id of the equal one if that
-        is on the list.
+        `(True, id, "")`; reason `unchanged` if the scope sees no such memory; `duplicate` with the id of an equal
+        memory that is on the list.
     """
     call = open_call(db, settings, scope)
     viewer = load_access(call).viewer
@@ -157,7 +157,7 @@ def list_saved_memories(
 
     Args:
         kind: `saved`, or `instruction` for the standing instructions of the scope's person.
-        archived: include those that were deleted or replaced.
+        archived: include deleted and replaced memories.
     """
     call = open_call(db, settings, scope)
     viewer = load_access(call).viewer

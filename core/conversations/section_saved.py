@@ -26,7 +26,7 @@ CUT, SAID_TWICE = "cut", "duplicate"
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the parts to read; none if they are switched off."""
+    """Return the query parts that read the memories; none if the section is switched off."""
     settings = asked.settings
     if not settings.enable_saved_memory or not MODES[settings.memory_mode].reads:
         return ()
@@ -34,7 +34,7 @@ def wanted(asked: Asked) -> Sequence[Branch]:
 
 
 def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
-    """Return as many memories as SAVED_CHARS allows, oldest first; the others are cut."""
+    """Return the section with as many memories as SAVED_CHARS allows, oldest first; the others are cut."""
     instructions = {collapsed(text) for text in section_instructions.build(asked, rows, lists).value}
     stored = saved.order_saved(saved.SHOWN.rows_in(rows))
     new = [row for row in stored if collapsed(row.content or "") not in instructions]
@@ -54,7 +54,7 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
 
 
 def write_lines(rows: Sequence[SavedText], own: Collection[str | None], labels: NameLabels, zone: tzinfo) -> list[str]:
-    """Return the texts with their days, and with names if somebody else than the asker saved one."""
+    """Return the texts with their days, and with names if a person other than the asker saved one."""
     with_names = any(row.participant and row.participant not in own for row in rows)
     lines = []
     for row in rows:
@@ -66,7 +66,9 @@ def write_lines(rows: Sequence[SavedText], own: Collection[str | None], labels: 
 
 
 def choose_saved(rows: Sequence[SavedText], words: Sequence[str], settings: Settings) -> list[SavedText]:
-    """Return the memories that SAVED_CHARS allows, in the given order: pinned ones, matches, the newest."""
+    """Return the memories that SAVED_CHARS allows, in the given order; pinned ones are chosen first, then matches, then
+    the newest.
+    """
     most, room = LITE_SAVED if settings.prompt_lite_mode else saved.MOST_READ, settings.saved_chars
     sizes = [len(row.content or "") for row in rows]
     if len(rows) <= most and sum(sizes) <= room:
@@ -82,7 +84,7 @@ def choose_saved(rows: Sequence[SavedText], words: Sequence[str], settings: Sett
 
 
 def _count_words(text: str, words: Sequence[str]) -> int:
-    """Return how many of the words the text has; in scripts with spaces, at the beginning of a word."""
+    """Return how many of the words a text contains; in scripts with spaces, at the beginning of a word."""
     folded = fold(text)
     starts = {word: re.escape(word) if word[0] > "\u052f" else rf"(?<!\w){re.escape(word)}" for word in words}
     return sum(re.search(start, folded) is not None for start in starts.values())

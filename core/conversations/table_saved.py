@@ -1,4 +1,4 @@
-"""Saved memories (table memories, kind `saved`): inserted, listed, deleted and restored."""
+"""Saved memories (table memories, kind `saved`): insert, list, delete and restore."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ..shapes import WriteResult
 
 KIND = SAVED
 AUTHOR, BY_PERSON, BY_FILE = "user", "user", "file"
-"""The author, and the two sources: said or handed in, or written into the Markdown file."""
+"""Author of saved memories, and their sources: said or handed in, or written into the Markdown file."""
 NO_SUCH = "there is no such saved memory"
 _C = memories.c
 
@@ -42,7 +42,7 @@ def build_memory(
     provenance: Provenance = "host",
     source_message_ids: list[int | str] | None = None,
 ) -> NewMemory:
-    """Return a saved memory to be stored, pinned against pruning; `text` is not blank."""
+    """Return a saved memory to store, pinned so that it is not pruned; `text` must not be blank."""
     memory = new_item.read(
         text, now=now, author=AUTHOR, source=source, tags=[], kind=KIND, pinned=True, provenance=provenance,
         source_message_ids=source_message_ids,
@@ -79,7 +79,7 @@ def insert_memory(db: Database, scope: Scope, memory: NewMemory, *, privacy_defa
 def _find_equal(
     connection: Connection, persona: str, audience_id: int, participant: str | None, digest: bytes
 ) -> int | None:
-    """Return the id of the oldest saved memory with this text, or None."""
+    """Return the id of the oldest saved memory with this text; None if there is none."""
     whose = _C.participant_key == participant if participant else _C.participant_key.is_(None)
     same = select(_C.id).where(
         _C.persona_id == persona, _C.audience_id == audience_id, _C.content_hash == digest, whose, *match_in_force(KIND)
@@ -88,7 +88,7 @@ def _find_equal(
 
 
 def archive_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
-    """Take a visible saved memory or instruction off its list; `unchanged` if the viewer sees none with this id."""
+    """Archive a visible saved memory or instruction; reason `unchanged` if the viewer sees none with this id."""
 
     def change(connection: Connection, row: Any) -> WriteResult:
         now, persona = db.clock(), viewer.scope.persona
@@ -101,7 +101,7 @@ def archive_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
 
 
 def restore_memory(db: Database, viewer: Viewer, row_id: int) -> WriteResult:
-    """Restore a deleted or replaced memory; a newer memory that replaced it stays."""
+    """Restore a deleted or replaced memory; a newer memory that replaced it is kept."""
     persona = viewer.scope.persona
 
     def change(connection: Connection, row: Any) -> WriteResult:
@@ -131,7 +131,7 @@ def _select_kept(kind: str, archived: bool, is_person_known: bool, family: str) 
 def read_items(db: Database, viewer: Viewer, *, kind: str = KIND, archived: bool = False) -> list[KeptItem]:
     """Return the saved memories that a viewer sees, or the instructions of the asker, oldest first, ties by id.
 
-    With `archived`, archived and replaced ones too.
+    With `archived`, archived and replaced items are included.
     """
     values = viewer.bound
     is_person_known = False
@@ -146,7 +146,7 @@ def read_items(db: Database, viewer: Viewer, *, kind: str = KIND, archived: bool
 
 
 class SavedText(NamedTuple):
-    """A saved memory, as a prompt shows it."""
+    """A saved memory as a prompt shows it."""
 
     id: int
     content: str | None
@@ -159,7 +159,7 @@ class SavedText(NamedTuple):
 
 SHOWN = Shape(FIRST + 22, SavedText, content=TEXT, pinned=NUMBER, person=TEXT, participant=KEY, at=TIME)
 MOST_READ = 1000
-"""A prompt chooses from this many of the newest saved memories."""
+"""Most saved memories that a prompt reads to choose from: the newest."""
 
 
 def order_saved(rows: Iterable[SavedText]) -> list[SavedText]:
@@ -191,5 +191,5 @@ def read_shown(db: Database, viewer: Viewer) -> list[SavedText]:
 
 
 def section_part() -> Branch:
-    """Return the part of a prompt's last statement that reads the newest saved memories."""
+    """Return the part of a prompt's last query that reads the newest saved memories."""
     return Branch(SHOWN, _part, {}, memories.name)

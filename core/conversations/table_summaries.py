@@ -1,4 +1,4 @@
-"""Ended conversations: the rolling list of summaries of each audience, and their messages."""
+"""Ended conversations: the list of summaries of each audience, and messages of the conversations."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _ALL = 2**31 - 1
 
 
 class NewSummary(NamedTuple):
-    """A summary to be stored, by the names of its columns."""
+    """A summary to store, with fields named like the columns."""
 
     id: int
     conversation_key: str
-    """Blank for a summary without a conversation."""
+    """Key of the conversation; blank for a summary without one."""
     title: str
     summary: str
     occurred_at: datetime
     last_message_row: int
-    """Number of the end, see `rules_summaries.number_end`."""
+    """Number of the conversation's end, as made by `rules_summaries.number_end`."""
     provenance: str
 
 
@@ -52,7 +52,7 @@ class StoredSummary(NamedTuple):
     summary: str
     at: datetime | None
     conversation: str = ""
-    """A prompt does not read this field and the ones below."""
+    """Key of the conversation; this field and the following ones are not read for prompts."""
     provenance: str = ""
     audience_id: int = 0
 
@@ -63,7 +63,7 @@ class StoredSummary(NamedTuple):
 def find_place(
     connection: Connection, db: Database, persona: str, conversation: str | None
 ) -> table_conversations.AudienceRow | None:
-    """Return the place of a conversation's summary and lock it; None if the conversation is gone."""
+    """Return the audience of a conversation's summary and lock it; None if the conversation was deleted."""
     if not conversation:
         return table_conversations.AudienceRow(
             audience_table.find_or_make(connection, db, persona, AudienceKey("persona"))
@@ -81,9 +81,9 @@ def enlist_summary(
     *,
     most: int,
 ) -> WriteResult:
-    """Store a summary in place of the conversation's earlier one; an audience keeps its newest `most`.
+    """Store a summary, replacing the conversation's earlier one; an audience keeps its newest `most` summaries.
 
-    The caller's transaction holds the place.
+    The caller's transaction holds the conversation's lock.
     """
     audience_table.lock(connection, persona, place.audience_id)
     key, at = new.conversation_key, bindparam("at", new.occurred_at, type_=Time())
@@ -108,7 +108,7 @@ def enlist_summary(
 
 
 def find_end(connection: Connection, persona: str, conversation: str, last: int) -> int | None:
-    """Return the id of the summary of this end, or None."""
+    """Return the id of the summary of this end; None if there is none."""
     same = select(_C.id).where(
         _C.persona_id == persona, _C.conversation_key == conversation, _C.last_message_row == last
     )
@@ -120,16 +120,16 @@ def find_end(connection: Connection, persona: str, conversation: str, last: int)
 
 @retry_duplicates
 def insert_summary(db: Database, scope: Scope, *, title: str, summary: str, at: datetime, most: int) -> WriteResult:
-    """Add a summary that a person wrote to the list of the scope's audience."""
+    """Add a summary written by a person to the list of the scope's audience."""
     row_id = db.ids.one()
 
     def work(connection: Connection) -> WriteResult:
         place = table_conversations.ensure(connection, db, scope, sender=scope.participant)
-        # Without a conversation, the row's id is the number of the end, so no two ends are equal.
+        # without a conversation, the row's id is the number of the end, so no two ends are equal
         new = NewSummary(row_id, "", title, summary, at, row_id, "import")
         return enlist_summary(connection, db, scope.persona, place, new, most=most)
 
-    return db.idempotent_transaction(work, source="conversation_summaries")  # run again, it finds its own row
+    return db.idempotent_transaction(work, source="conversation_summaries")  # a repeated run finds its own row
 
 
 # Reading
@@ -168,7 +168,7 @@ def _section(family: str) -> Part:
 
 
 def section_part(most: int) -> Branch:
-    """Return the part of a prompt that reads the newest `most` summaries."""
+    """Return the part of a prompt's query that reads the newest `most` summaries."""
     return Branch(SHOWN, _section, {"most": most}, conversation_summaries.name)
 
 
@@ -181,7 +181,7 @@ _NOT_SAID = ("system", "narrator", "thought")
 
 
 def close_conversation(connection: Connection, persona: str, conversation: str, now: datetime) -> bool:
-    """Mark a conversation closed; return False if it is unknown or closed already. The caller has locked it."""
+    """Mark a conversation closed, which the caller has locked; return False if it is unknown or already closed."""
     is_open = or_(_K.status != "closed", _K.closed_at == bindparam("now", now, type_=Time()))
     change = update(conversations).where(_K.persona_id == persona, _K.conversation_key == conversation, is_open)
     return bool(connection.execute(change.values(status="closed", closed_at=now)).rowcount)
@@ -229,13 +229,13 @@ _BY_ID = select(*LINE_COLUMNS).where(_HERE, _M.id.in_(IDS))
 
 
 def find_last_line(connection: Connection, persona: str, conversation: str) -> Line | None:
-    """Return the newest message of a person or the persona, or None."""
+    """Return the newest message of a person or the persona; None if there is none."""
     row = connection.execute(_LAST, {"persona": persona, "conversation": conversation}).first()
     return None if row is None else build_line(row)
 
 
 def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, most: int) -> list[Line]:
-    """Return the newest messages up to this one, oldest first; empty if it is gone."""
+    """Return the newest messages up to message `last`, oldest first; empty if that message was deleted."""
     ends = db.read(_ROW, {"persona": persona, "last": last}, source="chat_history_cache")
     if not ends:
         return []
@@ -245,7 +245,7 @@ def read_lines_up_to(db: Database, persona: str, conversation: str, last: int, m
 
 
 def read_lines(db: Database, persona: str, conversation: str, ids: Iterable[int]) -> dict[int, Line]:
-    """Return the stored messages of these rows, by id."""
+    """Return the stored messages with these row ids, by id."""
     values = {"persona": persona, "conversation": conversation}
     lines = read_parts(db.read, _BY_ID, values, ids)
     return {row.id: build_line(row) for row in lines}
@@ -258,7 +258,7 @@ def are_as_read(connection: Connection, persona: str, lines: Iterable[Line]) -> 
 
 
 def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now: datetime) -> list[int | None]:
-    """Return the row of each message handed in, or None if it is not stored."""
+    """Return the row of each message handed in; None for a message that is not stored."""
     read = [(at, _message(scope, line, now)) for at, line in enumerate(lines)]
     readable = [(at, message) for at, message in read if message is not None]
     rows: list[int | None] = [None] * len(lines)
@@ -294,6 +294,6 @@ _OPEN = select(_J.payload).where(
 
 
 def read_waiting(connection: Connection, persona: str, conversation: str) -> list[Mapping[str, Any]]:
-    """Return the payloads of waiting summaries of a conversation; the caller has locked it."""
+    """Return the payloads of waiting summaries of a conversation, which the caller has locked."""
     texts = connection.execute(_OPEN, {"persona": persona, "conversation": conversation}).scalars()
     return [payload for text in texts if (payload := read_object(text)) is not None]
