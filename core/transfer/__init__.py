@@ -1,6 +1,6 @@
 """Imports and exports of whole files: conversations and memories.
 
-The names of `transfer.items` are loaded at their first use.
+Names of `transfer.items` are loaded at their first use.
 """
 
 from __future__ import annotations

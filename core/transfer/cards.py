@@ -1,4 +1,4 @@
-"""Character cards (PNG, CHARX or JSON, every version): the persona's text and the entries of the book."""
+"""Character cards (PNG, CHARX or JSON, every version): the persona's text and the entries of the card's book."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_BYTES = 20 * 1024**2
 _PNG = b"\x89PNG\r\n\x1a\n"
 _PNG_BYTES = 200 * 1024**2
 _KEYWORDS = (b"ccv3", b"chara")
-"""Names of the text chunks that hold a card, the newer version first."""
+"""Keywords of the PNG text chunks that hold a card; the newer version of the card first."""
 _FIELDS = {
     "name": ("nickname", "name", "char_name"),
     "system": ("system_prompt",),
@@ -42,7 +42,7 @@ _FIELDS = {
 _TITLES = {"personality": "Personality", "scenario": "Scenario", "example": "Example dialogue",
            "greeting": "First message"}  # fmt: skip
 _LEFT_OUT = {"post_history_instructions": "post-history instructions", "alternate_greetings": "alternate greetings"}
-"""Fields for the model that are not imported -> their names in the note."""
+"""Fields for the model that are not imported, with their names in the note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,10 @@ class Card:
 
     name: str
     text: str
-    """The persona's text: description, personality, scenario, example dialogue and first message."""
+    """Text of the persona: description, personality, scenario, example dialogue and first message."""
     book: Mapping[str, Any] | None = None
     left_out: tuple[str, ...] = ()
-    """Names of parts for the model that are not imported."""
+    """Names of the parts for the model that are not imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +64,13 @@ class CardImport:
     name: str
     characters: int
     file: str = ""
-    """Path of the persona's text; blank in a dry run."""
+    """Path of the file with the persona's text; blank in a dry run."""
     items: ItemImport = field(default_factory=ItemImport)
     notes: tuple[str, ...] = ()
     dry_run: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the result as plain JSON values, fields in their order."""
+        """Return the result as plain JSON values, fields in the order of declaration."""
         return {**asdict(self), "items": self.items.as_dict(), "notes": list(self.notes)}
 
 
@@ -86,15 +86,15 @@ def import_card(
 
     Args:
         path: a PNG whose text chunks hold the card, a CHARX archive, or the card as JSON.
-        dry_run: give the same answer and store nothing.
-        db, settings, scope: those of the process by default; the scope gives the persona.
+        dry_run: return the same result and store nothing.
+        db, settings, scope: None uses those of the process; the scope names the persona.
 
     Returns:
-        The name of the character, the file of the persona's text, what became of the book, and notes, such as what of
-        the card is not taken. Importing the same card again changes nothing.
+        The character's name, the file of the persona's text, the result of importing the book, and notes, such as parts
+        of the card that are not imported. Importing the same card again changes nothing.
 
     Raises:
-        TransferError: the file holds no card, or the persona has another text already.
+        TransferError: the file holds no card, or the persona already has another text.
 
     >>> import json, pathlib, tempfile
     >>> from prompt_engine import Scope, open_database
@@ -145,11 +145,11 @@ def read_card(path: Path) -> Card | None:
         raise TransferError(f"{str(path)!r} cannot be read: {error.strerror}.") from None
 
 
-# The forms of a card
+# Formats of a card
 
 
 def _read_png(content: bytes) -> Card:
-    """Return the card of a picture, the newest version of several."""
+    """Return the card in a picture; of several cards, the newest version."""
     if len(content) > _PNG_BYTES:
         raise TransferError(f"The picture has more than {_PNG_BYTES:,} bytes, which no card has.")
     texts = dict(_text_chunks(content))
@@ -166,7 +166,7 @@ def _read_png(content: bytes) -> Card:
 
 
 def _text_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield keyword and text of the PNG text chunks with a card."""
+    """Yield keyword and text of the PNG text chunks that hold a card."""
     at = 0
     while at + 8 <= len(content):
         size, kind = struct.unpack(">I4s", content[at : at + 8])
@@ -178,7 +178,7 @@ def _text_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _read_charx(stream: BinaryIO) -> Card | None:
-    """Return the card of a CHARX archive, or None."""
+    """Return the card in a CHARX archive; None if it has none."""
     try:
         with zipfile.ZipFile(stream) as archive, archive.open("card.json") as packed:
             return _read_json(packed.read(MOST_BYTES + 1))

@@ -1,4 +1,4 @@
-"""Write a conversation as a chat file of SillyTavern, which its folder `chats` holds."""
+"""Write a conversation as a SillyTavern chat file, for its folder `chats`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .formats.sillytavern.lines import Said
 from .shapes import Progress
 
 _NAMES = {"user": "User", "persona": "Character"}
-"""Names if no speaker has one."""
+"""Names of user and persona if no speaker has a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ExportResult:
 
     conversation: str
     path: str
-    """Blank for a stream."""
+    """Path of the written file; blank for a stream."""
     messages: int = 0
     bytes: int = 0
 
@@ -53,20 +53,20 @@ def export_chat(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ExportResult:
-    """Write a conversation into a file, whole or not at all, and return what was written.
+    """Write a whole conversation into a file and return the result; after an error no file is left.
 
-    All messages are written, hidden and excluded ones too, with their alternatives, recaps and scenes, and the running
-    recap. What was imported and not changed comes back as it was in the file.
+    All messages are written, also hidden and excluded ones, with their alternatives, recaps and scenes, and the running
+    recap. Imported messages that were not changed are written as they were in the imported file.
 
     Args:
-        path: the file, or a stream of bytes that is written to and stays open.
-        conversation: its key; None is the scope's.
-        overwrite: replace a file that is there.
+        path: the file, or a binary stream, which stays open.
+        conversation: key of the conversation; None uses the scope's.
+        overwrite: replace an existing file.
         progress: see `Progress`.
-        db, settings, scope: those of the process by default; the scope says who asks, and must see the conversation.
+        db, settings, scope: None uses those of the process; the scope must see the conversation.
 
     Raises:
-        TransferError: there is no such conversation that the scope sees; the file is there, or cannot be written.
+        TransferError: the scope sees no such conversation; the file exists, or cannot be written.
         MessageError: no conversation is named, or the key cannot be one.
         StoreReadError: nothing could be read; no file was written.
 
@@ -96,7 +96,7 @@ def export_chat(
 
 @contextmanager
 def write_whole(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """Yield a stream to a file that appears whole or not at all."""
+    """Yield a stream into a file that appears only when it is complete."""
     try:
         if path.is_dir():
             raise TransferError(f"{str(path)!r} is a folder. Name a file in it.")
@@ -107,7 +107,7 @@ def write_whole(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o666
         with replace_file(path, mode=mode) as part, part.open("wb") as out:
             yield out
-    except (OSError, ValueError) as error:  # a path that no file can have is a ValueError
+    except (OSError, ValueError) as error:  # a path that no file can have raises ValueError
         reason = getattr(error, "strerror", None) or error
         raise TransferError(f"{str(path)[:100]!r} cannot be written: {reason}. Name another file.") from None
 
@@ -139,7 +139,7 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
 
 
 def _said(row: Line, lies_beside: Beside, header: dict[str, Any]) -> Said:
-    """Return a stored message with a name, which SillyTavern needs."""
+    """Return a stored message with a name, which SillyTavern requires."""
     fallback = row.sender_id if row.role == "user" else header.get("character_name")
     name = (
         row.sender_name
@@ -150,7 +150,7 @@ def _said(row: Line, lies_beside: Beside, header: dict[str, Any]) -> Said:
 
 
 def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
-    """Return the header line, and the blank lines after the last message."""
+    """Return the header line of the file, and the blank lines after its last message."""
     persona, conversation = call.persona, call.conversation
     read = call.db.read
     metadata = table_imported.read_metadata(read, persona, conversation)
@@ -164,7 +164,7 @@ def _header(call: StoryCall) -> tuple[dict[str, Any], list[str]]:
 
 
 def _indexes(call: StoryCall) -> list[int]:
-    """Return the position in the file of each message."""
+    """Return the position of each message in the file."""
     indexes: list[int] = []
     read = call.db.read
     pages = table_lines.read_pages(read, call.persona, call.conversation, call.audiences, with_text=False)

@@ -1,4 +1,4 @@
-"""Reads fields of chat files.
+"""Read fields of chat files.
 
 Optional fields of another type count as missing; required fields raise MessageError.
 """
@@ -20,7 +20,7 @@ from ..text.times import parse_time
 
 MESSAGE_ID_BYTES = 191
 SPEAKER_BYTES = 191
-"""A participant's key is `interface/speaker` in 255 bytes; this leaves room for every interface name (64 bytes)."""
+"""Most bytes of a speaker's id: a participant's key `interface/speaker` has 255 bytes, an interface name up to 64."""
 TEXT_BYTES = 16_777_215
 
 
@@ -32,7 +32,7 @@ def _each_field(value: Any, names: Iterable[str]) -> Iterator[Any]:
 
 
 def text_at(value: Any, *names: str) -> str:
-    """Return the first of the named fields with a text that is not blank, or ""."""
+    """Return the first non-blank text among the named fields, or ""."""
     for field in _each_field(value, names):
         if isinstance(field, str) and field.strip():
             return clean(field)
@@ -40,7 +40,7 @@ def text_at(value: Any, *names: str) -> str:
 
 
 def id_at(value: Any, *names: str) -> str:
-    """Return the first id among the named fields, a number in decimal, or ""."""
+    """Return the first id among the named fields as text, or ""."""
     for field in _each_field(value, names):
         if isinstance(field, int) and not isinstance(field, bool) and abs(field) < 10**100:
             return str(field)
@@ -50,25 +50,25 @@ def id_at(value: Any, *names: str) -> str:
 
 
 def dict_at(value: Any, name: str) -> Mapping[str, Any]:
-    """Return the object in this field, or an empty one."""
+    """Return the object in a field; an empty one if there is none."""
     field = value.get(name) if isinstance(value, Mapping) else None
     return field if isinstance(field, Mapping) else {}
 
 
 def list_at(value: Any, name: str) -> list[Any]:
-    """Return the list in this field, or an empty one."""
+    """Return the list in a field; an empty one if there is none."""
     field = value.get(name) if isinstance(value, Mapping) else None
     return field if isinstance(field, list) else []
 
 
 def time_at(value: Any, *names: str, zone: tzinfo = UTC) -> datetime | None:
-    """Return the first time among the named fields, or None."""
+    """Return the first readable time among the named fields, or None."""
     times = (read_time(field, zone) for field in _each_field(value, names))
     return next((time for time in times if time is not None), None)
 
 
 def files_of(value: Any, *names: str) -> list[dict[str, str]]:
-    """Return the names of attached files, for the metadata."""
+    """Return the names of attached files in the form of message metadata."""
     files = [file for name in names for file in list_at(value, name)]
     own = ("file_name", "fileName", "name", "title", "filename")
     shown = [file if isinstance(file, str) else text_at(file, *own) for file in files]
@@ -76,7 +76,7 @@ def files_of(value: Any, *names: str) -> list[dict[str, str]]:
 
 
 def count_at(value: Any, *lists: str) -> int:
-    """Return the number under `count`, else the length of the first of the named lists; at least 1."""
+    """Return the number in the field `count`, else the length of the first of the named lists; at least 1."""
     count = value.get("count") if isinstance(value, Mapping) else None
     if isinstance(count, int) and not isinstance(count, bool) and count > 0:
         return count
@@ -108,7 +108,7 @@ _CALLS = re.compile(
 def said_without_thoughts(text: str) -> str:
     """Return a text of the persona without its thoughts; unchanged if it has none.
 
-    A text that holds only tool calls gives "".
+    The result is "" for a text that holds only tool calls.
     """
     spoken = strip_thoughts(text)
     if _CALLS.match(spoken):
@@ -130,7 +130,7 @@ def fits_column(text: str) -> bool:
 
 
 def key_of(value: Any, name: str, limit_bytes: int) -> str:
-    """Return an id or a name as a key; None gives "", a number its decimal digits."""
+    """Return an id or a name as a key: "" for None, decimal digits for a number."""
     return key_text("" if value is None else value, name, limit_bytes)
 
 
@@ -164,14 +164,14 @@ _HUMANIZED = re.compile(
 )
 _DIGITS = re.compile(r"\d{9,17}(?:\.\d{1,6})?")
 _UNITS = ((10**17, 10**9), (10**14, 10**6), (10**11, 10**3))
-"""Least number of each unit, and how many of the unit make a second: 10**11 seconds would be the year 5100."""
+"""Least number in each unit, and units per second: 10**11 read as seconds would be the year 5100."""
 _GREATEST = 1e20
 
 
 def read_time(value: Any, zone: tzinfo = UTC) -> datetime | None:
-    """Return a time from a chat file as aware UTC, or None if the value cannot be read.
+    """Return a time from a chat file as an aware datetime in UTC; None if the value cannot be read.
 
-    A number counts seconds, milliseconds, microseconds or nanoseconds since 1970.
+    A number counts seconds, milliseconds, microseconds or nanoseconds since 1970, depending on its size.
     """
     if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= _GREATEST:
         return _from_number(value)
@@ -208,5 +208,5 @@ def _from_parts(parts: dict[str, str | None], zone: tzinfo) -> datetime | None:
         micro = int(parts.get("milli") or 0) * 1000
         day = int(parts["year"] or 0), number, int(parts["day"] or 0)
         return parse_time(datetime(*day, hour, minute, second, micro, tzinfo=zone))
-    except ValueError:  # no such month, day or hour
+    except ValueError:  # the text names an impossible month, day or hour
         return None

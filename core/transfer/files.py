@@ -1,4 +1,4 @@
-"""The files of an export: one file, a folder, or a zip archive. Nothing is unpacked to disk."""
+"""The files of an export, which is one file, a folder, or a zip archive. Nothing is unpacked to disk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_BYTES = 2 * 1024**3
 MAX_MEMBERS = 50_000
 BOMB_RATIO = 200
 BOMB_FREE_BYTES = 64 * 1024**2
-"""Files up to this size are not checked for their compression ratio. Chats shrink 3 to 20 times, never 200 times."""
+"""Largest size of a file whose compression ratio is not checked. Chats compress by 3 to 20, never by BOMB_RATIO."""
 _SAYS_UTF8 = 0x800
 _ENDINGS = (".json", ".jsonl", ".txt", ".csv", ".af")
 _ARCHIVES = (".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz")
@@ -52,7 +52,7 @@ class Member:
 
     @contextmanager
     def text(self) -> Iterator[TextIO]:
-        """Yield the decoded text; bytes that are not UTF-8 are replaced, a byte order mark is left out."""
+        """Yield the text of the file: bytes that are not UTF-8 are replaced, a byte order mark is left out."""
         with self.open() as raw:
             buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw, 1 << 16)
             head = buffered.peek(4)[:4]
@@ -66,7 +66,7 @@ class Member:
 
     @contextmanager
     def guarded(self, faults: list[Fault]) -> Iterator[TextIO]:
-        """Yield the text; add a fault for an error while it is opened or read."""
+        """Yield the text of the file; an error while opening or reading it is added to the faults."""
         with ExitStack() as stack:
             text: TextIO = io.StringIO()
             try:
@@ -136,7 +136,7 @@ class Export:
 
     def _add_zip(self, path: Path) -> None:
         try:
-            # Left open for its members: opening it for each of them would read the list of all entries each time.
+            # kept open for its members: opening it for each member would read the list of all entries each time
             archive = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, NotImplementedError, ValueError):
             raise TransferError(f"{str(path)!r} is a broken or cut off zip archive. Copy it again.") from None
@@ -157,7 +157,7 @@ class Export:
 
 
 def _name(entry: zipfile.ZipInfo) -> str:
-    """Return the path of an archive entry with slashes, in composed Unicode."""
+    """Return the path of an archive entry with slashes, in composed Unicode (NFC)."""
     name = entry.filename
     if not entry.flag_bits & _SAYS_UTF8:
         with suppress(UnicodeError):
@@ -188,12 +188,12 @@ def _may_hold(name: str) -> bool:
 
 
 def _is_litter(name: str) -> bool:
-    """Return whether an operating system left this file beside the others."""
+    """Return whether an operating system created this file beside the user's files."""
     parts = name.replace("\\", "/").split("/")
     return "__MACOSX" in parts or parts[-1].startswith("._")
 
 
-# A file that cannot be imported
+# Files that cannot be imported
 
 _LOOKED_AT = 4096
 _KEYS = 8
@@ -206,7 +206,7 @@ WHAT_TO_DO = (
 
 
 def describe_file(path: Path) -> str:
-    """Return a description of a file for error messages: its form and field names, never its texts."""
+    """Return a description of a file for error messages: its format and field names, never its texts."""
     if path.is_dir():
         return "it is a folder without a chat"
     try:

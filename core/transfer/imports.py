@@ -1,4 +1,4 @@
-"""Imports chats of other programs into the chat history, each message once."""
+"""Import chats of other programs into the chat history, each message once."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ from .survey import MAX_LISTED, Plan, Survey, count_export
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """The result of an import. `imported + duplicates + left_out` is the number of messages looked at."""
+    """Result of an import. `imported + duplicates + left_out` is the number of messages read."""
 
     format: str
     could_import: int = 0
-    """Messages of the file that can be imported, including duplicates; the number that a dry run reports."""
+    """Number of messages that can be imported, including duplicates; a dry run reports it."""
     imported: int = 0
     edited: int = 0
-    """Stored messages that got the text of the export."""
+    """Number of stored messages that got the newer text of the export."""
     duplicates: int = 0
     service: int = 0
-    """Lines of the program itself, such as who joined; stored hidden with the role `system`."""
+    """Number of messages by the program itself, such as "Ann joined"; they are stored hidden with the role `system`."""
     memories: int = 0
-    """Memory items stored, such as memories of the other program."""
+    """Number of memory items stored, such as memories of the other program."""
     skipped: int = 0
     story: dict[str, int] = field(default_factory=dict)
-    """`alternatives`, `recaps`, `scenes` and `running_recaps` -> number stored."""
+    """Numbers of stored `alternatives`, `recaps`, `scenes` and `running_recaps`."""
     instructions: int = 0
-    """Standing instructions in the messages that were imported (RECORD_WISHES)."""
+    """Number of standing instructions found in the imported messages (RECORD_WISHES)."""
     left_out: dict[str, int] = field(default_factory=dict)
-    """Reason, such as `privacy` -> number of messages not stored."""
+    """Numbers of messages that were not stored, by reason, such as `privacy`."""
     errors: tuple[Fault, ...] = ()
-    """The first 1,000 parts that cannot be imported. In a single file of lines, `row` is the line and `place` is ""."""
+    """First 1,000 parts that cannot be imported. For a single file of lines, `row` is the line and `place` is ""."""
     error_count: int = 0
     conversations: tuple[str, ...] = ()
     private_count: int = 0
@@ -59,12 +59,12 @@ class ImportResult:
     persona: tuple[str, ...] = ()
     first: str = ""
     last: str = ""
-    """Times of the oldest and newest message, ISO 8601, UTC."""
+    """Time of the newest message; like `first`, the time of the oldest, ISO 8601 in UTC."""
     notes: tuple[str, ...] = ()
     dry_run: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the result as plain JSON values, fields in their order."""
+        """Return the result as plain JSON values, fields in the order of declaration."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         values["errors"] = [
             {"row": each.row, "reason": each.reason} | ({"place": each.place} if each.place else {})
@@ -91,30 +91,30 @@ def import_file(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ImportResult:
-    """Return what became of the messages of a file. The same file again adds nothing; a later export of the same chats
-    adds what is new, and edits what was edited. Bad rows are listed, good ones taken.
+    """Import the messages of a file and return the result. Importing the same file again adds nothing; a later export
+    of the same chats adds new messages and edits changed ones. Bad rows are listed, good rows imported.
 
-    Messages are stored in transactions of 500. Run an interrupted import again to go on where it was.
+    Messages are stored in transactions of 500. To continue an interrupted import, run it again.
 
     Args:
         path: chats of any program that docs/import.md lists, as a file, a folder or a zip archive; or JSON Lines.
-        interface: first part of the conversation keys, `interface/conversation`; None is the name of the program.
-        conversation: one conversation key for everything instead.
-        persona: the speaker who is the persona itself, by name or id. None is whom the format says.
-        user: id of the one person in an export of an assistant.
-        private: make new conversations direct messages, or restricted where several people speak; None asks the format.
-        time_zone: IANA name of where times without an offset were written.
-        day_first: whether 03/04 is 3 April in an export of WhatsApp; None finds it out.
-        dry_run: look and store nothing.
-        max_bytes: most bytes of the file, unpacked; 2 GiB.
+        interface: first part of the conversation keys, `interface/conversation`; None uses the name of the program.
+        conversation: key of one conversation into which everything is imported.
+        persona: speaker who is the persona itself, by name or id; None uses the speaker that the format marks.
+        user: id of the person in an export from an assistant program.
+        private: make new conversations direct messages, or restricted if several people speak; None follows the format.
+        time_zone: IANA name of the zone of times without an offset.
+        day_first: whether 03/04 is 3 April in an export of WhatsApp; None decides from the whole file.
+        dry_run: read the file and store nothing.
+        max_bytes: most bytes of the unpacked file; 2 GiB by default.
         progress: see `Progress`.
-        db, settings, scope: those of the process by default; the scope gives persona and server.
+        db, settings, scope: None uses those of the process; the scope names persona and server.
 
     Raises:
-        TransferError: the file cannot be taken as a whole, before anything was stored; or the database failed, with the
-            row after which to go on.
+        TransferError: the whole file is refused, and nothing was stored; or the database failed, and the error names
+            the row after which to continue.
         ValueError: an unknown time zone.
-        MessageError: an interface or conversation key that cannot be one.
+        MessageError: an invalid interface or conversation key.
 
     >>> import json, tempfile
     >>> from prompt_engine import open_database
@@ -188,7 +188,7 @@ def _build_result(plan: Plan, files: ChatFiles, reading: Reading, writer: ChatWr
     speakers: Counter[str] = Counter()
     for person in survey.people.values():
         speakers[person.name] += person.lines
-    is_one = len(files.export.members) == 1  # in one file of lines the number of the row says where it is
+    is_one = len(files.export.members) == 1  # in a single file of lines, the row number suffices
     errors = [fault._replace(place="") if fault.row and is_one else fault for fault in refused]
     return ImportResult(
         format=files.format,
@@ -222,7 +222,7 @@ def _persona_names(plan: Plan) -> tuple[str, ...]:
 
 
 def _notes(plan: Plan, reading: Reading, public: int, conversations: int) -> Iterator[str]:
-    """Yield notes on results that the importing person may not expect."""
+    """Yield notes on results that the user may not expect."""
     survey = plan.survey
     if not survey.lines and not survey.notes:
         bad = "can be taken; see the rows that were not" if survey.fault_count else "has a text"

@@ -1,6 +1,6 @@
-"""Reads JSON of chat files: one value a line, or the parts of a document.
+"""Read JSON of chat files: one value per line, or the parts of a document.
 
-A document of ordinary size is read whole. A larger or broken one is read in parts with ijson, up to its break.
+A document of ordinary size is read whole. A larger or damaged document is read in parts with ijson, up to the damage.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from .files import UNREADABLE, Member
 from .shapes import Fault, Read
 
 MAX_LINE_BYTES = 128 * 1024**2
-"""Longest line: a text of 16 MB, the longest that is stored, with every letter escaped."""
+"""Most bytes of a line: the longest text that is stored, 16 MB, with every character escaped."""
 WHOLE_CHARS = 16 * 1024**2
-"""Longest document that is read whole: its Python values need many times the memory."""
+"""Most characters of a document that is read whole, since its Python values need many times the memory."""
 MAX_VALUES = 5_000_000
-"""Most values of a part that is read whole; 8 characters of a text count as one value."""
+"""Most values in a part that is read whole; 8 characters of a text count as one value."""
 _BLANK = "\ufeff\x00 \t\r\n"
 
 
 class BadJson(NamedTuple):
-    """Stands in place of an unreadable value; the reason never repeats its text."""
+    """Replacement for an unreadable value; the reason never quotes its text."""
 
     reason: str
     is_deep: bool = False
 
 
 def read_value(text: str) -> Any:
-    """Return the value of a JSON text, or a `BadJson`."""
+    """Return the value of a JSON text; a `BadJson` if it cannot be read."""
     if len(text) > WHOLE_CHARS and sum(map(text.count, ",[{")) > MAX_VALUES:
         return BadJson("not usable: it holds too many values")
     try:
@@ -42,12 +42,12 @@ def read_value(text: str) -> Any:
         return BadJson(f"not JSON: {error.msg} at {where}character {error.colno}")
     except RecursionError:
         return BadJson("not usable: nested too deeply", is_deep=True)
-    except ValueError:  # a number of more digits than Python reads
+    except ValueError:  # an integer with more digits than Python reads
         return BadJson("not usable: a number is too long")
 
 
 def is_deeper(value: Any, levels: int) -> bool:
-    """Return whether lists and objects are nested deeper than `levels`, the outermost counted."""
+    """Return whether lists and objects are nested deeper than `levels`, including the outermost."""
     inside = [value]
     for _ in range(levels + 1):
         inside = [item for item in inside if isinstance(item, (dict, list))]
@@ -61,14 +61,14 @@ def is_deeper(value: Any, levels: int) -> bool:
 
 
 class JsonLine(NamedTuple):
-    """One line that is not blank."""
+    """One non-blank line of a file."""
 
     row: int
     value: Any
 
 
 def read_lines(member: Member) -> Iterator[JsonLine]:
-    """Yield the lines of a file that are not blank, in order.
+    """Yield the non-blank lines of a file in order.
 
     Raises:
         TransferError: the file is damaged or not UTF-8, or has a line that is too long.
@@ -92,7 +92,7 @@ def read_lines(member: Member) -> Iterator[JsonLine]:
 
 
 def read_objects(member: Member, read: Callable[[int, dict[str, Any]], Read | None]) -> Iterator[Read]:
-    """Yield the result of `read` for the object on each line, or a fault if a line holds none."""
+    """Yield the result of `read` for the object on each line; a fault for a line without an object."""
     for row, value in read_lines(member):
         try:
             if isinstance(value, BadJson):
@@ -120,7 +120,7 @@ class Part(NamedTuple):
     path: Path
     """Keys and positions (from 0) from the root to the value."""
     value: Any
-    """A `BadJson` stands for the unreadable rest of a document."""
+    """Value at the path; a `BadJson` for the unreadable rest of a document."""
 
 
 def _opens(path: Path) -> bool:
@@ -158,7 +158,7 @@ def _walk(path: Path, value: Any) -> Iterator[Part]:
 
 
 class _Bytes:
-    """A text and the rest of its stream, for ijson."""
+    """A text followed by the rest of its stream, as bytes for ijson."""
 
     def __init__(self, text: str, stream: TextIO) -> None:
         self._text, self._stream = text, stream
@@ -185,7 +185,7 @@ def _stream(text: str, rest: TextIO) -> Iterator[Part]:
 
 
 def _parts(events: Iterable[tuple[str, Any]], builder: Any) -> Iterator[Part]:
-    """Yield the values of parsing events; `builder` builds values that are read whole."""
+    """Yield the values of parsing events; `builder` builds the values that are read whole."""
     path: list[str | int] = []
     building: Any = None
     depth = size = 0

@@ -1,6 +1,6 @@
-"""Imports the database of the original application by its URL.
+"""Import the database of the original application by its URL.
 
-The source is only read. Stored rows are not stored twice, so an interrupted import is run again to go on.
+The source is only read. Rows are stored only once, so to continue an interrupted import, run it again.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _MEMORY_COLUMNS = ("content", "author", "source", "scope", "emotion", "intensity
 
 @dataclass(frozen=True, slots=True)
 class OriginalImport:
-    """What an import from the original application's database stored."""
+    """Numbers of rows that an import from the original application's database stored."""
 
     memories: int = 0
     diary: int = 0
     messages: int = 0
     duplicates: int = 0
-    """Rows that were stored before."""
+    """Number of rows that were already stored."""
     left_out: int = 0
-    """Rows without a text, or refused by somebody's privacy level."""
+    """Number of rows without a text, or refused by a person's privacy level."""
 
 
 def import_original(
@@ -52,20 +52,20 @@ def import_original(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> OriginalImport:
-    """Save the memories, the diary and the messages of the original application's database; it is not changed.
+    """Import memories, diary and messages from the database of the original application, which is not changed.
 
     Args:
-        url: its connection string.
-        private: make new conversations direct messages, or restricted where several people speak; else public.
-        db, settings, scope: those of the process where they are None; the scope gives the persona.
+        url: connection string of that database.
+        private: make new conversations direct messages, or restricted if several people speak; otherwise public.
+        db, settings, scope: None uses those of the process; the scope names the persona.
 
     Returns:
-        How many rows of each table were stored.
+        Number of rows stored, by table.
 
     Raises:
-        TransferError: the database is one of this program, or holds no table of the original.
+        TransferError: the database belongs to this program, or has no table of the original application.
         StoreError: the source does not exist or cannot be read.
-        StoreWriteError: a part could not be stored; what was stored stays.
+        StoreWriteError: some rows could not be stored; rows stored before them are kept.
     """
     call = open_call(db, settings, scope)
     with closing(Database(find_source(url), timeout_seconds=call.settings.db_timeout_seconds)) as source:
@@ -94,7 +94,7 @@ def _item(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_words(value: Any) -> list[str]:
-    """Return the words of a list, written as JSON, with commas, or in quotes."""
+    """Return the words of a list that is written as JSON, with commas, or in quotes."""
     words = read_json(value)
     if not isinstance(words, (list, dict)):
         text = words if isinstance(words, str) else str(value or "")

@@ -1,4 +1,4 @@
-"""Plain values that readers of chat files return, independent of the database."""
+"""Plain values that readers of chat files return; independent of the database."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..stories.rules_running import Version as RecapVersion
 from ..stories.table_imported import NOTHING, Beside
 
 Progress = Callable[[str, int, int], None]
-"""Called with the current step (`looking`, `storing` or `writing`), the rows done, and the number of rows or 0."""
+"""Called with the step (`looking`, `storing` or `writing`), the rows done, and the total of rows, 0 if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Room:
     """A conversation of an export."""
 
     id: str
-    """The export's own id, `chat` or `chat/thread`; the conversation key is `interface/` and this id."""
+    """Id in the export, `chat` or `chat/thread`; the conversation key is `interface/` followed by this id."""
     title: str = ""
     privacy: Privacy = "direct"
     """direct: one person and the persona; it becomes restricted if several people spoke."""
@@ -37,9 +37,9 @@ class Speaker:
     name: str
     is_bot: bool = False
     is_assistant: bool = False
-    """The format marks this speaker as the assistant of the exporting person."""
+    """Whether the format marks this speaker as the assistant of the exporting person."""
     handle: str = ""
-    """Login name, if it differs from the shown name."""
+    """Login name, if it differs from the displayed name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class Line:
     at: datetime
     speaker: Speaker | None = None
     id: str = ""
-    """The export's own id; blank: an id is made from place and content."""
+    """Id in the export; if blank, an id is made from place and content."""
     made_of: str = ""
-    """Time as written in the file; makes the id of a line without one independent of --timezone."""
+    """Time as written in the file, from which an id is made, so that the id does not depend on --timezone."""
     is_service: bool = False
     edited: datetime | None = None
     reply_to: str = ""
@@ -66,12 +66,12 @@ class Line:
     beside: Beside = NOTHING
     """Alternatives, recap and scene of the message. The id of an alternative is in its metadata."""
     row: int = 0
-    """Number of its line, where each line of the file is a message."""
+    """Line number, if each line of the file is a message; else 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Messages that are left out on purpose."""
+    """Number of messages left out on purpose, with the reason."""
 
     reason: str
     count: int = 1
@@ -86,7 +86,7 @@ class Fault(NamedTuple):
     place: str
     reason: str
     row: int = 0
-    """Number of its line, where each line of the file is a message."""
+    """Line number, if each line of the file is a message; else 0."""
 
 
 class Note(NamedTuple):
@@ -95,38 +95,38 @@ class Note(NamedTuple):
     place: str
     owner: Speaker
     item: Mapping[str, Any]
-    """As `import_items` takes it."""
+    """Memory item in the form that `import_items` reads."""
 
 
 class Ending(NamedTuple):
-    """A chat file's data about its whole conversation."""
+    """Data of a chat file about its whole conversation."""
 
     room: Room
     header: Mapping[str, Any] | None
-    """The first line as it is kept."""
+    """First line of the file, without the texts that columns store."""
     after: Sequence[str]
     versions: tuple[RecapVersion, ...] = ()
     current: int | None = None
-    """Number of the current one of `versions`, None where the file names none."""
+    """Number of the current version among `versions`; None if the file names none."""
 
 
 Read = Line | Left | Fault | Note | Ending
 
 
 USER_ID, USER_NAME = "user", "User"
-"""The one person in an export of an assistant, where it does not say who that is."""
+"""Id and name of the person in an export from an assistant program that does not name the person."""
 
 
 @dataclass(slots=True)
 class Reading:
-    """Settings and notes of one reading of an export."""
+    """Settings and notes for reading one export."""
 
     zone: tzinfo = UTC
     day_first: bool | None = None
-    """Whether 03/04 is 3 April; None finds it out."""
+    """Whether 03/04 is 3 April; None decides from the whole file."""
     user: str = ""
-    """Id of the one person of an assistant's export; blank is what the export says."""
+    """Id of the person in an export from an assistant program; blank uses the id in the export."""
     private: bool | None = None
     """Whether new conversations are private; None follows the format."""
     notes: Counter[str] = field(default_factory=Counter)
-    """What was replaced or guessed, with how often."""
+    """How often values were replaced or guessed, by note."""

@@ -1,4 +1,4 @@
-"""Stores the lines of chat files: new ones in batches, edits one by one."""
+"""Store the lines of chat files: new lines in batches, edits one by one."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from .survey import MAX_LISTED, IdMaker, Plan, hash_id, text_digest
 
 BATCH = 500
 FACTS = "imported"
-"""Metadata key for the program of an imported message, and the digest and edit time of its text."""
+"""Metadata key under which an imported message has its program, and the digest and edit time of its text."""
 _QUOTE_CHARS = 2000
 
 
 class _Ready(NamedTuple):
-    """A line with the message to be stored."""
+    """A line and the message to store for it."""
 
     line: Line
     message: NewMessage
@@ -52,7 +52,7 @@ class _Ready(NamedTuple):
 
 
 class ChatWriter:
-    """Stores the lines of one export and counts the results."""
+    """Writer of the lines of one export, which counts the results."""
 
     def __init__(self, call: Call, files: ChatFiles, reading: Reading, plan: Plan) -> None:
         self._call, self._files, self._reading, self._plan = call, files, reading, plan
@@ -61,11 +61,11 @@ class ChatWriter:
         self._notes: list[tuple[str, Note]] = []
         self._endings: list[tuple[str, Ending]] = []
         self.counts: Counter[str] = Counter()
-        """`stored`, `edited`, `service`, `duplicate`, or a reason -> number of lines."""
+        """Number of lines by result: `stored`, `edited`, `service`, `duplicate`, or the reason for leaving them out."""
         self.refused: list[Fault] = []
         self.refused_count = 0
         self.story: Counter[str] = Counter()
-        """`alternatives`, `recaps`, `scenes` and `running_recaps` -> number stored."""
+        """Numbers of stored `alternatives`, `recaps`, `scenes` and `running_recaps`."""
         self.instructions = 0
         self.memories = 0
 
@@ -94,10 +94,10 @@ class ChatWriter:
             self.refused.append(fault)
 
     def _find_known_rooms(self) -> None:
-        """Look up the key under which each conversation is stored."""
+        """Find the key under which each conversation is stored."""
         plan, call = self._plan, self._call
         privacies = plan.privacies()
-        for room, facts in plan.survey.rooms.items():  # a conversation of another server can have the same name
+        for room, facts in plan.survey.rooms.items():  # a conversation on another server can have the same name
             key = plan.key_of(*room)
             here = replace(call.scope, conversation=key, server=plan.server_of(facts.room), privacy=privacies[key])
             plan.keys[room] = resolve_scope(call.db, here).conversation or key
@@ -117,7 +117,7 @@ class ChatWriter:
                 continue
             number += 1
             if read.id and plan.survey.latest.get(hash_id(program, read), (0, number))[1] != number:
-                self.counts["duplicate"] += 1  # another line of this id counts
+                self.counts["duplicate"] += 1  # another line with this id is the one that counts
                 continue
             try:
                 message = self._read_message(program, read, read.id or maker.make_id(read), answering)
@@ -130,7 +130,7 @@ class ChatWriter:
                 yield _Ready(read, message)
 
     def _read_message(self, program: str, line: Line, message_id: str, answering: dict[str, str]) -> NewMessage | None:
-        """Return the message of a line. A line of the persona answers the last other speaker."""
+        """Return the message of a line. A line of the persona answers the last other speaker before it."""
         plan, key = self._plan, self._plan.key_of(program, line.room.id)
         own = plan.is_persona(program, line)
         role = _role_of(line, own)
@@ -151,14 +151,14 @@ class ChatWriter:
             triggered_by=answering.get(key) if own else None,
             title=line.room.title or None,
             hidden=line.is_service or line.hidden,
-            excluded=line.is_service or line.excluded,  # no recap is made of a line of the program
+            excluded=line.is_service or line.excluded,  # lines that the program itself writes get no recap
         )
         if message is not None and message.participant and "bot" not in metadata:
             answering[key] = message.participant
         return message
 
     def _metadata(self, program: str, line: Line, text: str, own: bool) -> dict[str, Any]:
-        """Return the metadata of a message: the file's own, its program, and a digest of its text."""
+        """Return the metadata of a message: the file's metadata, the program, and a digest of the text."""
         metadata = dict(line.metadata)
         if program != "sillytavern":
             facts = {"from": program, "text": text_digest(text), "versions": len(line.beside.alternatives)}
@@ -194,7 +194,9 @@ class ChatWriter:
             self._change(stored, ready)
 
     def _sort_lines(self, key: str, lines: Sequence[_Ready]) -> tuple[list[_Ready], list[tuple[StoredLine, _Ready]]]:
-        """Return the new lines of one conversation, and the edited ones with their stored lines; count the others."""
+        """Return the new lines of one conversation, and the edited lines with their stored messages; count the other
+        lines.
+        """
         names = [self._list_ids(ready) for ready in lines]
         ids = {name for each in names for name in each}
         stored = table_lines.read_by_ids(self._reader, self._call.persona, key, ids)
@@ -212,12 +214,12 @@ class ChatWriter:
         return new, edits
 
     def _list_ids(self, ready: _Ready) -> list[str]:
-        """Return the ids under which a message may be stored: its own and those of its alternatives."""
+        """Return the ids under which a message may be stored: its own id and the ids of its alternatives."""
         versions = [each.metadata["id"] for each in ready.line.beside.alternatives if each.metadata]
         return [ready.id, *(self._plan.id_of(ready.line, each) for each in versions)]
 
     def _with_quotes(self, conversation: str, new: Sequence[_Ready], lines: Sequence[_Ready]) -> list[_Ready]:
-        """Return the lines with the text of the message that they answer, if it is known."""
+        """Return the lines, with the text of the message that each one answers, if it is known."""
         wanted = {ready.message.metadata["reply_to"]["message_id"] for ready in new if ready.line.reply_to}
         if not wanted:
             return list(new)
@@ -247,13 +249,13 @@ class ChatWriter:
             self.instructions += len(wishes)
 
     def _change(self, stored: StoredLine, ready: _Ready) -> None:
-        """Give a stored message the text and the alternatives of the export."""
+        """Give a stored message the text and the alternatives from the export."""
         call, message = self._call, ready.message
         if ready.line.beside.alternatives:
             _add_versions(call, stored.row_id, ready.line)
         viewer = with_viewer(call).viewer
         assert viewer is not None
-        # What stands in the file was read by who may write there, whatever else that scope sees.
+        # the importer has read the file, so the message's audience is allowed for this edit
         viewer = replace(viewer, audiences=(stored.audience_id,))
         result = table_followers.edit_message(call, viewer, message.conversation, stored.row_id, message.text)
         if result.reason == "privacy":
@@ -286,7 +288,7 @@ class ChatWriter:
         )
 
     def _give_to_scenes(self, conversation: str) -> None:
-        """Let AUTO_HIDE_SCENE_COUNT decide on hidden messages, if the file hides all of them up to a scene break."""
+        """Let AUTO_HIDE_SCENE_COUNT decide what is hidden, if the file hides all messages up to a scene break."""
         persona = self._call.persona
         order = table_hidden.read_rows(self._reader, persona, conversation)
         breaks = table_hidden.read_breaks(self._reader, persona, conversation)
@@ -321,7 +323,7 @@ class ChatWriter:
 
 
 def _sender_of(line: Line) -> str | None:
-    """Return the speaker's id, which is never the persona's own."""
+    """Return the speaker's id, changed if it equals the persona's id."""
     if line.speaker is None:
         return None
     sender = key_of(line.speaker.id, "the speaker's id", SPEAKER_BYTES)
@@ -337,15 +339,15 @@ def _role_of(line: Line, own: bool) -> Role:
 
 
 def _is_newer(there: StoredLine, ready: _Ready) -> bool:
-    """Return whether the export has a later text or more alternatives than the database."""
+    """Return whether the export has a newer text or more alternatives than the database."""
     edited, before = ready.line.edited, there.metadata.get(FACTS)
-    if not isinstance(before, Mapping):  # a message that was said here, of the same platform
+    if not isinstance(before, Mapping):  # a message stored live, on the same platform
         is_later = edited is not None and (there.edited_at is None or edited > there.edited_at)
         return is_later and there.digest != ready.message.digest
     if before.get("text") == ready.facts["text"]:
         return bool(ready.facts.get("versions", 0) > before.get("versions", 0))
     last = parse_time(before["edited"]) if isinstance(before.get("edited"), str) else None
-    return last is None or (edited is not None and edited >= last)  # else of an older export
+    return last is None or (edited is not None and edited >= last)  # a message of an older export
 
 
 def _with_quote(ready: _Ready, quoted: Mapping[str, NewMessage | StoredLine]) -> _Ready:
@@ -366,7 +368,7 @@ def _read_instructions(call: Call, ready: _Ready) -> tuple[Instruction, ...]:
 
 
 def _add_versions(call: Call, row_id: int, line: Line) -> None:
-    """Store the missing alternatives of a line, and make the shown one current."""
+    """Store the alternatives of a line that are missing, and make the shown alternative the current one."""
     there = table_recaps.read_alternatives(call.db.read, call.persona, row_id)
     numbers = {each.text: each.number for each in there}
     free = max(numbers.values(), default=-1) + 1

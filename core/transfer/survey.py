@@ -1,4 +1,4 @@
-"""The first reading of an export: counts, speakers, and how its lines become messages."""
+"""First reading of an export: counts, speakers, and the decisions how its lines become messages."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from .formats import OWN, ChatFiles
 from .shapes import BLANK, Ending, Fault, Left, Line, Note, Progress, Read, Reading, Room
 
 MAX_LISTED = 1000
-"""Most faults, and most people, that are listed; further ones are counted."""
+"""Most faults and most people that are listed; further ones are only counted."""
 MAX_ROOMS, MAX_LINES = 100_000, 3_000_000
-"""An import remembers each conversation and the id of each message: this bounds its memory."""
+"""Most conversations and most messages of an import, which keeps each conversation and message id in memory."""
 _EVERY = 500
 _FEW = 4
 
 
-# Ids for messages without one: the same message gets the same id in every import
+# Ids for messages without one: every import gives the same message the same id
 
 
 class IdMaker:
     """Makes message ids from time and text.
 
-    Equal lines of one file get numbers; equal lines of two files of a chat get the same id.
+    Equal lines in one file get numbers; equal lines in two files of a chat get the same id.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class IdMaker:
     def make_id(self, line: Line) -> str:
         made_id = f"at-{text_digest(line.made_of or line.at.isoformat(), 16)}-{text_digest(line.text)}"
         file = line.place.rpartition(": ")[0] or line.place
-        # A hash instead of the id saves memory: there is one for each line of the export.
+        # a hash instead of the id saves memory: there is one per line of the export
         key = hash((file, line.room.id, made_id))
         self._seen[key] += 1
         count = self._seen[key]
@@ -49,7 +49,7 @@ def text_digest(text: str, digits: int = 12) -> str:
 
 
 def hash_id(program: str, line: Line) -> int:
-    """Return a hash of the program, conversation and id of a message, valid in this process."""
+    """Return a hash of program, conversation and id of a message, which is valid only in this process."""
     return hash((program, line.room.id, line.id))
 
 
@@ -58,15 +58,15 @@ def hash_id(program: str, line: Line) -> int:
 
 @dataclass(slots=True)
 class RoomFacts:
-    """One conversation of an export."""
+    """Facts about one conversation of an export."""
 
     room: Room
     people: set[str] = field(default_factory=set)
-    """Ids of speakers, at most four, without assistants."""
+    """Ids of the speakers other than assistants; at most four."""
     assistants: set[str] = field(default_factory=set)
 
     def own(self) -> set[str]:
-        """Return the ids of the persona: in a group, the character that the file names."""
+        """Return the speaker ids of the persona; in a group, the character that the file names."""
         return self.assistants if len(self.assistants) <= 1 else {self.room.character}
 
 
@@ -84,13 +84,13 @@ class Survey:
     """Counts over a whole export."""
 
     lines: int = 0
-    """Messages of people, bots and assistants."""
+    """Number of messages of people, bots and assistants."""
     services: int = 0
-    """Lines of the program itself, such as who joined."""
+    """Number of lines that the program itself wrote, such as "Ann joined"."""
     notes: int = 0
     blank: int = 0
     rooms: dict[tuple[str, str], RoomFacts] = field(default_factory=dict)
-    """By program and room."""
+    """Facts about each conversation, by program and room."""
     people: dict[str, Person] = field(default_factory=dict)
     left: Counter[str] = field(default_factory=Counter)
     faults: list[Fault] = field(default_factory=list)
@@ -99,7 +99,8 @@ class Survey:
     last: datetime | None = None
     days: set[date] = field(default_factory=set)
     latest: dict[int, tuple[float, int]] = field(default_factory=dict)
-    """Id -> time of the last edit, and number of the line with it: of several lines with one id, this one counts."""
+    """Time of the last edit for each hashed message id, and the number of the line with it, which is the line that
+    counts."""
 
     def add(self, program: str, read: Read) -> None:
         match read:
@@ -165,14 +166,14 @@ class Plan:
 
     survey: Survey
     interface: str | None
-    """First part of the conversation keys; None is the name of the program."""
+    """First part of the conversation keys; None uses the name of the program."""
     conversation: str | None
     persona: str | None
     """Id of the speaker who is the persona; None follows the format."""
     private: bool
     server: str
     keys: dict[tuple[str, str], str] = field(default_factory=dict)
-    """(program, room) -> key under which the conversation is stored."""
+    """Keys under which the conversations are stored, by program and room."""
 
     def interface_of(self, program: str) -> str:
         return self.interface or ("import" if program in OWN else program)
@@ -182,12 +183,12 @@ class Plan:
         return self.conversation or key or f"{self.interface_of(program)}/{room_id}"
 
     def id_of(self, line: Line, message_id: str) -> str:
-        """Return the id of a message; if several chats become one, it begins with the id of its chat."""
+        """Return the id of a message; if several chats become one conversation, the id begins with that of its chat."""
         is_one = self.conversation is not None and len(self.survey.rooms) > 1 and not (line.row and line.id)
         return f"{line.room.id}:{message_id}" if is_one else message_id
 
     def own_of(self, facts: RoomFacts) -> set[str]:
-        """Return the ids of the persona's speakers: the named one, or else the format's."""
+        """Return the speaker ids of the persona: the requested speaker, or else those that the format marks."""
         return facts.own() if self.persona is None else {self.persona}
 
     def is_persona(self, program: str, line: Line) -> bool:
@@ -199,9 +200,9 @@ class Plan:
         return line.speaker.id in self.own_of(facts)
 
     def privacies(self) -> dict[str, Privacy]:
-        """Return the privacy of each conversation: the most private of the chats that become one.
+        """Return the privacy of each conversation: the most private level of the chats that become one conversation.
 
-        One with a single other person is a direct message.
+        A conversation with a single other person is a direct message.
         """
         rooms: dict[str, list[RoomFacts]] = {}
         for (program, room_id), facts in self.survey.rooms.items():
@@ -216,5 +217,5 @@ class Plan:
         return "direct" if len(others) <= 1 and kinds == {"direct"} else "restricted"
 
     def server_of(self, room: Room) -> str:
-        """Return the server of a conversation: the requested one, or else the export's."""
+        """Return the server of a conversation: the requested server, or else that of the export."""
         return self.server or room.server

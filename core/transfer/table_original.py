@@ -1,4 +1,4 @@
-"""Reads the tables of the original application."""
+"""Read the tables of the original application."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RANGE = 1000
 
 
 def check_owner(source: Database) -> None:
-    """Refuse a database of prompt-engine, and one without tables of the original application."""
+    """Refuse a database of prompt-engine, or one without tables of the original application."""
     shown = source.target.shown
     if _has_table(source, schema_version.name, "version_num"):
         raise TransferError(
@@ -45,14 +45,14 @@ def _has_table(source: Database, table: str, column: str) -> bool:
 
 
 def list_entries(db: Database, persona: str) -> set[tuple[datetime | None, bytes]]:
-    """Return time and digest of every diary entry of a persona."""
+    """Return time and text digest of every diary entry of a persona."""
     d = ai_diary.c
     rows = db.read(select(d.timestamp, d.content_hash).where(d.persona_id == persona), source="ai_diary")
     return {(row[0], bytes(row[1] or b"")) for row in rows}
 
 
 def read_rows(source: Database, table: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table with the columns that it has; a missing table has no rows."""
+    """Yield the rows of a table, with the columns that exist in it; a missing table has no rows."""
     sql = text(f"SELECT * FROM {table} WHERE id > :above ORDER BY id LIMIT {RANGE}")  # noqa: S608 - one of three names
     if not _has_table(source, table, "id"):
         return

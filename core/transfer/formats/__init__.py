@@ -1,12 +1,12 @@
-"""Recognises the program that wrote a chat file by its content, and names a reader for each program.
+"""Recognise the program that wrote a chat file by its content, and choose its reader.
 
-| Module | For |
+| Module | Formats |
 |---|---|
 | `declared` | formats described by a table of field names |
 | `branches` | chats that branch: ChatGPT, Claude, Open WebUI |
 | `messengers` | Discord, Slack, Telegram |
 | `whatsapp` | chats as plain text |
-| `sillytavern`, `records` | one JSON object a line |
+| `sillytavern`, `records` | one JSON object per line |
 """
 
 from __future__ import annotations
@@ -42,25 +42,25 @@ PROGRAMS: dict[str, tuple[str, Reader]] = {
 }
 TITLES = {name: title for name, (title, _) in PROGRAMS.items()}
 OWN = ("records", "sillytavern")
-"""Formats whose conversation keys begin with `import`, as the file does not name a program."""
+"""Formats whose conversation keys begin with `import`, since their files do not name a program."""
 
 _ONE_CHAT_A_FILE = (*OWN, "whatsapp")
-"""Formats with one chat a file: a refused file leaves the other files."""
+"""Formats with one chat per file, where a refused file does not prevent reading the others."""
 _LOOKED_AT = 40
 _LINES = 100
-"""Most lines that are looked at to recognise a file of JSON lines."""
+"""Most lines that are read to recognise a file with one JSON value per line."""
 _TEXT_CHARS = 1 << 16
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class ChatFiles:
-    """An export's files, grouped by program."""
+    """Files of an export, grouped by program."""
 
     def __init__(self, export: Export) -> None:
         self.export: Export = export
         self.members: dict[str, list[Member]] = {}
         self.unknown: int = 0
-        """Number of files of no known program."""
+        """Number of files whose program is unknown."""
         slacks = _slack_members(export)
         for member in export.members:
             broken: list[Fault] = []
@@ -72,7 +72,7 @@ class ChatFiles:
             else:
                 self.unknown += 1
         people = [member for member in export.members if member.stem == "users"]
-        if "claude" in self.members and people:  # who has the account
+        if "claude" in self.members and people:  # the file `users` names the owner of the account
             known = set(self.members["claude"])
             self.members["claude"] += [member for member in people if member not in known]
             self.unknown -= sum(1 for member in people if member not in slacks)
@@ -82,7 +82,7 @@ class ChatFiles:
         return "+".join(self.members)
 
     def read(self, reading: Reading) -> Iterator[tuple[str, Read]]:
-        """Yield everything that the export holds, with the program it comes from, and its faults."""
+        """Yield all messages, memories and faults of the export, each with the program it comes from."""
         yield from (("", fault) for fault in self.export.faults)
         is_one = len(self.export.members) == 1
         for kind, members in self.members.items():
@@ -94,7 +94,7 @@ class ChatFiles:
 
 
 def _read_each(reader: Reader, members: Sequence[Member], reading: Reading) -> Iterator[Read]:
-    """Yield the messages of each file; a refused file becomes a fault."""
+    """Yield the messages of each file; a file that is refused yields a fault."""
     for member in members:
         try:
             yield from reader([member], reading)
@@ -103,10 +103,10 @@ def _read_each(reader: Reader, members: Sequence[Member], reading: Reading) -> I
 
 
 def find_export(path: Path, max_bytes: int = MAX_BYTES) -> ChatFiles | None:
-    """Return the files of an export, grouped by program, or None if a single file is of no known program.
+    """Return the files of an export, grouped by program; None for a single file of an unknown program.
 
     Raises:
-        TransferError: there is no such file; or it is an archive or a folder that holds no chat.
+        TransferError: the path does not exist, or is an archive or a folder without a chat.
     """
     export = Export(path, max_bytes)
     files = ChatFiles(export)
@@ -133,7 +133,7 @@ def _slack_members(export: Export) -> set[Member]:
 
 
 def _kind(member: Member, broken: list[Fault]) -> str:
-    """Return the program that wrote a file, or "" if it is unknown; read errors go to `broken`."""
+    """Return the program that wrote a file, or "" if it is unknown; read errors are added to `broken`."""
     with member.guarded(broken) as text:
         begins = text.read(_TEXT_CHARS)
     head = begins.lstrip("\ufeff \t\r\n\x00")
@@ -148,7 +148,7 @@ def _kind(member: Member, broken: list[Fault]) -> str:
 
 
 def _kind_of_lines(begins: str) -> str:
-    """Return the format of a file with one JSON object a line, or ""."""
+    """Return the format of a file with one JSON object per line, or ""."""
     lines = [line for line in begins.removeprefix("\ufeff").split("\n") if line.strip()][:_LINES]
     if not lines[0].lstrip().startswith("{") and isinstance(read_value(lines[0]), BadJson):
         return ""
@@ -172,7 +172,7 @@ _MARKS: dict[str, tuple[declared.Paths, ...]] = {
                  ("date", "type", "actor_id")),
     "slack": (("ts", "user"), ("ts", "bot_id"), ("ts", "subtype"), ("ts", "text")),
 }  # fmt: skip
-"""Program to groups of field paths: a value with all paths of one group is of that program."""
+"""Marks of each program: groups of field paths; a value that has all paths of one group was written by the program."""
 
 
 def _kind_of_part(part: Part | Fault) -> str:

@@ -39,28 +39,28 @@ class Node:
     id: str
     parent: str
     role: str
-    """user or assistant; another value for a message of the system or a tool."""
+    """user or assistant; another value for a message of the system or of a tool."""
     text: str
-    """Blank for a message without visible words, which only connects others."""
+    """Visible text; blank for a message that only connects others."""
     at: datetime | None = None
     edited: datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Shown(NamedTuple):
-    """A line of the branch that is shown."""
+    """A line of the shown branch."""
 
     node: Node
     at: datetime
     versions: list[Node]
-    """All versions of the line in the order of the file, the shown one among them."""
+    """All versions of the line in the order of the file, including the shown one."""
 
 
 def choose_branch(nodes: Iterable[Node], current: str, begun: datetime | None, fallback: datetime) -> list[Shown]:
     """Return the lines of the branch that ends with the current message, or else with the last message of the file.
 
-    A line of another branch becomes a version of the shown line by the same speaker at its depth, or of the next one
-    above.
+    A line of another branch becomes a version of the shown line by the same speaker at its depth, or of the nearest
+    such line above.
     """
     by_id = {node.id: node for node in nodes}
     path = _walk(by_id, current if current in by_id else next(reversed(by_id), ""))
@@ -87,7 +87,7 @@ def _walk(by_id: Mapping[str, Node], last: str) -> list[Node]:
 
 
 def _count_above(by_id: Mapping[str, Node]) -> dict[str, int]:
-    """Return for each message the number of messages with words above it."""
+    """Return the number of messages with text above each message, by id."""
     counts: dict[str, int] = {}
     for start in by_id:
         path: dict[str, Node] = {}
@@ -103,7 +103,7 @@ def _count_above(by_id: Mapping[str, Node]) -> dict[str, int]:
 
 
 def _settle(shown: list[Node], begun: datetime | None, fallback: datetime) -> Iterator[datetime]:
-    """Yield a time for each line, never before the time of the line above."""
+    """Yield a time for each line, never earlier than the time of the line above."""
     first = next((node.at for node in shown if node.at is not None), None)
     moments = [moment for moment in (begun, first) if moment is not None]
     now = (shown[0].at if shown else None) or min(moments, default=fallback)
@@ -118,7 +118,7 @@ Conversation = Callable[[str, Mapping[str, Any], Member, Reading], Iterator[Read
 
 
 def _read(members: Sequence[Member], reading: Reading, keys: frozenset[str], one: Conversation) -> Iterator[Read]:
-    """Yield what `one` reads from every element of a list, or from a document with one of these keys."""
+    """Yield the results of `one` for every element of a list, or for a document with one of these keys."""
     for member in members:
         single: dict[str, Any] = {}
         messages: list[Any] = []
@@ -141,7 +141,7 @@ def _read(members: Sequence[Member], reading: Reading, keys: frozenset[str], one
 
 
 class _Tree(NamedTuple):
-    """The messages of one conversation."""
+    """Messages of one conversation."""
 
     nodes: Sequence[Node]
     current: str
@@ -152,7 +152,7 @@ class _Tree(NamedTuple):
 def _lines(
     place: str, room: Room, tree: _Tree, user: Speaker, assistant: Speaker | None, member: Member, reading: Reading
 ) -> Iterator[Read]:
-    """Yield the lines of the shown branch; without `assistant`, the speaker is the model of each line."""
+    """Yield the lines of the shown branch; with assistant None, the speaker of an answer is its model."""
     lines = choose_branch(tree.nodes, tree.current, tree.begun, tree.begun or tree.ended or member.changed)
     wordless = sum(1 for node in tree.nodes if not node.text and node.role)
     if not lines:
@@ -184,7 +184,7 @@ def _beside(shown: Node, versions: Sequence[Node]) -> Beside:
 def _read_nodes(
     place: str, messages: Sequence[Any], room: str, make: Callable[[Mapping[str, Any], str, str], Node]
 ) -> tuple[list[Node], list[Fault]]:
-    """Return the messages of a list; a message without a parent follows the one before it."""
+    """Return the messages of a list and the faults; a message without a parent follows the message before it."""
     nodes: list[Node] = []
     faults: list[Fault] = []
     for number, message in enumerate(messages, 1):
@@ -196,7 +196,7 @@ def _read_nodes(
 
 
 def _join(parts: Iterable[Any], between: str = "\n") -> str:
-    """Return the texts of parts, each a text or an object with a text."""
+    """Return the joined texts of parts; a part is a text or an object with a text."""
     texts = (
         clean(part) if isinstance(part, str) else text_at(part, "text") or text_at(dict_at(part, "text"), "value")
         for part in parts
@@ -205,22 +205,22 @@ def _join(parts: Iterable[Any], between: str = "\n") -> str:
 
 
 def _spoken(role: str, text: str) -> str:
-    """Return the visible words of a message: "" for other roles, an answer without its thoughts."""
+    """Return the visible text of a message: without thoughts, and "" for roles other than user and assistant."""
     return said_without_thoughts(text).strip() if role == "assistant" else text if role == "user" else ""
 
 
-# ChatGPT: `conversations.json`, one list or several files of it, or one conversation as an object
+# ChatGPT: `conversations.json` (a list, or several files of it), or one conversation as an object
 
 _CHATGPT = Speaker("chatgpt", "ChatGPT", is_assistant=True)
 _SAID = frozenset({"text", "multimodal_text", "code", "citable_code_output", "super_widget", ""})
-"""Content types with words of the user or the assistant; others are reasoning, tools and settings."""
+"""Content types that hold text of the user or the assistant; others are reasoning, tools and settings."""
 _HIDING = (
     "is_visually_hidden_from_conversation", "is_user_system_message", "is_contextual_answers_system_message",
     "is_thinking_preamble_message",
 )  # fmt: skip
 _NOT_REMEMBERED = ("is_do_not_remember", "is_temporary_chat", "is_temporary")
 _MARKS = re.compile("\ue200[^\ue200\ue201]*\ue201|[\ue200-\ue206]")
-"""Marks of sources and pictures, in private-use characters."""
+"""Marks of sources and pictures in a text, in private-use characters."""
 
 
 def _chatgpt(place: str, value: Mapping[str, Any], member: Member, reading: Reading) -> Iterator[Read]:
@@ -254,7 +254,7 @@ def _chatgpt_nodes(mapping: Any) -> Iterator[Node]:
 
 
 def _chatgpt_words(message: Mapping[str, Any]) -> str:
-    """Return the visible text of a message; "" for a hidden one."""
+    """Return the visible text of a message; "" for a hidden message."""
     metadata, content, weight = dict_at(message, "metadata"), message.get("content"), message.get("weight")
     recipient = message.get("recipient")
     if (
@@ -283,7 +283,7 @@ def _chatgpt_files(message: Mapping[str, Any]) -> list[dict[str, str]]:
     return [{"name": name[:255]} for name in names if name]
 
 
-# Open WebUI, LibreChat and llama.cpp: one chat or a list of them, their messages in a list or below each other
+# Open WebUI, LibreChat and llama.cpp: one chat or a list of chats, messages in a list or nested in each other
 
 
 def _listed(place: str, value: Mapping[str, Any], member: Member, reading: Reading) -> Iterator[Read]:
@@ -332,21 +332,21 @@ def _listed_node(message: Mapping[str, Any], before: str, missing: str) -> Node:
     )  # fmt: skip
 
 
-# Claude: `conversations.json`, `memories.json` and `projects.json`, each also as a folder of files, one for each
+# Claude: `conversations.json`, `memories.json` and `projects.json`, or a folder with one file per entry for each
 
 _CLAUDE = Speaker("claude", "Claude", is_assistant=True)
 _OF_CLAUDE = frozenset({"chat_messages", "conversations_memory", "project_memories", "docs", "prompt_template"})
 _HEADING = re.compile(r"#{1,6}[ \t]+(?P<marked>[^\n]+)\Z|\*\*(?P<bold>[^*\n]{1,120})\*\*:?\Z")
 _PIECE_CHARS = 4000
 _THOUGHTS = 100
-"""Blocks of one message whose thoughts are looked for in its plain text."""
+"""Most blocks of one message whose thoughts are searched for in the message's plain text."""
 
 _UNSUPPORTED = re.compile(r"```\s*This block is not supported on your current device yet\.\s*```")
-"""The plain text's substitute for the work of a tool."""
+"""Placeholder for the work of a tool in the plain text of a message."""
 
 
 def read_claude(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
-    """Yield the lines of every conversation, and what was remembered."""
+    """Yield the lines of every conversation, and the memories."""
     people: dict[str, str] = {}
     for member in members:
         for part in each_part(member) if member.stem == "users" else ():
@@ -360,7 +360,7 @@ def _claude(
     people: Mapping[str, str], place: str, value: Mapping[str, Any], member: Member, reading: Reading
 ) -> Iterator[Read]:
     def owner(account: str) -> Speaker:
-        """Return the speaker with this account; an unnamed account is the only one of the export."""
+        """Return the speaker with this account; a blank account is the only account of the export."""
         if not account and len(people) == 1:
             account = next(iter(people))
         return Speaker(reading.user or account or USER_ID, people.get(account) or USER_NAME)
@@ -409,14 +409,14 @@ def _claude_node(project: str, message: Mapping[str, Any], before: str, missing:
 
 
 def _claude_words(message: Mapping[str, Any]) -> str:
-    """Return the text of a message: its blocks, or its plain text, or the text of its attachments."""
+    """Return the text of a message: that of its blocks, its plain text, or that of its attachments."""
     content = message.get("content")
     blocks = content if isinstance(content, list) else [content]
     shown = [block for block in blocks if isinstance(block, str) or text_at(block, "type") in ("text", "")]
     if text := _join(shown, "\n\n"):
         return text
     text = text_at(message, "text")
-    for block in blocks[:_THOUGHTS]:  # the plain text repeats the thoughts
+    for block in blocks[:_THOUGHTS]:  # the plain text contains the thoughts, too
         thought = text_at(block, "thinking")
         text = text.replace(thought, "", 1) if thought else text
     if text := _UNSUPPORTED.sub("", text).strip():
@@ -439,7 +439,7 @@ def _claude_memories(place: str, value: Mapping[str, Any], owner: Speaker) -> It
 
 
 def _notes(place: str, text: str, owner: Speaker, at: datetime | None, kept: Mapping[str, Any]) -> Iterator[Note]:
-    """Yield the paragraphs of a text as memories, each with its heading, at most _PIECE_CHARS characters long."""
+    """Yield the paragraphs of a text as memories, each with its heading and at most _PIECE_CHARS characters long."""
     time = at.isoformat() if at else None
     for number, paragraph in enumerate(re.split(r"\n\s*\n", text), 1):
         words = paragraph.strip()

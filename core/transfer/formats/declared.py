@@ -1,7 +1,7 @@
 """Formats declared in a table: the field paths of chats and messages in a JSON document or a CSV file.
 
 A new format is a row of `FORMATS`. If its messages are not one list of objects, `unfold` makes that list. A CSV file
-or a file with one JSON value a line is a list of chats, or one chat with its messages under `lines`.
+or a file with one JSON value per line is a list of chats, or one chat with its messages under `lines`.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Note, Read, Reading,
 from .branches import NO_TIME
 
 MAX_CHARS = 64 * 1024**2
-"""Longest document of a declared format, each of which is read whole."""
+"""Most characters of a document of a declared format, which is read whole."""
 
 Paths = tuple[str, ...]
-"""Paths of one field, in order of preference; a dot separates the steps of a path."""
+"""Paths of one field in order of preference; dots separate the keys of a path."""
 LINES = "lines"
 
 
@@ -48,9 +48,9 @@ class Format:
 
     title: str
     marks: tuple[Paths, ...]
-    """Groups of paths: a chat with all paths of one group is of this format. Of a list, the first element counts."""
+    """Groups of paths: a chat with all paths of one group has this format. In a list, the first element is examined."""
     chats: Paths = ()
-    """Paths of the list of chats; none where the document is a chat or a list of them."""
+    """Paths of the list of chats; empty if the document itself is a chat or a list of chats."""
     messages: Paths = ("messages",)
     room: Paths = ()
     name: Paths = ()
@@ -58,31 +58,31 @@ class Format:
     time: Paths = ()
     id: Paths = ()
     speaker: Paths = ()
-    """Id of the speaker, or the name if there are no ids; unused in chats of one person with an assistant."""
+    """Paths of the speaker's id, or of the name if there is none; unused in chats of one person with an assistant."""
     shown: Paths = ()
     role: Paths = ()
     persona: frozenset[str] = frozenset()
     people: frozenset[str] = frozenset()
-    """Values of `role` for the persona and the person; messages of other roles are left out. Empty: all are people."""
+    """Values of `role` for the persona and people; messages of other roles are left out. Empty: all are people."""
     reactions: Paths = ()
     files: Paths = ()
     left: Mapping[str, str] = field(default_factory=dict)
-    """Field that is true in a message to leave out -> the reason."""
+    """Reasons for leaving out a message, by the name of the field that is then true."""
     named_after: Literal["file", "folder", "both"] = "both"
-    """Name of a chat that has neither id nor name."""
+    """Part of the path that names a chat without id and name."""
     newest_first: bool = False
     is_mangled: bool = False
-    """The file has one letter for each byte of UTF-8."""
+    """Whether the file encodes each byte of UTF-8 as one character."""
     unfold: Callable[[Any], Any] | None = None
     notes: Callable[[Any], Iterator[tuple[str, str]]] | None = None
-    """Yields the memories of a document: name and text."""
+    """Function that yields name and text of the memories in a document; None if it holds none."""
 
 
 # Making one list of messages
 
 
 def _unfold_pairs(chat: Any) -> Any:
-    """Return the messages of text-generation-webui, which stores pairs of question and answer."""
+    """Return the messages of text-generation-webui, which stores pairs of a question and an answer."""
     times = dict_at(chat, "metadata")
     return {"messages": [
         {"role": role, "text": text, "time": text_at(times.get(f"{role}_{at}"), "timestamp")}
@@ -99,7 +99,7 @@ _LABEL = re.compile(
     r"instrucci|mensaje|solicitud|richiesta|domanda|pedido|メッセージ|プロンプト|프롬프트)[^:：\n]{0,20}?\s?[:：])\s+",
     re.IGNORECASE,
 )
-"""Label in front of a question, in the languages of the program."""
+"""Label before a question, in the languages of the program."""
 
 
 def _unfold_activity(entry: Any) -> Any:
@@ -119,7 +119,7 @@ def _plain(text: Any) -> str:
 
 
 def _unfold_sent(agent: Any) -> Any:
-    """Return a Letta agent whose messages have the texts that it sent with its tool, if it has one."""
+    """Return a Letta agent; if it sends messages with a tool, their texts are the texts that it sent."""
     messages = []
     for message in list_at(agent, "messages"):
         calls = [dict_at(call, "function") for call in list_at(message, "tool_calls")]
@@ -136,7 +136,7 @@ def _read_json(text: str) -> Any:
 
 
 def _read_blocks(document: Any) -> Iterator[tuple[str, str]]:
-    """Yield Letta's memory blocks: label and text."""
+    """Yield label and text of Letta's memory blocks."""
     for block in list_at(document, "blocks"):
         yield text_at(block, "label"), text_at(block, "value")
 
@@ -144,7 +144,7 @@ def _read_blocks(document: Any) -> Iterator[tuple[str, str]]:
 # The table
 
 _NOT_SAID = re.compile(r"(?:redacted_)?(?:think|thought|reason|tool|function|server_tool|mcp_)", re.IGNORECASE)
-"""Types of message parts that are a thought or a tool call."""
+"""Types of message parts that hold a thought or a tool call."""
 _ASSISTANT, _USER = frozenset({"assistant"}), frozenset({"user"})
 _DELETED = "deleted there"
 
@@ -209,7 +209,7 @@ FORMATS: dict[str, Format] = {
 }  # fmt: skip
 
 
-# Which format it is
+# Recognising a format
 
 
 def find_format(member: Member) -> str:
@@ -230,7 +230,7 @@ def _find_chats(form: Format, document: Any) -> list[Any]:
 
 
 def _read_document(member: Member, faults: list[Fault]) -> Any:
-    """Return the document of a file; for CSV and for one JSON value a line, the list of values."""
+    """Return the document of a file; for a CSV file or one JSON value per line, the list of values."""
     with member.guarded(faults) as stream:
         text = stream.read(MAX_CHARS + 1).removeprefix("\ufeff")
     if len(text) > MAX_CHARS or text.count(",") > MAX_VALUES:
@@ -258,7 +258,7 @@ def has_marks(value: Any, marks: tuple[Paths, ...]) -> bool:
 
 
 def _has(value: Any, path: str) -> bool:
-    """Return whether a path exists, through the first element of each list on the way."""
+    """Return whether a value has a path; in each list on the way, the first element is followed."""
     for step in path.split("."):
         value = value[0] if isinstance(value, list) and value else value
         if not isinstance(value, Mapping) or step not in value:
@@ -290,7 +290,7 @@ def read(name: str, members: Sequence[Member], reading: Reading) -> Iterator[Rea
 
 
 class _File:
-    """One file of a declared format."""
+    """One file of a declared format while it is read."""
 
     def __init__(self, form: Format, member: Member, reading: Reading) -> None:
         self._form, self._member, self._reading = form, member, reading
@@ -377,14 +377,14 @@ class _File:
         return build_metadata(attached, [sign for sign in signs if sign[0]])
 
     def _reaction(self, value: Any) -> tuple[str, int]:
-        """Return the sign of a reaction and how many people gave it."""
+        """Return the symbol of a reaction and the number of people who gave it."""
         if isinstance(value, list):  # name and sign
             value = value[-1] if value else None
         sign = _first(value, ("reaction", "emoji.unicode", "emoji")) if isinstance(value, Mapping) else value
         return self._text(sign), count_at(value, "reactor_emails")
 
     def _text(self, value: Any) -> str:
-        """Return a text, joined from its parts where it is a list."""
+        """Return a text; if it is a list of parts, their joined texts."""
         parts = value if isinstance(value, list) else [value]
         texts = [
             part if isinstance(part, str) else text_at(part, "text")
@@ -393,7 +393,7 @@ class _File:
         ]
         text = "\n".join(text for text in texts if text.strip())
         if self._form.is_mangled:
-            with suppress(UnicodeError):  # a later version writes UTF-8
+            with suppress(UnicodeError):  # later versions of the program write UTF-8
                 text = text.encode("latin-1").decode("utf-8")
         return clean(text)
 

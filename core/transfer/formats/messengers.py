@@ -25,7 +25,7 @@ from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
 
 
 class _Messenger:
-    """Base of the readers of one program."""
+    """Base class of the readers."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading: Reading = reading
@@ -68,14 +68,16 @@ class _Messenger:
         raise NotImplementedError
 
     def id_of_character(self, key: str, name: str, *, is_webhook: bool = False) -> str:
-        """Return an id for a character of a bot: the bot's own for its first name, except for a webhook."""
+        """Return the speaker id of a character that a bot plays: the bot's id for its first name, unless it is a
+        webhook.
+        """
         if not is_webhook and self._first_names.setdefault(key, name) == name:
             return key
         return f"{key}:{name}"
 
 
 def _join_boxes(boxes: Sequence[Any], names: Sequence[str], field: tuple[str, str], fallback: str = "") -> str:
-    """Return the texts and fields of the boxes (embeds, attachments) that a bot shows."""
+    """Return the joined texts and fields of the boxes (embeds, attachments) of a bot's message."""
     texts = []
     for box in boxes:
         shown = [*(text_at(box, name) for name in names), _join_blocks(list_at(box, "blocks"))]
@@ -84,13 +86,13 @@ def _join_boxes(boxes: Sequence[Any], names: Sequence[str], field: tuple[str, st
     return "\n".join(text for text in texts if text.strip(" :"))
 
 
-# Discord: the JSON of DiscordChatExporter, one file a channel or several partitions of one
+# Discord: the JSON of DiscordChatExporter, one file per channel or several partitions of a channel
 
 _DISCORD_TYPES = frozenset({
     "Default", "0", "Reply", "19", "ChatInputCommand", "ApplicationCommand", "20", "ContextMenuCommand", "23",
     "ThreadStarterMessage", "21", "",
 })  # fmt: skip
-"""Types of messages that people or bots wrote; Discord itself writes the others."""
+"""Types of messages written by people or bots; Discord itself writes the others."""
 _DIRECT: dict[str, Privacy] = {"DirectTextChat": "direct", "DirectGroupTextChat": "restricted"}
 _MENTION = re.compile(r"<@!?(\d+)>")
 _EMOJI = re.compile(r"<a?:(\w+):\d+>")
@@ -108,10 +110,10 @@ def _join_embeds(embeds: Sequence[Any]) -> str:
 
 
 class Discord(_Messenger):
-    """Channels of Discord; the files of one channel are one conversation."""
+    """Channels of Discord; all files of a channel form one conversation."""
 
     def _read_room(self, member: Member) -> Room:
-        """Return the channel; the key of a thread begins with its parent."""
+        """Return the channel of a file; the key of a thread begins with the key of its parent."""
         channel, server = dict_at(self.head, "channel"), id_at(dict_at(self.head, "guild"), "id")
         kind, key, title = text_at(channel, "type"), id_at(channel, "id") or member.stem, text_at(channel, "name")
         if kind in _DIRECT or (server in _NO_SERVER and not kind.startswith("Guild")):
@@ -172,12 +174,12 @@ _SUPER = ("private_supergroup", "public_supergroup", "private_channel", "public_
 
 
 class Telegram(_Messenger):
-    """Chats of Telegram, one or all in a file."""
+    """Chats of Telegram, one or several in a file."""
 
     _unnamed = 0
 
     def _read_room(self, member: Member) -> Room:
-        """Return the chat with the id that bots know."""
+        """Return the chat of a file, with the id that bots know."""
         kind, key, title = text_at(self.head, "type"), id_at(self.head, "id"), text_at(self.head, "name")
         privacy = _TELEGRAM_PRIVACY.get(kind, "direct")
         if not key:
@@ -220,7 +222,7 @@ class Telegram(_Messenger):
 
 
 def _telegram_text(value: Any) -> str:
-    """Return a text, which is one string or a list of strings and formatted parts."""
+    """Return a text, which is a string or a list of strings and formatted parts."""
     whole = ""
     for part in value if isinstance(value, list) else [value]:
         text = part.get("text") if isinstance(part, Mapping) else part
@@ -246,12 +248,12 @@ def _poll(value: Mapping[str, Any]) -> str:
     return "\n".join([question, *(f"- {answer}" for answer in answers if answer)]) if question else ""
 
 
-# Slack: the export of a workspace, a file a channel and day, beside lists of people and channels
+# Slack: the export of a workspace, one file per channel and day, beside lists of people and channels
 
 SLACK_LISTS: dict[str, Privacy] = {
     "channels": "public", "groups": "restricted", "mpims": "restricted", "dms": "direct",
 }  # fmt: skip
-"""Files that list channels -> the privacy of these channels."""
+"""Names of the files that list channels, and the privacy of these channels."""
 _BESIDE = frozenset({
     *SLACK_LISTS, "users", "integration_logs", "canvases", "huddle_transcripts", "lists", "file_conversations",
     "org_users", "orgs", "workflows",
@@ -260,7 +262,7 @@ _SLACK_TYPES = frozenset({
     "", "me_message", "file_share", "bot_message", "thread_broadcast", "reply_broadcast", "file_comment",
     "file_mention", "slackbot_response", "message_replied", "assistant_app_thread",
 })  # fmt: skip
-"""Subtypes of messages that people or bots wrote; Slack itself writes the others."""
+"""Subtypes of messages written by people or bots; Slack itself writes the others."""
 _INLINE = ("rich_text_section", "rich_text_quote", "rich_text_preformatted")
 _BLOCK_LEVELS = 8
 _MARK = re.compile(r"<([^<>|\s][^<>|]*)(?:\|([^<>]*))?>")
@@ -328,13 +330,13 @@ class Slack(_Messenger):
             self._titles[key] = name
 
     def _read_room(self, member: Member) -> Room:
-        """Return the channel of a file; an unlisted channel is restricted."""
+        """Return the channel of a file; a channel that no list names is restricted."""
         folder = member.folder or member.stem
         key, title, privacy = self._channels.get(folder, (folder, folder, "restricted"))
         return Room(key, title, privacy, self._team if privacy == "public" else "")
 
     def _read_message(self, place: str, value: Mapping[str, Any], room: Room) -> Read:
-        """Return the line of a message; a thread is a conversation below its channel."""
+        """Return the line of a message; a thread is a conversation below that of its channel."""
         kind, inner = text_at(value, "subtype"), dict_at(value, "message")
         if kind == "message_changed" and inner:
             value = {**inner, "edited": dict_at(inner, "edited") or {"ts": value.get("ts")}}

@@ -1,4 +1,6 @@
-"""Our own format: one JSON object a line, {conversation, session, id, timestamp, speaker, speaker_id, text}."""
+"""This package's own format: one JSON object per line, {conversation, session, id, timestamp, speaker, speaker_id,
+text}.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,14 @@ _OF_ITEMS = frozenset({"kind", "tier", "memory", "importance"})
 
 
 def fits(value: dict[str, Any]) -> bool:
-    """Return whether an object is a message of this format rather than a memory."""
+    """Return whether an object is a message of this format, and not a memory."""
     if "text" not in value or (value.keys() & _OF_ITEMS and "speaker" not in value):
         return False
     return bool(value.keys() & {"speaker", "conversation", "timestamp"})
 
 
 def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
-    """Yield the messages of every file; unknown fields and `session` go to the metadata."""
+    """Yield the messages of every file; the field `session` and unknown fields go to the metadata."""
     for member in members:
         yield from read_objects(member, partial(_message, member, reading))
 

@@ -17,7 +17,7 @@ from ..shapes import Fault, Left, Line, Read, Reading, Room, Speaker
 
 
 def _load_words() -> dict[str, tuple[str, ...]]:
-    """Return the words that WhatsApp itself writes in many languages, by meaning."""
+    """Return words that WhatsApp itself writes, in many languages, by meaning."""
     text = resources.find("prompts/exports/whatsapp.txt").read_text(encoding="utf-8")
     parts = re.split(r"^# (\w+)$", text, flags=re.MULTILINE)
     pairs = zip(parts[1::2], parts[2::2], strict=True)
@@ -29,20 +29,20 @@ _EITHER = {name: "|".join(map(re.escape, words)) for name, words in _WORDS.items
 AM, PM, DELETED = _WORDS["am"], _WORDS["pm"], frozenset(map(str.casefold, _WORDS["deleted"]))
 _OMITTED = rf"[^<>\n]{{0,60}}(?:{_EITHER['omitted']})[^<>\n]{{0,60}}"
 OMITTED = re.compile(rf"(?:<{_OMITTED}>|\u200e{_OMITTED})\s*", re.IGNORECASE)
-"""<Media omitted> on Android, `image omitted` behind a mark on iOS, by the stem of the word."""
+"""Placeholder of a file that was not exported: <Media omitted> on Android, `image omitted` after a mark on iOS."""
 ATTACHED = re.compile(
     rf"^(?P<name>[^\n/\\<>:]{{1,256}}\.\w{{2,5}}) \((?:{_EITHER['attached']})\)", re.IGNORECASE | re.MULTILINE
 )
-"""Android: a line begins with the name of a file, then says that it is attached."""
+"""Attachment on Android: a line begins with the file name, followed by a note that it is attached."""
 ATTACHED_HERE = re.compile(r"\u200e<\u200e?[^<>:：\n]{2,30}[:：]\s?(?P<name>[^<>\n]+)>")
-"""iOS: a mark, then <attached: name>."""
+"""Attachment on iOS: a direction mark, followed by <attached: name>."""
 EDITED = re.compile(rf"(?<!\s)\s*\u200e?<\u200e?(?:{_EITHER['edited']})\.?>\s*\Z", re.IGNORECASE)
 CHAT_NAMES = re.compile(rf"(?:{_EITHER['named']})(?:\s+|\s*[-–:_]\s*)(?=\S)", re.IGNORECASE)
 
 # Lines and their parts
 
 _MARKS = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff]")
-"""Marks of text direction around names and numbers."""
+"""Direction marks, which WhatsApp puts around names and numbers."""
 _SPACES = re.compile("[\u00a0\u2007-\u200a\u202f\u3000]")
 HALVES = "|".join(sorted((re.escape(word) for word in {*AM, *PM}), key=len, reverse=True))
 _HEAD = re.compile(
@@ -61,7 +61,7 @@ _LOOKED_AT = 60
 _HEAD_CHARS = 72
 _LINE_CHARS = 1 << 20
 _FOUNDED = 2009
-"""WhatsApp appeared in this year: an earlier one is of another calendar."""
+"""Year in which WhatsApp appeared; an earlier year belongs to another calendar."""
 
 Day = tuple[int, int, int]
 
@@ -95,7 +95,7 @@ def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
 
 
 def _read_chat(member: Member, reading: Reading) -> Iterator[Read]:
-    # 1. the whole file for how it writes times, and who speaks
+    # 1. find out how the whole file writes times, and who speaks
     style: _Head | None = None
     days: list[Day] = []
     people: set[str] = set()
@@ -116,7 +116,7 @@ def _read_chat(member: Member, reading: Reading) -> Iterator[Read]:
         yield from broken
         return
     order = find_order(days, style.separator, reading.day_first)
-    # 2. line by line
+    # 2. read line by line
     title = _title(member)
     room = Room(title.replace("/", "_") or "chat", title, "direct" if len(people) <= 2 else "restricted")
     with member.guarded([]) as stream:
@@ -129,12 +129,12 @@ def _read_chat(member: Member, reading: Reading) -> Iterator[Read]:
 
 
 def iter_lines(text: TextIO) -> Iterator[str]:
-    """Yield the lines of a file; a line of over a million characters comes in parts."""
+    """Yield the lines of a file; a line of over a million characters is split."""
     return iter(lambda: text.readline(_LINE_CHARS), "")
 
 
 def _parse(line: str) -> tuple[_Head, str] | None:
-    """Return the head of a line and the rest, or None for a continuation line."""
+    """Return the head of a line and the rest; None for the continuation of a message."""
     start = line.lstrip("\u200e\u200f\ufeff\u202a\u202c ")
     if not start or not (start[0] == "[" or start[0].isdecimal()):
         return None
@@ -149,7 +149,7 @@ def _parse(line: str) -> tuple[_Head, str] | None:
     if match is None or bool(match["open"]) != bool(match["close"]):
         return None
     end = kept[match.end()] if match.end() < len(kept) else len(head)
-    while end > 0 and _MARKS.match(head[end - 1]):  # a mark before the text belongs to it
+    while end > 0 and _MARKS.match(head[end - 1]):  # a mark before the text is part of the text
         end -= 1
     clock = read_clock(match["hour"], match["minute"], match["second"], match["before"] or match["after"])
     day = int(match["a"]), int(match["b"]), int(match["c"])
@@ -157,7 +157,7 @@ def _parse(line: str) -> tuple[_Head, str] | None:
 
 
 def read_clock(hour: str, minute: str, second: str | None, half: str | None) -> time | None:
-    """Return a time of day, or None if it is invalid; `half` is a word for a.m. or p.m."""
+    """Return a time of day; None if it is invalid. `half` is a word for a.m. or p.m."""
     hours, half = int(hour), (half or "").lower()
     if half in PM and hours < 12:
         hours += 12
@@ -182,7 +182,7 @@ def _read_messages(stream: TextIO, style: _Head) -> Iterator[_Message]:
         elif begun is None:
             if _MARKS.sub("", line).strip():
                 yield _Message(number, None, line)
-        elif chars <= TEXT_BYTES:  # what is longer is refused where it is stored
+        elif chars <= TEXT_BYTES:  # longer names are refused when they are stored
             further.append(line.rstrip("\r\n"))
             chars += len(line)
     if begun is not None:
@@ -190,7 +190,7 @@ def _read_messages(stream: TextIO, style: _Head) -> Iterator[_Message]:
 
 
 def _split(rest: str) -> tuple[str, str]:
-    """Return the speaker and the text; the speaker is "" for lines of WhatsApp itself."""
+    """Return speaker and text; the speaker is "" for lines that WhatsApp itself writes."""
     name, colon, words = rest.partition(": ")
     if not colon and rest.rstrip().endswith(":"):
         name, colon, words = rest.rstrip()[:-1], ":", ""
@@ -237,7 +237,7 @@ def _read_line(place: str, message: _Message, room: Room, order: str, reading: R
 
 
 def _title(member: Member) -> str:
-    """Return the name of the chat from the file name, or on iOS from the name of the archive."""
+    """Return the name of the chat from the file name; on iOS, from the name of the archive."""
     name = member.stem
     if name in ("_chat", "chat"):
         name = member.folder or member.export
@@ -261,7 +261,7 @@ def find_order(days: Sequence[Day], separator: str, day_first: bool | None) -> s
     if day_first is not None:
         return "dmy" if day_first else "mdy"
     if separator != "/" or any(c > 2400 for _, _, c in days):
-        return "dmy"  # with dots and dashes, and in Thailand, the day comes first
+        return "dmy"  # with dots or dashes, and in Thailand, the day comes first
     back = {order: _count_steps_back(days, order) for order in ("dmy", "mdy")}
     if back["dmy"] != back["mdy"]:
         return min(back, key=lambda order: back[order])
@@ -279,7 +279,7 @@ def _is_possible(day: Day, order: str) -> bool:
 def _date(day: Day, order: str) -> datetime | None:
     named = dict(zip(order, day, strict=True))
     year = named["y"] + (2000 if named["y"] < 100 else 0)
-    if year > 2400:  # the Buddhist calendar of Thai phones
+    if year > 2400:  # Buddhist calendar of phones in Thailand
         year -= 543
     if year < _FOUNDED:
         return None
@@ -290,6 +290,6 @@ def _date(day: Day, order: str) -> datetime | None:
 
 
 def _count_steps_back(days: Sequence[Day], order: str) -> int:
-    """Return how often a date is earlier than the one above it."""
+    """Return how often a date is earlier than the date above it."""
     dates = [date for date in (_date(day, order) for day in days) if date is not None]
     return sum(late < early for early, late in pairwise(dates))

@@ -41,7 +41,7 @@ _PLACE = re.compile(r"(?P<at>[^/]{0,40})/(?P<id>\d{1,19})\Z")
 
 
 class ItemExport:
-    """The text of an export, in pieces; iterate over it once."""
+    """Text of an export in pieces, which can be iterated over once."""
 
     def __init__(self, rows: Iterator[Any], syntax: Syntax, limit: int, max_bytes: int | None) -> None:
         self._rows = rows
@@ -51,13 +51,13 @@ class ItemExport:
         self.media_type: str = MEDIA_TYPES[syntax]
         self.count: int = 0
         self.next_after: str | None = None
-        """Argument `after` for the next export; None if nothing follows, or before the end of the iteration."""
+        """Argument `after` of the next export; None if no item follows, or before the iteration ends."""
 
     def __iter__(self) -> Iterator[str]:
         """Yield the text of the file.
 
         Raises:
-            StoreReadError: nothing more could be read.
+            StoreReadError: the rest could not be read.
         """
         if self._syntax == "jsonl":
             yield from (line + "\n" for line in self._lines())
@@ -93,7 +93,7 @@ def _build_item(row: Any) -> dict[str, Any]:
     item: dict[str, Any] = make_strict(item_of(row))[0]
     return {name: value for name, value in item.items() if name not in ("archived_at", "superseded_by")} | {
         "id": str(row.id),
-        "metadata": make_strict(read_json(row.metadata) or {})[0],  # as it was stored: an import gives it back
+        "metadata": make_strict(read_json(row.metadata) or {})[0],  # as stored, so that an import restores it
         "response_text": row.response_text,
         "intensity": row.intensity,
         "emotion_state": row.emotion_state or "",
@@ -113,24 +113,25 @@ def export_items(
 ) -> ItemExport:
     """Return the persona's memory items as a file, oldest first, in pieces of text.
 
-    It has no archived, replaced or expired items and no instructions. It is for an operator: it has items of every
-    audience, also local_only ones. A scope with a conversation gets the items that this conversation sees.
+    Archived, replaced and expired items and instructions are left out. The export is for an operator: it has the items
+    of every audience, also local_only items. With a conversation in the scope, it has the items that this conversation
+    sees.
 
     Args:
-        kind: items of this kind, or of several; None is all.
-        fmt: json, yaml, or jsonl for one item a line.
+        kind: kind or kinds of the items; None exports all kinds.
+        fmt: json, yaml, or jsonl for one item per line.
         limit: most items, 1 to 50,000.
-        after: `next_after` of an export that ended at its limit, to go on there.
-        max_bytes: end before the file gets larger than that, but for its first item; an import takes 20 MB.
-        db, settings, scope: those of the process by default; the scope says whose items.
+        after: `next_after` of an export that ended at its limit, to continue it.
+        max_bytes: most bytes of the file, except that the first item is always written; an import accepts 20 MB.
+        db, settings, scope: None uses those of the process; the scope names the persona.
 
     Returns:
         Pieces of the file's text; `count`, `media_type`, and after the last piece `next_after`.
 
     Raises:
-        ValueError: another format, limit or place.
-        MessageError: a kind that is not known; names the nearest.
-        StoreReadError: nothing could be read; also while it is iterated over.
+        ValueError: an invalid format, limit or `after`.
+        MessageError: an unknown kind; the error names the nearest known kind.
+        StoreReadError: the items could not be read; also raised during iteration.
 
     >>> import json
     >>> from prompt_engine import Scope, insert_memory, open_database
@@ -194,28 +195,28 @@ def import_items(
     """Import the items of a file. Importing the same file again stores nothing.
 
     The whole file is checked before the first item is stored. Bad rows are listed, good rows stored. Items are stored
-    in transactions of 1,000, so an import that was interrupted or failed has stored whole transactions, and goes on
-    where it was when it is run again: an item is there already where its text, kind and tier are, as many times as it
-    stands in the file. What is archived counts as not there.
+    in transactions of 1,000, so an import that was interrupted or failed has stored whole transactions, and continues
+    when it is run again: an item counts as stored if the database has its text, kind and tier as many times as the
+    file. Archived items do not count.
 
     Args:
-        source: a path, bytes, or a binary stream. See `transfer.items.formats` for what it may hold.
-        default_kind: kind of items that name none; blank for items without kind.
-        fmt: json, jsonl or yaml; None finds it out.
-        dry_run: give the same answer and store nothing.
-        max_bytes: most bytes; 20 MB.
+        source: a path, bytes, or a binary stream, in a format of `transfer.items.formats`.
+        default_kind: kind of items that name none; blank leaves them without a kind.
+        fmt: json, jsonl or yaml; None detects it.
+        dry_run: return the same result and store nothing.
+        max_bytes: most bytes of the file; 20 MB by default.
         progress: see `Progress`.
-        db, settings, scope: those of the process by default; persona, conversation and participant of every item are
-            those of the scope, whatever the file says.
+        db, settings, scope: None uses those of the process; every item gets persona, conversation and participant of
+            the scope, whatever the file says.
 
     Returns:
-        What became of every row; `imported + skipped + error_count` are all of them.
+        The result for all rows: their number is `imported + skipped + error_count`.
 
     Raises:
-        TransferError: the file cannot be taken as a whole, before anything was stored; or the database failed, with the
-            row up to which everything is stored.
-        MessageError: a default kind that is not known.
-        ValueError: another format.
+        TransferError: the whole file is refused, and nothing was stored; or the database failed, and the error names
+            the row up to which everything is stored.
+        MessageError: an unknown default kind.
+        ValueError: an unknown format.
 
     >>> from prompt_engine import Scope, open_database
     >>> from prompt_engine.transfer import import_items

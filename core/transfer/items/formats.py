@@ -1,10 +1,10 @@
-"""Reads files of memory items, and recognises the program that wrote one by its content.
+"""Read files of memory items, and recognise the program that wrote a file by its content.
 
-| Format | What is in the file |
+| Format | Content of the file |
 |---|---|
-| `items` | {items: [...]}, the export of this program, as JSON or YAML; `lines` where it is one item a line |
-| `list` | one memory a line behind a bullet or number, as ChatGPT lists what it remembers |
-| `world_info`, `character_book` | entries of SillyTavern, in a file of their own or inside a character card |
+| `items` | {items: [...]}, the export of this program, as JSON or YAML; `lines` for one item per line |
+| `list` | one memory per line after a bullet or number, as ChatGPT lists its memories |
+| `world_info`, `character_book` | entries of SillyTavern, in a separate file or inside a character card |
 | `mem0` | {results: [...]}, {memories: [...]} or a list, of objects with `memory` |
 | `mcp_memory` | entities and relations of the reference memory server of MCP |
 """
@@ -33,9 +33,9 @@ Syntax = Literal["json", "jsonl", "yaml"]
 MAX_BYTES = 20 * 1024**2
 MAX_ITEMS = 50_000
 MAX_DEPTH = 20
-"""Deepest nesting of lists and objects, the outermost counted."""
+"""Deepest nesting of lists and objects in a file, including the outermost."""
 MAX_VALUES = 3_000_000
-"""Most values of a file: a value needs many times its bytes in memory. 50,000 full items have half as many."""
+"""Most values in a file, since a value needs many times its bytes in memory; 50,000 full items have half as many."""
 
 _SHAPES = (
     "It must hold {items: [...]}, as JSON or YAML, or one item a line; or be a World Info file, a character book, an "
@@ -50,7 +50,7 @@ _IS_YAML = re.compile(
     r"(?:[^\S\n]*(?:#.*)?\n|---.*\n)*"
     r"(?:\w+:(?:\s|\Z)|-\s+[\"']?(?:id|text|content|memory|kind|tier|tags|importance|timestamp)[\"']?:\s)"
 )
-"""Matches a text that begins with a key, or with a list of objects that have a field of an item."""
+"""Beginning of a YAML file: a key, or a list of objects that have a field of an item."""
 _HEADING = re.compile(r"\s*+(?:#{1,6}\s.*|```\w*|(?!items:)[^\n]{1,80}:)\s*\Z")
 
 
@@ -58,17 +58,17 @@ class Row(NamedTuple):
     """One row of a file."""
 
     number: int
-    """1-based position in its list, or line number."""
+    """Position in the list of rows, from 1, or line number."""
     uid: str | int | None
     value: Any
-    """A text, or an object with the field names of an export; None for a refused row."""
+    """Text, or object with the field names of an export; None for a refused row."""
     reason: str = ""
     character: str | None = None
-    """Name for {{char}} in an entry of a book; blank: the persona's name; None: no entry of a book."""
+    """Name that replaces {{char}} in an entry of a book; blank for the persona's name, None for other rows."""
 
 
 class Items(NamedTuple):
-    """The rows of a file."""
+    """Rows of a file."""
 
     format: str
     rows: list[Row]
@@ -78,7 +78,7 @@ def read_items(source: Source, syntax: Syntax | None = None, max_bytes: int = MA
     """Return the rows of a file.
 
     Raises:
-        TransferError: the file cannot be taken as a whole, or is of no shape that is known.
+        TransferError: the whole file is refused, or its format is unknown.
     """
     text = read_text(source, max_bytes)
     if syntax is None and _is_list(text):
@@ -109,7 +109,7 @@ def read_text(source: Source, max_bytes: int = MAX_BYTES) -> str:
     """Return the text of a file.
 
     Raises:
-        TransferError: there is no such file, it is larger than allowed, or not UTF-8.
+        TransferError: the file does not exist, is larger than allowed, or is not UTF-8.
     """
     check_bytes(max_bytes)
     try:
@@ -133,7 +133,7 @@ def read_text(source: Source, max_bytes: int = MAX_BYTES) -> str:
 
 
 def _read_yaml(text: str) -> Any:
-    """Return the value of a YAML text as JSON has it; a list is one of items."""
+    """Return the value of a YAML text as JSON would have it; a list is a list of items."""
     if text.count("\n") > MAX_VALUES:
         raise TransferError(f"The file holds more than {MAX_VALUES:,} values. Split it into smaller files.")
     try:
@@ -144,7 +144,7 @@ def _read_yaml(text: str) -> Any:
 
 
 def _make_plain(value: Any) -> Any:
-    """Return a YAML value with text keys and text dates."""
+    """Return a YAML value with keys and dates as texts."""
     if isinstance(value, dict):
         return {str(key): _make_plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple, set)):
@@ -165,7 +165,7 @@ def _check_bounds(value: Any, max_depth: int) -> None:
 
 
 def _split_lines(text: str, value: Any) -> list[JsonLine] | None:
-    """Return the items of a file with one a line, or None for a document."""
+    """Return the items of a file with one item per line; None for a document."""
     if not isinstance(value, BadJson):
         is_item = isinstance(value, dict) and value.keys() & _TEXTS and not value.keys() & _LISTS
         return [JsonLine(1, value)] if is_item else None
@@ -204,17 +204,17 @@ def _read_item(number: int, value: Any) -> Row:
 
 
 def _uid(value: Any, missing: str | int | None = None) -> str | int | None:
-    """Return an id cut to 64 characters; `missing` where it is neither a text nor a number."""
+    """Return an id cut to 64 characters; `missing` if it is neither a text nor a number."""
     if isinstance(value, str):
         return clean(value)[:64]
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else missing
 
 
-# A list as text
+# Memories as a list in a text
 
 
 def _is_list(text: str) -> bool:
-    """Return whether every line of a text is an entry of a list, below an optional heading."""
+    """Return whether every line of a text is an entry of a list, except an optional heading."""
     lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith("```")]
     if lines and _HEADING.match(lines[0]) and not _IS_ENTRY.match(lines[0]):
         lines = lines[1:]
@@ -239,7 +239,7 @@ _READ_OF_MEM0 = frozenset({"memory", "created_at", "categories", "expiration_dat
 
 
 def _read_mem0(number: int, entry: Any) -> Row:
-    """Return the row of a memory: its categories become tags, its other fields metadata."""
+    """Return the row of a memory; its categories become tags, its other fields metadata."""
     if not _is_mem0(entry):
         return Row(number, None, None, "the row is no memory")
     metadata = entry.get("metadata")
@@ -262,7 +262,7 @@ def _is_graph(entry: Any) -> bool:
 
 
 def _read_graph(number: int, entry: Any) -> Iterator[Row]:
-    """Yield a row for each observation of an entity, and one for a relation."""
+    """Yield a row for each observation about an entity, and a row for each relation."""
     if not _is_graph(entry):
         yield Row(number, None, None, "the row is neither an entity nor a relation")
         return
@@ -279,7 +279,7 @@ def _read_graph(number: int, entry: Any) -> Iterator[Row]:
 
 
 def _words(value: Any) -> str:
-    """Return a name with spaces; the memory server asks for names without them."""
+    """Return a name with spaces, which names of the memory server do not have."""
     return value.replace("_", " ").strip() if isinstance(value, str) else ""
 
 
@@ -289,7 +289,7 @@ _NOT_KEPT = ("content", "disable", "enabled", "uid", "id")
 
 
 def find_book(value: Any) -> Mapping[str, Any] | None:
-    """Return the book of a card's data, or the value itself if it is a book, or None."""
+    """Return the book in a card's data, or the value itself if it is a book; None otherwise."""
     book = value.get("character_book") if isinstance(value, dict) else None
     book = book if isinstance(book, dict) else value
     entries = book.get("entries") if isinstance(book, dict) else None
@@ -300,7 +300,7 @@ def find_book(value: Any) -> Mapping[str, Any] | None:
 
 
 def _read_books(value: dict[str, Any]) -> Items | None:
-    """Return the rows of a World Info file, a character book or the book of a card, or None."""
+    """Return the rows of a World Info file, a character book or a card's book; None for another file."""
     for holder in (value, value.get("data")):
         if (book := find_book(holder)) is None:
             continue
@@ -322,7 +322,7 @@ def _read_book(book: Mapping[str, Any], character: str) -> Iterator[Row]:
 
 
 def _read_entry(number: int, name: str | int, entry: Mapping[str, Any], book: str, character: str) -> Row:
-    """Return the row of an entry; blank and disabled entries have a reason instead of a value."""
+    """Return the row of an entry; a blank or disabled entry has a reason instead of a value."""
     extensions = entry.get("extensions")
     ids = (entry.get("uid"), entry.get("id"), extensions.get("uid") if isinstance(extensions, dict) else None, name)
     uid = _uid(next(each for each in ids if each is not None), number)
@@ -340,7 +340,7 @@ def _read_entry(number: int, name: str | int, entry: Mapping[str, Any], book: st
     metadata |= {name: value for name, value in beside.items() if value not in (None, "", [], {})}
     value: dict[str, Any] = {"text": text, "tags": [key for key in keys if not _is_pattern(key)], "metadata": metadata}
     if is_constant:
-        value["kind"] = SAVED  # shown in every prompt, whatever is said
+        value["kind"] = SAVED  # such entries are shown in every prompt, whatever the message
     return Row(number, uid, value, character=character)
 
 

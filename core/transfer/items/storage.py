@@ -1,4 +1,4 @@
-"""Turns the rows of a file into memories and stores them in batches."""
+"""Turn the rows of a file into memories and store them in batches."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .formats import Row
 
 BATCH = 1000
 MAX_LISTED = 1000
-"""Most refused rows that are listed; further ones are counted."""
+"""Most refused rows in a result; further ones are only counted."""
 
 _OWNERS = {
     "persona": "persona", "persona_id": "persona", "conf_uid": "persona",
     "conversation": "conversation", "conversation_key": "conversation", "history_uid": "conversation",
     "participant": "participant", "participant_key": "participant",
 }  # fmt: skip
-"""Field that names the owner of an item -> field of the scope that is used instead."""
+"""Fields that name the owner of an item, with the field of the scope that is used instead."""
 _NOT_READ = frozenset({
     *_OWNERS, "id", "audience_id", "audience", "superseded_by", "archived_at", "created_at", "updated_at", "scope",
     "quarantined",
@@ -41,34 +41,34 @@ _USER_NAME = "the user"
 
 
 class ItemProblem(NamedTuple):
-    """A refused row. The reason holds no part of its text."""
+    """A refused row. The reason quotes no part of its text."""
 
     row: int
-    """1-based position in its list, or line number."""
+    """Position in the list of rows, from 1, or line number."""
     reason: str
     uid: str | int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ItemImport:
-    """The result of an import; `imported + skipped + error_count` is the number of rows of the file."""
+    """Result of an import; `imported + skipped + error_count` is the number of rows in the file."""
 
     format: str = ""
-    """items, lines, list, world_info, character_book, mem0 or mcp_memory."""
+    """Format of the file: items, lines, list, world_info, character_book, mem0 or mcp_memory."""
     imported: int = 0
-    """Items stored, or in a dry run, items that would be stored."""
+    """Number of items stored; in a dry run, of items that would be stored."""
     skipped: int = 0
-    """Blank items and duplicates."""
+    """Number of blank items and duplicates."""
     duplicates: int = 0
-    """Skipped items that were stored before."""
+    """Number of skipped items that were already stored."""
     errors: tuple[ItemProblem, ...] = ()
-    """The first 1,000 refused rows with the reason, such as `privacy` or `empty` (a blank entry of a book)."""
+    """First 1,000 refused rows with the reason, such as `privacy` or `empty` (a blank entry of a book)."""
     error_count: int = 0
     notes: tuple[str, ...] = ()
     dry_run: bool = field(default=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the result as plain JSON values, fields in their order."""
+        """Return the result as plain JSON values, fields in the order of declaration."""
         errors = [{name: value for name, value in each._asdict().items() if value is not None} for each in self.errors]
         return {**asdict(self), "errors": errors, "notes": list(self.notes)}
 
@@ -100,7 +100,7 @@ class ItemWriter:
         self._counts: Counter[str] = Counter()
         self.rows_done = 0
         self.row = 0
-        """The last row that was stored or a duplicate."""
+        """Number of the last row that was stored or found to be a duplicate."""
 
     def batches(self, rows: Iterable[Row]) -> Iterator[list[_ReadyItem]]:
         """Yield the storable items in batches; count the other rows."""
@@ -124,7 +124,7 @@ class ItemWriter:
                 yield _ReadyItem(row, number_item(memory, seen), memory)
 
     def _with_names(self, row: Row) -> Any:
-        """Return the value of a row, with names for {{char}} and {{user}} in an entry of a book."""
+        """Return the value of a row; in an entry of a book, names replace {{char}} and {{user}}."""
         if row.character is None:
             return row.value
         character = row.character or name_persona(self._call.persona)
@@ -173,14 +173,14 @@ class ItemWriter:
         )
 
 
-# From a row to a memory
+# Building a memory from a row
 
 
 def read_item(value: Any, defaults: ItemDefaults) -> NewMemory | None:
     """Return the memory that a value describes, or None if its text is blank.
 
     Raises:
-        MessageError, TypeError: it cannot be stored; the text says why and holds nothing of the item.
+        MessageError, TypeError: the item cannot be stored; the message says why and quotes nothing of it.
     """
     given = {"text": value} if isinstance(value, str) else value
     if not isinstance(given, dict):
@@ -200,7 +200,7 @@ def _build_memory(given: Mapping[str, Any], defaults: ItemDefaults) -> NewMemory
     entry = {name: field for name, field in given.items() if name not in _NOT_READ and field not in ("", [])}
     entry.setdefault("timestamp", given.get("created_at"))
     entry["label"] = given.get("label") or given.get("scope") or "general"
-    # A captured memory has no kind, and an export says so with a blank one.
+    # captured memories have no kind, which an export writes as a blank one
     arguments = read_entry(entry, "" if given.get("kind") == "" else defaults.kind)
     if arguments is None:
         return None
@@ -217,12 +217,12 @@ def _build_memory(given: Mapping[str, Any], defaults: ItemDefaults) -> NewMemory
 
 
 def read_kind(value: Any) -> str:
-    """Return a known kind, or "" for a blank one, as captured memories have no kind."""
+    """Return a known kind, or "" for a blank one: captured memories have no kind."""
     return "" if isinstance(value, str) and not value.strip() else kind_of(value)
 
 
 def _owner_note(given: Mapping[str, Any], scope: Scope) -> str:
-    """Return a note if the file names another owner than the call, or ""."""
+    """Return a note if the file names an owner other than the call's scope, or ""."""
     others = dict.fromkeys(
         owner
         for name, owner in _OWNERS.items()
@@ -231,6 +231,6 @@ def _owner_note(given: Mapping[str, Any], scope: Scope) -> str:
     if not others:
         return ""
     note = f"items of another {' and '.join(others)}: they are those of the call"
-    # What was said in private must not become public without a word.
+    # private text must not become public silently
     opened = scope.conversation is None and given.get("conversation") not in (None, "")
     return f"{note}; in no conversation, so that everybody whom the persona talks with may see them" if opened else note

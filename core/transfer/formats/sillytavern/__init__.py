@@ -1,4 +1,4 @@
-"""SillyTavern: a chat of its folder `chats`, one JSON object a line; the first line is a header.
+"""SillyTavern chats (from its folder `chats`): one JSON object per line; the first line is a header.
 
 The first line holds {user_name, character_name, create_date, chat_metadata}, the others {name, is_user, is_system,
 send_date, mes, extra, swipes, swipe_id, swipe_info}. One file is one conversation.
@@ -33,7 +33,7 @@ def fits(value: dict[str, Any]) -> bool:
 
 
 def read(members: Sequence[Member], reading: Reading) -> Iterator[Read]:
-    """Yield the messages of every chat, then the chat's own data."""
+    """Yield the messages of every chat, then the data of the whole chat."""
     for member in members:
         yield from _Chat(member, reading).read()
 
@@ -49,7 +49,7 @@ class _Chat:
         self._versions: tuple[Version, ...] = ()
         self._current: int | None = None
         self._indexes: list[int] = []
-        """Positions of the messages in the file, from 0, blank lines counted, headers not."""
+        """Positions of the messages in the file, from 0; blank lines are counted, headers are not."""
         self._created: datetime | None = None
         self._time: datetime | None = None
         self._written = ""
@@ -76,7 +76,7 @@ class _Chat:
         return read
 
     def _own_index(self, index: int) -> int:
-        """Return the index in the conversation of the newest message at or before an index of the file, or -1."""
+        """Return the conversation's index of the newest message at or before an index of the file; -1 if none."""
         return bisect_right(self._indexes, index) - 1
 
     def _read_header(self, value: dict[str, Any]) -> None:
@@ -133,7 +133,7 @@ class _Chat:
         return {name: value for name, value in fields.items() if value}
 
     def _read_time(self, value: Any) -> tuple[str, datetime]:
-        """Return the time as it is written, and the time of the message: never before that of the message above."""
+        """Return the time as written, and the time of the message: at least that of the message above."""
         before = self._time or self._created
         time = read_time(value, self._reading.zone)
         if time is None and value not in (None, ""):

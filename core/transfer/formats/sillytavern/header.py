@@ -1,4 +1,4 @@
-"""The header line of a SillyTavern chat, and the running recap in it."""
+"""Header line of a SillyTavern chat, with the running recap."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ....text.folding import clean
 from ...fields import dict_at, fits_column
 
 RUNNING = "auto_recap_running_scene_recaps"
-"""Key of `chat_metadata` under which the extension keeps the running recap."""
+"""Key of `chat_metadata` under which the recap extension stores the running recap."""
 _COUNTS = ("scene_count", "excluded_count", "prev_scene_index", "new_scene_index")
 _INDEXES = ("prev_scene_index", "new_scene_index")
 _MOST = 2**31 - 2
 _LATEST_MS = 253_370_764_800_000
-"""The beginning of the year 9999; later times are refused."""
+"""Beginning of the year 9999 in milliseconds; later times are refused."""
 
 
 def read(value: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Version, ...], int | None]:
     """Return the header without the texts of its running recap, the recap's versions, and the number of the current
-    one.
+    version.
     """
     line = dict(value)
     metadata = line.get("chat_metadata")
@@ -98,12 +98,12 @@ def write(
 
 
 def _is_one(entries: Sequence[Any], number: Any) -> bool:
-    """Return whether this is the number of an entry whose text was stored elsewhere."""
+    """Return whether `number` is the number of an entry whose text is stored outside the header."""
     return any(isinstance(e, dict) and e.get("version") == number and e.get("content", "") is None for e in entries)
 
 
 def _filled(entry: Mapping[str, Any], version: Version, indexes: Sequence[int]) -> dict[str, Any]:
-    """Return an entry of the file with its text, and with indexes of the new file."""
+    """Return an entry of the file with its text and with indexes of the new file."""
     new = _new(version, indexes)
     return {**entry, "content": version.content} | {n: new[n] for n in _INDEXES if _whole(entry.get(n)) is not None}
 
@@ -121,6 +121,6 @@ def _new(version: Version, indexes: Sequence[int]) -> dict[str, Any]:
 
 
 def _in_file(index: int, indexes: Sequence[int]) -> int:
-    """Return the index of a message in the file; an index outside keeps its distance to the end."""
+    """Return the position of a message in the file; an index beyond the last message keeps its distance from it."""
     at = min(index, len(indexes) - 1)
     return index if at < 0 else indexes[at] + index - at

@@ -12,11 +12,11 @@ from ...json_values import is_deeper
 
 KEY, DIGEST = "sillytavern", "sillytavern_digest"
 BEFORE, AFTER = "sillytavern_before", "sillytavern_after"
-"""Keys of a metadata column: the line of a message or the header; a digest of the imported message; the blank lines
-before a message and after the last one."""
+"""Keys of a metadata column. KEY: the line of a message, or the header. DIGEST: a digest of the imported message.
+BEFORE: the blank lines before a message. AFTER: the blank lines after the last message."""
 _SEPARATORS = (",", ":")
 KEPT_BYTES = 4 * 1024**2
-"""Most bytes kept of one line without its texts; a server accepts 16 MB in one statement."""
+"""Most bytes of one line, without its texts, that are stored; a server accepts 16 MB in one statement."""
 KEPT_DEPTH = 100
 
 _LONE = re.compile("[\ud800-\udfff]")
@@ -40,7 +40,7 @@ def _finite(value: Any) -> Any:
 
 
 def keep(value: Any) -> str | None:
-    """Return a value as JSON text for the metadata, or None if it is over KEPT_BYTES or nested too deeply."""
+    """Return a value as JSON text for the metadata; None if it exceeds KEPT_BYTES or KEPT_DEPTH."""
     try:
         text = write(value)
     except RecursionError:
@@ -52,7 +52,7 @@ def keep(value: Any) -> str | None:
 
 
 def kept(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return the object stored under KEY in a metadata column, or None."""
+    """Return the object stored under KEY in a metadata column; None if there is none."""
     text = (metadata or {}).get(KEY)
     if not isinstance(text, str):
         return None
@@ -64,6 +64,6 @@ def kept(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def kept_lines(metadata: Mapping[str, Any] | None, key: str) -> list[str]:
-    """Return the lines stored under BEFORE or AFTER."""
+    """Return the blank lines stored under BEFORE or AFTER."""
     lines = (metadata or {}).get(key)
     return [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []

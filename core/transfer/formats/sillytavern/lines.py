@@ -1,8 +1,8 @@
-"""Splits a line of a SillyTavern chat into columns and a kept line, and builds the line again.
+"""Split a line of a SillyTavern chat into columns and a kept line, and build the line again.
 
-The kept line has null in place of all values that columns store (text, alternatives, data of the recap extension), so
-an edit or forgetting leaves nothing of them. An unchanged message is written by filling these nulls. If the digest
-says that it was changed, all stored values are written.
+The kept line has null in place of each value that is stored in a column (text, alternatives, data of the recap
+extension), so editing or forgetting leaves no trace of the value in it. For an unchanged message these nulls are filled
+again. If the digest shows that the message was changed, all stored values are written.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from ...fields import SPEAKER_BYTES, fits_column, list_at, said_without_thoughts
 from .json_text import DIGEST, keep, kept
 
 _OWN_TYPES: dict[str, Role] = {"narrator": "narrator", "comment": "system"}
-"""`extra.type` of messages without a participant -> their role."""
+"""Roles of messages without a participant, by `extra.type`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message as the database stores it."""
+    """A message as stored in the database."""
 
     text: str
     role: str
@@ -51,7 +51,7 @@ class Said:
 
 
 def read_role(value: Mapping[str, Any]) -> tuple[Role, bool, bool]:
-    """Return `(role, whether it is the persona, whether it is hidden)`."""
+    """Return `(role, whether the speaker is the persona, whether the message is hidden)`."""
     for name in ("is_user", "is_system"):
         if not isinstance(value.get(name), (bool, int, type(None))):
             raise MessageError(f"{name} is no switch, it must be true or false")
@@ -70,15 +70,15 @@ def read_role(value: Mapping[str, Any]) -> tuple[Role, bool, bool]:
 
 
 def without_thoughts(text: str, line: Mapping[str, Any]) -> str:
-    """Return the text of a line to be stored: a character's without its thoughts."""
+    """Return the text of a line to store; a character's text is stored without its thoughts."""
     return text if line.get("is_user") else said_without_thoughts(text)
 
 
-# Out of a line
+# Splitting a line
 
 
 def split_line(value: Mapping[str, Any], message: Said) -> tuple[Said, dict[str, Any]]:
-    """Return the message with its recap, scene and alternatives, and the line without what columns store."""
+    """Return the message with its recap, scene and alternatives, and the line without the values that columns store."""
     line = dict(value)
     line["mes"] = _left(value.get("mes"), message.text)
     extra, data = _take_data(value.get("extra"), _KEYS)
@@ -93,7 +93,7 @@ def split_line(value: Mapping[str, Any], message: Said) -> tuple[Said, dict[str,
 
 
 def _left(written: Any, stored: str) -> Any:
-    """Return what the kept line has in place of a text: None, or the text if it holds more than is stored, such as
+    """Return the kept line's value in place of a text: None, or the text if it holds more than is stored, such as
     thoughts.
     """
     return None if isinstance(written, str) and clean(written) == stored else written
@@ -124,19 +124,19 @@ def _take_alternatives(line: dict[str, Any], message: Said) -> Iterator[Alternat
 
 
 def _text(swipe: Any, line: Mapping[str, Any]) -> str | None:
-    """Return the stored text of an alternative, or None if it is blank, too large or no text."""
+    """Return the stored text of an alternative; None if it is blank, too large or not a text."""
     text = without_thoughts(clean(swipe), line) if isinstance(swipe, str) else ""
     return text if text.strip() and fits_column(text) else None
 
 
 def _find_current(chosen: Any, texts: list[str | None], text: str) -> int | None:
-    """Return the number of the current alternative: the one that the line names, or else the first with this text."""
+    """Return the number of the current alternative: the line's number, or else that of the first with this text."""
     if isinstance(chosen, int) and not isinstance(chosen, bool) and 0 <= chosen < len(texts):
         return chosen if texts[chosen] is not None else None
     return texts.index(text) if text in texts else None
 
 
-# Into a line
+# Building a line
 
 
 def build_line(message: Said) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def build_line(message: Said) -> dict[str, Any]:
 
 
 def _fill(left: Any, stored: str, line: Mapping[str, Any]) -> str:
-    """Return a stored text with the thoughts that it had in the file, unless it was changed."""
+    """Return a stored text with the thoughts that the file had; without them if the text was changed."""
     is_same = isinstance(left, str) and without_thoughts(clean(left), line) == stored
     return str(left) if is_same else stored
 
@@ -176,7 +176,7 @@ def _new(message: Said) -> dict[str, Any]:
 
 
 def iso(at: datetime | None) -> str:
-    """Return a time as SillyTavern writes it, with microseconds if it has them; None gives ""."""
+    """Return a time as SillyTavern writes it, with microseconds if it has any; "" for None."""
     if at is None:
         return ""
     kind = "milliseconds" if at.microsecond % 1000 == 0 else "microseconds"
@@ -186,7 +186,7 @@ def iso(at: datetime | None) -> str:
 def _put_alternatives(line: dict[str, Any], message: Said, is_changed: bool) -> None:
     swipes, infos = list_at(line, "swipes"), list_at(line, "swipe_info")
     alternatives = {each.number: each for each in message.beside.alternatives}
-    if not alternatives and swipes in ([None], [message.text]):  # one alone is the message
+    if not alternatives and swipes in ([None], [message.text]):  # a single alternative is the message itself
         alternatives = {0: Alternative(0, message.text, is_current=True)}
     if not alternatives:
         return
@@ -211,9 +211,9 @@ def _put_alternatives(line: dict[str, Any], message: Said, is_changed: bool) -> 
 # Data of the recap extension
 
 _NAMESPACES = ("auto_recap", "auto_recap_memory")
-"""Names of the extension's data in `extra`, by version; new data goes under the first."""
+"""Keys of the extension's data in `extra`, one per version of the extension; new data is stored under the first."""
 _OF_RECAP = ("memory", "edited", "stale", *rules_recaps.IN_DATA)
-"""Recap keys that each alternative has; `stale` is our own."""
+"""Keys of recaps that each alternative can have; `stale` is a key of this package."""
 _KEYS = (*rules_recaps.KINDS, "stale")
 _MOST_CHARS = {"include": 40, "scene_break_name": 200}
 
@@ -225,7 +225,7 @@ def _namespace(extra: Any) -> str | None:
 
 
 def _take_data(extra: Any, keys: Collection[str]) -> tuple[Any, dict[str, Any]]:
-    """Return `extra` with nulls in place of these keys, and their values; unchanged if a value is unreadable."""
+    """Return `extra` with nulls at these keys, and their values; unchanged `extra` if a value cannot be read."""
     name = _namespace(extra)
     if name is None:
         return extra, {}
@@ -241,7 +241,7 @@ def _take_data(extra: Any, keys: Collection[str]) -> tuple[Any, dict[str, Any]]:
 
 
 def _read(key: str, value: Any) -> Any:
-    """Return a value as it is stored, or None for an empty one."""
+    """Return a value in its stored form; None for an empty value."""
     if key == "scene_break_visible":
         return value if isinstance(value, bool) else None
     if key == "stale":
@@ -260,7 +260,7 @@ def _read(key: str, value: Any) -> Any:
 
 
 def _put_data(extra: Any, values: Mapping[str, Any], add: bool) -> Any:
-    """Return `extra` with the values in place of its nulls; with `add`, also with values that it lacked."""
+    """Return `extra` with its nulls replaced by the values; with `add`, also with values whose key it lacked."""
     name = _namespace(extra)
     fields = dict(extra[name]) if name else {}
     for key in _KEYS:
@@ -273,7 +273,7 @@ def _put_data(extra: Any, values: Mapping[str, Any], add: bool) -> Any:
 
 
 def _values(message: Said) -> dict[str, Any]:
-    """Return everything stored beside a message under the recap extension's keys."""
+    """Return everything stored beside a message, by the keys of the recap extension."""
     exclude = {"exclude": True} if message.excluded else {}
     return {**_recap_values(message.beside.recap), **_scene_values(message.beside.scene), **exclude}
 
@@ -324,7 +324,7 @@ def _scene_values(scene: Scene | None) -> dict[str, Any]:
 
 
 def _sorted(value: Any) -> Any:
-    """Return a value with sorted keys: servers do not keep their order."""
+    """Return a value with sorted keys, because servers do not keep their order."""
     if isinstance(value, Mapping):
         return {key: _sorted(value[key]) for key in sorted(value)}
     return [_sorted(item) for item in value] if isinstance(value, (list, tuple)) else value
