@@ -1,6 +1,6 @@
-"""The command `prompt-engine`: reads arguments, calls public functions, prints.
+"""The command `prompt-engine`: reads arguments, calls public functions, prints results.
 
-This module loads nothing; the command itself needs the extra `cli`.
+Importing this module loads nothing else; running the command needs the extra `cli`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ MISSING = "The command prompt-engine needs the extra `cli`: pip install 'prompt-
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 0, 1 when it failed, 2 when it was called wrongly.
+    """Run the command and return its exit code: 0, 1 for a failure, 2 for wrong usage.
 
     Args:
-        arguments: what follows the command's name; None takes those of the process.
+        arguments: arguments after the command's name; None uses those of the process.
     """
     try:
         import rich  # noqa: F401 - tells whether the extra is there

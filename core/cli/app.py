@@ -16,7 +16,7 @@ from .run import app
 NAME = "prompt-engine"
 
 _WrongUsage: Any = typer.BadParameter.__base__
-"""Base class of command line errors; the library it comes from depends on typer's version."""
+"""Base class of errors of wrong usage; the library that defines it depends on typer's version."""
 
 
 def _version(asked: bool) -> None:
@@ -43,7 +43,7 @@ def _root(
         print(context.get_help())
 
 
-for name in ("demo", "prompt", "memory", "imports", "exports", "db", "config", "jobs", "serve"):  # as help lists them
+for name in ("demo", "prompt", "memory", "imports", "exports", "db", "config", "jobs", "serve"):  # order of the help
     import_module(f".{name}", __package__)
 
 
@@ -84,7 +84,7 @@ def _end_wrong_usage(error: Any) -> int:
 
 
 def _end_unwritten(error: OSError) -> int:
-    """Report a failed read or write; a reader that ended early, such as `head`, needs no sentence."""
+    """Report a failed read or write, except that of a reader that ended early, such as `head`."""
     output.abandon_stream(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return 1
@@ -95,6 +95,6 @@ def _end_unwritten(error: OSError) -> int:
 def _end_with(sentence: str, code: int) -> int:
     try:
         output.note(sentence, style="red" if code else "")
-    except OSError:  # the sentence cannot be written either
+    except OSError:  # this sentence cannot be written either
         output.abandon_stream(sys.stderr)
     return code

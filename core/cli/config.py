@@ -77,7 +77,7 @@ def check(run: Run) -> None:
 
 
 def _find_unusable(settings: Settings) -> Iterator[Problem]:
-    """Yield values of the right type that cannot be used, such as a bad address. Opens nothing."""
+    """Yield values of the right type that cannot be used, such as a bad address. Opens no connection."""
     from ..database.connections import check_url
     from ..llm import embedder as embedders
     from ..llm.client import read_endpoint
@@ -107,10 +107,10 @@ def set_(
     name: Annotated[str, Argument(metavar="FLAG", help="Which.", show_default=False)],
     value: Annotated[str, Argument(metavar="VALUE", help="As config.yaml has it.", show_default=False)],
 ) -> None:
-    """Set a flag in config.yaml: its line is changed, or added.
+    """Set a flag in config.yaml by changing or adding its line.
 
-    The file is that of CONFIG_FILE, else the one in the working directory. It acts on the next call. A
-    variable of the environment goes before it. A secret is not written: give it by a variable.
+    The file is that of CONFIG_FILE, else the one in the working directory. The next call uses the value,
+    unless an environment variable sets the flag. A secret is not written: give it by a variable.
     """
     flag = _read_name(name)
     file = os.environ.get("CONFIG_FILE") or "config.yaml"
@@ -136,7 +136,7 @@ def preset(
 ) -> None:
     """Write a config.yaml for a kind of program.
 
-    It turns on what such a host needs, and says at its top what else must run.
+    It turns on the flags that such a host needs, and names at its top what else must run.
     """
     known = sorted(file.stem for file in PRESETS.glob("*.yaml"))
     if name not in known:
@@ -157,7 +157,7 @@ def preset(
 
 @contextmanager
 def _without_log() -> Iterator[None]:
-    """Silence warnings about the configuration: here they are the answer."""
+    """Silence warnings about the configuration while the block runs, since its result lists them."""
     before, logs.logger.disabled = logs.logger.disabled, True
     try:
         yield

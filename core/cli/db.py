@@ -30,9 +30,9 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 @command("db init", creates=True)
 @command("db migrate", creates=True)
 def migrate(run: Run) -> None:
-    """Make the tables, or bring those of an earlier version to the present.
+    """Create the tables, or migrate those of an earlier version.
 
-    When there is nothing to do, nothing is changed.
+    An up-to-date database is not changed.
     """
     from .. import db as door
 
@@ -44,7 +44,7 @@ def migrate(run: Run) -> None:
 
 @command("db check")
 def check(run: Run) -> None:
-    """List what is wrong, and what repairs it. Changes nothing.
+    """List problems and their repairs. Changes nothing.
 
     The exit code is 1 if anything is an error.
     """
@@ -57,7 +57,7 @@ def check(run: Run) -> None:
         findings = door.check_server(db)
         if NO_TABLES not in findings and not any(one.severity == "error" for one in findings):
             findings += _find_model_usage(run, db)
-    except StoreError as error:  # its usual advice is this subcommand
+    except StoreError as error:  # the error usually advises running this subcommand
         text = str(error).replace(LOOK, "The database's own log may say more.")
         raise StoreError(text, source=error.source, number=error.number, server=error.server) from None
     run.answer([asdict(one) for one in findings], lambda: _print_findings(findings))
@@ -66,7 +66,7 @@ def check(run: Run) -> None:
 
 
 def _find_model_usage(run: Run, db: Database) -> list[Finding]:
-    """Return a finding with today's model calls, if any."""
+    """Return a finding with the number of today's model calls; none if there were no calls."""
     from ..llm import read_usage
     from ..shapes import Finding
 
@@ -136,8 +136,8 @@ def backup(
 ) -> None:
     """Write a consistent copy of the database into a file.
 
-    Only you can read the file. A SQLite file is copied; of a server mariadb-dump or mysqldump writes SQL. Others may
-    write meanwhile.
+    Only you can read the file. A SQLite file is copied; a server is dumped as SQL by mariadb-dump or mysqldump. Others
+    may write meanwhile.
     """
     from ..upkeep.backup import write_backup
 
@@ -225,7 +225,7 @@ def run_script(
 
 
 def _read_value(script: Script, text: str) -> tuple[str, Value | datetime]:
-    """Return name and typed value of `NAME=VALUE`."""
+    """Return the name and the typed value of a `NAME=VALUE` argument."""
     name, sign, given = text.partition("=")
     if not sign or name not in script.values:
         raise BadParameter(f"--set {text!r}: write NAME=VALUE; names are {', '.join(script.values)}")

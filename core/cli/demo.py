@@ -36,8 +36,8 @@ _REASONS = {
 def demo(run: Run) -> None:
     """Show what a question gets from a sample conversation.
 
-    It tells what was found and left out, who may see it, and what the model is sent; --json prints the JSON prompt
-    instead. The first run stores the sample in a database file in this folder.
+    It prints the rows found and left out, who may see them, and the messages for the model; --json prints the JSON
+    prompt instead. The first run stores the sample in a database file in this folder.
     """
     from .. import db as door
     from ..base.yaml_text import read_value
@@ -59,7 +59,7 @@ def demo(run: Run) -> None:
 
 
 def _store_sample(db: Database, sample: Mapping[str, Any]) -> str:
-    """Store the sample and return its size in words."""
+    """Store the sample and return a sentence about its size."""
     from .. import ai_diary, synth_tagging
     from .. import db as door
     from ..transfer.imports import import_file
@@ -95,13 +95,13 @@ def _build_message(sample: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tell_story(db: Database, message: Mapping[str, Any]) -> None:
-    """Print the question, what was found, who may see it, and what is sent."""
+    """Print the question, the number of rows found, who may see them, and the messages for the model."""
     from ..prompt_engine import build_messages, explain_messages
 
     asking: Any = {"db": db, "scope": Scope(PERSONA), "settings": {"MEMORY_ITEMS": _MOST_ITEMS}}
     sent, report = explain_messages(message, max_chars=_LIMIT, **asking)
     messages = cast("Messages", sent)
-    began = time.perf_counter()  # now everything is loaded, as in a running program
+    began = time.perf_counter()  # now every module is loaded, as in a running program
     build_messages(message, max_chars=_LIMIT, **asking)
     milliseconds = (time.perf_counter() - began) * 1000
 
@@ -125,7 +125,7 @@ def _tell_story(db: Database, message: Mapping[str, Any]) -> None:
 
 
 def _count_hidden(db: Database, text: str) -> int:
-    """Return how many matching rows of direct messages the kitchen chat does not see."""
+    """Return the number of matching rows in direct messages, which the kitchen chat does not see."""
     from ..synth_core_memory import search_memories
 
     def find(place: str, name: str) -> set[int]:

@@ -48,11 +48,11 @@ def export(
 ) -> None:
     """Write a conversation, memories or a person into a file.
 
-    All messages are written, hidden ones too, with their alternatives, recaps and scenes, and the running recap. What
-    was imported from such a file and not changed is written as it was. The file appears whole or not at all.
+    All messages are written, also hidden ones, with their alternatives, recaps and scenes, and the running recap.
+    Messages imported from such a file and not changed are written as they were. After an error no file is left.
 
-    Memories are written oldest first, 50,000 a file, and read again by `import`. Of a person every row is written that
-    names them, by table, to be read and handed over.
+    Memories are written oldest first, 50,000 per file, and read again by `import`. For a person, every row that names
+    them is written, by table, to be read and handed over.
     """
     if markdown:
         from ..conversations import export_markdown
@@ -109,9 +109,9 @@ def _export_person(run: Run, file: Path, person: str, *, force: bool) -> None:
 def _export_items(
     run: Run, file: Path, *, kind: str | None, limit: int | None, format_name: str | None, force: bool
 ) -> None:
-    """Write the persona's memory items into a file; without a limit all of them.
+    """Write the persona's memory items into a file; without a limit, all items.
 
-    A file holds no more than `import` takes; what follows goes into further files with a number in their names.
+    A file holds no more than `import` accepts; further items go into further files with a number in their names.
     """
     from ..transfer.items import export_items
     from ..transfer.items.formats import MAX_BYTES, MAX_ITEMS
@@ -140,7 +140,7 @@ def _export_items(
 
 @contextmanager
 def _open(file: Path, *, force: bool) -> Iterator[BinaryIO]:
-    """Yield a stream into the file, which appears whole or not at all; `-` is stdout."""
+    """Yield a stream into a file that appears only when it is complete; `-` is stdout."""
     from ..transfer.exports import write_whole
 
     if str(file) == _STDOUT:

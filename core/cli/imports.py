@@ -82,17 +82,18 @@ def import_(
     """Import conversations or memories, each once.
 
     FILE holds chats of another program, such as ChatGPT, Discord, Telegram, WhatsApp, Character.AI or SillyTavern: the
-    file, the folder or the zip archive as it was downloaded. Which program it is, is found from the content. Or it
-    holds one JSON object a line: {conversation, session, id, timestamp, speaker, text}, of which the last three must be
-    there. The same file again adds nothing, so an import that was stopped is run again to go on; a later export adds
-    what is new and edits what was edited. Bad rows are listed, good ones taken.
+    file, the folder or the zip archive as it was downloaded. The program is recognised by the content. Or FILE holds
+    one JSON object per line: {conversation, session, id, timestamp, speaker, text}; the last three are required.
+    Importing the same file again adds nothing, so a stopped import continues when it is run again; a later export adds
+    new messages and edits changed ones. Bad rows are listed, good rows imported.
 
-    Or it holds memories: what `export --items` writes, a World Info file or character book, an export of mem0 or of the
+    Or FILE holds memories: a file of `export --items`, a World Info file or character book, an export of mem0 or of the
     memory server of MCP, or a list of memories as text.
 
-    Or it is a character card, as PNG, CHARX or JSON: it becomes the persona's text (PERSONA_FOLDER), its book memories.
+    Or FILE is a character card, as PNG, CHARX or JSON: it becomes the persona's text (PERSONA_FOLDER), its book
+    memories.
 
-    Or it is the folder of the two Markdown files that `export --markdown` writes: what is not stored yet is added.
+    Or FILE is the folder of the two Markdown files that `export --markdown` writes: entries not stored yet are added.
     """
     if (file is None) == (from_url is None):
         raise BadParameter("say either which FILE, or --from which URL")
@@ -129,7 +130,7 @@ def import_(
 
 
 def _holds_chats(file: Path) -> bool:
-    """Return whether `import_file` should read the file; it also reports what is wrong with an unreadable one."""
+    """Return whether `import_file` should read the file; it also reports the problem of an unreadable file."""
     from ..transfer.formats import find_export
 
     try:
@@ -156,7 +157,7 @@ def _print_rest(
 
 
 def _end(result: ImportResult | ItemImport, file: Path, taken: int) -> None:
-    """Say what was not imported; exit with 1 if nothing was."""
+    """Print the number of rows that were not imported; exit with 1 if none was imported."""
     if result.error_count:
         rows = "1 row was" if result.error_count == 1 else f"{result.error_count} rows were"
         output.note(f"{rows} not taken; the answer gives the reasons.", style="yellow")
@@ -253,7 +254,7 @@ def _first(names: Sequence[str]) -> str:
 
 
 def _import_card(run: Run, file: Path, *, dry_run: bool) -> bool:
-    """Import a character card; return False if the file is none."""
+    """Import a character card; return False if the file is not a card."""
     from ..transfer.cards import import_card, read_card
 
     if read_card(file) is None:

@@ -35,8 +35,8 @@ def work(
 ) -> None:
     """Do the work in the background: recaps, summaries, consolidation when it is due.
 
-    Any number of workers may run at once. SIGTERM or Ctrl-C lets the present operation end first; a second one gives it
-    back. A worker that is killed loses nothing: another does the operation after a while.
+    Any number of workers may run at once. SIGTERM or Ctrl-C lets the current operation end first; a second signal
+    returns it to the queue. If a worker is killed, another one runs its operation after a while.
     """
     from .. import llm
     from ..jobs import Worker
@@ -74,7 +74,7 @@ def work(
 
 
 def _print_left(run: Run, personas: Sequence[str] | None, failed: Sequence[OperationRun]) -> None:
-    """Report waiting and failed operations: an unavailable model would look like an empty queue."""
+    """Report waiting and failed operations: without this, an unavailable model would look like an empty queue."""
     from .. import jobs
 
     left: list[ListedOperation] = []
@@ -98,7 +98,7 @@ def _print_left(run: Run, personas: Sequence[str] | None, failed: Sequence[Opera
 
 @command("jobs list")
 def list_jobs(run: Run) -> None:
-    """List what waits, what runs and what failed."""
+    """List waiting, running and failed operations."""
     from .. import jobs
 
     asking = run.asking()
@@ -133,7 +133,7 @@ _LISTED = (
     ("Tried again", "retrying", "available_at"),
     ("Failed", "failed", "updated_at"),
 )
-"""Heading, state, and the time shown for it."""
+"""Heading and state of each list, and the column of the time it shows."""
 
 
 @command("jobs cancel")

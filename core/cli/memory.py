@@ -1,4 +1,4 @@
-"""`search`, `remember`, `forget`, `tags` and `memory`: stored content."""
+"""`search`, `remember`, `forget`, `tags` and `memory`: read and change stored content."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def search(
 
 
 def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
-    """Return where rows are that this scope does not see: a wrong scope looks like an empty memory."""
+    """Return sentences on where rows are that this scope does not see: a wrong scope looks like an empty memory."""
     from ..access import overview
 
     sentences = []
@@ -120,9 +120,9 @@ def remember(
     user: UserOption = None,
     server: ServerOption = "",
 ) -> None:
-    """Store a memory. Without --tag it gets the known tags of the text, else its words that say something.
+    """Store a memory. Without --tag it gets the known tags in the text, else the text's content words.
 
-    Without --conversation it is seen everywhere within the persona.
+    Without --conversation all conversations of the persona see it.
     """
     from .. import db, lifelong
 
@@ -222,7 +222,7 @@ def _require_consent(question: str) -> None:
 
 
 def name_near(run: Run, kind: str, key: str) -> str:
-    """Return a sentence that names an unknown key and the nearest known ones."""
+    """Return a sentence that names an unknown key and the known keys nearest to it."""
     from ..access import overview
 
     persona = run.scope().persona
@@ -271,7 +271,7 @@ def list_tags(
 
 @command("memory consolidate")
 def consolidate(run: Run) -> None:
-    """Make items of what was said since, archive what has expired."""
+    """Make memory items of new messages, and archive expired items."""
     from .. import lifelong, llm
 
     try:
@@ -286,10 +286,10 @@ def consolidate(run: Run) -> None:
 
 @command("memory prune")
 def prune(run: Run, dry_run: DryRunOption = False) -> None:
-    """Archive long-term items that are old or matter little.
+    """Archive long-term items that are old or unimportant.
 
-    PRUNE_MAX_AGE_DAYS, PRUNE_MAX_IMPORTANCE and PRUNE_MODE say which. Pinned and saved items stay; an archived item can
-    be restored.
+    PRUNE_MAX_AGE_DAYS, PRUNE_MAX_IMPORTANCE and PRUNE_MODE set the limits. Pinned and saved items stay; archived items
+    can be restored.
     """
     from .. import lifelong
 

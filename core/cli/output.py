@@ -12,20 +12,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TextIO
 
-if TYPE_CHECKING:  # rich is loaded where something is printed
+if TYPE_CHECKING:  # loaded only when something is printed
     from rich.console import Console, RenderableType
     from rich.table import Table
 
 Progress = Callable[[str, int, int], None]
-"""Called with (stage, done, total); total is 0 if unknown."""
+"""Called with (stage, rows done, total rows); the total is 0 if unknown."""
 _HIDING = (range(9), range(11, 32), range(127, 160), range(0x202A, 0x202F), range(0x2066, 0x206A))
 _UNREADABLE = dict.fromkeys(code for codes in _HIDING for code in codes)
-"""Control characters and direction marks."""
+"""Control characters and direction marks, mapped to None for `str.translate`."""
 _WIDE = 160
 
 
 def console(stream: TextIO) -> Console:
-    """Return the console of a stream: colour only on a terminal, elsewhere plain lines that programs can search."""
+    """Return the console of a stream: with colour on a terminal, elsewhere plain lines that programs can search."""
     from rich.console import Console
 
     width = None if stream.isatty() or "COLUMNS" in os.environ else _WIDE
@@ -64,7 +64,7 @@ def note(text: str, style: str = "") -> None:
 
 
 def _print(stream: TextIO, text: str, style: str) -> None:
-    """Print a text, wrapped on a terminal. Indented lines are commands to copy and stay whole."""
+    """Print a text, wrapped on a terminal. Indented lines are commands to copy and are not wrapped."""
     from rich.text import Text
 
     to = console(stream)
@@ -89,7 +89,7 @@ def table(
 ) -> None:
     """Print rows under a header on stdout, or the sentence `nothing` if there are none.
 
-    `right` numbers the columns that are aligned to the right.
+    `right` holds the numbers of the columns aligned to the right.
     """
     rows = list(rows)
     if nothing and not rows:
@@ -112,7 +112,7 @@ def facts(rows: Iterable[tuple[str, object]]) -> None:
 
 
 def show(value: Any, nothing: str = "") -> None:
-    """Print any answer: a list of objects as a table, an object as names and values."""
+    """Print any result: a list of objects as a table, an object as names and values."""
     if isinstance(value, Mapping):
         facts((name.replace("_", " ").capitalize(), _cell(name, each)) for name, each in value.items())
         return
@@ -184,7 +184,7 @@ def sentence(text: str) -> str:
 
 
 def prepare_streams() -> None:
-    """Let both streams accept every character. Writing to a closed stdout fails, as on a full disk."""
+    """Let both streams accept every character; writing to a closed stdout fails as on a full disk."""
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
     if sys.stderr is None:
@@ -196,10 +196,10 @@ def prepare_streams() -> None:
 
 
 def abandon_stream(stream: TextIO) -> None:
-    """Discard unwritten output; the interpreter would report it at exit."""
+    """Discard unwritten output, which the interpreter would otherwise report at exit."""
     try:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())
         os.close(null)
-    except (OSError, ValueError):  # no descriptor: nothing is written at exit
+    except (OSError, ValueError):  # a stream without descriptor writes nothing at exit
         pass

@@ -14,7 +14,7 @@ from .run import ConversationOption, LocalOption, Run, ServerOption, command, pa
 
 
 class MessageOptions(NamedTuple):
-    """Options of the message and of the prompt's size."""
+    """Options for the message and for the size of the prompt."""
 
     text: Annotated[str, Argument(metavar="TEXT", help="What was said; - reads standard input.", show_default=False)]
     conversation: ConversationOption = None
@@ -52,7 +52,7 @@ def build(
 
 @command("explain")
 def explain(run: Run, options: MessageOptions) -> None:
-    """Print what the prompt for a message holds, and why.
+    """Print the contents of the prompt for a message, with reasons.
 
     For each section: how many items were found, kept and left out, and why; and what failed.
     """
@@ -91,7 +91,7 @@ def _read_options(run: Run, given: MessageOptions) -> tuple[dict[str, Any], dict
     }
 
 
-# For people
+# Output for people
 
 
 def _print_report(report: Mapping[str, Any]) -> None:

@@ -34,7 +34,7 @@ _COMMON: dict[str, Any] = {
     "debug": Annotated[bool, Option("--debug", help="Show where an error came from.", **_PANEL)],
 }
 
-# Options that several subcommands have
+# Options of several subcommands
 
 ConversationOption = Annotated[
     str | None, Option("--conversation", metavar="KEY", help="Conversation: interface/chat or interface/chat/thread.")
@@ -81,12 +81,12 @@ class Run:
         self.asks_json = bool(as_json)
         self.as_json = not sys.stdout.isatty() if as_json is None else as_json
         self.creates = creates
-        """Whether to create a missing SQLite file; a mistyped path would look like an empty memory."""
+        """Whether a missing SQLite file is created; otherwise a mistyped path would look like an empty memory."""
         self._db: Database | None = None
 
     @property
     def db(self) -> Database:
-        """The database, opened and migrated on first use."""
+        """Return the database, which is opened and migrated on first use."""
         if self._db is None:
             from .. import db
 
@@ -133,7 +133,7 @@ class Run:
     def answer(self, value: Any, show: Callable[[], None] | str | None = None, *, nothing: str = "") -> None:
         """Print `value` as JSON, or for people by `show`, a function or a sentence.
 
-        Without it people see the value as a table; `nothing` is the sentence for an empty one.
+        Without `show`, people see the value as a table; `nothing` is the sentence for an empty value.
         """
         if self.as_json:
             output.print_json(value)
@@ -152,12 +152,12 @@ class Run:
 def command(path: str, *, without: Collection[str] = (), creates: bool = False) -> Callable[[_Function], _Function]:
     """Register a function as a subcommand: it gets a `Run` first, and the common options are added to its own.
 
-    A parameter that is a NamedTuple stands for the options that its fields declare.
+    A parameter whose type is a NamedTuple is replaced by the options that its fields declare.
 
     Args:
-        path: the subcommand, with its group in front, such as `db check`.
-        without: options of every subcommand that mean nothing to this one.
-        creates: whether a missing SQLite file is made; subcommands that only read or change refuse it.
+        path: name of the subcommand after that of its group, such as `db check`.
+        without: common options that have no meaning for this subcommand.
+        creates: whether a missing SQLite file is created; other subcommands refuse it.
     """
 
     def add(function: _Function) -> _Function:
@@ -239,7 +239,7 @@ def is_agreed(question: str, alone: str) -> bool:
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Report a ValueError as wrong usage."""
+    """Report a ValueError in the block as wrong usage."""
     try:
         yield
     except ValueError as error:

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from ..tokens.shapes import TokenKind
 
 STREAM_SECONDS = 25
-"""Longest wait at shutdown for running answers: container supervisors kill soon after."""
+"""Longest wait at shutdown for running answers: container supervisors kill the process soon after."""
 WORKER_SECONDS = 5.0
-"""Longest wait at shutdown for the worker's operation; the next worker repeats it otherwise."""
+"""Longest wait at shutdown for the worker's operation; if it does not end, the next worker repeats it."""
 KEPT_SECONDS = 75
-"""Longest idle time of a connection: longer than clients keep theirs, or they would use closed ones."""
+"""Longest idle time of a connection: longer than clients keep theirs, so that no client uses a closed connection."""
 
 
 @command("serve", without={"persona_id", "as_json"}, creates=True)
@@ -71,12 +71,12 @@ def serve(
 ) -> None:
     """Serve admin page, HTTP API, MCP and proxy until Ctrl-C.
 
-    The page and its routes need the token of ADMIN_TOKEN, everything else one of `prompt-engine token add`. Only this
-    machine reaches it unless --host says otherwise. SIGTERM ends it as Ctrl-C does.
+    The page and its routes need the token ADMIN_TOKEN, all other routes a token of `prompt-engine token add`. Only this
+    machine reaches the server unless --host is set. SIGTERM ends it as Ctrl-C does.
     """
     from ..calls.defaults import settings_for
 
-    # 1. what is served, and where
+    # 1. choose the parts and the address
     given: dict[str, object] = {"ADMIN_HOST": host, "ADMIN_PORT": port}
     asked = {name: value for name, value in given.items() if value is not None} or None
     settings = settings_for(asked)
@@ -98,7 +98,7 @@ def serve(
             suppress(KeyboardInterrupt),
             _terminated_as_interrupted(),
         ):
-            # Collecting the loaded modules would delay one request in sixty by 70 ms.
+            # a garbage collection over the loaded modules would delay one request in sixty by 70 ms
             gc.collect()
             gc.freeze()
             _run_server(app, listening)
@@ -131,8 +131,8 @@ def _run_queue(db: Database, settings: GivenSettings) -> Iterator[None]:
 def _terminated_as_interrupted() -> Iterator[None]:
     """Let SIGTERM end the block as Ctrl-C does.
 
-    The server raises it again when it has ended what was under way, and the usual action would then end the process
-    before the worker has given back its work.
+    The server raises the signal again after its last request; the default action would then end the process before the
+    worker has returned its operation to the queue.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -178,7 +178,7 @@ def _run_server(app: Starlette, listening: socket.socket) -> None:
         app,
         http=HeadTimedProtocol,
         log_config=None,
-        access_log=False,  # addresses hold what was searched for
+        access_log=False,  # addresses of requests contain search words
         server_header=False,
         ws="none",
         lifespan="on",
@@ -189,10 +189,10 @@ def _run_server(app: Starlette, listening: socket.socket) -> None:
 
 
 def _open_socket(host: str, port: int, *, share_port: bool = False) -> socket.socket:
-    """Return a socket that listens.
+    """Return a listening socket.
 
     Raises:
-        ConfigError: the address is none, or something else listens there.
+        ConfigError: the address is invalid, or in use.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -285,8 +285,9 @@ def mcp(
 ) -> None:
     """Serve the memory to an agent that starts this (docs/mcp.md).
 
-    It speaks the Model Context Protocol over standard input and output. Who speaks is said here, once, and by no later
-    call. Claude Desktop, Claude Code, Cursor and others start it by themselves; on a terminal it waits for messages.
+    It speaks the Model Context Protocol over standard input and output. The speaker is set here, once; no later call
+    can change it. Claude Desktop, Claude Code, Cursor and others start it by themselves; on a terminal it waits for
+    messages.
     """
     from ..web.mcp import speaker as mcp_speaker
 
@@ -304,10 +305,10 @@ def mcp(
             output.note(str(error), style="red")
             raise
 
-    # 1. report wrong options at once; a missing folder does not come back, a server may
+    # 1. report wrong options at once; a missing folder stays missing, but a server may come back
     build_scope("persona" if run.persona is None else run.persona)
     check_folder(run.url or config.load().database_url)
-    gc.disable()  # the SDK loads in four fifths of the time
+    gc.disable()  # saves a fifth of the SDK's loading time
     try:
         from ..web.mcp.stdio import serve_stdio
     except ModuleNotFoundError as error:
@@ -342,7 +343,7 @@ def add_token(
 ) -> None:
     """Make a token and print it once.
 
-    With --participant it is of one person, with --host of a whole persona, with --admin of the operator.
+    --participant makes a token of one person, --host of a whole persona, --admin of the operator.
     """
     from .. import tokens
 
@@ -364,7 +365,7 @@ def add_token(
 def list_tokens(run: Run, admin: AdminTokenOption = False) -> None:
     """List the tokens of a persona.
 
-    Those that were revoked too; with --admin those of the operator.
+    The list includes revoked tokens; with --admin, it has the tokens of the operator.
     """
     from .. import tokens
 
