@@ -60,7 +60,7 @@ class VersionsAnswer(BaseModel):
 
 
 class RelationshipAnswer(BaseModel):
-    """The persona's relationship to a person, decayed up to now; zeros for an unknown one."""
+    """Relationship of the persona to a person, decayed up to now; zeros for an unknown person."""
 
     user_id: str = Field(examples=["telegram_bot/u1"])
     username: str = Field(examples=["Ann"])
@@ -72,7 +72,7 @@ class RelationshipAnswer(BaseModel):
 
 
 class RelationshipChanged(RelationshipAnswer):
-    """The relationship as it is now, and whether something was stored."""
+    """Present values of the relationship, and whether something was stored."""
 
     stored: bool
     reason: str = Field(description="unchanged, or privacy where nothing may be kept of the person; else blank.")
@@ -83,7 +83,7 @@ class RelationshipsAnswer(BaseModel):
 
 
 class ImportProblem(BaseModel):
-    """A refused row of a file. Contains nothing of its text."""
+    """A refused row of a file. Quotes nothing of its text."""
 
     row: int = Field(description="1-based place in its list, or number of its line.", examples=[3])
     reason: str = Field(examples=["kind is 'Nope'. It must be one of FactsAboutUser, PastEvents, ..."])
@@ -91,7 +91,7 @@ class ImportProblem(BaseModel):
 
 
 class ImportAnswer(BaseModel):
-    """The result of an import, or of its dry run."""
+    """Result of an import, or of its dry run."""
 
     format: str = Field(examples=["items"])
     imported: int = Field(examples=[1])
@@ -109,7 +109,7 @@ class PrunedItem(BaseModel):
 
 
 class PrunedAnswer(BaseModel):
-    """The number of archived items, or with dry_run of those that would be, and the first 1,000 of them."""
+    """Number of archived items, or with dry_run of items that would be archived, and the first 1,000 of them."""
 
     pruned: int = Field(examples=[3])
     notes: list[str]
@@ -118,7 +118,7 @@ class PrunedAnswer(BaseModel):
 
 
 class ForgottenAnswer(BaseModel):
-    """What was deleted for good, or with dry_run would be."""
+    """Number of rows deleted for good, or with dry_run of rows that would be, by table."""
 
     dry_run: bool
     total: int = Field(description="Rows deleted or changed in all.")
@@ -138,7 +138,7 @@ class PromptAnswer(BaseModel):
 
 
 class WrittenAnswer(BaseModel):
-    """The result of storing one thing."""
+    """Result of storing one message or memory."""
 
     stored: bool
     id: RowId | None = Field(description="Of the row that was stored, or of the one that is there.")

@@ -173,13 +173,13 @@ class EditBody(Body):
 
 
 class IdsBody(Body):
-    """Items of a bulk change; each counts once."""
+    """Ids of the items of a bulk change; each counts once."""
 
     ids: list[ItemId] = Field(max_length=MOST_IDS, examples=[[7012345678901, 7012345678902]])
 
 
 class RetagBody(IdsBody):
-    """Tags to add and remove, or a new list of tags."""
+    """Tags to add and remove, or a list that replaces the tags."""
 
     add: list[str] = Field(default=[], max_length=100, examples=[["cat"]])
     remove: list[str] = Field(default=[], max_length=100)
@@ -193,7 +193,7 @@ class PinBody(IdsBody):
 
 
 class RelationshipBody(Body):
-    """A change of a relationship by an operator; it counts as no interaction."""
+    """A change of a relationship by an operator; it does not count as an interaction."""
 
     user_id: str = Field(min_length=1, max_length=255, description="interface/id", examples=["telegram_bot/u1"])
     affinity_delta: Whole = Field(default=0, ge=-1000, le=1000, description="Affinity stays -100 to 100.")
@@ -202,7 +202,7 @@ class RelationshipBody(Body):
 
 
 class ForgetBody(Body):
-    """What to forget for good: exactly one of the three."""
+    """Target to forget for good: exactly one of the three fields."""
 
     participant: ParticipantKey | None = Field(default=None, examples=["telegram_bot/u1"])
     conversation: Key | None = None
@@ -215,7 +215,9 @@ MAX_MESSAGES = 500
 
 
 class Who(Body):
-    """Who speaks where. A host token may name anybody of its persona; with a scope token all of it is optional."""
+    """Speaker and conversation. A host token may name anybody of its persona; with a scope token every field is
+    optional.
+    """
 
     conversation: Key | None = Field(default=None, description="interface/chat[/thread].", examples=["web/7"])
     participant: ParticipantKey | None = Field(default=None, description="interface/id.", examples=["web/ann"])
@@ -224,20 +226,20 @@ class Who(Body):
 
 
 class WhoAsks(Who):
-    """The same as query parameters, beside others."""
+    """Speaker and conversation as query parameters."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
 
 
 class ProfileQuery(BaseModel):
-    """Whose statements are asked for."""
+    """The person whose statements are returned."""
 
     about: ParticipantKey | None = Field(default=None, description="interface/id; left out, who asks.")
     limit: int = Field(default=50, ge=1, le=200, description="Most of them.")
 
 
 class Person(BaseModel):
-    """Who wrote a message."""
+    """The sender of a message."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
 
@@ -265,7 +267,7 @@ class HostMessage(BaseModel):
 
 
 class Reply(Body):
-    """What the persona answered."""
+    """The answer of the persona."""
 
     text: Text
     message_id: PlatformId | None = None
@@ -274,7 +276,7 @@ class Reply(Body):
 
 
 class PromptBody(Body):
-    """A message, and options of its prompt."""
+    """A message, and options for its prompt."""
 
     message: HostMessage
     context_memory: dict[str, Any] | None = Field(
@@ -300,7 +302,7 @@ class MessagesBody(Body):
 
 
 class TurnBody(NewMessage):
-    """A whole turn: what was said, and what the persona answered."""
+    """A whole turn: a message, and the answer of the persona."""
 
     reply: Reply
 

@@ -54,7 +54,7 @@ FAILED = "Something went wrong that should not have. The log names its class; no
 
 
 class Refused(HTTPException):
-    """A refused request with its sentence, which does not depend on what is stored."""
+    """Error with the sentence of a refusal, which does not depend on stored content."""
 
     def __init__(
         self,

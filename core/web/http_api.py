@@ -125,7 +125,7 @@ MessageId = Annotated[str, Path(min_length=1, max_length=191, description="Id of
 
 
 def _change_place(host: Host, conversation: ConversationPath) -> dict[str, Any]:
-    """Return the conversation of a message to change; a participant may not change shared conversations."""
+    """Return the arguments for changing a message; a participant may not change messages of shared conversations."""
     if host.token.kind == "scope" and not is_own_place(conversation, host.token.participant or ""):
         raise Refused(403, access.FORBIDDEN)
     scope = access.read_scope(host.token, conversation=conversation)
@@ -191,7 +191,7 @@ def list_memories(asking: Asking, asked: Annotated[bodies.ItemList, Query()]) ->
 
 @router.get("/profile")
 def read_profile(asking: Asking, asked: Annotated[bodies.ProfileQuery, Query()]) -> answers.ProfileAnswer:
-    """Return a person's statements about themselves, as far as the scope sees them."""
+    """Return a person's statements about themselves, as far as the scope may see them."""
     statements = lifelong.profile(asked.about, limit=asked.limit, **asking)
     return answers.ProfileAnswer.model_validate({"statements": statements})
 

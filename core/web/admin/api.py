@@ -234,7 +234,7 @@ UserId = Annotated[str, Query(min_length=1, max_length=255, description="interfa
 
 @router.get("/relationship")
 def get_relationship(admin: bodies.Admin, user_id: UserId) -> answers.RelationshipAnswer:
-    """Return the relationship to a person, decayed up to now; zeros for an unknown one."""
+    """Return the relationship to a person, decayed up to now; zeros for an unknown person."""
     return answers.RelationshipAnswer.model_validate(relationships.get(user_id, **admin.asking))
 
 
@@ -249,7 +249,7 @@ def list_relationships(
 
 @router.post("/relationship/update")
 def update_relationship(admin: bodies.Admin, body: bodies.RelationshipBody) -> answers.RelationshipChanged:
-    """Change affinity, trust or name of a person; this counts as no interaction."""
+    """Change affinity, trust or name of a person; the change does not count as an interaction."""
     done = relationships.adjust(
         body.user_id, body.affinity_delta, body.trust_delta, body.username, touch=False, **admin.asking
     )
