@@ -124,7 +124,7 @@ def delete_saved_memory(
 
     Args:
         id: as `list_saved_memories` returns it.
-        restore: restore it instead.
+        restore: restore an archived memory instead.
 
     Returns:
         `(True, id, "")`; reason `unchanged` if the scope sees no such memory; `duplicate` with the id of an equal
