@@ -215,9 +215,7 @@ MAX_MESSAGES = 500
 
 
 class Who(Body):
-    """Speaker and conversation. A host token may name anybody of its persona; with a scope token every field is
-    optional.
-    """
+    """Speaker and conversation. A host token may name anybody of its persona; a scope token needs no field."""
 
     conversation: Key | None = Field(default=None, description="interface/chat[/thread].", examples=["web/7"])
     participant: ParticipantKey | None = Field(default=None, description="interface/id.", examples=["web/ann"])
