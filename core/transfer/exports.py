@@ -53,7 +53,7 @@ def export_chat(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> ExportResult:
-    """Write a whole conversation into a file and return the result; after an error no file is left.
+    """Write a whole conversation into a file and return the result; an error leaves the file as it was.
 
     All messages are written, also hidden and excluded ones, with their alternatives, recaps and scenes, and the running
     recap. Imported messages that were not changed are written as they were in the imported file.
