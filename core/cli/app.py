@@ -84,7 +84,7 @@ def _end_wrong_usage(error: Any) -> int:
 
 
 def _end_unwritten(error: OSError) -> int:
-    """Report a failed read or write, except that of a reader that ended early, such as `head`."""
+    """Report a failed read or write, unless the reader of the output ended early, as `head` does."""
     output.abandon_stream(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return 1

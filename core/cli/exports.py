@@ -49,7 +49,7 @@ def export(
     """Write a conversation, memories or a person into a file.
 
     All messages are written, also hidden ones, with their alternatives, recaps and scenes, and the running recap.
-    Messages imported from such a file and not changed are written as they were. After an error no file is left.
+    Messages imported from such a file and not changed are written as they were. An error leaves FILE as it was.
 
     Memories are written oldest first, 50,000 per file, and read again by `import`. For a person, every row that names
     them is written, by table, to be read and handed over.
