@@ -215,7 +215,7 @@ class LeftOut:
 
     section: str
     reason: str
-    """duplicate, visible, echo, private, privacy, expired, destination, limit, blank, hidden, noise, invalid or cut."""
+    """One of the reasons on the page `docs/prompt.md`, such as `duplicate`, `visible`, `private`, `limit` or `cut`."""
     id: str = ""
 
 
