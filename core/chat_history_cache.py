@@ -1,7 +1,7 @@
 """The log of messages: saving, loading, clearing, editing, deleting.
 
-A scope without conversation reads the requested conversation as a member of it; a scope with another conversation sees
-of it what a prompt there would see.
+A scope without conversation reads the requested conversation as a member of it. A scope with another conversation sees
+only the messages that a prompt in that other conversation would see.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class CacheStats(TypedDict):
     total_messages: int
     unique_interface_paths: int
     oldest_message: str | None
-    """ISO 8601, UTC; None without messages."""
+    """Time of the oldest message, ISO 8601, UTC; None without messages."""
     newest_message: str | None
     history_limit: int
-    """CHAT_HISTORY."""
+    """Value of CHAT_HISTORY."""
 
 
 def save_chat_message(
@@ -72,17 +72,17 @@ def save_chat_message(
 
     Args:
         interface_path: conversation key `interface/chat[/thread]`, at most 512 bytes.
-        message_text: as said, at most 16 MB.
-        sender_id: the platform's id of who said it; `self` is the persona. Left out: who the scope says is speaking.
-        timestamp: datetime, ISO 8601 text or seconds since 1970; naive is UTC; left out or unreadable: now.
+        message_text: the text, at most 16 MB.
+        sender_id: the platform's id of the speaker; `self` is the persona; the scope's participant by default.
+        timestamp: datetime, ISO 8601 text or seconds since 1970; naive is UTC; now if missing or unreadable.
         role: user, persona, system, narrator or thought; by default persona for `self`, else user.
-        triggered_by: participant key `interface/id` whose turn a line of the persona answers; left out: the scope's.
-        title, server_name: what the conversation and its server are called, for people.
+        triggered_by: participant key `interface/id` whose turn a persona's line answers; the scope's by default.
+        title, server_name: names of the conversation and its server, for people.
         reply_to: the platform's id of the message it answers, or a dict of text, username and timestamp.
 
     Returns:
-        `(True, row id, "")`; else reason `empty` (blank path or text), `duplicate` with the id of the row that is
-        there, or `privacy`. `notes` lists what had to be changed.
+        `(True, row id, "")`; else reason `empty` (blank path or text), `duplicate` with the id of the stored
+        row, or `privacy`. `notes` lists the changes made to values.
 
     Raises:
         MessageError: a key too long or with a NUL, a text over 16 MB, an unknown role, a value of a wrong type.
@@ -393,7 +393,7 @@ def _find_message(call: Call, message: object, interface_path: object) -> tuple[
 
 
 def _view_from(call: Call, conversation: str | None = None) -> Viewer:
-    """Return what the scope sees; a scope without conversation sees what the requested conversation sees."""
+    """Return the viewer of a scope; a scope without conversation sees as the requested conversation does."""
     if conversation is not None and call.scope.conversation is None:
         call = replace(call, scope=replace(call.scope, conversation=conversation))
     viewer = with_viewer(call).viewer

@@ -223,7 +223,7 @@ def copy_database(source: str, target: str, *, tokens: bool = False, progress: P
     """Copy all rows of every persona to another database, and return the number of rows of each table.
 
     The source is only read, as of the start of the copy. The search index is built at the target. After an
-    interruption, the next call continues. `progress` is called with a table, the number of rows done, and 0.
+    interruption, the next call continues. `progress` gets (table, rows done, 0): the total is unknown.
 
     Args:
         source, target: connection strings; the target must be empty or missing.

@@ -1,4 +1,4 @@
-"""The exceptions of this package, one class for each person who can repair the cause.
+"""The exceptions of this package, one class for each kind of person who can repair the cause.
 
 Each message says what is wrong, where, what is allowed and what to do; the facts are also attributes. No message
 contains message text, memory text or a secret.
@@ -111,14 +111,15 @@ class ModelError(CoreError):
         super().__init__(f"{said} [{', '.join(facts)}]" if facts else said)
         self.reason = reason
         """auth: the key was refused. budget: LLM_DAILY_CALLS is used up. timeout: no answer in time. empty: a blank
-        text. no_text: something that is no text. error: it failed in another way. Callers that judge an answer add
-        words of their own, such as those of `text.replies`."""
+        text. no_text: an answer that is no text. error: another failure. Callers that judge answers add their own
+        words, such as those of `text.replies`.
+        """
         self.error = error
-        """Name of the class of what was raised; blank where nothing was."""
+        """Class name of the original exception, "" without one."""
         self.status = status
-        """Status of the server's answer, where there was one."""
+        """HTTP status of the server's answer, None without one."""
         self.retry_after_seconds = retry_after_seconds
-        """How long the server asks to wait, where it says so."""
+        """Seconds that the server asks to wait, None if it does not say."""
 
 
 _MODEL_REASONS = {

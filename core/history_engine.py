@@ -25,7 +25,7 @@ class HistoryEngine:
         message: Any,
         context_memory: Any = None,
         interface_name: str | None = None,
-        text: str = "",  # noqa: ARG002 - of the original signature
+        text: str = "",  # noqa: ARG002 - part of the original signature
         memories: Iterable[Hit] | None = None,
         *,
         db: Database | None = None,
@@ -39,10 +39,10 @@ class HistoryEngine:
             context_memory: chat map, metadata dict or both.
             interface_name: surface of the message; None takes it from the conversation key.
             text: not used; the message holds its text.
-            memories: hits, of which as many are shown as MEMORY_ITEMS allows; None for none.
+            memories: hits to show, at most MEMORY_ITEMS; None for none.
 
         Returns:
-            `history_current_chat`, `history_recent`, `thoughts` and what else there is. A source that cannot be read
+            `history_current_chat`, `history_recent`, `thoughts` and all filled sections. A source that cannot be read
             gives an empty section and one warning.
 
         Raises:

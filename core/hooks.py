@@ -26,13 +26,13 @@ from typing import Any
 from .base.hints import hint_name
 
 HOOK_NAMES = ("context", "actions", "engine_limit", "search", "extract_tags", "expand_tags", "history", "save")
-"""The names that `set_hook` accepts."""
+"""Names that `set_hook` accepts."""
 
 _hooks: dict[str, Callable[..., Any]] = {}
 
 
 def set_hook(name: str, function: Callable[..., Any] | None) -> None:
-    """Register the host's function under a name, in place of the one before; None removes it.
+    """Register the host's function under a name, replacing the previous one; None removes it.
 
     Args:
         name: one of `HOOK_NAMES`; the table in `core/hooks.py` lists arguments and results.

@@ -57,7 +57,7 @@ class Memory:
         return prompt_engine.build_messages(**self._place(message, user), max_chars=max_chars, **more)
 
     def search(self, text: str, *, user: str | int, limit: int = 5) -> list[Hit]:
-        """Return what the user may see and what fits a text, newest first."""
+        """Return the hits for a text that the user may see, newest first."""
         return synth_core_memory.search_memories(query=text, limit=limit, db=self.db, scope=self.scope(user))
 
     def forget(self, user: str | int) -> Forgotten:

@@ -88,7 +88,7 @@ class Scope:
     """Community of a public conversation, at most 191 bytes; "" for hosts without servers and in direct messages. `DM`
     means no server: it becomes "", and the conversation direct unless `privacy` is given."""
     destination: Destination | None = None
-    """Where the prompt goes. None means PROMPT_DESTINATION."""
+    """Destination of the prompt; None means PROMPT_DESTINATION."""
     privacy: Privacy | None = None
     """The host's statement about the conversation; None if it makes none."""
     no_server: bool = False

@@ -14,10 +14,10 @@ Source = Literal["memories", "ai_diary", "chat_history"]
 """memories: memory items. ai_diary: the persona's diary. chat_history: messages (table chat_history_cache)."""
 
 SOURCES: tuple[Source, ...] = ("memories", "ai_diary", "chat_history")
-"""The order that breaks ties between sources."""
+"""Sources in the order that breaks ties between their hits."""
 
 Ranking = Literal["relevance", "recency"]
-"""relevance: the best scores are kept. recency: tier, then newest."""
+"""relevance: the hits with the best scores are kept. recency: ordered by tier, then newest."""
 
 Role = Literal["user", "persona", "system", "narrator", "thought"]
 
@@ -28,7 +28,7 @@ WriteReason = Literal[
     "", "duplicate", "empty", "disabled", "privacy", "not_explicit", "explicit", "too_long", "limit", "refused",
     "unchanged",
 ]  # fmt: skip
-"""Why nothing new was stored; "" if it was."""
+"""Reason why nothing new was stored; "" if it was stored."""
 
 
 class Hit(TypedDict):
@@ -37,7 +37,7 @@ class Hit(TypedDict):
     source: Source
     id: int
     timestamp: str
-    """ISO 8601, UTC; "" if unreadable."""
+    """Time, ISO 8601, UTC; "" if unreadable."""
     snippet: str
     tags: list[str]
     speaker: NotRequired[str]
@@ -52,14 +52,14 @@ class ProfileStatement(TypedDict):
     """A statement of a person about themselves. The order of keys is fixed."""
 
     source: Source
-    """memories: a stored item. chat_history: a message as it was said."""
+    """Table of its row. memories: a stored item. chat_history: a message in its original words."""
     id: int
     """Id of the row."""
     text: str
     about: list[StatementKind]
     """Kinds of its phrases; [] for an item without such phrases."""
     timestamp: str
-    """When it was said, ISO 8601, UTC; "" if unreadable."""
+    """Time of the statement, ISO 8601, UTC; "" if unreadable."""
     conversation: str
     """Key of its conversation; "" if the row has none."""
     seen_by: Literal["persona", "server", "direct", "saved", "conversation"]
@@ -73,7 +73,7 @@ class SimilarMemory(TypedDict):
     id: int
     text: str
     day: str
-    """When it was saved, `YYYY-MM-DD`; "" if unreadable."""
+    """Day on which it was saved, `YYYY-MM-DD`; "" if unreadable."""
 
 
 class Citation(TypedDict):
@@ -130,7 +130,7 @@ class ChatLine(TypedDict):
     sender_id: str
     text: str
     timestamp: str
-    """ISO 8601, UTC."""
+    """Time, ISO 8601, UTC."""
     interface_path: str
     role: str
     metadata: NotRequired[dict[str, Any]]
@@ -138,7 +138,7 @@ class ChatLine(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """The sender of a message; "" for what the host does not say."""
+    """The sender of a message; "" for unknown values."""
 
     id: str = ""
     name: str = ""
@@ -173,9 +173,9 @@ class HistoryEntry:
     username: str = ""
     message_id: str | None = None
     time: datetime | None = None
-    """Aware, UTC; None if missing or unreadable."""
+    """Time in UTC, aware; None if missing or unreadable."""
     shown_time: str = ""
-    """An unreadable time as it was given."""
+    """Unreadable time, as the host gave it."""
     row_id: int | None = None
     """Row of chat_history_cache; None for a live entry."""
     role: Role = "user"
@@ -247,7 +247,7 @@ RunState = Literal["completed", "retrying", "failed", "dropped"]
 """Result of one try. dropped: cancelled, cleared or taken over meanwhile, so nothing of it was stored."""
 
 OperationPriority = Literal["HIGH", "NORMAL", "LOW"]
-"""From first to last."""
+"""Priorities, the first to run first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,7 @@ class Operation:
 
     id: int
     type: str
-    """RECAP, SCENE_DETECTION and so on."""
+    """Type of the work: RECAP, SCENE_DETECTION and so on."""
     persona: str
     conversation: str | None = None
     """Conversation key; the operation changes no other conversation."""
@@ -268,7 +268,7 @@ class Operation:
     tries: int = 1
     """Tries begun, the current one included."""
     created_at: datetime | None = None
-    """Aware, UTC."""
+    """Time in UTC, aware."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,15 +296,15 @@ class ListedOperation(TypedDict):
     participant: str | None
     tries: int
     error: str
-    """Why it failed, is retried, or has a poorer result; else ""."""
+    """Reason why it failed, is retried, or has a poorer result; else ""."""
     depends_on: list[int]
     created_at: str
-    """ISO 8601, UTC; "" if unreadable. The same holds for the three times below."""
+    """Time, ISO 8601, UTC; "" if unreadable. The same holds for the three times below."""
     updated_at: str
     available_at: str
-    """When the next try may begin; "" for at once."""
+    """Time from which the next try may begin; "" for at once."""
     lease_until: str
-    """Until when a worker owns it; "" if none does."""
+    """Time until which a worker owns it; "" if none does."""
 
 
 ToolForm = Literal["openai", "anthropic", "xml"]
@@ -322,7 +322,7 @@ class ToolCall:
     call_id: str = ""
     """Id of a native call, which its answer repeats."""
     error: str = ""
-    """Why the call is unreadable; "" for a valid one."""
+    """Reason why the call is unreadable; "" for a valid one."""
 
 
 class ToolAnswer(TypedDict):
@@ -342,15 +342,15 @@ class RecentConversation(TypedDict):
 
     id: int
     title: str
-    """One line."""
+    """Title, one line."""
     time: str
     """Time of its last message, `YYYY-MM-DD HH:MM` in TIMEZONE; "" if unreadable."""
     summary: str
-    """One line."""
+    """Summary, one line."""
     conversation: str
     """Its key; "" if the host named none."""
     provenance: str
-    """model, extract, manual or import."""
+    """Origin of the summary: model, extract, manual or import."""
 
 
 class SavedMemory(TypedDict):
@@ -358,11 +358,11 @@ class SavedMemory(TypedDict):
 
     id: int
     text: str
-    """One line."""
+    """Text, one line."""
     saved_at: str
-    """ISO 8601, UTC; "" if unreadable."""
+    """Time of saving, ISO 8601, UTC; "" if unreadable."""
     source: str
-    """`user`, or `file` for one from the Markdown file."""
+    """Origin: `user`, or `file` for a memory from the Markdown file."""
     archived: bool
     """Whether it was deleted or replaced; it can be restored."""
     replaced_by: int | None
@@ -386,11 +386,11 @@ class Finding:
 
     severity: Severity
     what: str
-    """A sentence without its full stop."""
+    """Sentence without its full stop."""
     where: str
-    """Table or `table.column`; blank for the server."""
+    """Table or `table.column`; blank if it is about the server."""
     remedy: str
-    """The statement or command that repairs it; "" if nothing is to be done."""
+    """Statement or command that repairs it; "" if nothing is to be done."""
 
     def __str__(self) -> str:
         place = f" {self.where}" if self.where else ""

@@ -159,7 +159,7 @@ class _Found(NamedTuple):
 
     query: Query
     selection: searching.Selection | None
-    """None if nothing was asked for."""
+    """Hits with their report; None if nothing was searched for."""
     total: int | None = None
     """In the mode `all`, the number of matching rows."""
 
@@ -191,7 +191,7 @@ def _search(
     if wanted.is_empty:
         return _Found(wanted, None)
     call = open_call(db, known, scope)
-    with call.db.request_connection():  # three reads on one connection, which is tested once
+    with call.db.request_connection():  # three reads on one connection, which is checked once
         wanted, viewer = searching.load_viewer(call, wanted)
         search = searching.resolve(wanted, viewer, call.settings, call.db, embedder)
         result = searching.run(search, call.db)

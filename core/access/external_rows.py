@@ -1,4 +1,4 @@
-"""Indexes rows that other programs insert by SQL with the columns of the original application."""
+"""Indexes rows that other programs inserted by SQL with the original application's columns."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from .rules import AudienceKey, split_key
 from .table_conversations import AudienceRow
 
 RANGE = 200
-"""Most rows indexed in one transaction, and before a search."""
+"""Most rows indexed before a search, and in one transaction."""
 
 Progress = Callable[[str, int, int], None]
 
 
 def index_before_search(db: Database, persona: str, numbers: Iterable[int]) -> None:
-    """Index up to RANGE rows that others inserted into these sources of a persona; a failure is only logged."""
+    """Index up to RANGE externally inserted rows of these sources of a persona; a failure is only logged."""
 
     def work(connection: Connection) -> None:
         left = RANGE
@@ -50,7 +50,7 @@ def index_before_search(db: Database, persona: str, numbers: Iterable[int]) -> N
 
 
 def index_all_rows(db: Database, progress: Progress | None = None) -> int:
-    """Index the rows that others inserted, of every persona, and return how many there were."""
+    """Index the externally inserted rows of all personas; return their number."""
     total = 0
     for source in sources.ALL:
         for (persona,) in db.read(_personas(source), source=source.table.name):
@@ -71,7 +71,7 @@ def _personas(source: SourceTable) -> Any:
 def _index_range(db: Database, source: SourceTable, persona: str, most: int, connection: Connection) -> int:
     c = source.table.c
     inserted = select(source.table).where(c.persona_id == persona, c.indexed == 0).order_by(c.id).limit(most)
-    # Two who index the same rows end up one behind the other: who comes second finds none.
+    # Two processes that index the same rows wait for each other; the second finds none left.
     statement = inserted if db.family == "sqlite" else inserted.with_for_update()
     rows = [dict(row._mapping) for row in connection.execute(statement)]
     keys = {_conversation_of(source, row) for row in rows}
@@ -93,7 +93,7 @@ def _index_range(db: Database, source: SourceTable, persona: str, most: int, con
 
 
 def _complete(db: Database, source: SourceTable, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns that follow from the row."""
+    """Return the columns that are computed from the row."""
     at = read_time(row["timestamp"]) or db.clock()
     columns = {"timestamp": at, **derive_columns([row[text.name] for text in list_texts(source)])}
     if source.tags is not None:
@@ -108,7 +108,7 @@ def _complete(db: Database, source: SourceTable, row: Mapping[str, Any]) -> dict
 
 
 def _conversation_of(source: SourceTable, row: Mapping[str, Any]) -> str:
-    """Return the key of the conversation that a row names; blank for none."""
+    """Return the conversation key named by a row, "" for none."""
     if source is sources.CHAT:
         return str(row["interface_path"] or "")
     if source is sources.MEMORIES:
@@ -119,7 +119,7 @@ def _conversation_of(source: SourceTable, row: Mapping[str, Any]) -> str:
 
 
 def _find_place(connection: Connection, db: Database, persona: str, conversation: str) -> AudienceRow:
-    """Return the audience of a conversation's rows: the whole persona if the conversation is not known."""
+    """Return the audience for a conversation's rows: the whole persona if the conversation is unknown."""
     facts = table_conversations.find(connection, persona, conversation)
     if facts is not None:
         return AudienceRow(facts.audience_id, facts.local_only)
@@ -127,7 +127,7 @@ def _find_place(connection: Connection, db: Database, persona: str, conversation
 
 
 def participant_of(conversation: str, speaker: str) -> str | None:
-    """Return the participant key of the speaker; None for the persona, for nobody, and for keys that are too long."""
+    """Return the speaker's participant key; None for the persona, for no speaker, and for a key that is too long."""
     interface = split_key(conversation)[0]
     if not interface or not speaker or speaker == PERSONA_SENDER:
         return None

@@ -60,14 +60,14 @@ from .rules import (
 from .view import AccessSnapshot, ConversationFacts, Recent, Request, Viewer
 
 NEWEST_LINES, MOST_SERVERS = 1000, 10
-"""SERVER_IN_DIRECT looks at a person's newest lines, and at most at so many servers they were said on."""
+"""Limits of SERVER_IN_DIRECT: a person's newest lines that are read, and the servers found in them."""
 WAITING = "Some rows that were inserted by SQL are not indexed yet. Run `prompt-engine db reindex`."
 
 
 def load_snapshot(
     db: Database, scope: Scope, request: Request, *, destination: str, settings: Settings
 ) -> AccessSnapshot:
-    """Read what a scope sees in one statement; read again if rows inserted by SQL had to be indexed first."""
+    """Read the audiences that a scope sees in one statement; read again if external rows had to be indexed first."""
     rows = _ask(db, scope, request, destination, settings)
     if _is_waiting(rows):
         from .external_rows import index_before_search  # noqa: PLC0415 - loads numpy, and few databases have such rows
@@ -87,7 +87,7 @@ def _ask(db: Database, scope: Scope, request: Request, destination: str, setting
     except StoreReadError:
         if not request.inserted_into:
             raise
-        # A table whose rows cannot be read is no reason to see nothing: whoever searches it says so.
+        # An unreadable table must not hide everything; the search reports the error.
         return _ask(db, scope, replace(request, inserted_into=()), destination, settings)
 
 
@@ -103,7 +103,7 @@ def _values(scope: Scope, request: Request, destination: str, settings: Settings
     return {
         "persona": scope.persona,
         "conversation": scope.conversation or "",
-        # The keys of its threads, where it is no thread itself; the sign after the slash ends them.
+        # Range of the keys of its threads, unless it is a thread; the character after the slash ends the range.
         "threads_from": f"{room}/" if has_threads else "",
         "threads_to": f"{room}0" if has_threads else "",
         "participant": scope.participant or "",
@@ -117,7 +117,7 @@ def _values(scope: Scope, request: Request, destination: str, settings: Settings
 
 
 def _statement(family: str, request: Request, shared: Mapping[str, Any], settings: Settings, into: list[Any]) -> str:
-    """Return the statement for what is asked, and append its values to `into`."""
+    """Return the statement for the request, and append its values to `into`."""
     wide = not settings.private_stays_private
     seen = _select_seen(wide, family).text(shared, into)
     parts = [*_select_always(family)]
@@ -183,7 +183,7 @@ def _recent(rows: Sequence[Any], visible: set[int]) -> tuple[Recent, ...]:
 def _place(
     scope: Scope, facts: Mapping[str, ConversationFacts], people: Mapping[str, str]
 ) -> tuple[Privacy, str, str | None]:
-    """Return privacy, server and person of the scope's conversation: as stored, else its parent's, else the scope's."""
+    """Return privacy, server and person of the scope's conversation: stored, else its parent's, else the scope's."""
     person = people.get(scope.participant or "", scope.participant)
     if scope.conversation is None:
         return "public", scope.server, person
@@ -208,7 +208,7 @@ def _build_vocabulary(by_part: Mapping[int, Sequence[Any]]) -> Vocabulary:
     return tags_table.build_vocabulary(rows)
 
 
-# What it reads
+# The branches of the statement
 
 CONVERSATION, PARTICIPANT, AUDIENCE, VERSION, A_TAG, ALIAS, LINK, RECENT, INSERTED, SPOKEN_IN = range(10)
 
@@ -233,7 +233,7 @@ def _raw(key: Any) -> Any:
 
 
 def _as_text(moment: Any, family: str) -> Any:
-    """Return a time as text, which fits a column of keys."""
+    """Return a time as text, to fit a column of keys."""
     return cast(moment, String(32)) if family == "mysql" else type_coerce(moment, NullType())
 
 
@@ -247,10 +247,10 @@ _P, _KEY, _WHO, _SERVER = (
 
 @lru_cache(maxsize=4)
 def _select_seen(all_of_server: bool, family: str) -> Part:
-    """Return the CTE `seen`: the audiences the scope may turn out to see."""
+    """Return the CTE `seen`: candidates for the audiences that the scope sees."""
     a, c, p = audiences.c, conversations.c, participants.c
     rows = select(a.audience_id, a.kind, a.server_id, a.ref).where(a.persona_id == _P)
-    if all_of_server:  # the conversation's own server, too: who asks about it need not name it
+    if all_of_server:  # The conversation's own server is included: the scope may not name it.
         known = select(c.server_id).where(c.persona_id == _P, c.conversation_key == _KEY).scalar_subquery()
         return Part(rows.where(or_(a.server_id.in_([_SERVER, literal("", Key(191))]), a.server_id == known)), family)
 
@@ -278,7 +278,7 @@ def _select_seen(all_of_server: bool, family: str) -> Part:
         one("direct", nowhere, c.direct_person_key),
         one("saved", nowhere, c.direct_person_key),
     )
-    # Few SELECTs, of joins: servers plan each of them, and each subquery, for every part that reads this.
+    # Few SELECTs with joins: servers plan each SELECT and subquery for every part that reads this.
     selects = union(
         rows.where(or_(*named)),
         rows.join_from(conversations, audiences, or_(*stored)).where(c.persona_id == _P, c.conversation_key == _KEY),
@@ -291,7 +291,7 @@ def _select_seen(all_of_server: bool, family: str) -> Part:
 
 @lru_cache(maxsize=2)
 def _select_always(family: str) -> tuple[Part, ...]:
-    """Return the branches that are always read: conversations, the participant, audiences."""
+    """Return the branches that are always read: conversations, participant, audiences."""
     c, p = conversations.c, participants.c
     facts = _row(
         CONVERSATION,
@@ -312,9 +312,9 @@ def _select_always(family: str) -> tuple[Part, ...]:
 
 @lru_cache(maxsize=2)
 def _select_spoken_in(family: str) -> Part:
-    """Return the branch of the public audiences of the servers on which the participant spoke last.
+    """Return the branch of public audiences of the servers on which the participant spoke most recently.
 
-    None for a participant of the level `full`.
+    A participant at privacy level `full` gets none.
     """
     m, c, a = chat_history_cache.c, conversations.c, audiences.c
     lines = select(m.id, m.interface_path).where(m.persona_id == _P, m.participant_key == _WHO)
@@ -341,7 +341,7 @@ def _select_spoken_in(family: str) -> Part:
 
 @lru_cache(maxsize=4)
 def _select_inserted(numbers: tuple[int, ...], family: str) -> Part:
-    """Return the branch that tells whether rows inserted by SQL into these sources wait to be indexed."""
+    """Return the branch that reads whether externally inserted rows of these sources wait to be indexed."""
     tables = [BY_NUMBER[number].table for number in numbers]
     waiting = [exists(t.c.id).where(t.c.persona_id == _P, t.c.indexed == 0) for t in tables]
     return Part(select(*_row(INSERTED)).where(or_(*waiting)), family)
@@ -349,7 +349,7 @@ def _select_inserted(numbers: tuple[int, ...], family: str) -> Part:
 
 @lru_cache(maxsize=2)
 def _select_vocabulary(family: str) -> tuple[Part, ...]:
-    """Return the branch of the persona's tags, without rows if the caller holds their version."""
+    """Return the branches of the persona's tags; they have no rows if the caller's version is current."""
     version = select(counters.c.value).where(
         counters.c.persona_id == _P, counters.c.name == literal("tag_vocabulary", Key(64))
     )
@@ -372,7 +372,7 @@ def _select_vocabulary(family: str) -> tuple[Part, ...]:
 
 @lru_cache(maxsize=4)
 def _select_recent(all_of_server: bool, family: str) -> tuple[Part, ...]:
-    """Return the branch of the other conversations with the newest messages in each audience."""
+    """Return the branches of the other conversations with the newest messages in each audience."""
     a, c = audiences.c, conversations.c
     if all_of_server:
         servers = (_SERVER, literal("", Key(191)))
@@ -398,7 +398,7 @@ def _select_recent(all_of_server: bool, family: str) -> tuple[Part, ...]:
 
 @lru_cache(maxsize=2)
 def _select_recent_inserted(family: str) -> Part:
-    """Return the branch of conversations that are named by rows inserted by SQL alone; the whole persona sees them."""
+    """Return the branch of conversations that only external rows name; the whole persona sees them."""
     a, c, m = audiences.c, conversations.c, chat_history_cache.c
     everywhere = select(a.audience_id).where(
         a.persona_id == _P, a.kind == literal("persona", Key(12)), a.server_id == literal("", Key(191))
@@ -422,6 +422,6 @@ def _newest_of(which: Any, family: str) -> Any:
     keys = [_raw(c.conversation_key), _as_text(c.last_message_at, family)]
     statement = select(*_row(RECENT, n=[c.audience_id, c.local_only], k=keys, x=c.title))
     statement = statement.where(c.persona_id == _P, which, c.conversation_key != _KEY, c.last_message_at.is_not(None))
-    # As the index has them, the id last: in any other order servers read and sort all conversations of the audience.
+    # In the order of the index, ids last: any other order makes servers read and sort all the audience's conversations.
     newest = statement.order_by(c.last_message_at.desc(), c.id.desc())
     return newest.limit(bindparam("recent", type_=Integer()))

@@ -1,4 +1,4 @@
-"""Who may see what: which audiences a scope sees, and how private a conversation is."""
+"""Access rules: the audiences that a scope sees, and the privacy of a conversation."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ AudienceKind = Literal["persona", "server", "direct", "saved", "conversation"]
 person. saved: what one person asked to remember in private. conversation: one restricted channel or separate chat."""
 
 SEPARATE, UNSTATED = 2, 3
-"""Values of `conversations.is_private`: a separate chat; a conversation in which only the persona has spoken and of
-which nobody has said how private it is, restricted until then."""
+"""Values of `conversations.is_private`. SEPARATE: a separate chat. UNSTATED: restricted because only the persona has
+spoken and its privacy is unknown.
+"""
 STATES: Mapping[Privacy, int] = {"public": 0, "direct": 1, "restricted": 1, "separate": SEPARATE}
 """Privacy to the value of `conversations.is_private`."""
 
@@ -28,12 +29,12 @@ PRIVATE_CHAT_TYPES: Mapping[str, Privacy] = {
     "direct": "direct",
     "group_dm": "restricted",
 }
-"""chat.type of private conversations, with how private they are where there is no server."""
+"""chat.type of private conversations to their privacy outside of a server."""
 
 PUBLIC_CHAT_TYPES = frozenset({"group", "channel", "supergroup", "guild"})
 
 _KIND = re.compile(r"/%([a-z]+)-")
-"""In a key of the proxy or a transcript, the kind of what follows: `proxy/%room-kitchen`."""
+"""Kind of a conversation in a key of the proxy or a transcript: `room` in `proxy/%room-kitchen`."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -48,7 +49,7 @@ class AudienceKey:
 def said_privacy(
     is_private: bool | None, chat_type: str | None, chat_id: str | None, sender_id: str | None, server: str
 ) -> Privacy | None:
-    """Return the privacy of a conversation according to a host's message, None if it does not say."""
+    """Return the privacy that the host's message states, None if it states none."""
     kind = (chat_type or "").lower()
     if is_private is False:
         return "public"
@@ -64,7 +65,7 @@ def said_privacy(
 
 
 def own_audience(privacy: Privacy, server: str, conversation: str, person: str | None) -> AudienceKey:
-    """Return the audience of the rows of a conversation."""
+    """Return the audience of a conversation's rows."""
     if privacy == "public":
         return AudienceKey("server", server)
     if privacy == "direct" and person:
@@ -75,7 +76,7 @@ def own_audience(privacy: Privacy, server: str, conversation: str, person: str |
 
 
 def seen_audiences(privacy: Privacy, server: str, conversation: str | None, person: str | None) -> list[AudienceKey]:
-    """Return the audiences a prompt sees, by privacy, server, conversation and person."""
+    """Return the audiences that a prompt sees, from its privacy, server, conversation and person."""
     if conversation is None or privacy == "public":
         return [AudienceKey("persona"), AudienceKey("server", server)]
     own = own_audience(privacy, server, conversation, person)
@@ -85,7 +86,7 @@ def seen_audiences(privacy: Privacy, server: str, conversation: str | None, pers
 
 
 def choose_threads(audiences: Iterable[AudienceKey], server: str, channel: str) -> list[AudienceKey]:
-    """Return the audiences of threads of a restricted channel, which its members see."""
+    """Return the audiences of a restricted channel's threads, which the channel's members see."""
     return sorted(
         key
         for key in audiences
@@ -94,7 +95,7 @@ def choose_threads(audiences: Iterable[AudienceKey], server: str, channel: str) 
 
 
 SERVER_MARK = "\x1f"
-"""Stands in a stored key before the mark of its server, where another server has a room of this name."""
+"""Separates a stored key from its server mark, if another server has a room of the same name."""
 
 
 def mark_server(conversation: str, server: str) -> str:
@@ -103,12 +104,12 @@ def mark_server(conversation: str, server: str) -> str:
 
 
 def plain_key(conversation: str) -> str:
-    """Return a stored key as the host knows it."""
+    """Return a stored key in the host's form, without a server mark."""
     return conversation.partition(SERVER_MARK)[0]
 
 
 def show_key(key: str) -> str:
-    """Return a stored key as people read it.
+    """Return a stored key in readable form.
 
     >>> show_key("proxy/%room-the%2Fkitchen")
     'proxy room the/kitchen'
@@ -124,7 +125,7 @@ def split_key(conversation: str) -> tuple[str, str, str]:
 
 
 def named_participant(interface: str, name: str) -> str | None:
-    """Return a participant key made from a name, cut to fit; None without a name."""
+    """Return a participant key made from a name, cut to its column; None without a name."""
     prefix = f"{interface}/" if interface else ""
     room = max(KEY_BYTES["participant"] - len(prefix.encode()), 0)
     own = one_line(name).strip().encode()[:room].decode("utf-8", "ignore")
@@ -132,7 +133,7 @@ def named_participant(interface: str, name: str) -> str | None:
 
 
 def parent_key(conversation: str) -> str | None:
-    """Return the key of a thread's parent conversation, None if it is no thread."""
+    """Return the key of a thread's parent conversation, None if the key is not a thread's."""
     interface, chat, thread = split_key(conversation)
     mark = conversation[len(plain_key(conversation)) :]
     return f"{interface}/{chat}{mark}" if thread else None

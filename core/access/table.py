@@ -21,7 +21,7 @@ _FIND = select(audiences.c.audience_id).where(
 )
 _HOLD = _FIND.with_for_update()
 FORGOTTEN_KINDS = ("direct", "saved", "conversation")
-"""Kinds of audiences that go with a person or a conversation: a row of one is written while it is held."""
+"""Kinds of audiences deleted with a person or conversation: their rows are written under a lock on the audience."""
 
 
 def find_or_make(connection: Connection, db: Database, persona: str, key: AudienceKey) -> int:
@@ -45,7 +45,7 @@ def find(connection: Connection, persona: str, key: AudienceKey) -> int | None:
 
 
 def lock(connection: Connection, persona: str, audience_id: int) -> None:
-    """Lock the audience until the transaction ends, so that only one writer at a time looks for an equal row."""
+    """Lock the audience until the transaction ends, so that only one writer at a time looks for duplicates."""
     connection.execute(_LOCK, {"persona": persona, "id": audience_id})
 
 

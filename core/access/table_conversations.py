@@ -1,4 +1,4 @@
-"""Conversations: inserted with their first message, public or private, and moved when that changes."""
+"""Conversations: inserted with their first message, and moved to another audience when their privacy changes."""
 
 from __future__ import annotations
 
@@ -38,28 +38,28 @@ from .view import ConversationFacts
 
 TITLE_CHARS = 200
 SHARED_KINDS = ("saved", "instruction")
-"""Kinds of memory that a person asked for, and that their private conversations share."""
+"""Kinds of memory that a person asked for; the person's private conversations share them."""
 UNKNOWN_PERSON = ""
-"""direct_person_key of a direct message whose person has not spoken yet; NULL for other conversations."""
+"""direct_person_key of a direct message whose person has not spoken yet; other conversations have NULL."""
 
 MOVED = ("conversations", "chat_history_cache", "memories", "ai_diary", *(table.name for table, _ in FOLLOWING))
-"""Tables whose rows go where their conversation goes."""
+"""Tables whose rows move with their conversation."""
 
 _PARTS = (("interface", 64), ("chat_id", 255), ("thread_id", 255))
 
 
 @dataclass(frozen=True, slots=True)
 class AudienceRow:
-    """Audience and conversation of a row."""
+    """Audience and conversation for a row."""
 
     audience_id: int
     local_only: bool = False
     facts: ConversationFacts | None = None
-    """None for a row without a conversation, which is visible everywhere within the persona."""
+    """Stored conversation; None for a row without one, which the whole persona sees."""
 
 
 def check_key(conversation: object) -> str:
-    """Return a conversation key whose parts fit their columns."""
+    """Return a conversation key after checking that its parts fit their columns."""
     key = key_text(conversation, "interface_path", KEY_BYTES["conversation"], required=True)
     for (name, limit), part in zip(_PARTS, split_key(key), strict=True):
         key_text(part, f"{name} of interface_path", limit)
@@ -75,7 +75,7 @@ FACTS = (
     conversations.c.local_only,
     conversations.c.direct_person_key,
 )
-"""The columns of `ConversationFacts`."""
+"""Columns of `ConversationFacts`."""
 _ONE = and_(
     conversations.c.persona_id == bindparam("persona"), conversations.c.conversation_key == bindparam("conversation")
 )
@@ -84,7 +84,7 @@ _LOCK = _FIND.with_for_update()
 
 
 def find(connection: Connection, persona: str, conversation: str, *, lock: bool = False) -> ConversationFacts | None:
-    """Return the stored row of a conversation or None; `lock` locks it until the transaction ends."""
+    """Return the stored row of a conversation, or None; `lock` locks it until the transaction ends."""
     row = connection.execute(_LOCK if lock else _FIND, {"persona": persona, "conversation": conversation}).first()
     return None if row is None else ConversationFacts(*row)
 
@@ -102,7 +102,7 @@ def _touch(family: str, named: tuple[str, ...]) -> Part:
 def touch(
     connection: Connection, persona: str, conversation: str, at: datetime, title: str = "", server_name: str = ""
 ) -> bool:
-    """Lock the conversation, reopen it, and set its newest message; return False if it is not known."""
+    """Lock the conversation, reopen it, and set its newest message; return False if it is not stored."""
     values = {"persona": persona, "conversation": conversation, "at": at}
     names = {"title": title[:TITLE_CHARS], "server_name": server_name[:TITLE_CHARS]}
     names = {name: text for name, text in names.items() if text}
@@ -120,9 +120,9 @@ def ensure(
     server_name: str = "",
     is_greeting: bool = False,
 ) -> AudienceRow:
-    """Return the audience of rows of the scope's conversation, and lock the conversation until the transaction ends.
+    """Lock the scope's conversation until the transaction ends, inserting it if it is new; return its rows' audience.
 
-    `sender` is who speaks, blank for somebody without an id; `is_greeting`: the persona speaks to nobody in particular.
+    `sender` is the speaker's id, "" if unknown; `is_greeting`: the persona speaks to nobody in particular.
     """
     if scope.conversation is None:
         return AudienceRow(audiences.find_or_make(connection, db, scope.persona, AudienceKey("persona")))
@@ -135,7 +135,7 @@ def ensure(
 
 
 def _said(scope: Scope, sender: str | None) -> Privacy | None:
-    """Return the privacy that host and ids imply: a chat id equal to the sender's id is a direct message."""
+    """Return the privacy according to the host or the ids: a chat id equal to the sender's id is a direct message."""
     interface, chat, _ = split_key(scope.conversation or "")
     who = sender or scope.participant
     return scope.privacy or ("direct" if who and chat and who == f"{interface}/{chat}" else None)
@@ -151,8 +151,7 @@ def make(
     server_name: str = "",
     is_greeting: bool = False,
 ) -> ConversationFacts:
-    """Insert the scope's conversation, with the privacy of its parent or the one that host and ids imply; return its
-    row."""
+    """Insert the scope's conversation with its parent's privacy, else the one from host and ids; return its row."""
     key = check_key(scope.conversation)
     above = parent_key(key)
     parent = find(connection, scope.persona, above, lock=True) if above else None
@@ -188,7 +187,7 @@ def make(
 def _privacy_of_new(
     connection: Connection, scope: Scope, sender: str | None, parent: ConversationFacts | None
 ) -> tuple[Privacy, str | None]:
-    """Return how private a new conversation is, and the person of a direct message."""
+    """Return the privacy of a new conversation, and the person of a direct message."""
     said = _said(scope, sender)
     if said == "separate":
         return said, participants.person_of(connection, scope.persona, sender or scope.participant) or UNKNOWN_PERSON
@@ -197,7 +196,7 @@ def _privacy_of_new(
         return said or "public", None
     person = participants.person_of(connection, scope.persona, sender or scope.participant)
     if closed is None or (closed.direct_person and person not in (None, closed.direct_person)):
-        # Beside a parent that is with somebody else: an id with a slash in it, not a thread of theirs.
+        # The parent is somebody else's direct message: this id has a slash in it and is not their thread.
         return ("direct", person or UNKNOWN_PERSON) if said == "direct" else ("restricted", None)
     if closed.direct_person is None:
         return "restricted", None
@@ -205,7 +204,7 @@ def _privacy_of_new(
 
 
 def check_server(scope: Scope, facts: ConversationFacts) -> None:
-    """Raise if another server inserted a room of this name meanwhile: the retry gives this room another key."""
+    """Raise if another server inserted a room of this name meanwhile; the retry gives this room another key."""
     if scope.server and facts.server not in ("", scope.server) and facts.direct_person is None:
         raise DuplicateKeyError(DUPLICATE_KEY, source="conversations")
 
@@ -237,8 +236,9 @@ def settle(
 
 
 def choose_place(connection: Connection, db: Database, scope: Scope, place: AudienceRow, kind: str) -> AudienceRow:
-    """Return the audience of a memory of a kind: what a person asked to keep is shared by their private
-    conversations."""
+    """Return the audience for a memory of a kind; memories a person asked for are shared by their private
+    conversations.
+    """
     person = None if place.facts is None else place.facts.direct_person
     if kind not in SHARED_KINDS or not person:
         return place
@@ -248,12 +248,12 @@ def choose_place(connection: Connection, db: Database, scope: Scope, place: Audi
     )
 
 
-# Rooms of one name on several servers: a server and a key together identify a conversation
+# Rooms of the same name on several servers: server and key together identify a conversation
 #
-# The first conversation stored under a name has it as its key, and who says nothing of a server asks for that one. The
-# room of any other server, and one of no server, has the key with a mark of its server behind it, which no host sees:
-# `plain_key` takes it off. A room for several people that was stored without a server belongs to the first server that
-# is named there.
+# The first conversation stored under a name has it as its key; a scope without a server gets that one. A room of any
+# other server, or without one, has a key with a mark of its server appended. Hosts never see the mark: `plain_key`
+# removes it. A room for several people that was stored without a server belongs to the first server that a scope
+# names for it.
 
 
 _NAMED = select(conversations.c.conversation_key, conversations.c.server_id, conversations.c.direct_person_key).where(
@@ -263,7 +263,7 @@ _NAMED = select(conversations.c.conversation_key, conversations.c.server_id, con
 
 
 def resolve_scope(db: Any, scope: Scope) -> Scope:
-    """Return the scope with the key its conversation is stored under."""
+    """Return the scope with the stored key of its conversation."""
     if scope.conversation is None or not isinstance(db, Database):
         return scope
     key = resolve_key(db.read, scope, scope.conversation)
@@ -271,7 +271,7 @@ def resolve_scope(db: Any, scope: Scope) -> Scope:
 
 
 def resolve_key(read: Reader, scope: Scope, key: str) -> str:
-    """Return the key that a conversation of the scope's server is stored under."""
+    """Return the stored key of a conversation on the scope's server."""
     if scope.conversation is not None and key == plain_key(scope.conversation) != scope.conversation:
         return scope.conversation
     interface, chat, _ = split_key(key)
@@ -295,7 +295,7 @@ def resolve_key(read: Reader, scope: Scope, key: str) -> str:
     return marked if owner not in ("", server) else key
 
 
-# From one audience to another
+# Moving conversations between audiences
 
 
 def turn(
@@ -306,7 +306,7 @@ def turn(
     privacy: Privacy,
     person: str | None,
 ) -> tuple[ConversationFacts, Counter[str]]:
-    """Set the privacy of a conversation and its threads, and move their rows; return its row and counts per table."""
+    """Set the privacy of a conversation and its threads and move their rows; return `(its row, counts per table)`."""
     direct = (person or UNKNOWN_PERSON) if privacy in ("direct", "separate") else None
     key = own_audience(privacy, "" if direct is not None else facts.server, facts.key, direct)
     new = replace(
@@ -347,7 +347,7 @@ def relocate(
 
 
 def said_in(source: SourceTable, facts: ConversationFacts) -> Any:
-    """Return the SQL condition for rows of a source from a conversation."""
+    """Return the SQL condition for a source's rows from a conversation."""
     if source is CHAT:
         return chat_history_cache.c.interface_path == facts.key
     if source is MEMORIES:
@@ -364,14 +364,14 @@ def hold_threads(connection: Connection, persona: str, above: str) -> list[Conve
     below = select(*FACTS).where(
         c.persona_id == persona,
         c.conversation_key >= plain_key(above) + "/",
-        c.conversation_key < plain_key(above) + "0",  # the character after the slash
+        c.conversation_key < plain_key(above) + "0",  # `0` is the character after the slash
         c.parent_key == above,
     )
     return [ConversationFacts(*row) for row in connection.execute(below.order_by(c.conversation_key).with_for_update())]
 
 
 def is_of_another(parent: str | None, thread: str | None) -> bool:
-    """Return whether a direct message with the key of a thread belongs to another person."""
+    """Return whether a direct message whose key looks like a thread's belongs to another person."""
     return bool(parent and thread and parent != thread)
 
 
@@ -384,8 +384,9 @@ def _take_along(
     person: str | None,
     previous: str | None,
 ) -> Counter[str]:
-    """Move a conversation's threads to its new audience, except direct messages with others than its previous person;
-    return counts per table."""
+    """Move a conversation's threads to its new audience, except direct messages with other people than its previous
+    person; return counts per table.
+    """
     counts = Counter(dict.fromkeys(MOVED, 0))
     if parent_key(parent.key) is not None:
         return counts

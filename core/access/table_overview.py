@@ -27,15 +27,15 @@ MOST_KEYS = 100_000
 
 
 class ConversationCount(NamedTuple):
-    """One conversation."""
+    """A conversation for operators, with its number of messages."""
 
     key: str
     title: str
-    """Its title, blank if unknown."""
+    """Title, "" if unknown."""
     server: str
-    """Name of its server, else the id; blank without a server."""
+    """Name of its server, else the server's id; "" without a server."""
     person: str
-    """Key of the person of a direct message; blank for other conversations."""
+    """Key of a direct message's person; "" for other conversations."""
     is_private: bool
     local_only: bool
     last_at: datetime | None
@@ -43,14 +43,14 @@ class ConversationCount(NamedTuple):
 
 
 class PersonCount(NamedTuple):
-    """One participant."""
+    """A participant for operators, with numbers of items and messages."""
 
     key: str
     name: str
     person: str
-    """Key of the linked identity, else their own key."""
+    """Key of the linked identity, else the participant's own key."""
     privacy: str
-    """The level they chose, blank if none."""
+    """Privacy level they chose, "" for none."""
     items: int = 0
     messages: int = 0
 
@@ -59,13 +59,13 @@ class PlaceCount(NamedTuple):
     """Number of messages, memories and diary entries in one audience."""
 
     kind: str
-    """persona, server, direct, saved or conversation."""
+    """Kind of the audience: persona, server, direct, saved or conversation."""
     server: str
     rows: int
 
 
 def list_personas(db: Database, limit: int) -> list[str]:
-    """Return the personas that have rows, in the order of their keys."""
+    """Return the personas that have rows, sorted by key."""
     chosen = select(_A.persona_id).distinct().order_by(_A.persona_id).limit(limit)
     return [str(row[0]) for row in db.read(chosen, source="audiences")]
 
@@ -80,7 +80,7 @@ def choose_persona(db: Database, wanted: str) -> str:
 
 
 def count_places(db: Database, persona: str) -> list[PlaceCount]:
-    """Return the number of rows in each audience, most first."""
+    """Return the number of rows in each audience, the greatest first."""
     rows = union_all(
         *(
             select(table.c.audience_id).where(table.c.persona_id == persona)
@@ -97,7 +97,7 @@ def count_places(db: Database, persona: str) -> list[PlaceCount]:
 
 
 def list_keys(db: Database, persona: str, kind: str) -> list[str]:
-    """Return the keys of people, conversations or servers that are known, at most MOST_KEYS."""
+    """Return the known keys of people, conversations or servers, at most MOST_KEYS."""
     columns = {"participant": _P.participant_key, "conversation": _K.conversation_key, "server": _K.server_id}
     column = columns[kind]
     chosen = select(column).where(column.table.c.persona_id == persona).distinct().order_by(column).limit(MOST_KEYS)
@@ -107,7 +107,7 @@ def list_keys(db: Database, persona: str, kind: str) -> list[str]:
 def _count(
     db: Database, persona: str, table: Table, column: str, keys: Iterable[str], *where: Any
 ) -> Mapping[str, int]:
-    """Return key to number of rows."""
+    """Return the number of rows for each key."""
     c = table.c
     mine = (c.persona_id == persona, c[column].in_(IDS), *where)
     counted = select(c[column], func.count()).where(*mine).group_by(c[column])
@@ -115,7 +115,7 @@ def _count(
 
 
 def _holds_words(words: str, name: Any, key: Any) -> list[Any]:
-    """Return the conditions of a row whose name or key holds the words; none for blank ones."""
+    """Return the conditions for rows whose name or key contains the words; none for blank words."""
     pattern = like_pattern(words)
     return [or_(has_keyword(name, pattern), has_keyword(type_coerce(key, String()), pattern))] if words else []
 
@@ -151,20 +151,20 @@ def _read_conversations(db: Database, persona: str, chosen: Select[Any]) -> list
 def list_conversations(
     db: Database, persona: str, words: str, limit: int, offset: int = 0
 ) -> tuple[list[ConversationCount], int]:
-    """Return a page of a persona's conversations, the one spoken in last first, and how many there are."""
+    """Return a page of a persona's conversations, the latest first, and their total."""
     chosen = _select_conversations(persona, *_holds_words(words, _K.title, _K.conversation_key))
     page = chosen.order_by(_K.last_message_at.desc(), _K.id.desc()).limit(limit).offset(offset)
     return _read_conversations(db, persona, page), _count_rows(db, chosen)
 
 
 def find_conversation(db: Database, persona: str, key: str) -> ConversationCount | None:
-    """Return one conversation, None if it is not known."""
+    """Return one conversation, None if it is unknown."""
     chosen = _select_conversations(persona, _K.conversation_key == key)
     return next(iter(_read_conversations(db, persona, chosen)), None)
 
 
 def read_titles(db: Database, persona: str, keys: Iterable[str]) -> dict[str, ConversationCount]:
-    """Return conversation key to conversation, without message counts."""
+    """Return conversations by key, without message counts."""
     chosen = _select_conversations(persona, _K.conversation_key.in_(IDS))
     rows = read_parts(db.read, chosen, {}, keys)
     return {row.conversation_key: _conversation(row) for row in rows}
@@ -181,7 +181,7 @@ def _select_people(persona: str, *where: Any) -> Select[Any]:
 
 
 def _read_people(db: Database, persona: str, chosen: Select[Any]) -> list[PersonCount]:
-    """Return the people of a statement, each with their numbers of items and messages."""
+    """Return the people of a statement, each with numbers of items and messages."""
     m = memories.c
     rows = db.read(chosen, source="participants")
     keys = [row.participant_key for row in rows]
@@ -195,7 +195,7 @@ def _read_people(db: Database, persona: str, chosen: Select[Any]) -> list[Person
 
 
 def list_people(db: Database, persona: str, words: str, limit: int, offset: int = 0) -> tuple[list[PersonCount], int]:
-    """Return a page of the people a persona knows, by name, those without one last, and how many there are."""
+    """Return a page of a persona's people by name, nameless ones last, and their total."""
     chosen = _select_people(persona, *_holds_words(words, _P.display_name, _P.participant_key))
     order = (case((_P.display_name == "", 1), else_=0), _P.display_name, _P.participant_key)
     page = chosen.order_by(*order).limit(limit).offset(offset)
@@ -203,14 +203,14 @@ def list_people(db: Database, persona: str, words: str, limit: int, offset: int 
 
 
 def read_identities(db: Database, persona: str, key: str) -> list[PersonCount]:
-    """Return a participant with all who are linked to them, by key; [] for one that is not known."""
+    """Return a participant and all linked identities, by key; [] for an unknown participant."""
     mine = select(_P.person_key).where(_P.persona_id == persona, _P.participant_key == key)
     theirs = _select_people(persona, _P.person_key.in_(mine))
     return _read_people(db, persona, theirs.order_by(_P.participant_key))
 
 
 def read_names(db: Database, persona: str, keys: Iterable[str]) -> dict[str, str]:
-    """Return participant key to name, without people who have no name."""
+    """Return the names of participants by key; nameless ones are absent."""
     named = select(_P.participant_key, _P.display_name).where(
         _P.persona_id == persona, _P.participant_key.in_(IDS), _P.display_name != ""
     )

@@ -15,7 +15,7 @@ from ..database.schema import participants, privacy_levels
 from ..scope import KEY_BYTES, key_text
 
 LEVELS = ("none", "partial", "full")
-"""none: everything is stored. partial: nothing for the long term. full: nothing is stored."""
+"""Privacy levels. none: everything is stored. partial: nothing for the long term. full: nothing is stored."""
 NAME_CHARS = 255
 
 _P = participants.c
@@ -23,30 +23,30 @@ _P = participants.c
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is stored about one participant key."""
+    """Stored facts about one participant key."""
 
     level: str
-    """The strictest level of all linked identities, else the default."""
+    """Strictest level among the linked identities, else the default."""
     display_name: str | None
-    """None where there is no row yet."""
+    """Name; None if no row is stored yet."""
 
 
 def rank_of(other: Any) -> Any:
-    """Return a stored level as a number that grows with strictness, 0 for none stored."""
+    """Return a stored level as a number that grows with strictness, 0 if none is stored."""
     return case((other.level == LEVELS[2], 3), (other.level == LEVELS[1], 2), (other.level == LEVELS[0], 1), else_=0)
 
 
 def level_of(rank: int | None, default: str) -> str:
-    """Return the level of the strictest rank found; None and 0 give the default."""
+    """Return the level of a rank; None and 0 give the default."""
     return LEVELS[int(rank) - 1] if rank else default
 
 
 MINE, LINKED = participants.alias("mine"), participants.alias("linked")
 IDENTITIES = MINE.join(LINKED, (LINKED.c.persona_id == MINE.c.persona_id) & (LINKED.c.person_key == MINE.c.person_key))
-"""A participant with their linked identities."""
+"""Participants joined with their linked identities."""
 IS_LEVEL = privacy_levels.c.participant_key == LINKED.c.participant_key
 _LEVELS = IDENTITIES.join(privacy_levels, IS_LEVEL)
-"""The same with the privacy level of each."""
+"""Participants joined with their linked identities and each identity's privacy level."""
 
 _RANKS = (
     select(MINE.c.participant_key, func.max(rank_of(privacy_levels.c)).label("strictest"))
@@ -60,13 +60,13 @@ _NAMES = select(_P.participant_key, _P.display_name).where(
 
 
 def strictest_rank(key: Any) -> Any:
-    """Return, as a subquery, the rank of the strictest level of a participant's identities; NULL for none stored."""
+    """Return a subquery for the strictest rank of a participant's identities; NULL if none is stored."""
     ranks = select(func.max(rank_of(privacy_levels.c))).select_from(_LEVELS)
     return ranks.where(MINE.c.participant_key == key).scalar_subquery()
 
 
 def known(connection: Connection, persona: str, keys: Iterable[str], default: str) -> dict[str, Known]:
-    """Read level and name of each key in the caller's transaction."""
+    """Read level and name of each key within the caller's transaction."""
     wanted, read = sorted(set(keys)), connection.execute
     ranks = {row[0]: row[1] for row in read_parts(read, _RANKS, {}, wanted)}
     names = {row[0]: row[1] for row in read_parts(read, _NAMES, {"persona": persona}, wanted)}
@@ -74,17 +74,17 @@ def known(connection: Connection, persona: str, keys: Iterable[str], default: st
 
 
 def read_bare_ids(keys: Iterable[str]) -> set[str]:
-    """Return the ids of participant keys without their interfaces, as turns without an interface store them."""
+    """Return the ids of participant keys without the interface, as turns without an interface store them."""
     return {bare for key in keys if (bare := key.partition("/")[2])}
 
 
 def build_own_id(column: Any) -> Any:
-    """Return the id in a column of participant keys; the key itself where it has no interface."""
+    """Return the id part of a participant key column; the key itself if it has no interface."""
     return func.substr(column, func.instr(column, "/") + 1, type_=Key(255))
 
 
 def find_on_interfaces(connection: Connection, keys: Iterable[str]) -> dict[str, set[str]]:
-    """Return each id without an interface, with the participants of all personas who have it on any interface."""
+    """Return each id without interface, with the participants of all personas that have it on any interface."""
     bare = sorted(key for key in keys if "/" not in key)
     found: dict[str, set[str]] = {key: set() for key in bare}
     if bare:
@@ -95,7 +95,7 @@ def find_on_interfaces(connection: Connection, keys: Iterable[str]) -> dict[str,
 
 
 class SaidLine(Protocol):
-    """The facts of a message that privacy levels depend on."""
+    """Facts of a message that privacy levels depend on."""
 
     @property
     def participant(self) -> str | None: ...
@@ -103,7 +103,7 @@ class SaidLine(Protocol):
     def triggered_by(self) -> str | None: ...
     @property
     def is_anonymous(self) -> bool:
-        """Said by a person nobody knows."""
+        """Whether an unknown person said it."""
 
 
 _Line = TypeVar("_Line", bound=SaidLine)
@@ -117,7 +117,7 @@ def keep_allowed(
     *,
     levels: Collection[str] = LEVELS[:2],
 ) -> list[_Line]:
-    """Return the lines that a new text may use: those of people at one of these levels, and answers to them."""
+    """Return the lines that a new text may use: those of people at one of these levels, and the answers to them."""
     names = {name for line in lines for name in (line.participant, line.triggered_by) if name}
     people = known(connection, persona, names, default) if names else {}
     refused = {name for name, person in people.items() if person.level not in levels}
@@ -129,14 +129,14 @@ def keep_allowed(
 
 
 def set_level(connection: Connection, db: Database, key: str, level: str) -> None:
-    """Store what may be kept of a participant, for all personas."""
+    """Store the privacy level of a participant, for all personas."""
     values = {"level": level, "updated_at": db.clock()}
     connection.execute(insert_ignore(privacy_levels, db.family), {"participant_key": key, **values})
     connection.execute(update(privacy_levels).where(privacy_levels.c.participant_key == key).values(values))
 
 
 def delete_levels(connection: Connection, keys: Iterable[str]) -> int:
-    """Delete the levels of participants whom no persona knows any more, and return how many there were."""
+    """Delete the levels of participants whom no persona knows any more; return their number."""
     v = privacy_levels.c
     nobody = ~select(_P.participant_key).where(_P.participant_key == v.participant_key).exists()
     statement = delete(privacy_levels).where(v.participant_key.in_(sorted(keys)), nobody)
@@ -144,7 +144,7 @@ def delete_levels(connection: Connection, keys: Iterable[str]) -> int:
 
 
 def person_of(connection: Connection, persona: str, participant: str | None) -> str | None:
-    """Return the key of the identity that a participant is linked to, else the participant's key."""
+    """Return the linked person's key of a participant, else the participant's own key."""
     if not participant:
         return None
     person = connection.execute(_PERSON, {"persona": persona, "key": participant}).scalar()
@@ -157,7 +157,7 @@ _PERSON = select(_P.person_key).where(_P.persona_id == bindparam("persona"), _P.
 def note_names(
     connection: Connection, db: Database, persona: str, names: Mapping[str, str], stored: Mapping[str, Known]
 ) -> None:
-    """Insert or update the participants of stored lines, with their latest names."""
+    """Insert or update the participants of stored lines with their latest names."""
     now = db.clock()
     for key, shown in sorted(names.items()):
         known_person = stored.get(key)
@@ -184,7 +184,7 @@ def checked_key(participant: object, field: str = "participant") -> str:
 
 
 def hold(connection: Connection, db: Database, persona: str, keys: Iterable[str]) -> dict[str, str]:
-    """Insert missing participants, lock them, and return key to person for them and their linked identities."""
+    """Insert missing participants and lock them; return the person's key for them and their linked identities."""
     now = db.clock()
     wanted = sorted(set(keys))
     for key in wanted:

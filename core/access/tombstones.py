@@ -1,4 +1,4 @@
-"""Remembers who was forgotten lately, so that rows begun before are not stored afterwards."""
+"""Remembers recent forgetting, so that rows begun before it are not stored afterwards."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST = 10_000
 class _Marks:
     lock: threading.Lock = field(default_factory=threading.Lock)
     before: dict[bytes, int] = field(default_factory=dict)
-    """Digest of who or what was forgotten to the id before which rows are late."""
+    """Digest of a forgotten person or conversation to the id below which its rows are late."""
 
 
 def note(
@@ -38,7 +38,7 @@ def note(
 def is_late(
     db: Database, persona: str, row_id: int, *, people: Iterable[str | None] = (), conversation: str | None = None
 ) -> bool:
-    """Return whether a row was begun before one of its people, or its conversation, was forgotten."""
+    """Return whether a row's id was made before one of its people, or its conversation, was forgotten."""
     marks: _Marks | None = db.caches.get(_NAME)
     if marks is None:
         return False

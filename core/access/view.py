@@ -1,4 +1,4 @@
-"""What one call may see: computed by `load`, used by every read of the call."""
+"""The access rights of one call: computed by `load`, used by all reads of the call."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .rules import SEPARATE, UNSTATED, AudienceKey
 
 @dataclass(frozen=True, slots=True)
 class ConversationFacts:
-    """The columns `table_conversations.FACTS` of a stored conversation, as far as visibility needs it."""
+    """The columns `table_conversations.FACTS` of a stored conversation, which decide its visibility."""
 
     id: int
     key: str
     audience_id: int
     server: str
     state: int
-    """How private it is: a value of `rules.STATES`, or UNSTATED."""
+    """Privacy as stored: a value of `rules.STATES`, or UNSTATED."""
     local_only: bool
     direct_person: str | None
 
@@ -40,28 +40,28 @@ class ConversationFacts:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """The person asking, the audiences they see, and the facts about these."""
+    """The person asking, the audiences they see, and facts about these."""
 
     scope: Scope
     destination: str
     privacy: Privacy
     person: str | None
-    """Key of the person speaking, the same for all linked identities."""
+    """Key of the person asking, the same for all linked identities."""
     own: AudienceKey
     """Audience of rows written in this scope."""
     audiences: tuple[int, ...]
-    """Ids of the audiences seen."""
+    """Ids of the visible audiences."""
     conversations: Mapping[str, ConversationFacts] = field(default_factory=dict)
-    """Stored conversations asked about: the scope's own, its parent, those of live messages."""
+    """Stored conversations by key: the scope's own, its parent, and those of live messages."""
 
     @property
     def sees_local_only(self) -> bool:
-        """Return whether rows marked local_only may enter."""
+        """Return whether rows marked local_only are visible."""
         return self.destination == "local"
 
     @property
     def bound(self) -> dict[str, Any]:
-        """Return the values that statements bind for the viewer."""
+        """Return the parameter values of statements for this viewer."""
         return {
             "persona": self.scope.persona,
             "audiences": self.audiences,
@@ -71,19 +71,18 @@ class Viewer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What `load_snapshot` reads beside what the scope sees."""
+    """Additional data that `load_snapshot` reads."""
 
     live_keys: tuple[str, ...] = ()
     """Conversation keys of the host's live messages."""
     vocabulary_version: int | None = None
-    """Version of the tag vocabulary the caller holds; the vocabulary is read too when the stored one differs."""
+    """Vocabulary version that the caller holds; the tag vocabulary is read if the stored version differs."""
     recent: int = 0
-    """How many other conversations of each audience are read, those with the newest messages."""
+    """Number of other conversations read for each audience, those with the newest messages."""
     inserted_into: tuple[int, ...] = ()
-    """Numbers of the sources in which rows that others inserted by SQL are indexed first."""
+    """Numbers of the sources whose externally inserted rows are indexed first."""
     servers: bool = False
-    """With SERVER_IN_DIRECT the public audiences of servers are seen too: where rows are found, never where they are
-    changed."""
+    """Whether SERVER_IN_DIRECT adds public audiences of servers: for reading rows, never for changing them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +96,18 @@ class Recent:
 
 @dataclass(frozen=True, slots=True)
 class AccessSnapshot:
-    """What `load_snapshot` read."""
+    """Result of `load_snapshot`."""
 
     viewer: Viewer
     recent: tuple[Recent, ...] = ()
-    """Other conversations that may be seen, newest first."""
+    """Other visible conversations, newest first."""
     vocabulary_version: int = 0
     vocabulary: Vocabulary | None = None
-    """None when the caller's version is the stored one."""
+    """Tag vocabulary; None if the caller's version is current."""
     notes: tuple[str, ...] = ()
-    """Notes on rows that are not visible yet, and what to do."""
+    """Notes on rows that are not visible yet, and the remedy."""
 
 
 def is_seen(row: Any, audiences: Collection[int], local: bool) -> bool:
-    """Return whether a row that was looked up by its id is there and may be seen."""
+    """Return whether a row that was looked up by id exists and is visible."""
     return row is not None and row.audience_id in audiences and (local or not row.local_only)

@@ -49,12 +49,12 @@ class NewEntry:
     involved_users: tuple[str, ...]
     timestamp: datetime
     interface: str
-    """As the host names it; stored in short form."""
+    """Interface as the host names it; stored in short form."""
     chat_id: str
     thread_id: str
     local_only: int
     source_message_ids: tuple[int | str, ...]
-    """The source messages."""
+    """Ids of the source messages."""
 
 
 @retry_duplicates

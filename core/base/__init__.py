@@ -1,1 +1,1 @@
-"""Helpers that know nothing of memory: logs, lazy patterns, vectors, ids of requests, YAML, files written whole."""
+"""Helpers that do not concern memory: logs, lazy patterns, vectors, ids of requests, YAML, atomic file writes."""

@@ -12,7 +12,7 @@ from typing import cast
 
 
 class _Alias(MetaPathFinder, InspectLoader):
-    """Answers `alias.x` with the module `package.x`, before any path is looked into."""
+    """Import finder and loader that answers `alias.x` with the module `package.x`, before any path is searched."""
 
     def __init__(self, alias: str, package: str) -> None:
         self._alias = alias
@@ -22,25 +22,27 @@ class _Alias(MetaPathFinder, InspectLoader):
         return find_spec(self._package + name.removeprefix(self._alias))
 
     def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
-        """Return a spec for the names below the alias, None for all others."""
+        """Return a spec for names below the alias, None for all others."""
         real = self._real_spec(fullname) if fullname.startswith(f"{self._alias}.") else None
         if real is None:
             return None
         return ModuleSpec(fullname, self, is_package=real.submodule_search_locations is not None)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Return the module of the package."""
+        """Import and return the package's module."""
         module = import_module(self._package + spec.name.removeprefix(self._alias))
         spec.loader_state = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run nothing again; the import system has put the alias's spec on the module, which gets its own back."""
+        """Restore the module's own spec, which the import system replaced by the alias's; the module does not run
+        again.
+        """
         if module.__spec__ is not None and module.__spec__.loader is self:
             module.__spec__ = module.__spec__.loader_state
 
     def get_source(self, fullname: str) -> str | None:
-        """Return the module's text."""
+        """Return the module's source text."""
         loader = getattr(self._real_spec(fullname), "loader", None)
         return loader.get_source(loader.name) if loader is not None else None
 
@@ -51,7 +53,7 @@ class _Alias(MetaPathFinder, InspectLoader):
 
 
 def add_alias(alias: str, package: str) -> None:
-    """Let `alias` and everything below it be `package` in this process; asking twice changes nothing."""
+    """Make `alias` and all names below it refer to `package` in this process; a second call changes nothing."""
     module = import_module(package)
     present = sys.modules.get(alias)
     if present is module:

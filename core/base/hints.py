@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def find_nearest(name: object, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like `name`, whatever its letter case; None where none is like it."""
+    """Return the known name most similar to `name`, ignoring letter case; None if none is similar."""
     from difflib import get_close_matches  # noqa: PLC0415 - only mistakes need it
 
     forms = {each.casefold(): each for each in known}
@@ -15,7 +15,7 @@ def find_nearest(name: object, known: Iterable[str]) -> str | None:
 
 
 def hint_name(name: object, known: Iterable[str]) -> str:
-    """Return the name that may have been meant, as a sentence with a blank before it; "" where none is near."""
+    """Return a sentence with the name that may have been meant, after a space; "" if none is similar."""
     near = find_nearest(name, known)
     return f" Did you mean {near!r}?" if near else ""
 

@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first used: most prompts need few of them."""
+"""Regular expressions that are compiled at first use: most prompts need few of them."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from types import FrameType
 
 @contextmanager
 def stop_on_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Let SIGTERM and SIGINT call `stop` for the time of the block; the second one interrupts the work.
+    """Within the block, let the first SIGTERM or SIGINT call `stop`; a second one interrupts the work.
 
-    Outside of the main thread, which alone gets signals, nothing is done.
+    Outside of the main thread it does nothing, since only the main thread gets signals.
     """
     is_stopped = False
 

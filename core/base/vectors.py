@@ -7,11 +7,11 @@ from array import array
 from collections.abc import Iterable, Sequence
 
 PIECE_WORDS = 100
-"""Words of a piece: embedders read some 200 and blur what is longer."""
+"""Words of one piece: embedders read about 200 words, and longer texts blur."""
 MOST_PIECES = 12
 """Most pieces of one text; a longer text has longer pieces."""
 MOST_CHARS = 20_000
-"""Characters of a text that are embedded."""
+"""Most characters of a text that are embedded."""
 MOST_DIMENSIONS = 4096
 STEPS = 127
 

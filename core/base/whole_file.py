@@ -1,4 +1,4 @@
-"""Writing a file whole or not at all."""
+"""Writes a file completely or not at all."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 
 @contextmanager
 def replace_file(path: Path, *, mode: int = 0o666) -> Iterator[Path]:
-    """Yield a new file beside `path` to write into, which takes its place at the end of the block.
+    """Yield a new file next to `path` for writing; it replaces `path` at the end of the block.
 
-    If the block fails, `path` is as it was.
+    If the block fails, `path` stays unchanged.
     """
     part = path.with_name(f".{path.name[:50]}.{os.getpid()}.part")
     try:
         handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
         try:
             yield part
-            os.fsync(handle)  # Windows takes none that only reads
+            os.fsync(handle)  # Windows cannot sync a file opened for reading only
         finally:
             os.close(handle)
         part.replace(path)

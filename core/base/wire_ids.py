@@ -1,14 +1,14 @@
-"""Row ids as they come in: whole numbers, or texts of digits."""
+"""Row ids in requests: whole numbers, or texts of digits."""
 
 from __future__ import annotations
 
 LARGEST_ID = 2**63 - 1
 MOST_EXACT = 2**53
-"""The largest whole number that every client reads exactly."""
+"""Largest whole number that every client reads exactly."""
 
 
 def find_id(value: object) -> int | None:
-    """Return the row id in a whole number or a text of digits, None for another value."""
+    """Return the row id in a whole number or text of digits, None for another value."""
     try:
         return read_id(value)
     except ValueError:
@@ -16,7 +16,7 @@ def find_id(value: object) -> int | None:
 
 
 def read_id(value: object, name: str = "id") -> int:
-    """Return a row id that came as whole number or as text of digits."""
+    """Return a row id given as a whole number or a text of digits."""
     row_id: object = value
     if isinstance(value, str):
         is_digits = value.isascii() and value.isdigit() and len(value) <= len(str(LARGEST_ID))

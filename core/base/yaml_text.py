@@ -1,16 +1,16 @@
-"""YAML as it is read everywhere in the package: by a SafeLoader, to a bounded depth."""
+"""Reads YAML safely: with a SafeLoader and a limit on depth."""
 
 from __future__ import annotations
 
 from typing import Any
 
 MAX_DEPTH = 20
-"""Deepest nesting of a document. The C parser of PyYAML crashes the process at some ten thousand levels."""
+"""Deepest nesting of a document. PyYAML's C parser crashes the process at about ten thousand levels."""
 MAX_CHARS = 1_000_000
 
 
 class YamlError(ValueError):
-    """A text is not YAML, or holds what is not read; `problem` completes the sentence "line N ..."."""
+    """A text is not YAML, or contains unsupported YAML; `problem` completes the sentence "line N ..."."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(f"line {line} {problem}")
@@ -19,8 +19,8 @@ class YamlError(ValueError):
 
 
 def compose(text: str, *, aliases: bool = True) -> tuple[Any, Any]:
-    """Return a loader and the root node of a text, None for an empty one; `dispose` the loader afterwards."""
-    import yaml  # noqa: PLC0415 - 14 ms, which only YAML pays
+    """Return a loader and the root node of a text (None for an empty one); `dispose` the loader afterwards."""
+    import yaml  # noqa: PLC0415 - 14 ms, which only YAML needs
 
     kind: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
@@ -52,7 +52,7 @@ def _check_events(yaml: Any, events: Any, aliases: bool) -> None:
 
 
 def _check_keys(root: Any) -> None:
-    """Refuse a mapping that holds a key twice: one of its values would be lost."""
+    """Refuse a mapping with a duplicate key: one of its values would be lost."""
     nodes = [root]
     for node in nodes:
         if node is None or node.id == "scalar":
@@ -76,7 +76,7 @@ def construct(loader: Any, node: Any) -> Any:
 
 
 def write_value(value: Any) -> str:
-    """Return a value of JSON as YAML."""
+    """Return a JSON value as YAML."""
     import yaml  # noqa: PLC0415 - as above
 
     kind: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

@@ -1,1 +1,1 @@
-"""What every call begins with: database, settings, scope."""
+"""The start of every call: database, settings, scope."""

@@ -16,7 +16,7 @@ from ..scope import KEY_BYTES, Destination, Scope, key_text
 from . import defaults
 
 GivenSettings = Settings | Mapping[str, object] | None
-"""Settings as public functions take them: whole, as a mapping of flag to value, or None for those of the process."""
+"""Settings as public functions take them: an object, a mapping of flag to value, or None for the process's settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Call:
 
     @property
     def destination(self) -> Destination:
-        """Return where the prompt is sent: the destination of the scope, else PROMPT_DESTINATION."""
+        """Return the destination of the prompt: that of the scope, else PROMPT_DESTINATION."""
         return self.scope.destination or self.settings.prompt_destination
 
 
@@ -44,7 +44,7 @@ def open_call(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> Call:
-    """Return the call for the arguments of a public function; None takes the default of the process."""
+    """Return the call for the arguments of a public function; None means the process's default."""
     known_db = defaults.handle(db)
     known = defaults.settings_for(settings)
     known_db.caches[CALENDAR] = Calendar(known.timezone or "UTC", known.languages)
@@ -52,7 +52,7 @@ def open_call(
 
 
 def find_key(call: Call, conversation: object, field: str = "interface_path") -> str:
-    """Return the key that the conversation named is stored under, in the server of the call's scope."""
+    """Return the stored key of the named conversation, on the server of the call's scope."""
     key = key_text(conversation, field, KEY_BYTES["conversation"], required=True)
     own = call.scope.conversation  # `open_call` has resolved it
     if own is not None and key == plain_key(own):
@@ -61,10 +61,10 @@ def find_key(call: Call, conversation: object, field: str = "interface_path") ->
 
 
 def load_access(call: Call, request: Request = Request()) -> AccessSnapshot:  # noqa: B008 - it is frozen
-    """Read in one statement what the scope of a call sees, and what else `request` names."""
+    """Read in one statement the audiences the call's scope sees, and the additional data that `request` names."""
     return load_snapshot(call.db, call.scope, request, destination=call.destination, settings=call.settings)
 
 
 def with_viewer(call: Call) -> Call:
-    """Return the call with its viewer, asking the database unless it has one already."""
+    """Return the call with its viewer, read from the database if it has none yet."""
     return call if call.viewer is not None else replace(call, viewer=load_access(call).viewer)

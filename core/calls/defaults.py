@@ -20,7 +20,7 @@ from ..scope import NO_SERVER, Scope, _current, current_scope
 from ..shapes import now_utc
 
 EMBEDDED_FILE = "prompt-engine.sqlite3"
-"""The database of a host that names none: a file in the working directory, beside its config.yaml."""
+"""Default database: a file in the working directory, beside config.yaml."""
 
 
 @dataclass(slots=True)
@@ -48,10 +48,10 @@ def configure(
         db: a handle, or a connection string, which is opened at once; None goes back to DATABASE_URL, then
             config.yaml, then the embedded file.
         settings: settings, or a mapping of flag to value; None goes back to environment, table and file.
-        model: what recaps and summaries are asked of: a function taking the list of messages, or an object with
-            `complete(messages, ...)`; None goes back to the server of LLM_BASE_URL, or to none.
-        embedder: what makes vectors of texts (docs/embeddings.md): an object with `embed(texts)` and `name`; None for
-            none, and then nothing is embedded.
+        model: the model for recaps and summaries: a function taking the list of messages, or an object with
+            `complete(messages, ...)`; None goes back to the server of LLM_BASE_URL, or to no model.
+        embedder: the model that turns texts into vectors (docs/embeddings.md): an object with `embed(texts)` and
+            `name`; with None nothing is embedded.
 
     Raises:
         ConfigError: the connection string cannot be used.
@@ -77,7 +77,7 @@ def configure(
 
 
 def check_model(model: Any) -> None:
-    """Refuse a model that neither can be called nor has `complete`."""
+    """Refuse a model that is not callable and has no `complete`."""
     if model is not None and not callable(getattr(model, "complete", model)):
         raise TypeError(
             f"model is of type {type(model).__name__}. Pass a function taking the list of messages, "
@@ -109,7 +109,7 @@ def default_model() -> Any:
 
 
 def default_database() -> Database:
-    """Return the database of this process, opened and brought up to date at first use.
+    """Return the database of this process, opened by `open_database` at first use.
 
     Returns:
         The handle of `configure`, else one opened by DATABASE_URL, config.yaml or the embedded file; the same
@@ -131,21 +131,21 @@ def default_database() -> Database:
         with _opening:
             if _process.db is None:
                 _process.db = open_database(settings=_process.settings)
-                atexit.register(_process.db.close)  # SQLite folds its log into the file when the last connection closes
+                atexit.register(_process.db.close)  # SQLite moves its log into the file when the last connection closes
     return _process.db
 
 
 def open_bare(
     url: str | None = None, *, settings: Settings | Mapping[str, object] | None = None, **options: Any
 ) -> Database:
-    """Return a handle on a database as it is: of the connection string, else DATABASE_URL, else the embedded file."""
+    """Return a handle without migrating: of the connection string, else DATABASE_URL, else the embedded file."""
     known = resolve(settings)
     url = url or known.database_url or f"sqlite:///{_find_embedded()}"
     return Database(url, timeout_seconds=known.db_timeout_seconds, **options)
 
 
 def _find_embedded() -> Path:
-    """Return the path of the embedded file, in a folder that can be meant."""
+    """Return the path of the embedded file; refuse a working directory that is surely a mistake."""
     with suppress(OSError):  # the folder was removed
         folder = Path.cwd()
         if folder != folder.parent or (folder / EMBEDDED_FILE).exists():
@@ -160,7 +160,7 @@ def _find_embedded() -> Path:
 def open_database(
     url: str | None = None, *, settings: Settings | Mapping[str, object] | None = None, **options: Any
 ) -> Database:
-    """Return a handle on a database, brought up to date where it is empty."""
+    """Return a handle on a database; an empty one gets its tables, and an older SQLite file is migrated."""
     from ..upkeep import migration as migrating  # noqa: PLC0415 - needed where a database is opened, not where one is passed
 
     db = open_bare(url, settings=settings, **options)
@@ -169,7 +169,7 @@ def open_database(
 
 
 def handle(db: Any = None) -> Any:
-    """Return the handle passed, else that of the process."""
+    """Return the handle passed, else the process's."""
     return default_database() if db is None else check_handle(db)
 
 
@@ -202,13 +202,13 @@ def clock(db: Database | None = None) -> Callable[[], datetime]:
 
 
 def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) -> Scope:
-    """Return the scope of a message: its own facts, the persona and destination of `scope`."""
+    """Return the scope of a message: its own facts, with the persona and destination of `scope`."""
     given = scope_for(scope, settings)
     conversation = message.interface_path or given.conversation
     privacy = given.privacy
     sender = message.sender
     if message.interface_path:
-        # A name is an id only where neither message nor scope has one: a room may have somebody's name.
+        # A name is used only if neither message nor scope has an id: a room may have a person's name.
         own_id = sender.id or ("" if given.participant else sender.identity)
         _, chat, _ = split_key(message.interface_path)
         no_server = message.server_id == NO_SERVER
@@ -230,7 +230,7 @@ def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) 
 
 
 def _find_participant(message: IncomingMessage, given: Scope) -> str | None:
-    """Return who speaks: by the message's id, else as the scope says, else by the name."""
+    """Return the speaker's key: from the message's id, else from the scope, else from the name."""
     sender = message.sender
     if sender.id:
         return f"{message.interface}/{sender.id}"

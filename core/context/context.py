@@ -28,17 +28,17 @@ CONTEXT_KEYS: tuple[tuple[str, str], ...] = (
     ("message_recaps", "filled"),
     ("running_recap", "filled"),
 )
-"""The keys of `context` in their order, and when each is there.
+"""The context keys in order, and when each is present.
 
-always: also when empty, also when nobody gave it. given: when its switch is on, also when empty. filled: only when
-there is something in it. Keys of the host stand after all of these.
+always: even if it is empty or was not given. given: if its switch is on, even if empty. filled: only if
+it has content. The host's keys come after all of these.
 """
 
 OWN_KEYS = frozenset(name for name, _ in CONTEXT_KEYS)
-"""Names that a host's own keys cannot have."""
+"""Key names that a host's own keys cannot use."""
 
 LITE_HISTORY, LITE_MEMORIES, LITE_SAVED, LITE_RECENT = 3, 2, 10, 2
-"""Most items of each kind with PROMPT_LITE_MODE: lines of each list, memories, saved memories, recent conversations."""
+"""Most items with PROMPT_LITE_MODE: lines of each list, memories, saved memories, recent conversations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +46,15 @@ class Caps:
     """Most items of each kind in a prompt."""
 
     history: int
-    """Lines of history_current_chat."""
+    """Most lines of history_current_chat."""
     recent: int
-    """Lines of history_recent."""
+    """Most lines of history_recent."""
     memories: int
-    """Hits."""
+    """Most hits."""
 
 
 def caps(verbosity: int, lite: bool, *, history: int | None = None, memories: int | None = None) -> Caps:
-    """Return how many items of each kind a prompt holds."""
+    """Return the most items of each kind in a prompt."""
     lines = verbosity if history is None else history
     hits = verbosity if memories is None else memories
     if lite:
@@ -63,12 +63,12 @@ def caps(verbosity: int, lite: bool, *, history: int | None = None, memories: in
 
 
 def is_empty(value: object) -> bool:
-    """Return whether a section has nothing in it: None or an empty text, list or dict. 0 and False are something."""
+    """Return whether a section is empty: None or an empty text, list or dict. 0 and False are not empty."""
     return value is None or (isinstance(value, (str, bytes, Collection)) and len(value) == 0)
 
 
 def order_context(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of `context` in the order of the contract."""
+    """Return the parts of `context` in the order of CONTEXT_KEYS."""
     ordered: dict[str, Any] = {}
     for name, when in CONTEXT_KEYS:
         value = parts.get(name)

@@ -29,13 +29,13 @@ from .live import LiveHistory
 CURRENT, RECENT = "history_current_chat", "history_recent"
 
 SAME_MESSAGE = timedelta(seconds=5)
-"""Two copies of one message without a common id are less than this apart."""
+"""Two copies of a message, one of them without an id, are less than this apart."""
 _OLDEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 MaySee = Callable[[str], str]
-"""Conversation key to blank, or to the reason why its messages stay out, such as `private`."""
+"""Conversation key to the reason why its messages are left out, such as `private`; "" shows them."""
 Placed = tuple[tuple[int, datetime, int, int, int], HistoryEntry]
-"""(sort key, message). The key: how the time is known, the time, stored before live, row, position."""
+"""(sort key, message); the key is (whether the time is known, time, stored before live, row, position)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +47,16 @@ class HistoryLists:
     recent: list[str] = field(default_factory=list)
     """history_recent, oldest first."""
     visible: list[HistoryEntry] = field(default_factory=list)
-    """Messages shown in the two lists; memories do not repeat them."""
+    """Messages in the two lists, which memories do not repeat."""
     left_out: list[LeftOut] = field(default_factory=list)
     echoes: list[HistoryEntry] = field(default_factory=list)
-    """Copies of the message being answered, which memories leave out too."""
+    """Copies of the message being answered, which memories do not repeat."""
     replacing: Replaced | None = None
-    """What the message takes the place of."""
+    """Message that the new one replaces."""
     replaced: list[HistoryEntry] = field(default_factory=list)
-    """Messages that the message replaces; memories leave them out too."""
+    """Messages that the new one replaces, which memories do not repeat."""
     full: frozenset[str] = frozenset()
-    """Sections that are full, so that no older messages are read for them."""
+    """Full sections, for which no older messages are read."""
     names: NameLabels = field(default_factory=NameLabels, compare=False)
     """Names of the people in the lines."""
 
@@ -71,16 +71,16 @@ class HistoryBuilder:
     caps: Caps
     may_see: MaySee
     zone: tzinfo = UTC
-    """TIMEZONE."""
+    """Time zone of the prompt (TIMEZONE)."""
     persona: str = ""
-    """Id of the persona, its name if no line has one."""
+    """Id of the persona; its name is made from the id if no line names it."""
     replacing: Replaced | None = None
-    """What the message takes the place of."""
+    """Message that the new one replaces."""
     replaced_rows: frozenset[int] = frozenset()
     """Row ids of stored messages that the caller's own list replaces."""
 
     def build(self, stored_current: Iterable[HistoryEntry], stored_recent: Iterable[HistoryEntry]) -> HistoryLists:
-        """Return the two lists, and why each other message was left out."""
+        """Return the two lists, and the reason for each message left out."""
         own, rows, others = self.message.interface_path, list(stored_current), list(stored_recent)
         s, caps, is_echo = self.settings, self.caps, echo_check(self.message)
         live_current, live_recent, left_out = self._choose_live()
@@ -92,7 +92,7 @@ class HistoryBuilder:
         names = NameLabels(find_persona_name(self.persona, [*recent, *current]))
         titles = {entry.conversation: entry.title for entry in others if entry.title}
         lines: dict[str, list[str]] = {CURRENT: [], RECENT: []}
-        if self.live.skips_history:  # memories, and so what counts as visible to them, stay as with the lists
+        if self.live.skips_history:  # memories still leave out what the lists would show
             left_out = []
         else:
             lines[CURRENT] += [self._write_line(entry, names, titles) for entry in current]
@@ -118,7 +118,7 @@ class HistoryBuilder:
         return self.replacing is not None and self.replacing.takes(entry)
 
     def _choose_live(self) -> tuple[list[HistoryEntry], list[HistoryEntry], list[LeftOut]]:
-        """Return live messages (this conversation, other conversations, left out because they may not be seen)."""
+        """Return live messages as `(this conversation's, other conversations', those left out as not visible)`."""
         own, s = self.message.interface_path, self.settings
         surface = self.message.interface if own is None else own.split("/", 1)[0]
         chosen: dict[str, list[HistoryEntry]] = {CURRENT: [], RECENT: []}
@@ -144,7 +144,7 @@ class HistoryBuilder:
         live: Sequence[HistoryEntry],
         is_echo: Callable[[HistoryEntry], bool],
     ) -> tuple[list[HistoryEntry], list[LeftOut]]:
-        """Return the newest messages that are shown, each once, oldest first; of two copies the stored one."""
+        """Return the newest visible messages, each once, oldest first; the stored one of two copies is kept."""
 
         def why_not(entry: HistoryEntry) -> str:
             if self.is_replaced(entry):
@@ -175,7 +175,7 @@ class HistoryBuilder:
         return newest[:most][::-1], left_out
 
     def _write_line(self, entry: HistoryEntry, names: NameLabels, titles: dict[str, str]) -> ChatLine:
-        """Return a line as it is shown; lines of other conversations begin with their name."""
+        """Return the line of a message; lines of other conversations begin with the conversation's name."""
         name = names.entry(entry)
         if entry.reply is not None and entry.reply.is_persona:
             entry = replace(entry, reply=replace(entry.reply, name=names.persona))
@@ -188,16 +188,16 @@ class HistoryBuilder:
         return ChatLine(f"[from {place}] {line}" if place else line, turn_of(entry, name, place))
 
 
-# When two messages are one, and their order
+# When two messages are the same, and their order
 
 
 def entry_id(entry: HistoryEntry) -> str:
-    """Return the id of a message in the report: its message id, else its row id, else blank."""
+    """Return the id of a message in the report: its message id, else its row id, else ""."""
     return entry.message_id or ("" if entry.row_id is None else str(entry.row_id))
 
 
 class SeenMessages:
-    """The messages seen so far.
+    """Set of the messages seen so far.
 
     Two of one conversation are the same when they have the same id; when one lacks an id, sender and text are equal and
     the times less than 5 s apart or missing; or when their lines read the same.
@@ -208,7 +208,7 @@ class SeenMessages:
         self._said: dict[tuple[str, str], list[tuple[HistoryEntry, bool]]] = {}
 
     def add(self, entry: HistoryEntry) -> bool:
-        """Return True and remember the message when it is a new one, else False."""
+        """Add the message; return False if it was seen before."""
         if entry.message_id and (entry.conversation, entry.message_id) in self._ids:
             return False
         said = self._list_alike(entry)
@@ -219,7 +219,7 @@ class SeenMessages:
         return True
 
     def add_unseen(self, entry: HistoryEntry) -> None:
-        """Remember a message that has no line, such as a hidden one, so that its copies are known."""
+        """Add a message that has no line, such as a hidden one, so that its copies are recognised."""
         self._remember_id(entry)
         self._list_alike(entry).append((entry, False))
 
@@ -228,12 +228,12 @@ class SeenMessages:
             self._ids.add((entry.conversation, entry.message_id))
 
     def _list_alike(self, entry: HistoryEntry) -> list[tuple[HistoryEntry, bool]]:
-        """Return the messages of the conversation with the same text, and whether each has a line."""
+        """Return the conversation's messages with the same text, each with whether it has a line."""
         return self._said.setdefault((entry.conversation, compared_text(entry).replace('"', "'")), [])
 
 
 def _is_same(one: HistoryEntry, other: HistoryEntry, has_line: bool) -> bool:
-    """Return whether two messages of one conversation and text are one."""
+    """Return whether two messages of one conversation with the same text are one message."""
     if not (one.message_id and other.message_id):
         is_near = one.time is None or other.time is None or abs(one.time - other.time) < SAME_MESSAGE
         if is_near and _is_same_sender(one, other):
@@ -242,9 +242,9 @@ def _is_same(one: HistoryEntry, other: HistoryEntry, has_line: bool) -> bool:
 
 
 def _is_same_sender(one: HistoryEntry, other: HistoryEntry) -> bool:
-    """Return whether two messages of one conversation have the same sender id, or the same name if an id is missing."""
+    """Return whether two messages have the same sender: by id, or by name if an id is missing."""
     if one.sender_id and other.sender_id:
-        interface = f"{one.conversation.partition('/')[0]}/"  # hosts may store the id with it, as in a participant key
+        interface = f"{one.conversation.partition('/')[0]}/"  # a host may store the id inside a participant key
         return one.sender_id.removeprefix(interface) == other.sender_id.removeprefix(interface)
     names, others = ({collapsed(n) for n in (e.sender_name, e.username) if n.strip()} for e in (one, other))
     return bool(names & others) if names or others else one.sender_id == other.sender_id
@@ -257,8 +257,9 @@ def _look(entry: HistoryEntry) -> tuple[str, str, str, bool, bool]:
 
 
 def _place_live(entries: Iterable[HistoryEntry]) -> list[Placed]:
-    """Return live messages with their sort keys: behind stored ones of the same time, and without a time in the host's
-    order."""
+    """Return live messages with their sort keys: after stored ones of the same time; without a time, in the host's
+    order.
+    """
     by_chat: dict[str, list[HistoryEntry]] = {}
     for entry in entries:
         by_chat.setdefault(entry.conversation, []).append(entry)
@@ -272,18 +273,18 @@ def _place_live(entries: Iterable[HistoryEntry]) -> list[Placed]:
 
 
 def _sort_newest_first(placed: Iterable[Placed]) -> list[Placed]:
-    """Return the messages newest first, the last tie-breaker being the conversation key."""
+    """Return the messages newest first; the conversation key breaks the last ties."""
     return sorted(placed, key=lambda item: (item[0], item[1].conversation))[::-1]
 
 
-# Which are never shown, and which are the message being answered
+# Messages that are never shown, and echoes of the message being answered
 
 ECHO_WINDOW = timedelta(seconds=60)
-"""An equal line of the sender within this time is the message itself, stored by the host before it asked."""
+"""The sender's equal line within this time is the message itself, stored by the host before the call."""
 
 
 def why_not_shown(entry: HistoryEntry) -> str:
-    """Return `blank`, `hidden`, `excluded` or `noise`, or blank text for a message that is shown."""
+    """Return why a message is left out: `blank`, `hidden`, `excluded` or `noise`; "" if it is shown."""
     if not entry.text.replace("\x00", "").strip():
         return "blank"
     if entry.hidden:
@@ -295,15 +296,15 @@ def why_not_shown(entry: HistoryEntry) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """A message that another one replaces, together with the persona's lines after it."""
+    """A message that the new one replaces, together with the persona's lines after it."""
 
     conversation: str
     message_id: str
     time: datetime | None = None
-    """When it was said, None if it was not found."""
+    """Time of the message, None if the message was not found."""
     row_id: int | None = None
     order: int | None = None
-    """Its position among the live messages, None if it is a stored one."""
+    """Position among the live messages, None for a stored message."""
 
     def takes(self, entry: HistoryEntry) -> bool:
         """Return whether an entry, stored or live, is replaced."""
@@ -322,7 +323,7 @@ class Replaced:
 
 
 def echo_check(message: IncomingMessage) -> Callable[[HistoryEntry], bool]:
-    """Return a function from an entry, stored or live, to whether it is the message being answered."""
+    """Return a function that tells whether an entry, stored or live, is the message being answered."""
     who, path = message.sender, message.interface_path
     asked = HistoryEntry(path or "", message.text, who.id, who.name, who.username)
     said = compared_text(asked)

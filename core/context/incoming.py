@@ -34,26 +34,26 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "reply": ("reply_to_message", "reply_to"),
     "thread": ("message_thread_id", "thread_id"),
 }
-"""Names that hosts give to the parts of a message; the first one with a value counts."""
+"""Part of a message to the names hosts give it; the first one with a value is used."""
 _ATTACHED = (
     "attachments", "media", "images", "image", "photo", "photos", "document", "documents", "audio", "voice", "video",
     "videos", "video_note", "video_notes", "sticker", "animation",
 )  # fmt: skip
-"""Fields that hold what is attached."""
+"""Fields that hold attachments."""
 _FOR_HOSTS = ("interface", "server_name")
-"""Keys that the adapters of platforms add for hooks and logs."""
+"""Keys that platform adapters add for hooks and logs."""
 LOOKED_FOR = tuple(
     dict.fromkeys(
         ["text", "message_id", "date", "interface_path", "chat", "server_id", "is_private", "payload", "time_zone",
          "caption", *_ATTACHED, *(name for names in NAMES.values() for name in names)]
     )
 )  # fmt: skip
-"""A message has at least one of these names."""
+"""Names of which a message has at least one."""
 MOST_NAMED = 8
-"""Most unknown keys that one note names."""
+"""Most unknown keys in one note."""
 
 ID_BYTES = {"message_id": 191, "chat.id": 255, "thread_id": 255, "from_user.id": 255, "interface": 64}
-"""Bytes of the columns of these ids; for other ids see `scope.KEY_BYTES`."""
+"""Most bytes of each id, as its column holds; `scope.KEY_BYTES` has the other ids."""
 
 
 # The parts of any message
@@ -85,7 +85,7 @@ def read_part(message: Any, part: str) -> Any:
 
 
 def read_text(message: Any) -> str:
-    """Return what a message says: a text itself, a field, or the texts among the parts of a field."""
+    """Return a message's text: the string itself, its text or caption field, or its joined parts."""
     if isinstance(message, (str, bytes)):
         return as_text(message)[0] or ""
     text = text_at(message, *_names(message, "text"))
@@ -97,7 +97,7 @@ def read_text(message: Any) -> str:
 
 
 def read_sender(message: Any) -> Sender:
-    """Return the sender, from fields of the message or from the person in it; a bare number is an id."""
+    """Return the sender from the message's fields or its person object; a bare number is an id."""
     person = read_part(message, "person")
     return Sender(
         text_at(message, *_names(message, "sender_id")) or text_at({"id": _read_person_id(person)}, "id"),
@@ -111,20 +111,20 @@ def _read_person_id(person: Any) -> Any:
 
 
 def read_name(person: Any) -> str:
-    """Return the name of a person: a text itself, a field, else first and last name."""
+    """Return a person's name: the string itself, a field, or the first and last name."""
     named = person if isinstance(person, str) else text_at(person, *_names(person, "sender_name"))
     return named or " ".join(filter(None, (text_at(person, "first_name"), text_at(person, "last_name"))))
 
 
 PERSON_WORDS = frozenset({"user", "human", "person", "participant"})
 PERSONA_WORDS = frozenset({"persona", "model", "assistant", "bot", "character", "self"})
-"""Roles by which hosts name the author: a person, or the persona."""
+"""Values of a role field that mean the persona."""
 _PLAIN_KINDS = frozenset({"", "text", "message", "chat", "default", "reply"})
-"""Kinds that do not name the author."""
+"""Kinds of message that do not name the author."""
 
 
 def read_role(message: Any) -> Literal["user", "persona", ""]:
-    """Return the author of a message, blank for another role. An id of a platform never decides."""
+    """Return the author's role, "" for another role. A platform's id never decides it."""
     words = [word for name in _names(message, "role") if (word := word_at(message, name)) not in _PLAIN_KINDS]
     if words and (words[0] in PERSONA_WORDS or words[0] in PERSON_WORDS):
         return "persona" if words[0] in PERSONA_WORDS else "user"
@@ -135,7 +135,7 @@ def read_role(message: Any) -> Literal["user", "persona", ""]:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The known facts of the message replied to."""
+    """The known facts of the replied-to message."""
 
     message_id: Any
     text: str
@@ -149,7 +149,7 @@ class Reply:
 
 
 def read_reply(message: Any) -> Reply | None:
-    """Return the message replied to, None if there is none."""
+    """Return the replied-to message, None if there is none."""
     for name in _names(message, "reply"):
         quoted = get(message, name)
         if name == "reply_to_message" and isinstance(quoted, (str, bytes, bytearray)):
@@ -166,14 +166,14 @@ def read_reply(message: Any) -> Reply | None:
 
 @dataclass(frozen=True, slots=True)
 class IncomingMessage:
-    """The host's message, read once. `raw` is the host's own object, for hooks and media fields."""
+    """The host's message in normal form. `raw` is the host's own object, for hooks and media fields."""
 
     message_id: str | None
     date: datetime
-    """Aware, UTC."""
+    """Time with a zone, in UTC."""
     text: str
     interface: str
-    """Surface such as `telegram_bot`; blank when unknown."""
+    """Surface such as `telegram_bot`, "" if unknown."""
     interface_path: str | None
     """Conversation key."""
     sender: Sender = field(default_factory=Sender)
@@ -181,15 +181,15 @@ class IncomingMessage:
     chat_type: str | None = None
     server_id: str = ""
     is_private: bool | None = None
-    """Whether the host calls the conversation private, None if it does not say."""
+    """Whether the host calls the conversation private; None if it does not say."""
     time_zone: str | None = None
     raw: Any = None
     notes: tuple[str, ...] = ()
-    """What had to be replaced or ignored while reading, for the report."""
+    """Notes for the report on values that were replaced or ignored."""
     earlier: tuple[Any, ...] = ()
-    """The lines before it, if the host passed a list of chat messages."""
+    """Earlier messages, if the host passed a list of chat messages."""
     opening: tuple[str, ...] = ()
-    """Texts of the system in such a list."""
+    """System texts of a list of chat messages."""
 
     @classmethod
     def read(
@@ -235,7 +235,7 @@ class IncomingMessage:
         )
 
     def text_with_attachments(self) -> str:
-        """Return the text, with a line that names what is attached."""
+        """Return the text, and a line that names the attachments."""
         names = []
         for each in read_attachments(self.raw):
             name = each if isinstance(each, str) else text_at(each, *_FILE_NAMES)
@@ -279,7 +279,7 @@ def _check(message: Any) -> None:
 
 
 def _note_unread(message: Any) -> list[str]:
-    """Return a note on keys that are not known."""
+    """Return a note on unknown keys."""
     known = _known_keys()
     unknown = [key for key in message if key not in known] if isinstance(message, Mapping) else []
     if not unknown:
@@ -296,7 +296,7 @@ def _known_keys() -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def _hint(key: str) -> str:
-    """Return a key with the known name that may have been meant; cached because keys recur."""
+    """Return an unknown key with the known name it may mean; cached because keys recur."""
     meant = find_nearest(key, LOOKED_FOR)
     return f"{key!r} (did you mean {meant!r}?)" if meant else repr(key)
 
@@ -306,7 +306,7 @@ def _read_key(value: Any, field: str, limit_bytes: int | None = None) -> str | N
         return None
     try:
         return key_text(value, field, limit_bytes or ID_BYTES[field])
-    except ValueError:  # a whole number of more than 4,300 digits has no text
+    except ValueError:  # int of more than 4,300 digits cannot become a string
         raise MessageError(f"{field} is a number too long for an id. Use a shorter id.", fields=(field,)) from None
 
 
@@ -317,7 +317,7 @@ def read_message_id(value: Any, field: str = "message_id") -> str | None:
 def _read_conversation(
     message: Any, chat: Any, context_memory: Any, interface_name: str | None
 ) -> tuple[str | None, str]:
-    """Return `(conversation key, interface)`: the key as the host says it, else `interface/chat.id[/thread]`."""
+    """Return `(conversation key, interface)`; the key is the host's own, else `interface/chat.id[/thread]`."""
     interface = _read_key(interface_name, "interface") or ""
     limit = KEY_BYTES["conversation"]
     holders = (message, get(get(message, "payload"), "source"), context_memory)
@@ -333,7 +333,7 @@ def _read_conversation(
 
 
 def _read_text(message: Any, notes: list[str]) -> str:
-    """Return the text, else the caption of the message, else that of its first attachment."""
+    """Return the text, else the caption of the message, else the first attachment's caption."""
     value = get(message, "text")
     text, note = ("", "") if isinstance(value, (list, tuple)) else as_text(value)
     notes += [f"text {note}"] if note else []
@@ -364,7 +364,7 @@ def _read_date(value: Any, now: datetime, notes: list[str]) -> datetime:
 def _read_privacy(
     said: Any, chat_type: str | None, chat_id: str | None, sender_id: str, notes: list[str]
 ) -> bool | None:
-    """Return what the host says of the conversation's privacy, None when it says nothing."""
+    """Return the privacy of the conversation according to the host, None if the host does not say."""
     if isinstance(said, int) and said in (0, 1):
         return bool(said)
     if said is not None:
@@ -378,16 +378,16 @@ def _read_privacy(
     return True if chat_id and chat_id == sender_id else None
 
 
-# What a message carries beside its text
+# The parts of a message besides its text
 
 NON_TEXT = "[Non-text content]"
-"""Stands for a replied-to message without text and caption."""
+"""Text of a replied-to message without text and caption."""
 _FILE_NAMES = ("filename", "file_name", "name", "type", "content_type")
 MOST_NAME_CHARS = 100
 
 
 def input_facts(raw: Any, image_data: Any = None, attachments: Any = None) -> dict[str, Any]:
-    """Return the parts of `input.payload` that are not in every message, empty where there is nothing."""
+    """Return the optional parts of `input.payload`; {} if there are none."""
     return {
         "input_source": "voice" if get(raw, "voice") else "",
         "image": dict(image_data) if isinstance(image_data, Mapping) else {},
@@ -397,13 +397,13 @@ def input_facts(raw: Any, image_data: Any = None, attachments: Any = None) -> di
 
 
 def read_attachments(raw: Any) -> list[Any]:
-    """Return what is attached to a message; [] where it is no list."""
+    """Return the attachments of a message; [] if they are no list."""
     attachments = get(raw, "attachments")
     return list(attachments) if isinstance(attachments, (list, tuple)) else []
 
 
 def describe_reply(raw: Any) -> dict[str, Any]:
-    """Return the known ones of text, time and name of the message replied to; {} without a reply."""
+    """Return text, time and name of the replied-to message, as far as known; {} without a reply."""
     reply = read_reply(raw)
     if reply is None:
         return {}

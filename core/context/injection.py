@@ -8,13 +8,13 @@ from typing import Any, Literal, TypedDict, get_args
 from ..config.flags import RecapPosition, RecapRole
 
 KEY = "auto_recap_scene"
-"""Key the running recap is registered under."""
+"""Key under which the running recap is registered."""
 
 POSITIONS: tuple[RecapPosition, ...] = get_args(RecapPosition)
 ROLES: tuple[RecapRole, ...] = get_args(RecapRole)
 
 Numbering = Literal["host", "seed"]
-"""host: as chat programs number positions. seed: the same, but 2 is after_prompt."""
+"""host: the numbers of chat programs. seed: the same, but 2 is after_prompt."""
 
 _NUMBERS: Mapping[str | None, int] = {None: -1, "in_prompt": 0, "in_chat": 1, "before_prompt": 2, "after_prompt": 1}
 _POSITIONS: tuple[RecapPosition, ...] = ("in_prompt", "in_chat", "before_prompt")
@@ -25,12 +25,12 @@ class Injection(TypedDict):
 
     key: str
     value: str
-    """Blank when nothing is to be put in."""
+    """Text to insert, blank for none."""
     position: RecapPosition
     depth: int
-    """For in_chat: how many chat messages, the new one counted, come after it."""
+    """For in_chat: number of chat messages after it, the new one included."""
     scan: bool
-    """Whether the host is to look in it for its own triggers."""
+    """Whether the host scans it for its own triggers."""
     role: RecapRole
 
 
@@ -63,7 +63,7 @@ def _quote(value: object) -> str:
 
 
 def to_number(position: str | None) -> int:
-    """Return the number of a position, 0 to 2; None, nowhere, is -1.
+    """Return the number of a position, 0 to 2; -1 for None (not inserted).
 
     after_prompt has no number of its own: it is in_chat, 1, with depth 1 (`to_numbers`).
 
@@ -77,7 +77,7 @@ def to_number(position: str | None) -> int:
 
 
 def from_number(number: object, numbering: Numbering | str = "host") -> RecapPosition | None:
-    """Return the position of a number, None for -1, nowhere.
+    """Return the position of a number; None (not inserted) for -1.
 
     Args:
         number: -1, 0, 1 or 2.
@@ -99,13 +99,13 @@ def from_number(number: object, numbering: Numbering | str = "host") -> RecapPos
 def to_numbers(injection: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of an injection with numbers for position and role, as chat programs take it.
 
-    after_prompt becomes position 1 with depth 1; a blank value goes nowhere, -1.
+    after_prompt becomes position 1 with depth 1; a blank value gets -1 (not inserted).
 
     Args:
-        injection: what `get_running_recap_injection` gave.
+        injection: result of `get_running_recap_injection`.
 
     Raises:
-        ValueError: it is no injection, or position or role is none of the known.
+        ValueError: it is no injection, or its position or role is unknown.
 
     >>> made = {"key": KEY, "value": "x", "position": "after_prompt", "depth": 2, "scan": False, "role": "system"}
     >>> to_numbers(made)

@@ -14,11 +14,11 @@ from ..text.hits import known_name, name_persona
 from .incoming import IncomingMessage
 
 NAMELESS_PERSONA = "You"
-"""Name of a persona without one: the model is addressed."""
+"""Name for a persona without a name: the model is addressed."""
 AGE_MARKER_MINUTES = 10
-"""Age from which a line shows its age."""
+"""Age in minutes from which a line shows its age."""
 REPLY_QUOTE_CHARS = 40
-"""Characters shown of the line that is replied to: enough to recognise it."""
+"""Most characters quoted from the replied-to line: enough to recognise it."""
 UNKNOWN = "Unknown"
 """Name of an unknown sender."""
 
@@ -29,24 +29,24 @@ def quoted(text: str) -> str:
 
 
 _SPEAKS = re.compile(r"\W*[^\s:\uff1a][^:\uff1a]{0,100}[:\uff1a]|\W*\[")
-"""A beginning that looks like a speaker's line: a name or a time, and a colon or a bracket."""
+"""Beginning of a text that looks like a speaker's line: a name and a colon, or a bracket."""
 
 
 def mark_lines(text: str) -> str:
     """Mark each line after the first that looks like a speaker's line."""
-    if text.isprintable():  # no line break is
+    if text.isprintable():  # the mark adds no line break
         return text
     first, *more = text.splitlines() or [""]
     return "\n".join((first, *map(mark_opening, more)))
 
 
 def mark_opening(text: str) -> str:
-    """Mark a text without a speaker if it looks like a speaker's line."""
+    """Mark a text without a speaker that looks like a speaker's line."""
     return f"> {text}" if _SPEAKS.match(text) else text
 
 
 def shown_name(*names: str) -> str:
-    """Return the first name that is not blank, in one line and at most 64 characters long, else `Unknown`."""
+    """Return the first name that is not blank, as one line of at most 64 characters, else `Unknown`."""
     return known_name(*names) or UNKNOWN
 
 
@@ -60,29 +60,29 @@ def sender(entry: HistoryEntry) -> str:
 
 
 def is_persona(entry: HistoryEntry) -> bool:
-    """Return whether the persona itself said it."""
+    """Return whether the persona itself is the speaker."""
     return entry.role in ("persona", "thought")
 
 
 def stamp(time: datetime | None, zone: tzinfo, shown_time: str = "") -> str:
-    """Return the time bracket of a line, blank when there is no time."""
+    """Return the time bracket of a line, "" without a time."""
     if time is None:
         text = one_line(shown_time) if shown_time else ""
         return f"[{text}]" if text.strip() else ""
     try:
         moment = time if time.tzinfo is zone else time.astimezone(zone)
-    except (OverflowError, ValueError):  # at the two ends of the calendar a zone may have no such time
+    except (OverflowError, ValueError):  # near the least and greatest datetime a zone may have no valid time
         moment = time
     return f"[{moment.isoformat(' ', 'minutes')[:16]}]"
 
 
 def stamp_day(time: datetime | None, zone: tzinfo) -> str:
-    """Return the bracket with the day alone, blank when there is no time."""
+    """Return the bracket with the day only, "" without a time."""
     return f"{stamp(time, zone)[:11]}]" if time is not None else ""
 
 
 def age_mark(time: datetime | None, now: datetime | None) -> str:
-    """Return how long ago the message was, blank when it is younger than the marker or has no time."""
+    """Return the age of a message as text, "" if it is younger than AGE_MARKER_MINUTES or has no time."""
     if time is None or now is None:
         return ""
     minutes = max(0, int((now - time).total_seconds() // 60))
@@ -98,7 +98,7 @@ def age_mark(time: datetime | None, now: datetime | None) -> str:
 
 
 def reply_note(name: str, text: str) -> str:
-    """Return the mark of a line for the message it replies to."""
+    """Return the mark in a line for the replied-to message."""
     quote = quoted(text)
     if not quote.strip():
         return f"[replied to {shown_name(name)}]"
@@ -114,7 +114,7 @@ def body(
     now: datetime | None,
     name: str = "",
 ) -> str:
-    """Return the line without the name of its conversation, and without its age if `now` is None."""
+    """Return the line without its conversation's name; also without its age if `now` is None."""
     said = name or sender(entry)
     if entry.reply is not None:
         said = f"{said} {reply_note(entry.reply.name, entry.reply.text)}"
@@ -123,16 +123,16 @@ def body(
 
 
 def place_of(entry: HistoryEntry) -> str:
-    """Return the title or readable key of an entry's conversation, blank if neither is known."""
+    """Return the title or readable key of an entry's conversation, "" if neither is known."""
     return next((place for each in (entry.title, show_key(entry.conversation)) if (place := quoted(each)).strip()), "")
 
 
-# What was said, beside the line
+# The original message of a line
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The message of one line, as it was said."""
+    """The original message of one line."""
 
     text: str
     """The original text, with quotes, line breaks and spaces."""
@@ -140,14 +140,14 @@ class Turn:
     """Name of the sender."""
     is_persona: bool
     reply: str = ""
-    """The mark for the message it replies to, blank for none."""
+    """Mark for the replied-to message, "" for none."""
     time: datetime | None = None
     place: str = ""
-    """Title or key of another conversation, blank for this one."""
+    """Title or key of another conversation, "" for this one."""
 
 
 class ChatLine(str):
-    """A line of the history: a text that carries its message."""
+    """A history line: a string that carries its message."""
 
     __slots__ = ("turn",)
     turn: Turn
@@ -162,12 +162,12 @@ class ChatLine(str):
 
 
 def turn_of(entry: HistoryEntry, name: str = "", place: str = "") -> Turn:
-    """Return the message of an entry, as it was said."""
+    """Return the original message of an entry."""
     reply = "" if entry.reply is None else reply_note(entry.reply.name, entry.reply.text)
     return Turn(entry.text, name or sender(entry), is_persona(entry), reply, entry.time, place)
 
 
-# What people are called
+# Names of people
 
 Identity = tuple[str, str]
 """(interface, id) of a person, or ("", name) without an id."""
@@ -179,12 +179,12 @@ class NameLabels:
     """Labels of one prompt: `Ann`, and `Ann (2)` for the next person called Ann, by first appearance."""
 
     def __init__(self, persona: str = "") -> None:
-        """Start with the persona's own name, which nobody else of the prompt gets."""
+        """Start with the persona's own name, which no other speaker in the prompt gets."""
         self._by_label: dict[str, Identity] = {}
         self.persona = self.label(PERSONA, persona) if persona else ""
 
     def label(self, identity: Identity, name: str) -> str:
-        """Return the label of a person with this name; without an id, the name itself."""
+        """Return the label of a person with this name; the name itself if there is no id."""
         has_id = bool(identity[0]) or identity == PERSONA
         label, count = name, 1
         while True:
@@ -206,7 +206,7 @@ class NameLabels:
         return self.label(identity_of(message.interface_path or message.interface, who.id, name), name)
 
     def participant(self, key: str, name: str) -> str:
-        """Return the label of a participant key (`interface/id`), or of a name without one."""
+        """Return the label of a participant key (`interface/id`), or of a name if there is no key."""
         if key == PERSONA_SENDER:
             return self.persona
         interface, _, own = key.partition("/")
@@ -219,7 +219,7 @@ def identity_of(conversation: str, sender_id: str, name: str) -> Identity:
 
 
 def find_persona_name(persona: str, entries: list[HistoryEntry]) -> str:
-    """Return the name of the persona: the newest name in its lines, else one made from its id."""
+    """Return the persona's name: the latest name in its lines, else a name made from its id."""
     for entry in reversed(entries):
         if is_persona(entry):
             name = known_name(*(each for each in (entry.sender_name, entry.username) if each != PERSONA_SENDER))

@@ -19,29 +19,29 @@ METADATA_KEYS = frozenset(
 """Keys of `context_memory` that are never conversations."""
 
 MAX_MESSAGES = 100_000
-"""Most messages read of one conversation, so that an endless iterable ends."""
+"""Most messages read of one conversation; an endless iterable ends here."""
 _OFF_WORDS = frozenset({"", "0", "false", "no", "off"})
 _NO_LISTS = (str, bytes, bytearray, memoryview, Mapping)
 
 
 @dataclass(frozen=True, slots=True)
 class LiveHistory:
-    """What a host handed over as `context_memory`."""
+    """The host's `context_memory`, in normal form."""
 
     chats: dict[str, list[HistoryEntry]] = field(default_factory=dict)
-    """Conversation key to its messages, in the order handed in; conversations without messages are left out."""
+    """Conversation key to its messages, in the host's order; empty conversations are left out."""
     skips_history: bool = False
-    """The host asked for a prompt without history lists and thoughts."""
+    """Whether the host asked for a prompt without history lists and thoughts."""
     skipped: int = 0
-    """Number of items that were no message."""
+    """Number of items that are not messages."""
     notes: tuple[str, ...] = ()
-    """What was left out and why, for the report; never a text of a message."""
+    """Notes for the report on what was left out and why, without message texts."""
     private: frozenset[str] = frozenset()
     """Conversations that a message calls private."""
 
 
 def read_line(value: Any, conversation: str, order: int) -> HistoryEntry | None:
-    """Return a live message as an entry, None when the value is no message."""
+    """Return a live message as an entry, None if the value is no message."""
     if is_plain(value) or not (
         isinstance(value, Mapping) or any(has(value, name) for name in spell((*NAMES["text"], "caption")))
     ):
@@ -65,7 +65,7 @@ def read_line(value: Any, conversation: str, order: int) -> HistoryEntry | None:
 
 
 def note_reply(value: Any) -> ReplyNote | None:
-    """Return whom and what a message replies to, None when it replies to nothing."""
+    """Return whom and what a message replies to, None if it is no reply."""
     reply = read_reply(value)
     return ReplyNote(reply.name, reply.text, reply.is_persona) if reply and (reply.name or reply.text) else None
 
@@ -79,7 +79,7 @@ def _says_private(value: Any) -> bool:
 
 
 def read_context_memory(context_memory: Any) -> LiveHistory:
-    """Return the live messages by conversation, and the number of items that were no message."""
+    """Return the live messages by conversation, and the number of items that are not messages."""
     if context_memory is None:
         return LiveHistory()
     if not isinstance(context_memory, Mapping):
@@ -104,7 +104,7 @@ def read_context_memory(context_memory: Any) -> LiveHistory:
             skipped += 1
             continue
         try:
-            # the newest of a sequence, the first of what can only be read forwards
+            # a sequence gives its newest messages, another iterable its first ones
             items = list(value)[-MAX_MESSAGES:] if isinstance(value, Sequence) else list(islice(value, MAX_MESSAGES))
         except Exception as error:  # noqa: BLE001 - iterating a host's object may raise anything
             notes.append(f"context_memory: a conversation could not be read ({type(error).__name__})")

@@ -15,7 +15,7 @@ from .history import HistoryLists
 from .incoming import IncomingMessage
 
 StoredRows = Mapping[int, Sequence[Any]]
-"""Rows of all sections by number of their kind; `Shape.rows_in` gives those of one kind."""
+"""Kind number of a section to its rows; `Shape.rows_in` gives the rows of one kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,39 +24,39 @@ class Asked:
 
     settings: Settings
     viewer: Viewer
-    """Who is asking; `viewer.scope` is the scope."""
+    """The person asking; `viewer.scope` is the scope."""
     message: IncomingMessage
     now: datetime
     """Time of the call."""
     skips_history: bool = False
-    """The host asked for a prompt without history lists and thoughts."""
+    """Whether the host asked for a prompt without history lists and thoughts."""
     words: tuple[str, ...] = ()
-    """What the message asks for: its words as the search looks for them, and its tags."""
+    """Words of the message, in the form the search uses, and its tags."""
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A section as it enters `context`."""
+    """A finished section of `context`."""
 
     value: Any = None
-    """None or empty: the key is absent."""
+    """Content of the section; None or empty leaves the key out."""
     left_out: tuple[LeftOut, ...] = ()
     ids: tuple[str, ...] = ()
-    """Ids of the items of a list, in its order, for the account of what reduction cuts."""
+    """Ids of the list's items, in order, for the report on cut items."""
     notes: tuple[str, ...] = ()
     """Sentences for the report."""
     said: tuple[str, ...] = ()
-    """Texts of its items without day and name: a memory that says one of them is left out."""
+    """Texts of its items without day and name; memories with the same text are left out."""
 
 
 class Section(Protocol):
-    """What every section module defines."""
+    """The interface of every section module."""
 
     KEY: str
     """Its key in `context.context.CONTEXT_KEYS`."""
 
     def wanted(self, asked: Asked) -> Sequence[Branch]:
-        """Return the branches to read; none where the section is switched off."""
+        """Return the branches to read; none if the section is switched off."""
 
     def build(self, asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
-        """Return the section from the rows of its branches; one that failed has none."""
+        """Return the section from the rows of its branches; a failed branch has no rows."""

@@ -18,7 +18,7 @@ KEY = "ai_diary"
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the part to read; none where neither entries nor thoughts are shown."""
+    """Return the branch to read; none if neither entries nor thoughts are shown."""
     s = asked.settings
     shows_thoughts = s.enable_thoughts and not asked.skips_history
     if not s.enable_ai_diary or not s.diary_history_days or not (s.ai_diary_full or shows_thoughts):
@@ -37,18 +37,18 @@ _OLDEST = datetime(1, 1, 1, tzinfo=UTC)
 
 
 def by_age(entries: Iterable[DiaryEntry]) -> list[DiaryEntry]:
-    """Return the entries oldest first; one without a readable time counts as oldest, the id breaks ties."""
+    """Return the entries oldest first; an entry without a readable time counts as oldest, and ids break ties."""
     return sorted(entries, key=lambda entry: (entry.timestamp or _OLDEST, entry.id))
 
 
 def shown_text(text: str) -> str:
-    """Return the text as one line, blank when there is nothing to see in it."""
+    """Return the text as one line, "" if nothing in it is visible."""
     shown = one_line(text)
     return shown if shown.strip() else ""
 
 
 def diary_line(entry: DiaryEntry, zone: tzinfo) -> str:
-    """Return one diary entry as one line, blank when there is nothing in it."""
+    """Return one diary entry as one line, "" if it is empty."""
     parts = (("", entry.content), ("summary: ", entry.interaction_summary), ("thought: ", entry.personal_thought))
     shown_parts: list[str] = []
     before: list[str] = []

@@ -1,4 +1,4 @@
-"""The section `thoughts`: the persona's last thoughts, as its diary has them, oldest first."""
+"""The section `thoughts`: the persona's latest thoughts, taken from its diary, oldest first."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .section_diary import by_age, shown_text
 
 KEY = "thoughts"
 THOUGHTS, LITE_THOUGHTS = 5, 2
-"""Most thoughts in a prompt, the persona's mood of now and not its history; and with PROMPT_LITE_MODE."""
+"""Most thoughts in a prompt: without and with PROMPT_LITE_MODE. Few, since they show its present mood."""
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:  # noqa: ARG001
-    """Return nothing to read: the diary's part brings the thoughts."""
+    """Return no branches: the diary section reads the rows of the thoughts."""
     return ()
 
 
@@ -35,7 +35,7 @@ def build(asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
 
 
 def thought_lines(entries: Iterable[DiaryEntry], limit: int, zone: tzinfo, *, shown: Iterable[str] = ()) -> Built:
-    """Return the last thoughts as lines, oldest first."""
+    """Return the latest thoughts as lines, oldest first."""
     lines: dict[str, str] = {}
     left_out: list[LeftOut] = []
     diary = [collapsed(line) for line in shown]

@@ -1,4 +1,4 @@
-"""What a prompt reads beside the rows of its search: lines of the history and the rows of its sections."""
+"""Reads what a prompt needs besides its search: lines of the history and the rows of its sections."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ Guard = Callable[[str, Callable[[], Any], Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class HistoryWanted:
-    """Which lines to bring beside the rows of a search."""
+    """Numbers of history lines to read."""
 
     conversation: str | None = None
     current: int = 0
-    """Newest rows of the conversation."""
+    """Most rows of the conversation, the newest ones."""
     recent: Sequence[Recent] = ()
     recent_rows: int = 0
-    """Newest rows of each other conversation."""
+    """Most rows of each other conversation, the newest ones."""
     recent_most: int = 1000
-    """Newest rows of them all together."""
+    """Most rows of all other conversations together, the newest ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredLines:
-    """The stored lines that a context is made of, and the rows of its sections."""
+    """The stored lines of a context, and the rows of its sections."""
 
     current: list[HistoryEntry] = field(default_factory=list)
     """Newest first, as read."""
     recent: list[HistoryEntry] = field(default_factory=list)
     sections: dict[int, list[Any]] = field(default_factory=dict)
-    """Number of a section's kind of rows to these rows (`Shape.rows_in`)."""
+    """Kind number of a section to its rows (`Shape.rows_in`)."""
     wanted: HistoryWanted = field(default_factory=HistoryWanted)
-    """What was asked for to get them."""
+    """Numbers of lines with which it was read."""
     is_from_host: bool = False
-    """The hook `history` gave the lines; nothing further is read for them."""
+    """Whether the hook `history` gave the lines; then nothing more is read for them."""
 
 
 def read(
@@ -59,10 +59,10 @@ def read(
     """Return lines and the rows of sections: one statement for those of this conversation and all sections.
 
     Args:
-        guard: gives what one source brings, or the value passed where that fails.
+        guard: runs the read of one source; returns the default passed if the read fails.
     """
     history = wanted
-    if not viewer.audiences:  # what stands in none may still be there
+    if not viewer.audiences:  # rows that belong to no audience may still exist
         history, sections = HistoryWanted(), [part for part in sections if part.of_persona]
     shared = viewer.bound | {"now": db.clock(), "here": viewer.scope.conversation or ""}
     recent = guard(chat_history_cache.name, lambda: _read_recent(db, history, shared), [])
@@ -76,7 +76,7 @@ def read(
 def _read_sections(
     db: Database, sections: Sequence[Branch], shared: Mapping[str, Any], guard: Guard
 ) -> dict[int, list[Any]]:
-    """Return the rows of all sections, which are few, in one statement, or, where that fails, in one each."""
+    """Return the rows of all sections, read in one statement; if it fails, in one statement each."""
     rows: dict[int, list[Any]] | None = guard("sections", lambda: _read_branches(db, sections, shared), None)
     if rows is not None:
         return rows
@@ -142,7 +142,7 @@ _LINE = LINES.columns(
 
 
 def _read_recent(db: Database, history: HistoryWanted, shared: Mapping[str, Any]) -> list[HistoryEntry]:
-    """Return the newest lines of the other conversations; most of the newest of each are older than they."""
+    """Return the newest lines of the other conversations; their ids are read first, since most rows are dropped."""
     chats = history.recent
     if not chats:
         return []
@@ -189,7 +189,7 @@ def _lines(family: str) -> Part:
 
 
 def _newest_of(columns: Sequence[Any], family: str) -> Part:
-    """Return the statement that brings the newest lines of one conversation."""
+    """Return the statement that reads the newest lines of one conversation."""
     where = [
         _C.persona_id == bindparam("persona", type_=Key(64)),
         _C.interface_path == bindparam("conversation", type_=Key(512)),
@@ -214,7 +214,7 @@ DIARY_ROWS = 200
 
 
 def diary_branch(since: datetime) -> Branch:
-    """Return what reads the newest diary entries from a time on."""
+    """Return the branch that reads the newest diary entries since a time."""
     return Branch(DIARY, _diary_entries, {"since": since}, ai_diary.name)
 
 

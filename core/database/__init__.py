@@ -1,1 +1,1 @@
-"""Connections, the schema, and what the servers do differently."""
+"""Connections, the schema, and the differences between database servers."""

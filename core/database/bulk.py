@@ -26,7 +26,7 @@ def compiled(statement: Executable, dialect: Dialect, columns: tuple[str, ...]) 
 def write_many(
     connection: Connection, statement: Executable, columns: tuple[str, ...], rows: Iterable[Sequence[Any]]
 ) -> None:
-    """Run `statement` for every row; each row holds the values of `columns` in that order, ready for the driver."""
+    """Run `statement` for every row; a row holds the values of `columns` in order, already converted for the driver."""
     text, names = compiled(statement, connection.dialect, columns)
     order = [columns.index(name) for name in names]
     plain = order == list(range(len(columns)))

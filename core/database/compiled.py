@@ -1,7 +1,6 @@
 """Statements that are compiled once and run on the driver's cursor, the shapes of their rows, and batches of ids.
 
-A search joins some fifty SELECTs of a few kinds in one statement. Each kind has a shape of its own, though a UNION
-gives all equal columns.
+A search joins some fifty SELECTs of a few kinds in one statement.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from .dialects import Key, as_key
 from .stored_values import read_object, read_text, read_time, read_whole
 
 IDS: Any = bindparam("ids", expanding=True)
-"""The parameter for ids in statements of `read_parts` and `execute_parts`."""
+"""Parameter for the ids in statements of `read_parts` and `execute_parts`."""
 AT_ONCE = 500
 """Most ids in one statement."""
 Reader = Callable[[Any, Mapping[str, Any]], Iterable[Any]]
-"""`Database.read` for committed rows, or `Connection.execute` to see the rows of the open transaction too."""
+"""`Database.read` to see committed rows, or `Connection.execute` to see the open transaction's rows too."""
 
 
 def read_parts(read: Reader, statement: Any, values: Mapping[str, Any], ids: Iterable[Any]) -> list[Any]:
@@ -47,27 +46,27 @@ def execute_parts(connection: Connection, statement: Any, ids: Iterable[Any]) ->
 # Compiled statements
 
 MOST_FILLED = 512
-"""Longer lists are bound as they are: SQLite bounds how many values a statement has."""
+"""Longest list that is padded to a power of two; SQLite limits the number of values in a statement."""
 Values = Mapping[str, Any]
 _LIST = re.compile(r"__\[POSTCOMPILE_([^\]]+)\]")
 
 
 @lru_cache(maxsize=2)
 def dialect_of(family: str) -> Dialect:
-    """Return the dialect that parts are compiled with: `?` for values on SQLite, `%s` elsewhere."""
+    """Return the dialect for compiling parts: its placeholder is `?` on SQLite, `%s` elsewhere."""
     made: Dialect = pysqlite.dialect() if family == "sqlite" else pymysql.dialect()
     return made
 
 
 def hide_from_index(column: Any, family: str) -> Any:
-    """Return the column in a form for which SQLite uses no index, so that other conditions choose the rows."""
+    """Return the column in a form for which SQLite uses no index, so that other conditions select the rows."""
     if family != "sqlite":
         return column
     return UnaryExpression(column, operator=operators.custom_op("+"), type_=column.type)
 
 
 class Part:
-    """One statement, compiled."""
+    """One compiled statement."""
 
     __slots__ = ("_lists", "_mark", "_names", "_pieces")
 
@@ -84,7 +83,7 @@ class Part:
         self._names = [_name(compiled, dialect, name) for name in compiled.positiontup]
 
     def text(self, values: Values, into: list[Any]) -> str:
-        """Return the text for these values, and append the values in its order to `into`."""
+        """Return the SQL text for these values; the values are appended to `into` in the order of the text."""
         sizes: dict[str, int] = {}
         for name, process, is_list, constant in self._names:
             if name is None:
@@ -96,7 +95,7 @@ class Part:
                 sizes[name] = count = len(items)
                 into.extend(items if process is None else map(process, items))
                 if self._mark == "?" and 2 < count <= MOST_FILLED:
-                    # A list up to a power of two has the text of others: its last item again and again.
+                    # A list is padded with its last item to a power of two: lists of similar length share one text.
                     sizes[name] = filled = 1 << (count - 1).bit_length()
                     into.extend(into[-1:] * (filled - count))
         made = [self._pieces[0]]
@@ -106,7 +105,7 @@ class Part:
         return "".join(made)
 
     def run(self, connection: Connection, values: Values) -> tuple[Sequence[Any], int]:
-        """Run the statement on a connection; return (rows as the driver brings them, number of rows changed)."""
+        """Run the statement on a connection; return (rows as the driver returns them, number of rows changed)."""
         bound: list[Any] = []
         text = self.text(values, bound)
         return connections.execute_driver(connection, text, tuple(bound))
@@ -123,7 +122,7 @@ def _name(compiled: Any, dialect: Dialect, name: str) -> _Name:
         process = bind.type.dialect_impl(dialect).bind_processor(dialect)
     if bind.required or bind.expanding:
         return name, process, bind.expanding, None
-    # A value the statement itself brings, such as a kind of audience or SQLite's OFFSET 0.
+    # A constant of the statement itself, such as a kind of audience or SQLite's OFFSET 0.
     value = bind.effective_value
     return None, None, False, value if process is None else process(value)
 
@@ -142,7 +141,7 @@ def union(texts: Sequence[str], family: str) -> str:
 R = TypeVar("R")
 
 FIRST = 20
-"""First number for kinds of sections; lower ones belong to search and history."""
+"""First number for kinds of sections; lower numbers belong to search and history."""
 _TEXTS = 5
 _PLAIN = 6
 
@@ -151,24 +150,24 @@ class Kind(NamedTuple):
     """How a column of a shape is selected and read."""
 
     is_text: bool
-    """Whether it uses one of the text columns; other columns come as they are stored."""
+    """Whether it uses one of the text columns; other columns keep their stored type."""
     read: Callable[[Any], Any] | None
-    """None for a value that needs no reading."""
+    """Function that reads the value; None if it needs no reading."""
 
 
 TEXT = Kind(True, read_text)
 NUMBER = Kind(True, read_whole)
-"""A whole number; beside texts it comes as one."""
+"""A whole number in a text column, where it arrives as a text."""
 KEY = Kind(False, read_text)
 TIME = Kind(False, read_time)
 OBJECT = Kind(False, read_object)
 PLAIN = Kind(False, None)
-"""As the driver gives it."""
+"""A value as the driver returns it."""
 _AS_THEY_COME = (None, read_text)
 
 
 class Shape(Generic[R]):
-    """Rows of one kind, with an id and at most five texts or numbers and six other columns."""
+    """Rows of one kind: an id, at most five texts or numbers, and at most six other columns."""
 
     __slots__ = ("_kinds", "_others", "_places", "_take", "_texts", "number", "row")
 
@@ -187,7 +186,7 @@ class Shape(Generic[R]):
         return Shape(number, self.row, **self._kinds)
 
     def columns(self, **given: Any) -> list[Label[Any]]:
-        """Return the columns of a SELECT that brings rows of this kind: each field by its name."""
+        """Return the columns of a SELECT for rows of this kind; `given` maps each field to its column."""
         if set(given) != {"id", *self._kinds}:
             raise TypeError(f"The columns are {', '.join(given)}. They must be id, {', '.join(self._kinds)}.")
         places = dict(zip(self._places, self._kinds, strict=True))
@@ -200,9 +199,9 @@ class Shape(Generic[R]):
         return made
 
     def read(self, row: Sequence[Any]) -> R:
-        """Return a row of the statement's result as this shape's type."""
+        """Return a result row as this shape's type."""
         values = list(self._take(row))
-        if bytes in map(type, values):  # keys of a server, or bytes that somebody put into a text of SQLite by hand
+        if bytes in map(type, values):  # keys from a server, or foreign bytes in an SQLite text
             for at in self._texts:
                 values[at] = read_text(values[at])
         for at, read in self._others:
@@ -210,20 +209,20 @@ class Shape(Generic[R]):
         return self.row(*values)
 
     def rows_in(self, rows: Mapping[int, Sequence[Any]]) -> Sequence[R]:
-        """Return the rows of this kind, from rows by number of their kind."""
+        """Return this kind's rows; `rows` maps the number of a kind to its rows."""
         return rows.get(self.number, ())
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One SELECT that joins the prompt's last statement."""
+    """One SELECT of the prompt's last statement."""
 
     shape: Shape[Any]
     select: Callable[[str], Part]
-    """Server family to the compiled SELECT; cached by whoever makes it (`functools.lru_cache`)."""
+    """Server family to the compiled SELECT; its author caches it (`functools.lru_cache`)."""
     values: Mapping[str, Any]
-    """Its parameters beside `persona`, `audiences`, `local_only` and `now`, which every branch may use."""
+    """Parameters besides `persona`, `audiences`, `local_only` and `now`, which every branch may use."""
     source: str
-    """Table named in the report when it fails."""
+    """Table that the report names if it fails."""
     of_persona: bool = False
-    """It belongs to the persona and no audience, so it is read even if the scope sees none."""
+    """Whether its rows belong to the persona and to no audience: it is read even if the scope sees no audience."""

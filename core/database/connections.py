@@ -1,4 +1,4 @@
-"""From a connection string to engines: address, encryption, session settings. Passwords never leave this module."""
+"""Turns a connection string into engines: address, encryption, session settings. Passwords never leave this module."""
 
 from __future__ import annotations
 
@@ -29,50 +29,50 @@ SESSION = (
     "SET time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', "
     "group_concat_max_len = 16777216, wait_timeout = 120"
 )
-"""Sent on every connect, so behaviour does not depend on the server's own settings.
+"""Session settings sent on every connect, so that behaviour does not depend on the server's own settings.
 
-A connection that nobody uses is closed by the server after two minutes: others may need its place.
+The server closes an unused connection after two minutes, since other clients may need its slot.
 
-A search has the server join what it finds to one text: of hundreds of rows the driver takes longer than the server.
+group_concat_max_len: a search lets the server join its rows to one text, which is faster than hundreds of driver rows.
 """
 
 PARAMETERS = ("tls", "tls_ca", "unix_socket", "charset")
-"""Parameters of a connection string to a server."""
+"""Allowed parameters of a server's connection string."""
 KEPT_PLANS = 48
-"""Statements whose plans a reading connection to SQLite keeps, some 7 MB.
+"""Number of statement plans that a reading SQLite connection caches, about 7 MB.
 
-A plan of a prompt's last statement takes 170 kB, and its text is another for other numbers of rows: the driver's own
-128 plans take 20 MB, and spare one prompt in six the 1 ms that a plan takes.
+A plan of a prompt's last statement takes 170 kB, and its text varies with the numbers of rows: the driver's default
+of 128 plans takes 20 MB, and saves 1 ms in one prompt of six.
 """
 _WAIT = "lock_wait"
-"""Key in `connection.info` of the lock wait."""
+"""Key of the current lock wait in `connection.info`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the database is."""
+    """Address of the database."""
 
     url: URL
     family: Family
     in_memory: bool
     shown: str
-    """The connection string with the password as dots."""
+    """Connection string with its password replaced by dots."""
 
     @property
     def read_only(self) -> bool:
-        """Whether it is a file that is only read: `?mode=ro` or `?immutable=1`."""
+        """Whether it is a file opened for reading only: `?mode=ro` or `?immutable=1`."""
         return "immutable" in self.url.query or self.url.query.get("mode") == "ro"
 
     @property
     def server(self) -> str:
-        """Host and port, or the socket, as errors name them."""
+        """Host and port, or the socket, as named in errors."""
         if "unix_socket" in self.url.query:
             return str(self.url.query["unix_socket"])
         return f"{self.url.host or 'localhost'}, port {self.url.port or 3306}"
 
     @property
     def is_local(self) -> bool:
-        """Whether the server is this machine: then encryption costs 24 ms a connect and protects nothing."""
+        """Whether the server is this machine: encryption then costs 24 ms per connect and protects nothing."""
         host = self.url.host
         if "unix_socket" in self.url.query or host in (None, "", "localhost"):
             return True
@@ -83,12 +83,12 @@ class Target:
 
     @property
     def tls_mode(self) -> str:
-        """`off`, `on` or `verify`: as the connection string says, else off on this machine, else verified."""
+        """`off`, `on` or `verify`: from the connection string, else `off` on this machine, else `verify`."""
         return str(self.url.query.get("tls") or ("off" if self.is_local else "verify"))
 
     @property
     def is_missing(self) -> bool:
-        """Whether it is a file that is not there, and would be made."""
+        """Whether it is a file that does not exist yet and would be created."""
         return self.family == "sqlite" and not self.in_memory and not Path(str(self.url.database)).exists()
 
 
@@ -97,7 +97,7 @@ def _refuse(text: str) -> ConfigError:
 
 
 def parse_url(url: str) -> Target:
-    """Return where a connection string points."""
+    """Return the target of a connection string."""
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
@@ -126,7 +126,7 @@ def parse_url(url: str) -> Target:
 
 
 def find_source(url: str) -> Target:
-    """Return a database that must exist, to be read only; errors show the address as it was written.
+    """Return an existing database as a read-only target; errors show the address as it was written.
 
     Raises:
         StoreError: the SQLite file does not exist.
@@ -144,7 +144,7 @@ def find_source(url: str) -> Target:
 
 
 def check_url(url: str) -> None:
-    """Refuse a connection string that no database is opened by; nothing is opened."""
+    """Refuse an unusable connection string; nothing is opened."""
     target = parse_url(url)
     if target.family != "sqlite":
         _tls(target)
@@ -153,7 +153,7 @@ def check_url(url: str) -> None:
 def _check_parts(url: URL) -> None:
     """Refuse an address that cannot work before a driver names the password in its error."""
     if not url.get_backend_name().startswith("sqlite") and "@" in f"{url.host}{url.database}":
-        raise _refuse(  # a part of the password was taken for host or name
+        raise _refuse(  # a part of the password was parsed as host or name
             "DATABASE_URL has a character that separates its parts inside the user or the password. Write %40 for @, "
             "%2F for / and %3A for : there."
         )
@@ -170,7 +170,7 @@ def _check_parts(url: URL) -> None:
 
 
 def _list_parameters(url: str, parsed: URL) -> list[str]:
-    """Return the names behind the question mark; those without a value, which are dropped in parsing, with a sign."""
+    """Return the parameter names of a URL; names without a value, which parsing drops, end with `=`."""
     parts = url.rpartition("@")[2].partition("?")[2].split("&")
     return [*parsed.query, *(f"{part}=" for part in parts if part and not part.partition("=")[2])]
 
@@ -196,7 +196,7 @@ def _sqlite(url: URL, parameters: Sequence[str]) -> Target:
 
 
 def _tls(target: Target) -> tuple[URL, dict[str, Any]]:
-    """Return the URL and PyMySQL's arguments for its encryption."""
+    """Return the URL and PyMySQL's arguments for encryption."""
     query = dict(target.url.query)
     query.pop("tls", None)
     ca = query.pop("tls_ca", None)
@@ -219,7 +219,7 @@ def _tls(target: Target) -> tuple[URL, dict[str, Any]]:
 def make_engines(
     target: Target, timeout_seconds: float, *, left: Callable[[], float], pool_size: int = 8
 ) -> tuple[Engine, Engine]:
-    """Return `(reading, writing)`: autocommit for the first, READ COMMITTED transactions for the second."""
+    """Return `(reading, writing)` engines: the first in autocommit, the second with READ COMMITTED transactions."""
     if target.family == "sqlite":
         return _sqlite_engines(target, timeout_seconds, pool_size)
     url, arguments = _tls(target)
@@ -237,7 +237,7 @@ def make_engines(
         "pool_timeout": timeout_seconds,
         "paramstyle": "format",
     }
-    # Said outright: where a server has no autocommit as its default, MySQL tells the driver at login that it has.
+    # Set explicitly: on a server whose default is not autocommit, MySQL tells the driver at login that it is on.
     by_itself = arguments | {"autocommit": None, "init_command": f"{SESSION}, autocommit = 1"}
     alone = common | {"connect_args": by_itself, "skip_autocommit_rollback": True}
     reading = create_engine(url, isolation_level="AUTOCOMMIT", pool_reset_on_return=None, **alone)
@@ -251,12 +251,12 @@ def _pool(size: int) -> dict[str, Any]:
 
 
 def _listen(reading: Engine, writing: Engine, timeout_seconds: float, left: Callable[[], float]) -> None:
-    """Set up each connection as it is made and given back."""
+    """Register the functions that set up a new connection and reset a returned one."""
 
     def connect(_dialect: Any, _record: Any, _positional: Any, named: dict[str, Any]) -> None:
         seconds = left()
         named |= {"connect_timeout": seconds, "read_timeout": seconds, "write_timeout": seconds}
-        # Of a text the driver makes Latin-1, which fails on `€` with the password in the error, and is wrong for `ü`.
+        # The driver encodes a text password as Latin-1: `€` fails with the password in the error, and `ü` is wrong.
         if isinstance(named.get("password"), str):
             named["password"] = named["password"].encode()
 
@@ -267,7 +267,7 @@ def _listen(reading: Engine, writing: Engine, timeout_seconds: float, left: Call
 
 
 def _log_in(dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) -> Any:
-    """Connect; a login that needs a package which is not installed is an error of the database like any other."""
+    """Connect; a login that needs a missing package raises the same error class as other database errors."""
     try:
         return dialect.loaded_dbapi.connect(*positional, **named)
     except RuntimeError as error:
@@ -277,8 +277,8 @@ def _log_in(dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) 
 def wait_for_locks(connection: Connection, seconds: float) -> None:
     """Limit how long statements of a writing connection wait for locks."""
     is_file = connection.dialect.name == "sqlite"
-    # Of a file half of it, so that it is tried again. A server gives up before a client that hangs up, which leaves a
-    # transaction that goes on holding its rows.
+    # SQLite gets half the time, so that it can try again. A server must give up before the client hangs up, since its
+    # transaction would keep holding the rows.
     wait = max(50, int(seconds * 500)) if is_file else max(1, int(seconds * 0.8 + 0.01))
     if connection.info.get(_WAIT) == wait:
         return
@@ -292,7 +292,7 @@ def wait_for_locks(connection: Connection, seconds: float) -> None:
 
 @contextmanager
 def without_waiting(connection: Connection, timeout_seconds: float) -> Iterator[None]:
-    """Do not wait for locks of SQLite within this block."""
+    """Within this block, SQLite does not wait for locks."""
     line: Any = connection.connection.dbapi_connection
     line.execute("PRAGMA busy_timeout = 0").close()
     try:
@@ -302,9 +302,9 @@ def without_waiting(connection: Connection, timeout_seconds: float) -> Iterator[
 
 
 def _set_lock_wait(line: Any, wait: int) -> None:
-    """Set how long a transaction waits for a row; each server passes over the setting of the other.
+    """Set how long a transaction waits for a row; each server ignores the other's setting.
 
-    OceanBase finds no deadlocks: two that wait for each other shall not give up at the same moment.
+    OceanBase detects no deadlocks, so two transactions that wait for each other must not give up at the same moment.
     """
     for statement, value in (
         ("SET SESSION innodb_lock_wait_timeout = %s", wait),
@@ -320,7 +320,7 @@ def set_timeout(connection: Connection, seconds: float) -> None:
 
 
 def _set_times(connection: Any, seconds: float) -> None:
-    # The driver takes its time limits where it connects, and reads these before every packet.
+    # The driver sets its time limits on connect, and reads these attributes before every packet.
     if hasattr(connection, "_read_timeout"):
         connection._read_timeout = connection._write_timeout = seconds
 
@@ -343,7 +343,7 @@ def _sqlite_engines(target: Target, timeout_seconds: float, pool_size: int) -> t
 
 
 def _file_url(target: Target) -> URL:
-    """Return the URL as SQLAlchemy wants it: a mode is a parameter of a file's own URL."""
+    """Return the URL in SQLAlchemy's form: the mode becomes a parameter of an SQLite `file:` URL."""
     if not target.url.query:
         return target.url
     query = {**{name: str(value) for name, value in target.url.query.items()}, "uri": "true"}
@@ -351,14 +351,14 @@ def _file_url(target: Target) -> URL:
 
 
 def run_driver(connection: Connection, sql: str, values: tuple[Any, ...]) -> Sequence[Any]:
-    """Return all rows of a statement, run on the driver's own cursor."""
+    """Return all rows of a statement run on the driver's own cursor."""
     return _run(connection, sql, values)[0]
 
 
 def execute_driver(
     connection: Connection, sql: str, values: Sequence[Any], *, many: bool = False
 ) -> tuple[Sequence[Any], int]:
-    """Return (rows, number of rows changed) of a statement that writes, run for all values where `many`."""
+    """Run a write statement (executemany if `many`); return (rows, number of rows changed)."""
     return _run(connection, sql, values, many=many)
 
 
@@ -378,45 +378,45 @@ def _run(connection: Connection, sql: str, values: Sequence[Any], *, many: bool 
             connection.invalidate(error)
         raise exc.DBAPIError.instance(sql, values, error, errors.Error, True, is_lost, dialect) from error
     except BaseException:
-        if dialect.name != "sqlite":  # half of an answer may be left on the wire
+        if dialect.name != "sqlite":  # half of an answer may be left unread
             connection.invalidate()
         raise
     finally:
-        cursor.close()  # else an error that is kept would keep the file open
+        cursor.close()  # a kept error would keep the file open
 
 
 def begin_snapshot(connection: Connection) -> None:
     """Begin a snapshot: later reads see the database as it is now. Nothing is locked.
 
-    On a server that was configured to read what is committed, each statement sees what is committed when it runs.
+    On a server configured for READ COMMITTED, each statement sees the data committed when it runs.
     """
     is_sqlite = connection.dialect.name == "sqlite"
     run_driver(connection, "BEGIN" if is_sqlite else "START TRANSACTION WITH CONSISTENT SNAPSHOT", ())
 
 
 def end_snapshot(connection: Connection) -> None:
-    """End the snapshot: later reads see what is committed by then."""
+    """End the snapshot: later reads see all committed data."""
     run_driver(connection, "COMMIT", ())
 
 
 def make_private(target: Target) -> None:
-    """Make the file of a new database so that its owner alone may read it, as SQLite's own files beside it then are."""
+    """Create the file of a new database readable by its owner only; SQLite's other files inherit the permissions."""
     if target.is_missing and target.url.query.get("mode", "rwc") == "rwc":
-        with suppress(OSError):  # SQLite says what is wrong
+        with suppress(OSError):  # SQLite reports the problem
             os.close(os.open(str(target.url.database), os.O_CREAT | os.O_RDWR, 0o600))
 
 
 def _listen_sqlite(engine: Engine, timeout_seconds: float, *, writes: bool) -> None:
-    """Have each connection of an engine set up as it is made; a reading one leaves a file of others as it is."""
+    """Set up each new connection of an SQLite engine; a reading connection changes nothing in the file."""
 
     def connected(connection: Any, _record: Any) -> None:
-        # Its own fails on bytes that are not UTF-8, and with them the whole statement.
+        # SQLite's own text decoding fails on bytes that are not UTF-8, and with it the whole statement.
         connection.text_factory = READ_UTF8
         connection.execute("PRAGMA cache_size = -16000").close()
         if not writes:
             return
         _start_wal(connection, timeout_seconds)
-        # What is deleted is overwritten with zeros: else texts that were forgotten stay readable in the file.
+        # Deleted data is overwritten with zeros; otherwise forgotten texts stay readable in the file.
         for pragma in ("synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
             connection.execute(f"PRAGMA {pragma}").close()
 
@@ -424,7 +424,7 @@ def _listen_sqlite(engine: Engine, timeout_seconds: float, *, writes: bool) -> N
 
 
 def _start_wal(connection: Any, timeout_seconds: float) -> None:
-    """Let readers go on while one writes (WAL); `synchronous = FULL` keeps what it acknowledged through a power cut."""
+    """Switch to WAL, so that readers continue during a write; `synchronous = FULL` keeps commits in a power cut."""
     deadline = time.monotonic() + timeout_seconds
     while True:
         try:

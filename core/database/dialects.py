@@ -33,11 +33,11 @@ COLLATION = "utf8mb4_bin"
 LIKE_ESCAPE = "!"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NEVER_US = -(2**62)
-"""Microseconds for an unreadable time, older than any other."""
+"""Microseconds that stand for an unreadable time; they sort before any other."""
 
 
 class _Plain:
-    """Values pass between SQLAlchemy's column type and the driver as they are: the type around it reads and writes."""
+    """A column type that passes values unchanged between SQLAlchemy and the driver; the outer type converts them."""
 
     def bind_processor(self, dialect: Dialect) -> None:  # noqa: ARG002 - the interface of types
         return None
@@ -67,7 +67,7 @@ class _Stored(TypeDecorator[T]):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls.cache_ok = True  # SQLAlchemy asks each class for its own
+        cls.cache_ok = True  # SQLAlchemy looks for this attribute on each class itself
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         return dialect.type_descriptor(self.on_sqlite if dialect.name == "sqlite" else self.on_servers)
@@ -91,9 +91,9 @@ class Key(_Stored[str]):
 
 
 class JsonText(_Stored[Any]):
-    """A JSON column, read as the text that is stored (`stored_values.read_json` reads it).
+    """A JSON column, returned as its stored text (`stored_values.read_json` parses it).
 
-    Letters are stored as they are, since MariaDB compares escapes as they were written.
+    Non-ASCII letters are stored unescaped, since MariaDB compares escapes literally.
     """
 
     on_servers: TypeEngine[Any] = _Json()
@@ -106,7 +106,7 @@ class JsonText(_Stored[Any]):
 
 
 class Time(_Stored[datetime]):
-    """A time in UTC with microseconds: DATETIME(6), and on SQLite text that sorts alike."""
+    """A UTC time with microseconds: DATETIME(6) on servers, and on SQLite a text with the same order."""
 
     impl: Any = String
     on_servers: TypeEngine[Any] = mysql.DATETIME(fsp=6)
@@ -122,7 +122,7 @@ class Time(_Stored[datetime]):
 
 
 class StoredText(_Stored[str]):
-    """A text for people, at most `length` code points."""
+    """A text for people with at most `length` code points."""
 
     def __init__(self, length: int | None = None) -> None:
         super().__init__()
@@ -137,7 +137,7 @@ class StoredText(_Stored[str]):
 
 
 class Decimal(_Stored[float]):
-    """A decimal number; another stored value is read as 0."""
+    """A decimal number; other stored values are read as 0."""
 
     impl: Any = Numeric
 
@@ -151,7 +151,7 @@ class Decimal(_Stored[float]):
 
 
 class Whole(_Stored[int]):
-    """A whole number; another stored value is read as 0."""
+    """A whole number; other stored values are read as 0."""
 
     impl: Any = Integer
     on_sqlite: TypeEngine[Any] = sqlite.INTEGER()
@@ -165,7 +165,7 @@ class Whole(_Stored[int]):
 
 
 class StoredBytes(_Stored[bytes]):
-    """Bytes; another stored value is read as empty."""
+    """Bytes; other stored values are read as empty."""
 
     impl: Any = LargeBinary
     on_sqlite: TypeEngine[Any] = LargeBinary()
@@ -179,7 +179,7 @@ class StoredBytes(_Stored[bytes]):
 
 
 def microseconds(moment: datetime | None) -> int:
-    """Return microseconds since 1970, NEVER_US for None: how the search tables order rows."""
+    """Return microseconds since 1970, NEVER_US for None: the search tables order rows by them."""
     if moment is None:
         return NEVER_US
     delta = moment - EPOCH
@@ -202,7 +202,7 @@ HASH = StoredBytes(mysql.BINARY(32))
 
 
 class json_has_text(FunctionElement[int]):  # noqa: N801 - SQLAlchemy names functions as SQL does
-    """Whether a JSON array holds a text as a whole element: the meaning of a tag search."""
+    """SQL function: whether a JSON array contains a text as an element, as a tag search needs."""
 
     inherit_cache: bool | None = True
     type: Integer = Integer()
@@ -226,31 +226,31 @@ def _json_has_text(element: json_has_text, compiler: SQLCompiler, **kw: Any) -> 
 
 
 def like_pattern(keyword_folded: str) -> str:
-    """Return the pattern of a search by LIKE: the keyword anywhere, its `!`, `%` and `_` escaped with `!`."""
+    """Return a LIKE pattern that finds the keyword anywhere; its `!`, `%` and `_` are escaped with `!`."""
     for sign in (LIKE_ESCAPE, "%", "_"):
         keyword_folded = keyword_folded.replace(sign, LIKE_ESCAPE + sign)
     return f"%{keyword_folded}%"
 
 
 def has_keyword(column: ColumnElement[str], pattern: Any) -> ColumnElement[bool]:
-    """Whether a folded text holds the keyword of `like_pattern`."""
+    """Return the condition that a folded text contains the keyword of `like_pattern`."""
     return column.like(pattern, escape=LIKE_ESCAPE)
 
 
 def as_key(text: str, family: str) -> Any:
-    """Return a key as the driver wants it: text on SQLite, bytes on servers."""
+    """Return a key in the driver's type: text on SQLite, bytes on servers."""
     return text if family == "sqlite" or not text else text.encode("utf-8")
 
 
 def insert_ignore(table: Table, family: str) -> Any:
-    """Return an INSERT that leaves rows alone whose primary or unique key is there."""
+    """Return an INSERT that skips rows whose primary or unique key exists."""
     if family == "sqlite":
         return sqlite.insert(table).on_conflict_do_nothing()
     return mysql.insert(table).prefix_with("IGNORE")
 
 
 def upsert(table: Table, family: str, update: Sequence[str] = (), add: Sequence[str] = ()) -> Any:
-    """Return an INSERT that, where the primary key is there, overwrites `update` and adds to the counts in `add`."""
+    """Return an INSERT that, if the primary key exists, overwrites the columns `update` and adds to those of `add`."""
     if family == "sqlite":
         stmt = sqlite.insert(table)
         changes: dict[str, Any] = {name: stmt.excluded[name] for name in update}

@@ -30,13 +30,13 @@ from .ids import Ids
 T = TypeVar("T")
 
 TRIES = 6
-"""How often a transaction is begun at most."""
+"""Most times a transaction is tried."""
 DUPLICATE_TRIES = 3
 """Most tries after a duplicate key; each try reads again and makes new ids."""
 
 
 class RollbackError(Exception):
-    """Raised by the work of a transaction: nothing is stored, and the transaction returns `result`."""
+    """Raised by a transaction's work: nothing is stored, and the transaction returns `result`."""
 
     def __init__(self, result: Any) -> None:
         super().__init__("nothing is to be stored")
@@ -44,31 +44,31 @@ class RollbackError(Exception):
 
 
 class Call:
-    """The reads of one call: the connection they share, and the seconds they have taken together."""
+    """The reads of one call: their shared connection, and the seconds they have taken together."""
 
     __slots__ = ("connection", "since", "snapshot", "spent")
 
     def __init__(self, *, snapshot: bool = False) -> None:
         self.connection: Connection | None = None
         self.snapshot = snapshot
-        """Whether its reads see the database as it was at the first of them."""
+        """Whether all its reads see the database as it was at the first read."""
         self.spent: float = 0.0
         self.since: float | None = None
-        """When the read under way began; None between reads."""
+        """Start of the current read; None between reads."""
 
     @property
     def taken(self) -> float:
-        """Return the seconds taken up to now."""
+        """Return the seconds taken so far."""
         return self.spent + (0.0 if self.since is None else time.monotonic() - self.since)
 
     def release_connection(self) -> None:
-        """Give the connection back."""
+        """Return the shared connection to the pool."""
         connection, self.connection = self.connection, None
         if connection is not None:
             if self.snapshot:
-                with contextlib.suppress(exc.SQLAlchemyError):  # it is gone already, or was not begun
+                with contextlib.suppress(exc.SQLAlchemyError):  # the snapshot is gone already, or was not begun
                     connections.end_snapshot(connection)
-            with contextlib.suppress(exc.SQLAlchemyError):  # it is gone already
+            with contextlib.suppress(exc.SQLAlchemyError):  # the connection is gone already
                 connection.close()
 
 
@@ -95,7 +95,7 @@ def _dispose(engines: tuple[Engine, Engine]) -> None:
 class Database:
     """One database, opened by `db.open_database`. Safe to share between threads.
 
-    `clock` is the only clock anything in this package asks; `ids` makes row ids.
+    `clock` is the only clock of this package; `ids` makes row ids.
     """
 
     def __init__(
@@ -112,21 +112,21 @@ class Database:
         self.clock = clock
         self.ids: Ids = Ids(clock)
         self.version = ""
-        """The newest version of the tables that this program knows, from the opening on."""
+        """Newest version of the tables known to this program; set when the database is opened."""
         self.caches: dict[str, Any] = {}
-        """Values other modules keep beside the handle, each under its module's name."""
+        """Other modules' caches for this handle, each under its module's name."""
         self.repeats: Counter[int | None] = Counter()
-        """How often a read or a transaction was run again, by the number of the error; None is a lost connection."""
+        """Number of repeated reads and transactions by error number; None is a lost connection."""
         self._options = options
         self._engines: tuple[Engine, Engine] | None = None
         self._given_up: weakref.finalize[Any, Any] | None = None
-        """Closes the connections of a handle that nobody has closed, when nobody holds it any more."""
+        """Finalizer that closes the connections of a handle that was never closed, once it is garbage."""
         self._file: tuple[int, int] | None = None
-        """Device and number of the SQLite file that is open."""
+        """Device and inode number of the open SQLite file."""
         self._opening = threading.Lock()
         self._single = threading.RLock() if self.target.in_memory else None
         self.watchers: list[Callable[[str, Sequence[Any] | None], object]] = []
-        """Called with each reading statement that is sent, and its values where it was compiled before."""
+        """Functions called with each reading statement sent, and with its values if it was compiled before."""
         self._local = threading.local()
         _handles.add(self)
         _watch_forks()
@@ -135,7 +135,7 @@ class Database:
         raise TypeError("A Database stays in its process. Pass the connection string, and open_database(url) there.")
 
     def _leave_connections(self) -> None:
-        """Drop the connections of the parent process without closing them; it still uses them."""
+        """Drop the parent process's connections without closing them, since the parent still uses them."""
         call: Call | None = getattr(self._local, "call", None)
         self._opening = threading.Lock()
         if not self.target.in_memory:
@@ -150,23 +150,23 @@ class Database:
     # Connections
 
     def engines(self) -> tuple[Engine, Engine]:
-        """Return the reading engine (autocommit) and the writing engine, made at first use."""
+        """Return the reading engine (autocommit) and the writing engine, created at first use."""
         if self._engines is None:
             with self._opening:
                 if self._engines is None:
                     self._engines = connections.make_engines(
                         self.target, self.timeout_seconds, left=self._left, **self._options
                     )
-                    if self.family == "sqlite":  # from Python 3.13 on a file that is left open is warned of
+                    if self.family == "sqlite":  # Python 3.13 and later warn about a file that is left open
                         self._given_up = weakref.finalize(self, _dispose, self._engines)
                         self._given_up.atexit = False
         return self._engines
 
     def empty_journal(self) -> bool:
-        """Move SQLite's journal into the file and empty it: pages of before stay readable there for as long as a
-        handle is open. Return whether it is empty; on servers nothing is done, and True.
+        """Move SQLite's WAL journal into the file and empty it; otherwise old pages stay readable in it while a handle
+        is open. Return whether it is empty; on servers do nothing and return True.
 
-        It waits for readers that are at it, up to a second.
+        It waits up to a second for readers.
         """
         if self.family != "sqlite" or self.target.in_memory:
             return True
@@ -177,7 +177,7 @@ class Database:
                     self.engines()[0].connect() as connection,
                     connections.without_waiting(connection, self.timeout_seconds),
                 ):
-                    connection.exec_driver_sql("PRAGMA schema_version")  # before a read, a checkpoint does nothing
+                    connection.exec_driver_sql("PRAGMA schema_version")  # a checkpoint does nothing before a first read
                     busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
             except exc.SQLAlchemyError:
                 busy = 1
@@ -199,14 +199,14 @@ class Database:
     def read(
         self, statement: Any, values: Mapping[str, Any] | Sequence[Any] | None = None, *, source: str = ""
     ) -> Sequence[Any]:
-        """Return all rows of one statement, read in one round trip and repeated once on a lost connection.
+        """Return all rows of one statement, read in one round trip; after a lost connection it is tried once more.
 
         A compiled statement, or a text with its values in order, runs on the driver's own cursor, which gives plain
-        rows: through the layers above, a look-up by a key takes five times as long. `source` is what an error names;
+        rows: through the layers above, a look-up by a key takes five times as long. `source` is the name in an error;
         the statement's first table by default.
 
         Raises:
-            StoreReadError: the server refused or cannot be reached; names `source` and what to do.
+            StoreReadError: the server refused or cannot be reached; it names `source` and the remedy.
         """
         sql: Any = statement
         bound: list[Any] | None = None
@@ -236,10 +236,10 @@ class Database:
 
     @contextlib.contextmanager
     def request_connection(self, *, snapshot: bool = False) -> Iterator[None]:
-        """Let this thread's reads up to the end of the block share one connection and DB_TIMEOUT_SECONDS.
+        """Let this thread's reads within the block share one connection and DB_TIMEOUT_SECONDS.
 
-        With `snapshot` all of them see the database as it was at the first, but for what this thread writes meanwhile.
-        A block inside another one belongs to it. What other threads read meanwhile, hooks for instance, is their own.
+        With `snapshot`, all reads see the database as it was at the first one, and this thread's own writes.
+        A nested block belongs to the outer one. Other threads, such as those of hooks, use their own connections.
         """
         if getattr(self._local, "call", None) is not None:
             yield
@@ -252,15 +252,15 @@ class Database:
             call.release_connection()
 
     def release_connection(self) -> None:
-        """Give the shared connection back while something else takes its time; the next read takes another."""
+        """Return the shared connection to the pool during slow work; the next read takes another."""
         call: Call | None = getattr(self._local, "call", None)
         if call is not None:
             call.release_connection()
 
     @contextlib.contextmanager
     def _reading(self, call: Call) -> Iterator[Connection]:
-        """Yield the connection of the call, given no more time than the call has left."""
-        if self._single is not None:  # the one connection of an in-memory database must not be kept from others
+        """Yield the call's connection, with a time limit of the seconds that the call has left."""
+        if self._single is not None:  # the only connection of an in-memory database must not be kept from other threads
             with self.engines()[0].connect() as connection:
                 yield connection
             return
@@ -272,7 +272,7 @@ class Database:
         yield call.connection
 
     def _left(self) -> float:
-        """Return the seconds this thread's call may still take, never quite none: drivers take 0 for endless."""
+        """Return the seconds this thread's call has left, never 0: drivers treat 0 as unlimited."""
         call: Call | None = getattr(self._local, "call", None)
         return max(0.05, self.timeout_seconds - (call.taken if call is not None else 0.0))
 
@@ -295,23 +295,22 @@ class Database:
         confirm: Callable[[Connection], T | None] | None = None,
         waits: bool = True,
     ) -> T:
-        """Run `work` in one transaction and return what it returns; all of it is stored or nothing (`RollbackError`).
+        """Run `work` in one transaction and return its result; either all of it is stored or nothing (`RollbackError`).
 
-        The whole of `work` is run again, up to 5 times with growing pauses, on deadlock, lock wait, lost connection and
-        not-ready answers, as long as DB_TIMEOUT_SECONDS are not over, which count from the first try on; it must
-        therefore have no effect but on its connection. Where the
-        answer to the commit itself was lost, `confirm` is asked on a fresh connection whether the rows are there, and
-        what it returns, unless that is None, is the result. With `waits` off it is tried once, and gives up where
-        others hold what it needs.
+        All of `work` is run again, up to 5 times with growing pauses, after a deadlock, lock wait, lost connection or
+        not-ready answer, until DB_TIMEOUT_SECONDS have passed since the first try; it must therefore change nothing
+        outside its connection. If the answer to the commit was lost, `confirm` checks on a fresh connection whether
+        the rows are stored; its result, unless None, is the transaction's. With `waits` off, `work` is tried once and
+        does not wait for locks.
 
         Raises:
-            StoreWriteError: nothing was written; or the commit's answer was lost and whether it is stored cannot be
-                told, which the message says.
+            StoreWriteError: nothing was written; or the commit's answer was lost, and the message says that the outcome
+                is unknown.
         """
         unsure = False
         first: exc.SQLAlchemyError | None = None
         self._check_file(StoreWriteError)
-        self.release_connection()  # a snapshot would not hold what is written now
+        self.release_connection()  # a snapshot would not see this transaction's rows
         is_alone = getattr(self._local, "call", None) is None
         with self.request_connection(), self._spending() as call:
             for attempt in range(1, TRIES + 1):
@@ -339,20 +338,20 @@ class Database:
                         continue
                     number = failures.error_number(error)
                     unsure |= committing and (failures.is_lost(error) or number == failures.REFUSED_AT_COMMIT)
-                    # What was in others' way has waited for nobody: long work is done again though its time is over.
+                    # Conflicts of two writers are reported at once: long work is retried even after its time is over.
                     in_time = call.taken < self.timeout_seconds
                     in_time |= is_alone and attempt < 3 and number in failures.IN_THE_WAY
                     remedy = self._explain_large(error)
                     again = waits and attempt < TRIES and in_time and failures.is_passing(error) and not remedy
                     first = first or error
                     if not again or (unsure and confirm is None):
-                        # A commit still under way when the next try began is in the way of that now.
+                        # This waits for a commit that was still running when the next try began.
                         there = self._ask(confirm) if unsure else None
                         if there is not None:
                             return there
                         remedy = failures.UNSURE if unsure else remedy
                         kind = DuplicateKeyError if is_duplicate else StoreWriteError
-                        # The last tries have little time: that their connections were given up is no cause.
+                        # The last tries have little time: a timeout of their connections is not the cause.
                         cause = first if failures.is_lost(error) and not unsure else error
                         failures.raise_store_error(kind, cause, source, remedy, server=self.target.server)
                     self._note_repeat("write_repeated", error, source)
@@ -360,7 +359,7 @@ class Database:
         raise AssertionError
 
     def _explain_large(self, error: exc.SQLAlchemyError) -> str:
-        """Return advice if a statement was too large for the server and ended the connection, else blank."""
+        """Return advice if a statement was too large for the server and ended the connection, else ""."""
         size = failures.measure_statement(error) if failures.is_lost(error) else 0
         if size < failures.LARGE_BYTES:
             return ""
@@ -385,7 +384,7 @@ class Database:
         if self.family != "sqlite" or self.target.in_memory:
             return
         try:
-            facts = os.stat(str(self.target.url.database))  # noqa: PTH116 - this runs for every write
+            facts = os.stat(str(self.target.url.database))  # noqa: PTH116 - faster, and this runs for every write
             there = facts.st_dev, facts.st_ino
         except OSError:
             there = None
@@ -407,12 +406,12 @@ class Database:
         return found
 
     def idempotent_transaction(self, work: Callable[[Connection], T], *, source: str) -> T:
-        """Run `work` as `transaction` does, and retry even if it may already be stored: `work` is idempotent."""
+        """Run `work` like `transaction`, and retry even if it may already be stored, since `work` is idempotent."""
         return self.transaction(work, source=source, confirm=lambda _: None)
 
     @contextlib.contextmanager
     def _spending(self) -> Iterator[Call]:
-        """Count the time of the block as taken by the call, and yield the call: a prompt that writes ends in time."""
+        """Count the block's time as time of the call, and yield the call: a prompt that writes ends in time too."""
         call: Call = self._local.call
         if call.since is not None:
             yield call
@@ -425,7 +424,7 @@ class Database:
 
     @contextlib.contextmanager
     def _writing(self, lock_seconds: float) -> Iterator[Connection]:
-        """Yield a connection that writes; it waits for answers no longer than the call has left."""
+        """Yield a writing connection; it waits for answers at most as long as the call has time left."""
         with self.engines()[1].connect() as connection:
             connections.set_timeout(connection, self._left())
             connections.wait_for_locks(connection, lock_seconds)
@@ -437,13 +436,13 @@ class Database:
                     self._check_version(connection)
                 yield connection
             except BaseException:
-                with contextlib.suppress(exc.SQLAlchemyError):  # a rollback that fails must not hide why it is made
+                with contextlib.suppress(exc.SQLAlchemyError):  # a failed rollback must not hide its cause
                     connection.rollback()
                 raise
 
     def _check_version(self, connection: Connection) -> None:
-        """Refuse to write to a database that a newer version has migrated: this one would leave columns out."""
-        sql = "SELECT MAX(version_num) FROM schema_version WHERE version_num < ':'"  # not the row of `db copy`
+        """Refuse to write to a database migrated by a newer version: this version would leave columns out."""
+        sql = "SELECT MAX(version_num) FROM schema_version WHERE version_num < ':'"  # not the marker row of `db copy`
         version = connections.run_driver(connection, sql, ())[0][0]
         if str(version or "") > self.version:
             raise StoreWriteError(
@@ -465,7 +464,7 @@ class Database:
 
     @contextlib.contextmanager
     def _exclusive(self) -> Iterator[None]:
-        """Hold the one connection of an in-memory database; elsewhere nothing."""
+        """Hold the only connection of an in-memory database; do nothing for other databases."""
         if self._single is None:
             yield
         else:

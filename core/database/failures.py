@@ -1,4 +1,4 @@
-"""Classifies driver errors: which may be retried, and what people are told."""
+"""Classifies driver errors: which are retried, and what their messages tell people."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from sqlalchemy import exc
 from ..errors import StoreError, StoreReadError
 
 RETRIED = frozenset({1213, 1205, 1020, 2006, 2013, 1047, 1290, 1040, 1203, 1226, 1180, 3100, 3101})
-"""Deadlock, lock wait, record changed, gone away, lost, not ready, read only during a failover; too many connections;
-refused at the commit, by Galera or by group replication."""
+"""Error numbers that are retried: deadlock, lock wait, record changed, gone away, lost, not ready, read only during a
+failover, too many connections, and a commit refused by Galera or group replication.
+"""
 CROWDED = frozenset({1040, 1203, 1226})
-"""Numbers that say that there are too many connections, of all or of this account."""
+"""Error numbers for too many connections, of the server or of this account."""
 NO_LOGIN = 2059
-"""Number of a login that needs a package that is not installed."""
+"""Error number of a login that needs a missing package."""
 IN_THE_WAY = frozenset({1213, 1020, 1180, 3101})
-"""Numbers of conflicts between two writers that are reported at once."""
+"""Error numbers of conflicts between two writers that are reported without waiting."""
 ENDED = frozenset({1053, 1927, 4031})
-"""Numbers by which the server says that it ends the connection: shutting down, killed, closed for idling."""
+"""Error numbers of a connection that the server ends: shutdown, killed, idle for too long."""
 LOST = frozenset({2003, 2006, 2013, 2055, 0}) | ENDED
-"""Numbers that say that the connection is gone."""
+"""Error numbers of a connection that is gone."""
 LOOK = "Run `prompt-engine db check` to see what is wrong."
 REFUSED_AT_COMMIT = 1180
-"""A commit that a cluster refused; whether other nodes have it cannot be told from the answer."""
+"""Error number of a commit that a cluster refused; it does not tell whether other nodes stored it."""
 DUPLICATE_KEY = "Another process stored the same at the same moment: try again."
 NO_ANSWER = (
     "No answer within DB_TIMEOUT_SECONDS: another session may hold rows that are needed (SHOW PROCESSLIST), or the "
@@ -88,42 +89,42 @@ _SQLITE: tuple[tuple[str, int | None, str], ...] = (
     ("malformed", None, "The file is damaged: restore a backup, or try `sqlite3 FILE .recover`."),
     ("disk I/O error", None, "The disk or the network folder of the file failed: look at its log."),
 )
-"""What SQLite says, the server's number for it, and what is to be done."""
+"""SQLite's message, the corresponding number of MySQL, and the remedy."""
 LARGE_BYTES = 1 << 18
-"""A statement of this size that ends the connection may be larger than the server takes."""
+"""Bytes from which a statement that ends the connection may have been too large for the server."""
 
 
 def error_number(error: BaseException) -> int | None:
-    """Return the error number of the server, None without one."""
+    """Return the server's error number, None without one."""
     original = getattr(error, "orig", None)
     arguments = getattr(original, "args", ())
     return arguments[0] if arguments and isinstance(arguments[0], int) else None
 
 
 def is_lost(error: BaseException) -> bool:
-    """Return whether the connection is gone, so the statement may be tried on another."""
+    """Return whether the connection is gone, so that another connection may be tried."""
     if isinstance(error, exc.DBAPIError) and error.connection_invalidated:
         return True
     return error_number(error) in LOST
 
 
 def is_passing(error: BaseException) -> bool:
-    """Return whether the same may succeed when it is run again."""
+    """Return whether a retry may succeed."""
     return is_lost(error) or error_number(error) in RETRIED or says_busy(getattr(error, "orig", ""))
 
 
 def says_busy(original: object) -> bool:
-    """Return whether the driver says that another process writes the SQLite file just now."""
+    """Return whether the driver reports that another process is writing the SQLite file."""
     return "database is locked" in str(original) or "is busy" in str(original)
 
 
 def is_duplicate(error: BaseException) -> bool:
-    """Return whether a row with the same id or the same unique key is stored already."""
+    """Return whether a row with the same primary or unique key is stored already."""
     return error_number(error) in (1062, 1586) or "UNIQUE constraint failed" in str(getattr(error, "orig", ""))
 
 
 def is_missing_table(error: StoreError) -> bool:
-    """Return whether a table or column is not there yet."""
+    """Return whether a table or column does not exist yet."""
     return error.number in (1146, 1054)
 
 
@@ -135,12 +136,12 @@ _NAMED = re.compile(
 
 
 _ESCAPED = (b"'", b'"', b"\\", b"\n", b"\r", b"\0", b"\x1a")
-"""Bytes before which the driver writes a backslash."""
+"""Bytes that the driver escapes with a backslash."""
 _DENIED = re.compile(r"\b([A-Z][A-Z ,]{0,99}) command denied")
 
 
 def measure_statement(error: exc.SQLAlchemyError) -> int:
-    """Return about how many bytes a statement had with its values, as the driver escapes them."""
+    """Return about how many bytes a statement and its values have after the driver's escaping."""
     given = getattr(error, "params", None)
     rows = given if isinstance(given, list) else [given]
     values = [value for row in rows for value in (row.values() if isinstance(row, dict) else row or ())]
@@ -152,7 +153,7 @@ def measure_statement(error: exc.SQLAlchemyError) -> int:
 def raise_store_error(
     kind: type[StoreError], error: exc.SQLAlchemyError, source: str, remedy: str = "", *, server: str
 ) -> NoReturn:
-    """Raise the project's own exception for a driver error, without any value that was sent."""
+    """Raise this package's exception for a driver error, without any of the values sent."""
     number = error_number(error)
     original = getattr(error, "orig", error)
     said = str(original)
@@ -169,10 +170,10 @@ def raise_store_error(
     elif number == 2003 and "CERTIFICATE" in said:
         remedy = remedy or "Its certificate cannot be verified: name its authority by &tls_ca=FILE, or use ?tls=on."
     elif number in (1142, 1143):
-        denied = _DENIED.search(said)  # the server names the command it refused, which is the right's name
+        denied = _DENIED.search(said)  # the server names the command, which is also the missing right
         remedy = remedy or f"The user lacks the right {denied[1] if denied else 'to do this'}: grant it. {LOOK}"
     if number in (1146, 1142) and (named := _NAMED.search(said)):
-        source = named[1]  # of a statement over many tables, the one to repair
+        source = named[1]  # the table to repair, if the statement reads many
     shown = f" (error {number})" if number is not None else ""
     remedy = remedy or _REMEDY.get(number or 0, LOOK)
     doing = "read" if kind is StoreReadError else "written"

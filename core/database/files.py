@@ -8,7 +8,7 @@ from ..errors import StoreError
 
 
 def check_folder(url: str) -> None:
-    """Refuse the address of an SQLite file in a folder that is missing; other addresses are not looked at."""
+    """Refuse an SQLite file in a missing folder; other addresses are not checked."""
     scheme, _, rest = url.partition(":")
     file = rest.removeprefix("///").partition("?")[0]
     if scheme.partition("+")[0] == "sqlite" and file not in ("", "//", ":memory:"):
@@ -16,7 +16,7 @@ def check_folder(url: str) -> None:
 
 
 def resolve_file(file: str) -> Path:
-    """Return the path of an SQLite file in a folder that is there."""
+    """Return the path of an SQLite file after checking that its folder exists."""
     path = Path(file).expanduser().resolve()
     if not path.parent.is_dir():
         raise StoreError(

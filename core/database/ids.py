@@ -1,4 +1,4 @@
-"""Row ids made by the application: whole numbers that rise with time, so the order of ids is the order of making."""
+"""Row ids made by the application: whole numbers that rise with time, so that sorting by id sorts by creation."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 BITS = 12
-"""Bits of an id below its milliseconds."""
+"""Low bits of an id, below its milliseconds."""
 _START = datetime(2025, 1, 1, tzinfo=UTC)
 _END = (1 << 41) - (1 << 20)
-"""Milliseconds since the start, in 2094, from which on a clock is lost: its ids would be above 2**53."""
+"""Milliseconds since 2025 (a date in 2094) from which a clock counts as wrong: its ids would exceed 2**53."""
 _LOST_CLOCK_BITS = 42
-"""Ids below this are of the first twelve days of 2025, when nobody used this program."""
+"""Bits of ids made with a wrong clock: they fall in the first days of 2025, before this program had users."""
 _WRITES = 5
-"""Times a write is run beside others that store the same id."""
+"""Most tries of a write whose id another process also made."""
 
 
 class Ids:
-    """Makes ids of 53 bits: milliseconds since 2025 in the upper 41, below them a random start and then one more each.
+    """Makes 53-bit ids: milliseconds since 2025 in the upper 41 bits, and below them a counter with a random start.
 
-    Two processes may make the same id at the same moment: `retry_duplicates` runs the write of the second again.
+    Two processes may make the same id at the same moment; `retry_duplicates` then repeats the second write.
     """
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
@@ -37,7 +37,7 @@ class Ids:
         self._lock = threading.Lock()
 
     def take(self, count: int = 1) -> list[int]:
-        """Return `count` new ids, rising."""
+        """Return `count` new ids in ascending order."""
         if count < 1:
             return []
         milliseconds = int((self._clock() - _START).total_seconds() * 1000)
@@ -45,7 +45,7 @@ class Ids:
             milliseconds = 0
         with self._lock:
             if not (milliseconds or self._last):
-                # A clock before the start or after the end: each process begins elsewhere, below ids of a right clock.
+                # The clock is out of range: each process starts at a random id below all ids of a right clock.
                 first = secrets.randbelow(1 << _LOST_CLOCK_BITS) + 1
             elif milliseconds > self._last >> BITS:
                 first = (milliseconds << BITS) + secrets.randbelow(1 << (BITS - 1))
@@ -55,7 +55,7 @@ class Ids:
             return list(range(first, self._last + 1))
 
     def jump(self) -> None:
-        """Leave out ids, because another process makes the same ones at this moment."""
+        """Skip ids, because another process is making the same ones."""
         with self._lock:
             self._last += secrets.randbelow(1 << BITS)
 
@@ -70,15 +70,15 @@ def another_id(row_id: int) -> int:
 
 
 def first_of(moment: datetime) -> int:
-    """Return the least id that a row made at a time can have."""
+    """Return the lowest id that a row made at a time can have."""
     return max(0, int((moment - _START).total_seconds() * 1000)) << BITS
 
 
 def retry_duplicates(write: Callable[P, T]) -> Callable[P, T]:
-    """Run a write again whose new id another process used at the same moment.
+    """Decorate a write so that it runs again if another process used its new id at the same moment.
 
-    The write makes its ids itself, or has one as `row_id`, which becomes another one of the same millisecond: by its id
-    a row is known to be older than a later call of `forget`.
+    The write makes its ids itself, or takes one as `row_id`, which is replaced by another id of the same millisecond:
+    the id shows that a row is older than a later call of `forget`.
     """
 
     @functools.wraps(write)
@@ -96,5 +96,5 @@ def retry_duplicates(write: Callable[P, T]) -> Callable[P, T]:
 
 
 def made_at(row_id: int) -> datetime:
-    """Return the millisecond in which an id was made."""
+    """Return the time, to the millisecond, at which an id was made."""
     return _START + timedelta(milliseconds=row_id >> BITS)

@@ -1,6 +1,6 @@
 """All tables: their text columns, and the columns by which rows of a person or conversation are found.
 
-It is read off the schema: a column that names somebody has the same name in every table.
+It is derived from the schema: columns that name a person or conversation have the same name in every table.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from .schema import TABLES
 from .sources import ALL
 
 Scoped = Literal["persona", "audience", "none"]
-"""persona: has a persona_id of its own. audience: part of the search index, made of other rows, by audience_id. none:
-about the database or a participant of any persona."""
+"""Key of a table. persona: its own persona_id. audience: audience_id, as in the search index, which is made of other
+rows. none: neither; its rows concern the database, or a participant of any persona.
+"""
 
 _PEOPLE = frozenset({"participant_key", "person_key", "direct_person_key", "triggered_by", "user_id", "ref"})
 _PLACES = frozenset({"conversation_key", "interface_path", "channel_id", "ref"})
 _PLACE_PARTS = ("interface", "chat_id", "thread_id")
 _WORDS = frozenset({"tag", "alias", "related_tag", "term"})
-"""Keys that are words people said."""
+"""Key columns with words that people said."""
 _PARENTS = {
     "message_row": "chat_history_cache",
     "break_row": "chat_history_cache",
@@ -34,24 +35,24 @@ _PARENTS = {
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """How a table is read for a person, a conversation, a persona."""
+    """How the rows of a table are found for a person, a conversation or a persona."""
 
     table: str
     scoped: Scoped
     texts: tuple[str, ...]
-    """Columns with texts of people or models: after forgetting they contain nothing of the forgotten."""
+    """Columns with texts of people or models; after forgetting, they contain no text of the forgotten person."""
     participant: tuple[str, ...]
-    """Key columns that name a participant; a row in which one of them is theirs is found by it."""
+    """Key columns that name a participant; one match is enough to find a row."""
     conversation: tuple[str, ...]
-    """Columns that name the conversation: one holds its key; three are interface, chat id and thread id."""
+    """Columns that name the conversation: either one with its key, or three with interface, chat id and thread id."""
     row_of: str
-    """Column with the id of a parent row; the row is deleted with its parent. Blank for none."""
+    """Column with the id of a parent row, with which the row is deleted; "" for none."""
     row_table: str
     """Table of the parent row."""
 
     @property
     def persona(self) -> str:
-        """Return the column by which rows of a persona are found; blank where rows are nobody's."""
+        """Return the column that finds a persona's rows; "" if the table has none."""
         return {"persona": "persona_id", "audience": "audience_id", "none": ""}[self.scoped]
 
 
@@ -63,7 +64,7 @@ def _register(table: Table) -> Registered:
     parent = next((name for name in names if name in _PARENTS), "")
     scoped: Scoped = "persona" if "persona_id" in names else "audience" if "audience_id" in names else "none"
     written = (c for c in table.columns if isinstance(c.type, StoredText | JsonText) or c.name in _WORDS)
-    texts = (c.name for c in written if c.name != "made_with")  # ids of rows alone
+    texts = (c.name for c in written if c.name != "made_with")  # ids of rows only
     return Registered(
         table.name,
         scoped,
@@ -86,11 +87,12 @@ FOLLOWING: tuple[tuple[Table, Column[str]], ...] = tuple(
     and entry.conversation
     and "audience_id" in TABLES[entry.table].c
 )
-"""Tables whose rows are in the audience of their conversation and in no search table, with the column of its key."""
+"""Tables outside of the search index whose rows share the audience of their conversation, with the column of its key.
+"""
 
 
 def move_followers(connection: Connection, persona: str, conversation: str, audience_id: int) -> dict[str, int]:
-    """Move rows derived from a conversation to its new audience; return the counts per table."""
+    """Move rows derived from a conversation to its new audience; return counts per table."""
     counts = {}
     for table, key in FOLLOWING:
         c = table.c

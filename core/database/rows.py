@@ -22,10 +22,10 @@ from .stored_values import read_time as read_time
 T = TypeVar("T")
 
 TEXT_BYTES = 16_777_215
-"""Most UTF-8 bytes of a long text, on every engine."""
+"""Most UTF-8 bytes of a long text on every database."""
 
 DIGITS = 400
-"""Longest number that is taken as a name; Python writes out no more than 4300 digits."""
+"""Most digits of a number accepted as a name; Python converts at most 4300 digits to text."""
 
 INT_RANGE = (-(2**31), 2**31 - 1)
 
@@ -34,7 +34,7 @@ INT_RANGE = (-(2**31), 2**31 - 1)
 
 
 def text(value: object, field: str) -> str:
-    """Return a text as it is stored: without U+0000 and lone surrogates, else as said; None is blank."""
+    """Return a text in its stored form: without U+0000 and lone surrogates; None becomes blank."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -45,8 +45,8 @@ def text(value: object, field: str) -> str:
 
 
 def check_size(made: str, field: str) -> None:
-    """Refuse a text that no column takes."""
-    # A character takes 4 bytes at most, so that short texts are not encoded to be measured.
+    """Refuse text longer than TEXT_BYTES."""
+    # A character has at most 4 bytes, so short texts need not be encoded to be measured.
     if len(made) * 4 > TEXT_BYTES:
         size = len(made.encode("utf-8", "surrogatepass"))
         if size > TEXT_BYTES:
@@ -56,7 +56,7 @@ def check_size(made: str, field: str) -> None:
 
 
 def name(value: object, field: str, chars: int, notes: list[str]) -> str:
-    """Return a short text for people, cut to the column with a note; None is blank, numbers are written in decimal."""
+    """Return a short text for people, cut to its column with a note; None becomes blank, numbers decimal texts."""
     if isinstance(value, int) and not isinstance(value, bool):
         if abs(value) >= 10**DIGITS:
             raise MessageError(f"{field} is a number of more than {DIGITS} digits. Pass a name.", fields=(field,))
@@ -69,7 +69,7 @@ def name(value: object, field: str, chars: int, notes: list[str]) -> str:
 
 
 def number(value: object, field: str) -> int | None:
-    """Return a whole number that fits its column, None for None."""
+    """Return a whole number that fits its column; None stays None."""
     if value is None:
         return None
     if isinstance(value, float) and math.isfinite(value) and value.is_integer():
@@ -83,14 +83,14 @@ def number(value: object, field: str) -> int | None:
 
 
 def row_id(value: object) -> int:
-    """Return an id handed in, 0 where no row can have it."""
+    """Return the id passed in, or 0 if no row can have it."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise MessageError.of_type("id", value, "a whole number")
     return value if 0 < value < 2**63 else 0
 
 
 def yes_no(value: object, field: str) -> int:
-    """Return 0 or 1."""
+    """Return a Boolean as 0 or 1."""
     if value in (0, 1) and isinstance(value, (bool, int)):
         return int(value)
     raise MessageError.of_type(field, value, "True or False")
@@ -104,7 +104,7 @@ def json_value(value: object, field: str, notes: list[str]) -> Any:
 
 
 def short_interface(interface: str) -> str:
-    """Return the reduced name of an interface, as the diary keeps it."""
+    """Return an interface's diary name: `telegram_bot` becomes `telegram`."""
     low = interface.strip().lower()
     if not low:
         return "unknown"
@@ -126,15 +126,15 @@ def _insert(table: Table) -> Any:
 def list_processors(
     table: Table, columns: tuple[str, ...], dialect: Dialect
 ) -> tuple[Callable[[Any], Any] | None, ...]:
-    """Return what makes the driver's value of each column; None where it is the value itself."""
+    """Return the function that converts each column's values for the driver; None if values are passed unchanged."""
     return tuple(table.c[column].type.dialect_impl(dialect).bind_processor(dialect) for column in columns)
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows that all have the columns of the first, many in one statement."""
+    """Insert rows with the columns of the first row, many in one statement."""
     if not rows:
         return
-    if "indexed" in table.c:  # whoever writes a row here writes its place in the search index, too
+    if "indexed" in table.c:  # the writer of these rows also writes their search index entries
         rows = [{**row, "indexed": 1} for row in rows]
     columns = tuple(rows[0])
     ready = list_processors(table, columns, connection.dialect)
@@ -145,7 +145,7 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
 
 
 def confirm_row(table: Table, persona: str, row_id: int, result: T) -> Callable[[Connection], T | None]:
-    """Return the `confirm` of a transaction that inserts a row: its result where the row is there."""
+    """Return the `confirm` function of a transaction that inserts a row: it returns `result` if the row is stored."""
 
     def confirm(connection: Connection) -> T | None:
         there = select(table.c.id).where(table.c.persona_id == persona, table.c.id == row_id)

@@ -20,7 +20,7 @@ audiences: Table = table(
     key("server_id", 191),
     key("ref", 512),
     PrimaryKeyConstraint("audience_id"),
-    # find or make the audience of a row
+    # for finding or creating the audience of a row
     UniqueConstraint("persona_id", "kind", "server_id", "ref", name="uq_audiences_owner"),
 )
 
@@ -46,13 +46,13 @@ conversations: Table = table(
     Column("next_recap_version", INTEGER, nullable=False, server_default=text("0")),
     Column("consolidated_to", ID, nullable=True),
     *times("last_message_at", "created_at", "closed_at"),
-    # what a chat file says of the whole chat, for its export
+    # chat-level metadata of a chat file, for its export
     json_text("metadata"),
-    # the conversation of a message
+    # for the conversation of a message
     UniqueConstraint("persona_id", "conversation_key", name="uq_conversations_key"),
-    # conversations of a server, newest first
+    # for conversations of a server, newest first
     Index("ix_conversations_server", "persona_id", "server_id", "last_message_at"),
-    # newest other conversations of an audience: history_recent
+    # for the newest other conversations of an audience: history_recent
     Index("ix_conversations_audience", "persona_id", "audience_id", "last_message_at"),
 )
 
@@ -64,9 +64,9 @@ participants: Table = table(
     Column("display_name", StoredText(255), nullable=False, server_default=text("''")),
     *times("created_at", "updated_at"),
     PrimaryKeyConstraint("persona_id", "participant_key"),
-    # all identities of a person
+    # for all identities of a person
     Index("ix_participants_person", "persona_id", "person_key"),
-    # a participant over all personas: what may be kept of them
+    # for a participant in all personas: what may be stored of them
     Index("ix_participants_key", "participant_key"),
     clustered=True,
 )
@@ -80,7 +80,7 @@ privacy_levels: Table = table(
     clustered=True,
 )
 
-# `indexed` is 0 for a row that another program inserted, until it is in the search index
+# `indexed` is 0 for a row inserted by another program until the search index contains it
 
 chat_history_cache: Table = table(
     "chat_history_cache",
@@ -97,28 +97,28 @@ chat_history_cache: Table = table(
     Column("text_folded", LONG_TEXT, nullable=True),
     key("triggered_by", 255, default=None, nullable=True),
     json_text("metadata"),
-    # of an answer: source and id of each row that its prompt held
+    # in an answer: source and id of each row that its prompt contained
     json_text("made_with"),
     *times("timestamp"),
     flag("hidden"),
     flag("excluded"),
-    # 1 once an item made of it was deleted or corrected: nothing is made of it again
+    # 1 once an item made from it was deleted or corrected: no item is made from it again
     flag("no_items"),
     Column("content_hash", HASH, nullable=True),
     *times("edited_at"),
     flag("indexed"),
-    # newest of a conversation, range of a story
+    # for the newest messages of a conversation and ranges of a story
     Index("ix_chat_conversation", "persona_id", "interface_path", "timestamp", "id"),
-    # newest over conversations, walk of a search
+    # for the newest messages of all conversations and the search
     Index("ix_chat_audience", "persona_id", "audience_id", "timestamp", "id"),
-    # same id twice (NULLs do not collide)
+    # refuses a second message with the same id (NULLs do not collide)
     UniqueConstraint("persona_id", "interface_path", "message_id", name="uq_chat_message"),
-    # same text within 5 s
+    # for the same text within 5 s
     Index("ix_chat_content", "persona_id", "interface_path", "content_hash", "timestamp"),
-    # forgetting a participant
+    # for forgetting a participant
     Index("ix_chat_participant", "persona_id", "participant_key", "id"),
     Index("ix_chat_triggered", "persona_id", "triggered_by", "id"),
-    # rows that wait to be indexed
+    # for rows that wait to be indexed
     Index("ix_chat_waiting", "persona_id", "indexed", "id"),
 )
 
@@ -153,18 +153,18 @@ memories: Table = table(
     Column("content_hash", HASH, nullable=True),
     *times("created_at", "updated_at"),
     flag("indexed"),
-    # listing, walk of a search
+    # for listing and the search
     Index("ix_memories_audience", "persona_id", "audience_id", "archived_at", "timestamp", "id"),
-    # admin search, saved memories, export
+    # for the admin search, saved memories and the export
     Index("ix_memories_kind", "persona_id", "kind", "timestamp", "id"),
-    # expiry
+    # for expiry
     Index("ix_memories_expiry", "persona_id", "tier", "expires_at", "id"),
-    # duplicates
+    # for finding duplicates
     Index("ix_memories_content", "persona_id", "audience_id", "content_hash"),
-    # forgetting, relationship of items
+    # for forgetting, and for the relationship of items
     Index("ix_memories_participant", "persona_id", "participant_key", "id"),
     Index("ix_memories_conversation", "persona_id", "conversation_key", "id"),
-    # rows that wait to be indexed
+    # for rows that wait to be indexed
     Index("ix_memories_waiting", "persona_id", "indexed", "id"),
 )
 
@@ -188,16 +188,16 @@ ai_diary: Table = table(
     flag("local_only"),
     *times("archived_at"),
     Column("content_hash", HASH, nullable=True),
-    # the messages the entry stands on
+    # ids of the messages that the entry was made from
     json_text("source_message_ids"),
-    # whoever spoke, and whose names were left out for their privacy level: read by forgetting alone
+    # all speakers, also those left out for their privacy level: only forgetting reads it
     json_text("participant_keys"),
     flag("indexed"),
-    # recent entries, walk of a search
+    # for recent entries and the search
     Index("ix_diary_audience", "persona_id", "audience_id", "archived_at", "timestamp", "id"),
-    # entries of a chat
+    # for entries of a chat
     Index("ix_diary_chat", "persona_id", "interface", "chat_id", "timestamp", "id"),
-    # rows that wait to be indexed
+    # for rows that wait to be indexed
     Index("ix_diary_waiting", "persona_id", "indexed", "id"),
 )
 
@@ -227,7 +227,7 @@ tag_links: Table = table(
     key("related_tag", 255),
     Column("weight", Decimal(6, 3), nullable=False, server_default=text("1")),
     PrimaryKeyConstraint("persona_id", "tag", "related_tag"),
-    # the other direction
+    # for the other direction
     Index("ix_tag_links_related", "persona_id", "related_tag", "tag"),
     clustered=True,
 )
@@ -236,7 +236,7 @@ message_recaps: Table = table(
     "message_recaps",
     persona(),
     Column("message_row", ID, nullable=False),
-    # -1 is the current alternative, or the message that has none; the others have their number
+    # -1 is the current alternative, or a message without alternatives; other alternatives have their number
     Column("alternative", INTEGER, nullable=False, server_default=text("-1")),
     key("conversation_key", 512),
     Column("memory", LONG_TEXT, nullable=True),
@@ -248,9 +248,9 @@ message_recaps: Table = table(
     key("provenance", 8, default="model"),
     *times("updated_at"),
     PrimaryKeyConstraint("persona_id", "message_row", "alternative"),
-    # one story in order
+    # for the messages of a story in order
     Index("ix_recaps_conversation", "persona_id", "conversation_key", "message_row"),
-    # recaps that are included, in the prompt and at each refresh, however many there are
+    # for included recaps, in the prompt and at each refresh, however many there are
     Index("ix_recaps_included", "persona_id", "conversation_key", "include"),
 )
 
@@ -274,9 +274,9 @@ scenes: Table = table(
     Column("name", StoredText(200), nullable=False, server_default=text("''")),
     Column("visible", FLAG, nullable=False, server_default=text("1")),
     Column("current_recap_index", INTEGER, nullable=True),
-    # one scene a break
+    # one scene per break
     UniqueConstraint("persona_id", "break_row", name="uq_scenes_break"),
-    # breaks in order
+    # for breaks in order
     Index("ix_scenes_conversation", "persona_id", "conversation_key", "break_row"),
 )
 
@@ -303,7 +303,7 @@ running_recaps: Table = table(
     Column("prev_scene_index", INTEGER, nullable=False, server_default=text("0")),
     Column("new_scene_index", INTEGER, nullable=False, server_default=text("0")),
     key("provenance", 8, default="model"),
-    # the scenes in the text, with the version of each one's recap
+    # the scenes in the text, each with its recap's version
     json_text("data"),
     *times("created_at", "deleted_at"),
     PrimaryKeyConstraint("persona_id", "conversation_key", "version"),
@@ -322,9 +322,9 @@ conversation_summaries: Table = table(
     flag("local_only"),
     key("provenance", 8, default="model"),
     *times("created_at"),
-    # the rolling list
+    # for the rolling list
     Index("ix_summaries_audience", "persona_id", "audience_id", "occurred_at", "id"),
-    # the same end twice
+    # refuses a second row for the same end
     UniqueConstraint("persona_id", "conversation_key", "last_message_row", name="uq_summaries_end"),
 )
 
@@ -337,7 +337,7 @@ item_history: Table = table(
     Column("reason", StoredText(100), nullable=False, server_default=text("''")),
     Column("changed_by", StoredText(100), nullable=False, server_default=text("''")),
     *times("changed_at"),
-    # the texts an item had, in order
+    # for the earlier texts of an item in order
     Index("ix_item_history_item", "persona_id", "item_id", "id"),
 )
 
@@ -358,15 +358,15 @@ short_term_memories: Table = table(
     Column("summary", LONG_TEXT, nullable=True),
     *times("summary_updated_at", "last_updated"),
     Column("turns_since_summary", INTEGER, nullable=False, server_default=text("0")),
-    # the entry of a person in a channel
+    # for the entry of a person in a channel
     UniqueConstraint("persona_id", "participant_key", "channel_id", name="uq_short_term_entry"),
-    # other channels of a person, newest first
+    # for other channels of a person, newest first
     Index("ix_short_term_user", "persona_id", "participant_key", "last_updated", "id"),
-    # channels of a server, newest first
+    # for channels of a server, newest first
     Index("ix_short_term_server", "persona_id", "server_id", "last_updated", "id"),
-    # expiry
+    # for expiry
     Index("ix_short_term_expiry", "persona_id", "last_updated", "id"),
-    # entries of a channel, which go and move with it, and whether one of them is the newest
+    # for the entries of a channel, which are deleted and moved with it, and for whether an entry is the newest
     Index("ix_short_term_channel", "persona_id", "channel_id", "last_updated", "id"),
 )
 
@@ -378,13 +378,13 @@ user_relationships: Table = table(
     Column("realname", StoredText(255), nullable=False, server_default=text("''")),
     Column("affinity", SMALL, nullable=False, server_default=text("0")),
     Column("affinity_base", SMALL, nullable=False, server_default=text("0")),
-    # whole days since the last interaction when affinity_base was set
+    # whole days since the last interaction at the time affinity_base was set
     Column("base_days", INTEGER, nullable=False, server_default=text("0")),
     Column("trust", SMALL, nullable=False, server_default=text("0")),
     Column("interaction_count", INTEGER, nullable=False, server_default=text("0")),
     *times("last_interaction"),
     PrimaryKeyConstraint("persona_id", "user_id"),
-    # recent list, decay
+    # for the recent list and the decay
     Index("ix_relationships_recent", "persona_id", "last_interaction", "user_id"),
     clustered=True,
 )
@@ -401,7 +401,7 @@ consolidation_runs: Table = table(
     Column("items_pruned", INTEGER, nullable=False, server_default=text("0")),
     *times("started_at", "finished_at"),
     Column("error", StoredText(500), nullable=True),
-    # what ran last
+    # for the latest runs
     Index("ix_runs_persona", "persona_id", "id"),
 )
 
@@ -413,18 +413,18 @@ stored_values: Table = table(
     key("participant_key", 255),
     key("conversation_key", 512),
     key("kind", 8),
-    # parts of the namespace, each ended by a sign that none holds
+    # parts of the namespace, each ended by a character that no part contains
     key("namespace", NAMESPACE_BYTES),
     key("name", NAME_BYTES),
-    # JSON of an entry; empty where the item holds the text, as that of a file
+    # JSON of an entry; empty if the item holds the text, as for a file
     Column("value", LONG_TEXT, nullable=True),
-    # the memory item that makes it searchable
+    # id of the memory item that makes it searchable
     Column("memory_id", ID, nullable=True),
     Column("ttl_seconds", INTEGER, nullable=True),
     *times("expires_at", "created_at", "updated_at"),
-    # one value by name, those below a namespace. Not unique: two may meet when a conversation turns private
+    # for one value by name, and values below a namespace. Not unique: two may meet when a conversation turns private
     Index("ix_values_name", "persona_id", "audience_id", "kind", "namespace", "name", "id"),
-    # forgetting
+    # for forgetting
     Index("ix_values_participant", "persona_id", "participant_key", "id"),
     Index("ix_values_conversation", "persona_id", "conversation_key", "id"),
     Index("ix_values_memory", "persona_id", "memory_id"),
@@ -435,23 +435,23 @@ search_fresh: Table = table(
     Column("audience_id", ID, nullable=False),
     Column("source", SMALL, nullable=False),
     Column("row_id", ID, nullable=False),
-    # tells two contents of one row apart
+    # differs between two contents of one row
     Column("digest", ID, nullable=False),
     Column("content", PACKED, nullable=False),
-    # rows of an audience that are not packed yet: what ranks a row, with its words, tags and days
+    # the audience's rows that are not packed yet: ranking data with words, tags and days
     PrimaryKeyConstraint("audience_id", "source", "row_id"),
 )
 
 search_segment: Table = table(
     "search_segment",
     Column("audience_id", ID, nullable=False),
-    # row 0 of an audience has no rows: its docs count the segments made, and it is locked while they change
+    # row 0 of an audience has no rows: its `docs` counts the segments made, and it is locked while they change
     Column("segment_id", ID, nullable=False),
     Column("stamp", ID, nullable=False),
     Column("docs", INTEGER, nullable=False),
     Column("head", PACKED, nullable=False),
     Column("terms", PACKED, nullable=False),
-    # packed rows of an audience
+    # for packed rows of an audience
     PrimaryKeyConstraint("audience_id", "segment_id"),
 )
 
@@ -462,7 +462,7 @@ search_block: Table = table(
     Column("kind", SMALL, nullable=False),
     key("term", 255),
     Column("postings", PACKED, nullable=False),
-    # where a word (kind 0) or tag (kind 1) stands in a segment, and what is about a day (kind 3)
+    # the places of a word (kind 0) or tag (kind 1) in a segment, and the rows about a day (kind 3)
     PrimaryKeyConstraint("audience_id", "segment_id", "kind", "term"),
     clustered=True,
 )
@@ -472,9 +472,9 @@ search_gone: Table = table(
     Column("audience_id", ID, nullable=False),
     Column("source", SMALL, nullable=False),
     Column("row_id", ID, nullable=False),
-    # no segment up to this one holds the row any more
+    # segments up to this one no longer contain the row
     Column("segment_id", ID, nullable=False),
-    # packed rows that changed or went since
+    # packed rows that were changed or deleted since
     PrimaryKeyConstraint("audience_id", "source", "row_id"),
     clustered=True,
 )
@@ -487,15 +487,15 @@ search_vector: Table = table(
     Column("source", SMALL, nullable=False),
     Column("row_id", ID, nullable=False),
     Column("part", SMALL, nullable=False),
-    # VECTOR is a reserved word of MariaDB since 11.7
+    # not `vector`, a reserved word of MariaDB since 11.7
     Column("vector", BLOB, nullable=False, quote=True),
-    # version of the audience that it came with
+    # version of the audience at which the vector was added
     Column("stamp", ID, nullable=False, server_default=text("0")),
-    # newest vectors of an audience that one embedder made
+    # for the newest vectors of an audience that one embedder made
     PrimaryKeyConstraint("audience_id", "model", "at_us", "source", "row_id", "part"),
-    # the vectors of a row: those of candidates, and of a row that changes or goes
+    # for the vectors of a row: a search candidate, or a row that is changed or deleted
     Index("ix_vector_row", "audience_id", "source", "row_id"),
-    # what came since a process read the others
+    # for vectors added since a process read the others
     Index("ix_vector_stamp", "audience_id", "model", "stamp"),
     clustered=True,
 )
@@ -503,20 +503,20 @@ search_vector: Table = table(
 search_vector_version: Table = table(
     "search_vector_version",
     Column("audience_id", ID, nullable=False, autoincrement=False),
-    # rises with every change of the vectors of the audience
+    # rises with every change of the audience's vectors
     Column("version", ID, nullable=False),
-    # whether what a process holds is what is stored
+    # for whether a process's cached vectors are current
     PrimaryKeyConstraint("audience_id"),
 )
 
 search_vector_gone: Table = table(
     "search_vector_gone",
     Column("audience_id", ID, nullable=False),
-    # version of the audience since when they are gone
+    # version of the audience at which its vectors were deleted
     Column("stamp", ID, nullable=False),
     Column("source", SMALL, nullable=False),
     Column("row_id", ID, nullable=False),
-    # rows whose vectors went since a process read them; the last thousand versions
+    # rows whose vectors were deleted since a process read them, for the last thousand versions
     PrimaryKeyConstraint("audience_id", "stamp", "source", "row_id"),
     clustered=True,
 )
@@ -537,9 +537,9 @@ memory_jobs: Table = table(
     key("claimed_by", 64, default=None, nullable=True),
     Column("error", StoredText(500), nullable=True),
     *times("created_at", "updated_at"),
-    # next operation
+    # for the next operation
     Index("ix_jobs_next", "persona_id", "status", "priority", "created_at", "id"),
-    # operations of a conversation: one detection at a time, forgetting
+    # for operations of a conversation: one detection at a time, forgetting
     Index("ix_jobs_conversation", "persona_id", "conversation_key", "type", "status"),
 )
 
@@ -555,30 +555,30 @@ counters: Table = table(
 access_tokens: Table = table(
     "access_tokens",
     row_id(),
-    # blank for a token of an operator, who is nobody's
+    # blank for an operator's token, which belongs to no persona
     persona(),
     key("kind", 8),
-    # of the whole token; the token itself is nowhere
+    # hash of the whole token; the token itself is not stored
     Column("token_hash", HASH, nullable=False),
     key("participant_key", 255, default=None, nullable=True),
     key("conversation_key", 512, default=None, nullable=True),
     key("server_id", 191),
-    # of a host token: other personas it may speak as, with commas between; `*` for all
+    # for a host token: other personas it may speak as, separated by commas; `*` for all
     Column("personas", StoredText(1000), nullable=False, server_default=text("''")),
     Column("label", StoredText(100), nullable=False, server_default=text("''")),
-    # of a program that an operator connected by OAuth: the address it is for, and nothing else
+    # for a program that an operator connected by OAuth: the only address the token is valid for
     Column("resource", StoredText(300), nullable=False, server_default=text("''")),
     *times("created_at"),
-    # of a program that an operator connected by OAuth, which renews its token until then; the others do not expire
+    # for a program connected by OAuth: time until which it can renew its token; other tokens do not expire
     *times("expires_at"),
     *times("revoked_at"),
 )
 
 model_usage: Table = table(
     "model_usage",
-    # in UTC, such as 2026-03-10
+    # day in UTC, such as 2026-03-10
     key("day", 10),
-    # worker, total of all workers, or front_end of the proxy
+    # `worker`, the total of all workers, or `front_end` of the proxy
     key("asker", 16),
     key("model", 191),
     Column("calls", ID, nullable=False, server_default=text("0")),
@@ -590,11 +590,11 @@ model_usage: Table = table(
 
 schema_version: Table = table(
     "schema_version",
-    # the last migration that ran; those before it ran too. Alembic reads and writes it
+    # the latest migration that ran, and with it all earlier ones. Alembic reads and writes it
     Column("version_num", StoredText(32), primary_key=True, nullable=False),
-    # of the tables that the program made or compared then: `upkeep.ddl.build_fingerprint`
+    # fingerprint of the tables that the program made or compared: `upkeep.ddl.build_fingerprint`
     key("fingerprint", 16),
 )
 
 TABLES: Mapping[str, Table] = metadata.tables
-"""Every table by its name, `schema_version` last."""
+"""All tables by name, `schema_version` last."""

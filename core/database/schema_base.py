@@ -22,7 +22,7 @@ def json_text(name: str) -> Column[Any]:
 
 
 def flag(name: str) -> Column[Any]:
-    """Return a switch, off by default."""
+    """Return a column for a switch that is off by default."""
     return Column(name, FLAG, nullable=False, server_default=text("0"))
 
 
@@ -38,14 +38,14 @@ def key(name: str, length: int, *, default: str | None = "", nullable: bool = Fa
 
 
 def row_id(*, by_server: bool = False) -> Column[Any]:
-    """Return the primary key of rows with an id; `by_server` lets another program insert a row without one."""
+    """Return the primary key of rows with an id; with `by_server`, another program may insert a row without an id."""
     return Column("id", ID, primary_key=True, nullable=False, autoincrement=by_server)
 
 
 def table(name: str, *parts: Any, clustered: bool = False) -> Table:
-    """Return a table of the one metadata; a clustered one is stored by its primary key on SQLite as it is elsewhere.
+    """Return a table of the shared metadata; SQLite stores a `clustered` one by its primary key, as servers do.
 
-    JSON columns are checked on SQLite only: elsewhere the type does it. json_valid(NULL) may be 0.
+    SQLite gets CHECK constraints for JSON columns; on servers the column type checks them. json_valid(NULL) may be 0.
     """
     columns = [part.name for part in parts if isinstance(part, Column) and isinstance(part.type, JsonText)]
     rules = [

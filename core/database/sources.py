@@ -1,4 +1,4 @@
-"""The three tables that are searched: their columns, and which of their rows can be found."""
+"""The three searched tables: their columns, and the conditions for rows that can be found."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from ..shapes import Source
 from .schema import ai_diary, chat_history_cache, conversations, memories
 
 WITHDRAWN = 3
-"""Value of `hidden` of an answer made with forgotten data: no search finds it."""
+"""Value of `hidden` for an answer made with forgotten data: no search finds it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """One source of hits. `number` identifies it in the search tables and breaks ties between hits of equal time."""
+    """One table of hits. `number` identifies it in the search tables, and orders hits of equal time."""
 
     number: int
     name: Source
     table: Table
     text: Any
-    """Column the snippet is taken from."""
+    """Column for the snippet."""
     tags: Any
-    """Column of the row's tags; None for the chat, which has none."""
+    """Column of the row's tags; None for the chat, whose rows have none."""
 
     @property
     def findable(self) -> ColumnElement[bool]:
-        """Rows that are in the search index, and may be found.
+        """Return the condition for rows that are in the search index and may be found.
 
-        The sign leads SQLite away from the index of rows that wait: by it, all others of a persona would be read.
+        The unary plus keeps SQLite from using the index of waiting rows, which would read all other rows of a persona.
         """
         indexed = self.table.c.indexed
         return and_(UnaryExpression(indexed, operator=custom_op("+"), type_=indexed.type) == 1, self.visible)
 
     @property
     def visible(self) -> ColumnElement[bool]:
-        """Rows that may be found once they are indexed: not archived, superseded or withdrawn."""
+        """Return the condition for rows that may be found once indexed: not archived, superseded or withdrawn."""
         columns = self.table.c
         conditions: list[ColumnElement[bool]] = []
         if "archived_at" in columns:
@@ -61,7 +61,7 @@ def open_to(source: SourceTable) -> ColumnElement[bool]:
         conversations.c.persona_id == columns.persona_id,
         conversations.c.conversation_key == columns.interface_path,
     )
-    # A NOT EXISTS is made a list of all conversations by some servers; this is one look-up by key for each row.
+    # Some servers turn NOT EXISTS into a list of all conversations; this is one look-up by key per row.
     return func.coalesce(marked.scalar_subquery(), 0) <= allowed
 
 
@@ -75,5 +75,5 @@ BY_NUMBER = {source.number: source for source in ALL}
 
 
 def case_findable(source: SourceTable) -> ColumnElement[int]:
-    """Return 1 for rows that are indexed, 0 for the others."""
+    """Return an SQL expression: 1 for indexed rows, 0 for others."""
     return case((source.findable, 1), else_=0)

@@ -15,7 +15,7 @@ from ..text.folding import clean
 from ..text.times import LATEST
 
 Kind = Literal["text", "time", "number", "bytes", "texts", "object", "json"]
-"""Type of a column; texts is a JSON list of texts, object a JSON object, json either of them."""
+"""Type of a column. texts: a JSON list of texts. object: a JSON object. json: either of them."""
 
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ _repairs = _Repairs()
 
 
 def count_repairs() -> int:
-    """Return how many values the calling thread has repaired up to now."""
+    """Return the number of values that the calling thread has repaired so far."""
     return _repairs.count
 
 
@@ -41,44 +41,45 @@ def _repaired(value: T) -> T:
 
 
 def _replace(error: UnicodeError) -> tuple[str, int]:
-    """Return the rest of a text at once, so that it counts as one repair."""
+    """Replace all the rest of a text, so that it counts as one repair."""
     assert isinstance(error, UnicodeDecodeError)
     return _repaired(error.object[error.start :].decode("utf-8", "replace")), len(error.object)
 
 
 codecs.register_error("prompt_engine.repaired", _replace)
 READ_UTF8 = partial(str, encoding="utf-8", errors="prompt_engine.repaired")
-"""Returns bytes as text; what is not UTF-8 becomes U+FFFD. Called for every text SQLite brings: no frame of Python."""
+"""Decodes bytes; invalid UTF-8 becomes U+FFFD. SQLite calls it for every text, so it has no Python frame."""
 
 
 def decode_row(row: Iterable[Any]) -> list[Any]:
-    """Return the values of a row of texts and numbers: servers bring keys as bytes, and SQLite bytes that somebody put
-    into a text by hand."""
+    """Return the values of a row of texts and numbers, with bytes decoded: servers return keys as bytes, and an SQLite
+    text may hold bytes from elsewhere.
+    """
     values = list(row)
     return values if bytes not in map(type, values) else [READ_UTF8(v) if type(v) is bytes else v for v in values]
 
 
 def read_checked(content: Any, checksum: Any) -> bytes | None:
-    """Return bytes that were stored with their CRC-32, None for others than were written."""
+    """Return bytes that were stored with their CRC-32; None if they do not match it."""
     if isinstance(content, (bytes, bytearray)) and zlib.crc32(content) == checksum:
         return bytes(content)
     return _repaired(None)
 
 
 def read_text(value: Any) -> Any:
-    """Return a text column's value, bytes as text; None stays None."""
-    if type(value) is str:  # as nearly all
+    """Return the value of a text column, with bytes decoded; None stays None."""
+    if type(value) is str:  # the case of nearly all values
         return value
     return READ_UTF8(value) if isinstance(value, (bytes, bytearray)) else value
 
 
 def from_key(value: Any) -> str:
-    """Return a key as text that was read without its column type."""
+    """Return a key as text if it was read without its column type."""
     return READ_UTF8(value) if isinstance(value, (bytes, bytearray)) else str(value)
 
 
 def read_time(value: Any) -> datetime | None:
-    """Return a stored time as an aware datetime within the calendar, None when it cannot be read."""
+    """Return a stored time as an aware datetime within the calendar, None if it is unreadable."""
     if isinstance(value, datetime):
         return _within(value.replace(tzinfo=UTC))
     text = read_text(value)
@@ -89,19 +90,19 @@ def read_time(value: Any) -> datetime | None:
         return _within(moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC))
     except ValueError:
         return _repaired(None)
-    except OverflowError:  # a zone leads it past the end of the calendar
+    except OverflowError:  # its zone moves it past the end of the calendar
         return _repaired(LATEST if text[:1] == "9" else FIRST)
 
 
 def _within(moment: datetime) -> datetime:
-    """Return a time that every time zone can show and that a day can be added to."""
+    """Return the nearest time that every time zone can show and to which a day can be added."""
     if FIRST <= moment <= LATEST:
         return moment
     return _repaired(min(max(moment, FIRST), LATEST))
 
 
 def read_number(value: Any) -> Any:
-    """Return a number, None for another value."""
+    """Parse a number; None if it is not one."""
     if value is None or isinstance(value, (int, float)):
         return value
     try:
@@ -111,7 +112,7 @@ def read_number(value: Any) -> Any:
 
 
 def read_whole(value: Any) -> int | None:
-    """Return a whole number, 0 for another value; None stays None."""
+    """Parse a whole number, 0 if it is not one; None stays None."""
     if type(value) is int or value is None:
         return value
     number = read_number(value)
@@ -119,18 +120,18 @@ def read_whole(value: Any) -> int | None:
         whole = int(number)
     except (TypeError, ValueError, OverflowError):
         return 0 if number is None else _repaired(0)
-    if not -(2**63) <= whole < 2**63:  # SQLite gives it back as a float, or as a text
+    if not -(2**63) <= whole < 2**63:  # SQLite may return it as a float or a text
         return _repaired(0)
     return whole if number == whole else _repaired(whole)
 
 
 def read_bytes(value: Any) -> bytes | None:
-    """Return bytes, empty for another value; None stays None."""
+    """Return bytes, empty for another type; None stays None."""
     return value if type(value) is bytes or value is None else _repaired(b"")
 
 
 def read_json(value: object) -> Any:
-    """Return what a JSON column holds, None when it is broken or NULL."""
+    """Parse a JSON column; None if it is broken or NULL."""
     text = read_text(value)
     if not isinstance(text, str):
         return value
@@ -142,7 +143,7 @@ def read_json(value: object) -> Any:
 
 
 def _without_surrogates(value: Any) -> Any:
-    """Return JSON without lone surrogates, which cannot be encoded."""
+    """Return JSON data without lone surrogates, which cannot be encoded."""
     if isinstance(value, str):
         cleaned = clean(value)
         return value if cleaned == value else _repaired(cleaned)
@@ -154,18 +155,18 @@ def _without_surrogates(value: Any) -> Any:
 
 
 def read_list(value: object) -> list[Any]:
-    """Return the array a JSON column holds, [] for everything else."""
+    """Return the array in a JSON column, [] for anything else."""
     found = read_json(value)
     return list(found) if isinstance(found, list) else []
 
 
 def read_texts(value: object) -> list[str]:
-    """Return the texts of the array a JSON column holds; elements that are no text are left out."""
+    """Return the texts in a JSON column's array; other elements are left out."""
     return [item for item in read_list(value) if isinstance(item, str)]
 
 
 def read_object(value: object) -> dict[str, Any] | None:
-    """Return the object a JSON column holds, None for everything else."""
+    """Return the object in a JSON column, None for anything else."""
     found = read_json(value)
     return found if isinstance(found, dict) else None
 

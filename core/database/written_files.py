@@ -1,4 +1,4 @@
-"""Lists export files of this process, which forgetting cannot delete."""
+"""Lists this process's export files, which forgetting cannot delete."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .engine import Database
 
 _NAME = "exported_files"
 _MOST = 1000
-"""Names kept; of more the oldest go."""
+"""Most names kept; the oldest are dropped."""
 
 
 def note_file(db: Database, persona: str, path: str | os.PathLike[str]) -> None:
@@ -23,6 +23,6 @@ def note_file(db: Database, persona: str, path: str | os.PathLike[str]) -> None:
 
 
 def list_files(db: Database, persona: str) -> list[str]:
-    """Return the files with rows of a persona that are still there, in the order they were written."""
+    """Return the files with rows of a persona that still exist, in the order they were written."""
     kept: dict[tuple[str, str], None] = db.caches.get(_NAME, {})
     return [path for who, path in list(kept) if who == persona and Path(path).exists()]

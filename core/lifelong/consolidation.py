@@ -41,7 +41,7 @@ DEEP_TAG = "deep"
 DEEP_WINDOW = 200
 """Newest messages of a conversation that deep consolidation reads: some hours of talk."""
 TRIES = 3
-"""How often a window is read again because its messages changed while the model was asked."""
+"""Most readings of a window whose messages change while the model is asked."""
 REFUSED = (400, 413, 422)
 """HTTP statuses of a model server that refuses this question every time: a content filter, a length limit."""
 DISABLED, CHANGED = "disabled", "changed"

@@ -31,7 +31,7 @@ from .table_runs import Outcome
 
 BUSY = "busy"
 LOOK_BACK = timedelta(days=1)
-"""The first look of a process covers conversations with messages of this time."""
+"""Age of the messages whose conversations are checked when a process checks for the first time."""
 
 
 def consolidate_history(

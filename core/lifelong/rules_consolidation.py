@@ -17,7 +17,7 @@ WINDOW = (20, 500)
 """Fewest and most messages of one window."""
 TEXT_CHARS = 200
 IMPORTANCE, DEEP_IMPORTANCE = 0.6, 0.7
-"""Importance of a model's entry that states none."""
+"""Importance of a model's entry without one: in normal and in deep consolidation."""
 MOST_FACTS = 200
 """Most entries taken from one reply."""
 
@@ -29,7 +29,7 @@ LISTS = {
     "emotions": "Emotions",
     "key_facts": "KeyFacts",
 }
-"""Key of the reply to kind, in the order they are stored."""
+"""Key of the reply to kind of item, in the order of storing."""
 DEEP_LISTS = ("key_facts", "facts_about_user")
 
 

@@ -15,9 +15,9 @@ from ..database.schema import consolidation_runs, counters
 
 KEPT_DAYS = 180
 TICK = "consolidation_tick"
-"""Counter: when the current interval began, in seconds since 1970."""
+"""Counter with the start of the current interval, in seconds since 1970."""
 STREAMS = "stream_end"
-"""Counter: how many streams have ended."""
+"""Counter with the number of ended streams."""
 _R, _C = consolidation_runs.c, counters.c
 
 

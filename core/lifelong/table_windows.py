@@ -24,9 +24,9 @@ _HERE = and_(_C.persona_id == bindparam("persona"), _C.interface_path == bindpar
 class Window:
     conversation: str
     mark: int
-    """The mark when the window was read; 0 if there was none."""
+    """Mark when the window was read; 0 if the conversation had none."""
     lines: tuple[Line, ...] = ()
-    """As said, oldest first."""
+    """Messages with their original text, oldest first."""
     last: int = 0
     """Row id that the mark moves to, blank messages included; 0 if there is nothing new."""
     is_full: bool = False

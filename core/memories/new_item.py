@@ -15,7 +15,7 @@ from ..text.times import read_time
 from .rules import DEFAULT_IMPORTANCE, Tier, check_choice, importance_of
 
 Provenance = Literal["host", "model", "extract", "manual", "import"]
-"""Who wrote the text."""
+"""Origin of an item's text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,9 +39,9 @@ NOT_SAID = frozenset(
     {"tool", "tool_result", "tool_call", "function", "function_call", "memory", "memories", "recap", "summary",
      "prompt", "context", "system", "developer", "narrator", "thought"}
 )  # fmt: skip
-"""Words by which a host marks a text that nobody said: results of tools, memories and prompts."""
+"""Words by which a host marks text without a speaker: results of tools, memories and prompts."""
 _MARKS = ("kind", "role", "type", "source")
-"""Fields of a message that may hold one of these words."""
+"""Fields of a message that may contain a word of NOT_SAID."""
 _FORMS = {fold(kind): kind for kind in (*KINDS, INSTRUCTION)}
 
 

@@ -11,7 +11,7 @@ from ..text.search_words import salient_words
 from ..text.words import stop_words
 
 MOST_CHARS = 300
-"""Longest instruction."""
+"""Most characters of an instruction."""
 _NAMED = 0.67
 """Share of equal words above which a sentence names the same person: `call me` is in all of them and makes up two
 thirds of `call me Kim`."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 ModeName = Literal["agent", "plus", "basic", "project"]
 """Values of MEMORY_MODE."""
 How = Literal["tool", "before", "-"]
-"""tool: the model calls the tool. before: decided from the message, before the model answers. -: not at all."""
+"""When a memory is saved. tool: when the model calls the tool. before: from the message, before its answer. -: never"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ MODES: Mapping[ModeName, Mode] = {
     "basic": Mode(True, False, "-"),
     "project": Mode(False, False, "-"),
 }
-"""What each MEMORY_MODE allows."""
+"""Rules of each MEMORY_MODE."""
 
 
 def is_tool_offered(mode: ModeName, enabled: bool, tool: str, tool_ids: Collection[str]) -> bool:

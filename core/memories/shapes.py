@@ -53,7 +53,7 @@ class ItemVersion(TypedDict):
 
     text: str
     until: str
-    """When it was changed, ISO 8601, UTC; "" for the current text."""
+    """Time at which it was changed, ISO 8601, UTC; "" for the current text."""
     reason: str
     changed_by: str
 
@@ -77,7 +77,7 @@ class Added(int):
     """Number of entries equal to an existing item, which took over their tags, importance and sources."""
     notes: tuple[str, ...]
     reason: str
-    """Why nothing was stored: privacy, empty, disabled, no_messages, unreadable, busy, model_...; else ""."""
+    """Reason why nothing was stored: privacy, empty, disabled, no_messages, unreadable, busy, model_...; else ""."""
 
     def __new__(
         cls,

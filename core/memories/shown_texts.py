@@ -16,7 +16,7 @@ from ..scope import Scope
 _TURN = timedelta(minutes=15)
 """An unanswered turn ends after this time."""
 SLACK = timedelta(minutes=1)
-"""How much earlier than its prompt an answer may be dated: clocks differ."""
+"""Most time that an answer may be dated before its prompt: clocks differ."""
 _MOST_TURNS = 10_000
 _CACHE = "shown_texts"
 

@@ -29,7 +29,7 @@ class ReadScope:
 
     persona: str
     audiences: tuple[int, ...] | None = None
-    """None for an operator, who sees all of the persona."""
+    """Ids of the visible audiences; None for an operator, who sees all of the persona."""
     local: bool = True
     """Whether items marked local_only are visible."""
 
@@ -52,7 +52,7 @@ class ItemFilter:
     tier: str = ""
     conversation: str | None = None
     participants: tuple[str, ...] = ()
-    """Items of one of these people; empty for everybody."""
+    """Participants whose items match; empty for everybody."""
     min_importance: float | None = None
     since: datetime | None = None
     until: datetime | None = None

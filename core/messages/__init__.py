@@ -1,4 +1,4 @@
-"""The log of what was said, and what lies on a message: alternatives, recaps, scenes."""
+"""The message log, and what belongs to a message: alternatives, recaps, scenes."""
 
 from .table_batches import insert_messages as insert_messages
 from .table_lines import Line as Line

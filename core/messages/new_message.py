@@ -1,4 +1,4 @@
-"""A message as it is about to be stored: what the host handed in, checked once."""
+"""A message before it is stored: the host's values, checked once."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ NAME_CHARS = 255
 MESSAGE_ID_BYTES = 191
 SENDER_ID_BYTES = 255
 SAME_WITHIN = timedelta(seconds=5)
-"""Equal texts of one sender are one message when they are less than this apart and one of them has no id."""
+"""Two equal texts of one sender are one message if they are less than this apart and one has no id."""
 
 PERSONA_ROLES = ("persona", "thought")
 """Roles of the persona's own lines."""
 NOBODY_ROLES = ("system", "narrator")
-"""Roles of lines that no person said, unless they name a sender."""
+"""Roles of lines without a speaker, unless they name a sender."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +40,16 @@ class NewMessage:
     message_id: str | None = None
     role: Role = "user"
     participant: str | None = None
-    """Who said it; None for the persona, the system, and where nobody knows."""
+    """Speaker's key; None for the persona, the system and unknown speakers."""
     triggered_by: str | None = None
-    """Participant whose turn a line of the persona answers."""
+    """Participant whose turn a persona's line answers."""
     metadata: Any = None
     hidden: bool = False
     excluded: bool = False
     title: str = ""
-    """What the host calls the conversation."""
+    """Host's name for the conversation."""
     server_name: str = ""
-    """What the host calls its server."""
+    """Host's name for the server."""
     folded: str = field(init=False, repr=False)
     digest: bytes = field(init=False, repr=False)
     notes: tuple[str, ...] = ()
@@ -66,12 +66,12 @@ class NewMessage:
 
     @property
     def is_of_somebody(self) -> bool:
-        """Return whether a person said it, known or not."""
+        """Return whether a person said it, known or unknown."""
         return not self.is_persona and (self.role not in NOBODY_ROLES or self.participant is not None)
 
     @property
     def sender(self) -> tuple[str, str]:
-        """What tells senders apart: the id, or the name where there is no id."""
+        """Return the key that tells senders apart: the id, or the name if there is no id."""
         return self.sender_id, "" if self.sender_id else self.sender_name
 
 
@@ -93,7 +93,7 @@ def read_message(
     hidden: object = False,
     excluded: object = False,
 ) -> NewMessage | None:
-    """Return the message to store, None where conversation or text is blank."""
+    """Return the message to store, None if conversation or text is blank."""
     if conversation is None or text is None or (isinstance(conversation, str) and not conversation.strip()):
         return None
     key = check_key(conversation)
@@ -130,7 +130,7 @@ def read_message(
 
 
 def _role(role: object, sender: str) -> Role:
-    """Return the role the host names; where it names none, `self` is how it marks the persona's own lines."""
+    """Return the role the host names; without one, the sender `self` marks the persona's own lines."""
     if role is None:
         return "persona" if sender == PERSONA_SENDER else "user"
     if role not in get_args(Role):
@@ -140,7 +140,7 @@ def _role(role: object, sender: str) -> Role:
 
 
 def _participant(scope: Scope, conversation: str, sender: str, role: Role, name: str) -> tuple[str | None, str]:
-    """Return participant key and sender id: by the id, else who the scope says is speaking, else by the name."""
+    """Return participant key and sender id: from the id, else from the scope's speaker, else from the name."""
     interface = split_key(conversation)[0]
     if sender:
         key = f"{interface}/{sender}"

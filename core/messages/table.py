@@ -39,7 +39,7 @@ _C = chat_history_cache.c
 
 
 def build_scope(scope: Scope, conversation: str, privacy: Privacy | None = None) -> Scope:
-    """Return the scope a message is stored in: the one given, in the message's conversation."""
+    """Return the scope in which a message is stored: the given one, with the message's conversation."""
     said = scope.privacy if scope.conversation in (None, conversation) else None
     return replace(scope, conversation=conversation, privacy=privacy or said)
 
@@ -58,12 +58,12 @@ def insert_message(
     row_id: int | None = None,
     also: Callable[[Connection], object] | None = None,
 ) -> WriteResult:
-    """Store one message, or say why not: `duplicate` with the id of the one that is there, or `privacy`."""
+    """Store one message, or return why not: `duplicate` with the id of the stored one, or `privacy`."""
     tried: list[int] = []
 
     def work(connection: Connection) -> WriteResult:
         new = message
-        if tried:  # another process made the same id, or a room of this name for another server
+        if tried:  # another process made the same id, or stored a room of this name for another server
             tried.append(another_id(tried[-1]))
             key = resolve_key(connection.execute, scope, plain_key(message.conversation))
             new = replace(message, conversation=key)
@@ -91,7 +91,7 @@ def insert_message(
         return None if stored is None else WriteResult(True, stored, notes=message.notes)
 
     result = db.transaction(work, source="chat_history_cache", confirm=confirm)
-    # A commit whose answer was lost may end while the second try is under way, which then finds its own row.
+    # A commit whose answer was lost may end during the second try, which then finds its own row.
     return WriteResult(True, result.id, notes=message.notes) if result.id in tried else result
 
 
@@ -99,14 +99,14 @@ _STORED = select(_C.id).where(_C.persona_id == bindparam("persona"), _C.id.in_(I
 
 
 def find_stored(connection: Connection, persona: str, ids: Sequence[int]) -> int | None:
-    """Return the first of these ids that a message has, None where none has."""
+    """Return the first of these ids that belongs to a message, None if none does."""
     return connection.execute(_STORED, {"persona": persona, "ids": ids}).scalar()
 
 
 def _hold_place(
     connection: Connection, db: Database, scope: Scope, message: NewMessage, privacy_default: str
 ) -> table_conversations.AudienceRow | WriteResult:
-    """Hold the conversation and note who spoke there; return its place, or why the message is not stored."""
+    """Lock the conversation and note its speaker; return the row's place, or why the message is not stored."""
     persona, key, person = scope.persona, message.conversation, message.participant or message.triggered_by
     sender = person or ("" if message.is_of_somebody else None)
     names = {"title": message.title, "server_name": message.server_name if scope.server else ""}
@@ -146,7 +146,7 @@ def _hold_place(
     if double is not None and not (scope.server and not facts.server):
         raise RollbackError(WriteResult(False, double, "duplicate", notes=message.notes))
     place = table_conversations.settle(connection, db, scope, facts, sender=sender)
-    if double is not None:  # but the room is this server's from now on, so another server's line is no duplicate
+    if double is not None:  # the room is this server's from now on, so another server's line is no duplicate
         return WriteResult(False, double, "duplicate", notes=message.notes)
     if message.participant:
         table_participants.note_names(connection, db, persona, {message.participant: message.sender_name}, levels)
@@ -155,7 +155,7 @@ def _hold_place(
 
 @lru_cache(maxsize=2)
 def _facts(family: str) -> Part:
-    """One statement for all that decides about a message: its conversation, who may be remembered, what is there."""
+    """Return the statement that reads all facts about a new message: conversation, privacy levels, duplicates."""
     c = conversations_table.c
     persona: Any = bindparam("persona", type_=Key(64))
     participant, triggered_by = (bindparam(name, type_=Key(255)) for name in ("participant", "triggered_by"))
@@ -186,7 +186,7 @@ def _facts(family: str) -> Part:
 
 
 def is_private(message: NewMessage, levels: Mapping[str, table_participants.Known], default: str) -> bool:
-    """Return whether the level of somebody concerned keeps the message out: it is full."""
+    """Return whether the privacy level of a person concerned keeps the message out: it is full."""
     if any(known.level == "full" for known in levels.values()):
         return True
     return message.is_of_somebody and message.participant is None and default == "full"
@@ -198,7 +198,7 @@ def write_rows(
     persona: str,
     ready: Sequence[tuple[int, NewMessage, table_conversations.AudienceRow]],
 ) -> None:
-    """Insert the rows, then their index rows, which are shared by many writers."""
+    """Insert the rows, then their index rows, which many writers share."""
     made_with = [
         shown_texts.read_rows(db, persona, m.conversation, m.at) if m.is_persona else None for _, m, _ in ready
     ]
@@ -247,7 +247,7 @@ def _row(persona: str, row_id: int, message: NewMessage, place: table_conversati
 
 
 def rewrite_message(connection: Connection, db: Database, persona: str, line: Line, text: str) -> None:
-    """Give a message that is held another text, its index rows and short-term entries too."""
+    """Replace the text of a locked message, its index rows and its short-term entries."""
     short_term_table.reword_lines(connection, persona, line.conversation, line.text, text)
     columns = {"message_text": text, "edited_at": db.clock(), **index_entries.derive_columns([text])}
     indexed.set_columns(connection, db, CHAT, persona, [line.row_id], **columns)
@@ -257,6 +257,6 @@ FORGOTTEN = "the person or the conversation was forgotten while this was being s
 
 
 def is_late(db: Database, persona: str, message: NewMessage, row_id: int) -> bool:
-    """Return whether who said it, or where, was forgotten since the row was begun."""
+    """Return whether the speaker or the conversation was forgotten after the row's id was made."""
     people = (message.participant, message.triggered_by)
     return tombstones.is_late(db, persona, row_id, people=people, conversation=message.conversation)

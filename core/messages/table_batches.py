@@ -1,4 +1,4 @@
-"""Stores many messages, as an import does: PART messages in one transaction."""
+"""Stores many messages, such as an import: PART messages in one transaction."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from . import table as messages_table
 from .new_message import SAME_WITHIN, NewMessage
 
 T = TypeVar("T")
-"""What lies beside a message in a file: known to who writes it alone."""
+"""Data that accompanies a message in a file; only the function that stores it knows its type."""
 
 WriteBeside = Callable[[Connection, Database, str, Sequence[tuple[int, str, T]]], None]
-"""Stores what lies beside messages, each `(row id, conversation, what)` of a persona, in the messages' transaction."""
+"""Stores a persona's accompanying data, each `(row id, conversation, data)`, in the messages' transaction."""
 
 PART = 500
 """Messages stored in one transaction."""
 
 
 Ready = tuple[int, NewMessage, table_conversations.AudienceRow]
-"""A row to write: its id, message and place."""
+"""A row to write: id, message and place."""
 _SAME_US = 5_000_000
 _Said = tuple[bytes, str, str]
 _C = chat_history_cache.c
@@ -62,7 +62,7 @@ def insert_messages(
     write_beside: WriteBeside[T] | None = None,
     instructions: Sequence[Sequence[Instruction]] = (),
 ) -> list[WriteResult]:
-    """Store messages of any conversations; return the result of each in the order given."""
+    """Store messages of any conversations; return their results in the order given."""
     results: list[WriteResult] = []
     for part in chunks(messages, PART):
         these = slice(len(results), len(results) + len(part))
@@ -104,7 +104,7 @@ def _insert_part(
             own = messages_table.build_scope(scope, key, privacy.get(key))
             ready += _hold_conversation(connection, db, own, {row_id: by_id[row_id] for _, row_id in group}, outcomes)
         if any(messages_table.is_late(db, persona, message, row_id) for row_id, message, _ in ready):
-            raise RollbackError(None)  # forgotten while this waited for a conversation: once more, without these
+            raise RollbackError(None)  # forgotten while this waited for a conversation: try once more, without these
         spoke = {m.participant: m.sender_name for _, m, _ in ready if m.participant}
         table_participants.note_names(connection, db, persona, spoke, levels)
         messages_table.write_rows(connection, db, persona, sorted(ready, key=lambda each: each[0]))
@@ -147,7 +147,7 @@ def _hold_conversation(
     ready: list[Ready] = []
     for row_id, message in messages.items():
         double = seen.double_of(message)
-        is_own = double == row_id  # of the same part, whose commit ended after its answer was lost
+        is_own = double == row_id  # the same part was stored already: its commit ended after its answer was lost
         if double is None:
             seen.note(message, row_id)
             ready.append((row_id, message, place))
@@ -159,12 +159,12 @@ def _hold_conversation(
 
 
 class Seen:
-    """The messages of one conversation that are stored or about to be."""
+    """The stored and pending messages of one conversation."""
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
         self._said: dict[_Said, list[tuple[int, int, bool]]] = {}
-        """Text and sender to the time, the row id and whether it has an id on the platform, of each, by time."""
+        """(text, sender) to (time, row id, whether it has a platform id) of each message, in order of time."""
 
     @classmethod
     def read(cls, connection: Connection, persona: str, conversation: str, batch: Sequence[NewMessage]) -> Seen:
@@ -183,15 +183,15 @@ class Seen:
         insort(self._said.setdefault(said, []), (at, row_id, message_id is not None))
 
     def note(self, message: NewMessage, row_id: int) -> None:
-        """Count a message that is about to be stored."""
+        """Add a message that is about to be stored."""
         if message.message_id is not None:
             self._ids[message.message_id] = row_id
         self._keep((message.digest, *message.sender), microseconds(message.at), row_id, message.message_id)
 
     def double_of(self, message: NewMessage) -> int | None:
-        """Return the id of the message this one repeats, the newest of several; None for a new one.
+        """Return the id of the message this one repeats, the newest one if there are several; None for a new message.
 
-        Two messages with different ids are two; where one has none, sender, text and time decide.
+        Messages with different ids are different; if one has no id, sender, text and time decide.
         """
         if message.message_id is not None and message.message_id in self._ids:
             return self._ids[message.message_id]

@@ -1,4 +1,4 @@
-"""Which messages of a conversation are hidden (chat_history_cache.hidden), and which should be."""
+"""Reads and writes which messages of a conversation are hidden (chat_history_cache.hidden)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..database.schema import chat_history_cache, counters, message_recaps, scen
 _C = chat_history_cache.c
 _S = scenes.c
 _MARK = "story_settings"
-"""Row of `counters` with the digest of the settings that the stories of a persona were refreshed with."""
+"""Row of `counters` with the digest of the settings at the last refresh of a persona's stories."""
 SHOWN, BY_SCENES, AT_SOURCE = 0, 1, 2
 """Values of `hidden`: shown, hidden by its scene (may change), hidden when it was saved (stays)."""
 
@@ -33,11 +33,11 @@ class Row(NamedTuple):
     row_id: int
     place: MessagePosition
     hidden: bool | None
-    """None if it was hidden when it was saved."""
+    """Whether a scene hides it; None if it was hidden when it was saved."""
 
 
 def read_breaks(read: Reader, persona: str, conversation: str, newest: int | None = None) -> list[MessagePosition]:
-    """Return the positions of the visible scene breaks, all or the newest ones, oldest first."""
+    """Return the positions of the visible scene breaks, all or only the newest, oldest first."""
     joined = scenes.join(chat_history_cache, and_(_C.persona_id == _S.persona_id, _C.id == _S.break_row))
     breaks = (
         select(_C.timestamp, _C.id)
@@ -73,7 +73,7 @@ def _after(place: MessagePosition) -> Any:
 
 
 def is_misplaced(read: Reader, persona: str, conversation: str, last_hidden: MessagePosition | None) -> bool:
-    """Return whether a message is shown that should be hidden, or the other way round."""
+    """Return whether any message is shown that should be hidden, or hidden that should be shown."""
     wrong: Any = _C.hidden == BY_SCENES
     if last_hidden is not None:
         wrong = or_(and_(_C.hidden == SHOWN, _up_to(last_hidden)), and_(wrong, _after(last_hidden)))
@@ -90,7 +90,7 @@ def update_hidden(connection: Connection, persona: str, conversation: str, last_
 
 
 def give_to_scenes(connection: Connection, persona: str, conversation: str, last_hidden: MessagePosition) -> None:
-    """Let scenes decide on messages up to a position that were hidden when they were saved."""
+    """Let scenes show or hide the messages up to a position that were hidden when they were saved."""
     _set(connection, persona, conversation, AT_SOURCE, BY_SCENES, _up_to(last_hidden))
 
 
@@ -111,11 +111,11 @@ def clear_excluded(connection: Connection, persona: str, conversation: str) -> i
     return connection.execute(update(chat_history_cache).where(*mine).values(excluded=0)).rowcount
 
 
-# With which settings
+# Settings at the last refresh
 
 
 def read_digest(db: Database, persona: str) -> int | None:
-    """Return the digest of the settings that the stories of a persona were refreshed with, None for none."""
+    """Return the digest of the settings at the last refresh of a persona's stories, None if there was none."""
     c = counters.c
     rows = db.read(select(c.value).where(c.persona_id == persona, c.name == _MARK), source=counters.name)
     return int(rows[0].value) if rows else None

@@ -24,14 +24,14 @@ from ..text.times import iso_text
 from .new_message import MESSAGE_ID_BYTES, PERSONA_ROLES
 
 OWN = -1
-"""Number of the recap of a message's current alternative; other alternatives use their own number."""
+"""Alternative number of the recap of a message's current text; other alternatives use their own number."""
 PAGE = 100
-"""Messages read at once of a whole conversation: few, since each may hold megabytes."""
+"""Messages of a conversation read at once: few, since each may hold megabytes."""
 _C, _K, _R = chat_history_cache.c, conversations.c, message_recaps.c
 WITH_RECAP = chat_history_cache.outerjoin(
     message_recaps, and_(_R.persona_id == _C.persona_id, _R.message_row == _C.id, _R.alternative == OWN)
 )
-"""Messages, each with its own recap where it has one."""
+"""Messages joined with their own recaps."""
 _PERSONA = _C.persona_id == bindparam("persona")
 _HERE = (_PERSONA, _C.interface_path == bindparam("conversation"))
 _THESE = (_PERSONA, _C.id.in_(IDS))
@@ -52,15 +52,15 @@ class Line:
     sender_id: str
     sender_name: str
     participant: str | None
-    """Who said it; None for the persona and where nobody knows."""
+    """Speaker's key; None for the persona and unknown speakers."""
     triggered_by: str | None
-    """Whose turn a line of the persona answers."""
+    """Participant whose turn a persona's line answers."""
     hidden: bool
     excluded: bool
     metadata: dict[str, Any]
     digest: bytes
     text: str
-    """Blank if the message was read without its text."""
+    """Text; blank if the message was read without it."""
 
     @property
     def is_anonymous(self) -> bool:
@@ -72,12 +72,12 @@ _COLUMNS = (
     _C.sender_name, _C.participant_key, _C.triggered_by, _C.hidden, _C.excluded, _C.metadata, _C.content_hash,
 )  # fmt: skip
 FACTS = (*_COLUMNS, literal("").label("message_text"))
-"""Columns that `build_line` reads, without the text, which may hold megabytes."""
+"""Columns for `build_line` without the text, which may hold megabytes."""
 LINE = (*_COLUMNS, _C.message_text)
 
 
 def build_line(row: Any) -> Line:
-    """Return the message of a row that begins with the columns `FACTS` or `LINE`."""
+    """Return the message of a row whose first columns are `FACTS` or `LINE`."""
     (row_id, conversation, message_id, audience, at, edited, role, sender_id, name, participant, triggered_by,
      hidden, excluded, metadata, digest, text) = row[: len(FACTS)]  # fmt: skip
     return Line(
@@ -90,7 +90,7 @@ def _in_order(lines: list[Line]) -> list[Line]:
     return sorted(lines, key=lambda line: (line.at is not None, line.at, line.row_id))
 
 
-# Messages that are named
+# Messages named by id
 
 
 _FACTS_OF = select(*FACTS).where(*_THESE)
@@ -99,7 +99,7 @@ _BY_ID = select(*LINE).where(*_HERE, _C.message_id.in_(IDS))
 
 
 def read_lines(read: Reader, persona: str, rows: Collection[int], *, with_text: bool = True) -> list[Line]:
-    """Return the stored ones of these messages, in the order of the conversation."""
+    """Return those of these messages that are stored, in the order of the conversation."""
     statement = _LINES_OF if with_text else _FACTS_OF
     return _in_order([build_line(row) for row in read_parts(read, statement, {"persona": persona}, rows)])
 
@@ -116,17 +116,17 @@ def hold_line(connection: Connection, persona: str, row_id: int) -> Line | None:
 
 
 def read_texts(read: Reader, persona: str, rows: Collection[int]) -> dict[int, str]:
-    """Return message row to the message's text."""
+    """Return the texts of messages by row id."""
     return {line.row_id: line.text for line in read_lines(read, persona, rows)}
 
 
 def read_times(read: Reader, persona: str, rows: Collection[int]) -> dict[int, datetime | None]:
-    """Return message row to time, without rows that are not stored."""
+    """Return the times of messages by row id; messages that are not stored are absent."""
     return {line.row_id: line.at for line in read_lines(read, persona, rows, with_text=False)}
 
 
 def read_by_ids(read: Reader, persona: str, conversation: str, ids: Iterable[str]) -> dict[str, Line]:
-    """Return the messages of a conversation with these ids of the platform."""
+    """Return the messages of a conversation with these platform ids."""
     rows = read_parts(read, _BY_ID, {"persona": persona, "conversation": conversation}, ids)
     return {row.message_id: build_line(row) for row in rows}
 
@@ -134,19 +134,19 @@ def read_by_ids(read: Reader, persona: str, conversation: str, ids: Iterable[str
 def update_facts(
     connection: Connection, persona: str, row_id: int, message_id: str, metadata: Mapping[str, Any] | None
 ) -> None:
-    """Give a message another id on its platform and other metadata."""
+    """Change a message's platform id and metadata."""
     values = {"message_id": message_id, "metadata": dict(metadata) if metadata else None}
     connection.execute(update(chat_history_cache).where(_C.persona_id == persona, _C.id == row_id).values(**values))
 
 
 def find_message(db: Database, persona: str, conversation: str, message_id: str) -> Line | None:
-    """Return the message with this id of the platform, None if it is not stored."""
+    """Return the message with this platform id, None if it is not stored."""
     read = db.read
     return read_by_ids(read, persona, conversation, [message_id]).get(message_id)
 
 
 def find_named(db: Database, persona: str, message: object, interface_path: object) -> tuple[int, str] | None:
-    """Return `(row id, conversation)` of the message that a host names, None if it is not stored."""
+    """Return `(row id, conversation)` of the message named by the host, None if it is not stored."""
     if interface_path is not None:
         key = key_text(interface_path, "interface_path", KEY_BYTES["conversation"], required=True)
         line = find_message(db, persona, key, key_text(message, "message_id", MESSAGE_ID_BYTES))
@@ -162,7 +162,7 @@ def find_named(db: Database, persona: str, message: object, interface_path: obje
 
 
 def find_quoted(db: Database, persona: str, conversation: object, message_id: object) -> dict[str, str] | None:
-    """Return text, username and timestamp of the message with this id of the platform, None if it is not stored."""
+    """Return text, username and timestamp of the message with this platform id, None if it is not stored."""
     key = key_text(conversation, "interface_path", KEY_BYTES["conversation"], required=True)
     line = find_message(db, persona, key, key_text(message_id, "message_id", MESSAGE_ID_BYTES))
     if line is None:
@@ -175,7 +175,7 @@ def find_quoted(db: Database, persona: str, conversation: object, message_id: ob
     }
 
 
-# The newest, of one conversation, of a level, over conversations
+# Newest messages: of one conversation, of a privacy level, of all conversations
 
 
 def _where(level: bool, anywhere: bool, local: bool, withdrawn: bool = False) -> list[Any]:
@@ -186,7 +186,7 @@ def _where(level: bool, anywhere: bool, local: bool, withdrawn: bool = False) ->
         below = and_(_C.interface_path >= low, _C.interface_path < high)
         where.append(or_(here, below) if level else here)
     if not local:
-        # A value for each row, not EXISTS: MariaDB makes a list of all conversations out of that.
+        # A value for each row instead of EXISTS, which MariaDB turns into a list of all conversations.
         closed = select(_K.local_only).where(_K.persona_id == _C.persona_id, _K.conversation_key == _C.interface_path)
         where.append(func.coalesce(closed.scalar_subquery(), 0) == 0)
     return where
@@ -210,11 +210,11 @@ def read_newest(
     local: bool = False,
     withdrawn: bool = False,
 ) -> list[Line]:
-    """Return the newest visible messages, oldest first; of equal times the first one stored comes first."""
+    """Return the newest visible messages, oldest first; of equal times, the one stored first comes first."""
     room = plain_key(conversation or "")
     values = {"persona": persona, "most": limit, "conversation": conversation, "low": f"{room}/", "high": f"{room}0"}
     statement = _newest(level and conversation is not None, conversation is None, local, withdrawn)
-    # Over all conversations each audience is walked by itself, along its index, to its newest rows.
+    # Without a conversation, each audience's newest rows are read along its index.
     parts = [[each] for each in audiences] if conversation is None and len(audiences) <= 8 else [list(audiences)]
     lines: list[Line] = []
     for part in parts:
@@ -224,7 +224,7 @@ def read_newest(
 
 
 def read_stats(db: Database, persona: str, audiences: Sequence[int], *, local: bool = False) -> Any:
-    """Return how many messages are visible, in how many conversations, the oldest and newest time."""
+    """Return the number of visible messages and of their conversations, and the oldest and newest time."""
     columns = (func.count(), func.count(_C.interface_path.distinct()), func.min(_C.timestamp), func.max(_C.timestamp))
     chosen = select(*columns).where(*_where(False, True, local))
     values = {"persona": persona, "audiences": list(audiences)}
@@ -245,7 +245,7 @@ _ORDER = select(_C.id).where(*_HERE).order_by(_C.timestamp, _C.id)
 def read_pages(
     read: Reader, persona: str, conversation: str, audiences: Collection[int], *, with_text: bool = True
 ) -> Iterator[list[Line]]:
-    """Yield the messages of a conversation in pages, oldest first, hidden and excluded ones too."""
+    """Yield all messages of a conversation in pages, oldest first; hidden and excluded ones are included."""
     values: dict[str, Any] = {"persona": persona, "conversation": conversation, "audiences": sorted(audiences)}
     statement = _ALL_LINES if with_text else _ALL_FACTS
     following = statement.where(_AFTER)
@@ -257,11 +257,11 @@ def read_pages(
 
 
 def read_order(read: Reader, persona: str, conversation: str) -> tuple[int, ...]:
-    """Return the row ids of a conversation, oldest first; reads a covering index alone."""
+    """Return the row ids of a conversation, oldest first; only a covering index is read."""
     return tuple(r.id for r in read(_ORDER, {"persona": persona, "conversation": conversation}))
 
 
-# The log as an operator reads it
+# The log for operators
 
 
 class LoggedLine(NamedTuple):
@@ -269,14 +269,14 @@ class LoggedLine(NamedTuple):
 
     line: Line
     recap: str
-    """Blank where none was made."""
+    """Recap, blank if there is none."""
     recap_is_stale: bool
-    """The message was changed after its recap was made."""
+    """Whether the message was changed after its recap was made."""
     recap_provenance: str
 
 
 def read_log(db: Database, persona: str, conversation: str, limit: int, before: int | None = None) -> list[LoggedLine]:
-    """Return messages of a conversation, the newest last."""
+    """Return messages of a conversation, oldest first."""
     mine = (_C.persona_id == persona, _C.interface_path == conversation)
     chosen = select(*LINE, _R.memory, _R.stale, _R.provenance).select_from(WITH_RECAP).where(*mine)
     if before is not None:
@@ -289,7 +289,7 @@ def read_log(db: Database, persona: str, conversation: str, limit: int, before: 
     return [LoggedLine(build_line(r), r.memory or "", bool(r.stale), r.provenance or "") for r in reversed(newest)]
 
 
-# What stories ask of a conversation and its lines
+# Reads for stories
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +314,7 @@ def find_place(read: Reader, persona: str, conversation: str) -> StoryPlace | No
 
 
 PEOPLE_AMONG = 200
-"""Messages that are looked at for who speaks in a conversation."""
+"""Most earlier messages that are searched for other speakers in a conversation."""
 _PEOPLE = (
     select(_C.participant_key, _C.sender_id, _C.sender_name, _C.role)
     .where(*_HERE, _C.timestamp <= bindparam("at", type_=Time()))
@@ -324,7 +324,7 @@ _PEOPLE = (
 
 
 def has_several_people(read: Reader, persona: str, line: Line) -> bool:
-    """Return whether more than one person spoke in the message's conversation lately, up to the message."""
+    """Return whether more than one person spoke in the conversation's latest messages up to this one."""
     if line.at is None:
         return False
     here = {"persona": persona, "conversation": line.conversation, "at": line.at}
@@ -332,12 +332,12 @@ def has_several_people(read: Reader, persona: str, line: Line) -> bool:
 
 
 def is_open(connection: Connection, persona: str, line: Line, default: str) -> bool:
-    """Return whether a recap may be made of a message now."""
+    """Return whether a recap of a message may be made now."""
     return bool(table_participants.keep_allowed(connection, persona, [line], default))
 
 
 def are_as_read(connection: Connection, persona: str, lines: Sequence[Line], default: str) -> bool:
-    """Return whether all these messages are still stored, say what they said, and may be kept."""
+    """Return whether all these messages are still stored, have the same text, and may be kept."""
     now = read_texts(connection.execute, persona, [line.row_id for line in lines])
     same = all(now.get(line.row_id) == line.text for line in lines)
     return same and len(table_participants.keep_allowed(connection, persona, lines, default)) == len(lines)

@@ -34,9 +34,9 @@ class Recap:
     include: str | None = None
     edited: bool = False
     stale: bool = False
-    """The message was changed after the recap was made."""
+    """Whether the message was changed after the recap was made."""
     data: Mapping[str, Any] = field(default_factory=dict)
-    """The keys of `stories.rules_recaps.IN_DATA` that are set."""
+    """Values for the keys in `stories.rules_recaps.IN_DATA` that are set."""
     provenance: str = ""
     updated_at: datetime | None = None
 
@@ -51,17 +51,17 @@ def find_recap(read: Reader, persona: str, row_id: int) -> Recap | None:
 
 
 def build_recap(row: Any) -> Recap:
-    """Return the recap of a row that ends with the columns `RECAP_COLUMNS`."""
+    """Return the recap of a row whose last columns are `RECAP_COLUMNS`."""
     memory, include, edited, stale, data, provenance, updated_at = row[-len(RECAP_COLUMNS) :]
     return Recap(memory, include, bool(edited), bool(stale), read_object(data) or {}, provenance or "", updated_at)
 
 
-# The walk to the limit, and what is included
+# Recaps up to a token limit, and recaps that are included
 
 
 @lru_cache(maxsize=2)
 def _page(first: bool) -> Any:
-    # A value of its own, not `memory IS NOT NULL`: with that SQLite takes the recaps first and sorts them all.
+    # An expression instead of `memory IS NOT NULL`, with which SQLite reads the recaps first and sorts them all.
     takes_part = case((_R.memory.is_(None), 0), (_R.stale != 0, 0), else_=1)
     chosen = (
         select(*FACTS, func.coalesce(_R.token_count, func.char_length(_R.memory)).label("recap_tokens"))
@@ -80,7 +80,7 @@ def read_page(
 ) -> list[tuple[Line, int]]:
     """Return the next messages with a memory that is not stale, each with its memory's tokens, newest first.
 
-    `before` is the last one had. A memory that was written by another program has no count; its characters count then.
+    `before` is the last message of the previous page. A memory without a stored token count counts its characters.
     """
     values: dict[str, Any] = {"persona": persona, "conversation": conversation, "rows": rows}
     if before is not None:
@@ -97,7 +97,7 @@ _INCLUDED = select(_R.message_row, _R.include).where(
 
 
 def read_included(read: Reader, persona: str, conversation: str) -> dict[int, str]:
-    """Return message row to `include` of the recaps that are included as stored."""
+    """Return the stored value of `include` of each included recap, by message row id."""
     return {r.message_row: r.include for r in read(_INCLUDED, {"persona": persona, "conversation": conversation})}
 
 
@@ -107,21 +107,21 @@ _MEMORIES = select(_R.message_row, _R.memory).where(
 
 
 def read_memories(read: Reader, persona: str, rows: Collection[int]) -> dict[int, str]:
-    """Return the recaps of messages by message row; messages without one are absent."""
+    """Return the recaps of messages by message row id; messages without one are absent."""
     return {r.message_row: r.memory for r in read_parts(read, _MEMORIES, {"persona": persona}, rows)}
 
 
-# The prompt
+# Recaps in a prompt
 
 
 class IncludedRecap(NamedTuple):
     """An included recap of the conversation, as a prompt needs it."""
 
     id: int
-    """Of its message."""
+    """Row id of its message."""
     memory: str
     digest: Any
-    """Of the message's text."""
+    """Digest of the message's text."""
     at: datetime | None
 
 
@@ -157,7 +157,7 @@ def section(family: str) -> Part:
 
 
 def section_part(conversation: str) -> Branch:
-    """Return the SELECT of the included recaps of a conversation."""
+    """Return the branch with the included recaps of a conversation."""
     return Branch(INCLUDED, section, {"conversation": conversation, "most": _MOST_LINES}, "message_recaps")
 
 
@@ -173,9 +173,9 @@ def update_recap(
     columns: Mapping[str, Any],
     data: Mapping[str, Any] | None,
 ) -> bool:
-    """Set columns and values of `data` of a message's own recap, None takes one away; return whether it changed."""
+    """Set columns and `data` values of a message's own recap (None removes a value); return whether it changed."""
     key = {"persona_id": persona, "message_row": row_id, "alternative": OWN}
-    # Held before it is read: two who set different keys of one message must not lose one of them.
+    # Locked before it is read: two writers that set different keys of one message must not lose one.
     connection.execute(insert_ignore(message_recaps, db.family), {**key, "conversation_key": conversation})
     recap = build_recap(connection.execute(_HOLD, {"persona": persona, "row": row_id}).one())
     merged = {name: value for name, value in {**recap.data, **(data or {})}.items() if value is not None}
@@ -191,7 +191,7 @@ def update_recap(
 
 
 def move_recap(connection: Connection, persona: str, row_id: int, source: int, target: int) -> None:
-    """Move a recap from one alternative to another; it is not included before the next refresh."""
+    """Move a recap from one alternative to another; it is included again at the next refresh at the earliest."""
     here = (_R.persona_id == persona, _R.message_row == row_id)
     connection.execute(delete(message_recaps).where(*here, _R.alternative == target))
     move = update(message_recaps).where(*here, _R.alternative == source)
@@ -199,14 +199,14 @@ def move_recap(connection: Connection, persona: str, row_id: int, source: int, t
 
 
 def mark_stale(connection: Connection, persona: str, row_id: int) -> str:
-    """Note that a message was changed after its recap was made, and return the recap's provenance, blank for none."""
+    """Mark the recap of a changed message as stale; return its provenance, "" if there is no recap."""
     own = (_R.persona_id == persona, _R.message_row == row_id, _R.alternative == OWN, _R.memory.is_not(None))
     connection.execute(update(message_recaps).where(*own).values(stale=1, include=None))
     return connection.execute(select(_R.provenance).where(*own)).scalar() or ""
 
 
 def set_include(connection: Connection, persona: str, rows: Collection[int], include: str | None) -> int:
-    """Set `include` of messages' own recaps, of fresh ones with a memory alone; return how many rows were changed."""
+    """Set `include` of messages' own recaps, a text only on fresh ones with a memory; return how many rows changed."""
     wanted = _R.include.is_not(None) if include is None else (_R.include.is_(None) | (_R.include != include))
     where = [_R.persona_id == persona, _R.alternative == OWN, wanted]
     if include is not None:
@@ -216,7 +216,7 @@ def set_include(connection: Connection, persona: str, rows: Collection[int], inc
 
 
 def clear_conversation(connection: Connection, persona: str, conversation: str) -> dict[str, int]:
-    """Delete all recaps of a conversation, of alternatives too, and return how many messages had each key."""
+    """Delete all recaps of a conversation and of its alternatives; return the number of messages that had each key."""
     here = (_R.persona_id == persona, _R.conversation_key == conversation)
     columns = (_R.memory.is_not(None).label("memory"), _R.include.is_not(None).label("include"), _R.edited, _R.data)
     counts: Counter[str] = Counter()
@@ -227,11 +227,11 @@ def clear_conversation(connection: Connection, persona: str, conversation: str) 
     return dict(counts)
 
 
-# Messages that detection has looked at
+# Messages checked for scene breaks
 
 
 CHECKED = "auto_scene_break_checked"
-"""Mark of a message up to which detection has looked for scene breaks."""
+"""Key that marks a message as checked for scene breaks, together with all before it."""
 
 
 def read_checked(read: Reader, persona: str, conversation: str) -> set[int]:
@@ -263,13 +263,13 @@ _ALL = select(_A.alternative, _A.text, _A.is_current, _A.metadata).where(*_OF_ME
 
 
 def read_alternatives(reader: Reader, persona: str, row_id: int) -> list[Alternative]:
-    """Return the alternatives of a message by number; none for a message that was said once."""
+    """Return the alternatives of a message by number; none for a message with a single version."""
     stored = reader(_ALL, {"persona": persona, "row": row_id})
     return [Alternative(r.alternative, r.text, bool(r.is_current), read_object(r.metadata) or {}) for r in stored]
 
 
 def insert_alternatives(connection: Connection, persona: str, new: Iterable[tuple[int, Alternative]]) -> None:
-    """Store alternatives, each with the row of its message; those numbers must be free."""
+    """Store alternatives, each with its message's row id; their numbers must be unused."""
     ready = [
         {
             "persona_id": persona,
@@ -285,7 +285,7 @@ def insert_alternatives(connection: Connection, persona: str, new: Iterable[tupl
 
 
 def set_current_alternative(connection: Connection, persona: str, row_id: int, number: int) -> None:
-    """Make one alternative of a message the current one, and its recap that of the message."""
+    """Make an alternative of a message the current one, and its recap the message's own recap."""
     here = (_A.persona_id == persona, _A.message_row == row_id)
     current = connection.execute(select(_A.alternative).where(*here, _A.is_current == 1)).scalar()
     if current == number:
@@ -301,7 +301,7 @@ def set_current_alternative(connection: Connection, persona: str, row_id: int, n
 
 RECAP, DETECTION = "RECAP", "SCENE_DETECTION"
 SAID = ("user", "persona")
-"""Roles of messages that get a recap by themselves: said by a person, or by the persona."""
+"""Roles whose messages get a recap automatically: people and the persona."""
 _MADE = ("model", "extract")
 """Provenance of recaps an operation made."""
 _J = memory_jobs.c
@@ -333,7 +333,7 @@ def read_without_recap(read: Reader, persona: str, conversation: str) -> list[in
 
 
 def mark_changed(connection: Connection, db: Database, persona: str, line: Line, text: str, *, queues: bool) -> None:
-    """Make the recap of a changed message stale, and queue it again where an operation made it or would make it."""
+    """Mark the recap of a changed message as stale, and queue it again if operations make this message's recap."""
     current = (_A.persona_id == persona, _A.message_row == line.row_id, _A.is_current == 1, _A.text != text)
     connection.execute(update(message_alternatives).where(*current).values(text=text))
     provenance = mark_stale(connection, persona, line.row_id)

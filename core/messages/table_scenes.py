@@ -35,7 +35,7 @@ class Scene:
     name: str = ""
     visible: bool = True
     recap_index: int | None = None
-    """Number of the current version of the recap, None without one."""
+    """Number of the current recap version, None without one."""
     recap: str = ""
     provenance: str = ""
 
@@ -95,7 +95,7 @@ _RECAPS = (
 
 
 def read_versions(read: Reader, persona: str, scene_id: int) -> list[Recap]:
-    """Return every version of a scene's recap, the first one first."""
+    """Return all versions of a scene's recap, the first one first."""
     rows = read(_RECAPS, {"persona": persona, "id": scene_id})
     return [
         Recap(r.version_index, r.content, r.provenance or "", r.created_at, read_object(r.metadata) or {}) for r in rows
@@ -109,7 +109,7 @@ def insert_scene(
     connection: Connection, db: Database, persona: str, conversation: str, break_row: int, name: str = "",
     *, visible: bool = True,
 ) -> tuple[int, bool]:  # fmt: skip
-    """Store a break and return its scene's id and whether it was made now; a message has one break."""
+    """Store a break; return `(scene id, whether the break is new)`. A message has at most one break."""
     scene_id = db.ids.one()
     row = {
         "id": scene_id,
@@ -129,7 +129,7 @@ def insert_scene(
 
 
 def update_scene(connection: Connection, persona: str, break_row: int, values: Mapping[str, Any]) -> bool:
-    """Set `name`, `visible` of the scene that ends with a message, and return whether there is one."""
+    """Set `name` or `visible` of the scene that ends with a message; return whether the scene exists."""
     stmt = update(scenes).where(_S.persona_id == persona, _S.break_row == break_row).values(**values)
     return bool(connection.execute(stmt).rowcount)
 
@@ -146,7 +146,7 @@ def delete_scene(connection: Connection, persona: str, break_row: int) -> bool:
 
 
 def hold_scene(connection: Connection, persona: str, scene_id: int) -> bool:
-    """Hold a scene until the transaction ends, and return whether it is there."""
+    """Lock a scene until the transaction ends; return whether it exists."""
     query = select(_S.id).where(_S.persona_id == persona, _S.id == scene_id).with_for_update()
     return connection.execute(query).scalar() is not None
 
@@ -160,7 +160,7 @@ def insert_version(
     *,
     provenance: str,
 ) -> int | None:
-    """Append a version to a scene's recap, make it current and return its number; None where the scene is gone."""
+    """Append a version to a scene's recap and make it current; return its number, None if the scene is gone."""
     if not hold_scene(connection, persona, scene_id):
         return None
     highest = select(func.max(_R.version_index)).where(_R.persona_id == persona, _R.scene_id == scene_id)
@@ -181,7 +181,7 @@ def insert_version(
 
 
 def set_current(connection: Connection, persona: str, scene_id: int, version: int) -> bool:
-    """Make a version of a scene's recap current, and return whether there is one of this number."""
+    """Make a version of a scene's recap current; return whether a version has this number."""
     there = select(_R.version_index).where(
         _R.persona_id == persona, _R.scene_id == scene_id, _R.version_index == version
     )
@@ -205,7 +205,7 @@ _UNDER_WAY = (
 
 
 def find_newest_operation(connection: Connection, persona: str, conversation: str, kind: str) -> int | None:
-    """Return the newest operation of a kind that is waiting or running, None if there is none."""
+    """Return the id of the newest waiting or running operation of a kind, None if there is none."""
     values = {"persona": persona, "conversation": conversation, "type": kind}
     operation = connection.execute(_UNDER_WAY, values).scalar()
     return None if operation is None else int(operation)

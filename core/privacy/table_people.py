@@ -169,7 +169,7 @@ def _find_identity(connection: Connection, persona: str, facts: ConversationFact
 
 
 _INNER = frozenset({"text_folded", "content_hash", "token_hash", "audience_id", "version"})
-"""Columns without meaning for people."""
+"""Columns left out of a person's report: they mean nothing to people."""
 
 
 def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[dict[str, Any]]]:

@@ -25,11 +25,11 @@ from .call import PromptCall, VisibleContext
 LIVE_KEYS = 400
 """Most conversations of live messages whose privacy is looked up."""
 MOST_CHATS = 50
-"""Most other conversations read at once."""
+"""Most other conversations read in one prompt."""
 
 
 def load_visible(call: PromptCall) -> VisibleContext:
-    """Return what the scope sees, and which tags and words the message asks for."""
+    """Return what the scope may see, and the tags and words that the message asks for."""
     db, languages = call.db, spoken_in(call.asked_text, call.settings.languages)
     words = list_words(call.asked_text, languages)
     seen = None if db is None else _load_snapshot(call, db)
@@ -51,7 +51,7 @@ def load_visible(call: PromptCall) -> VisibleContext:
 
 
 def _load_snapshot(call: PromptCall, db: Database) -> AccessSnapshot | None:
-    """Return what the scope sees, None if the database fails."""
+    """Return what the scope may see; None if the database fails."""
     version = tags_table.get_held(db, call.scope.persona)[0]
     request = Request(live_keys(call.live), version, count_recent(call), inserted_into=tuple(BY_NUMBER), servers=True)
     for step in (request, replace(request, vocabulary_version=None, inserted_into=())):
@@ -66,7 +66,7 @@ def _load_snapshot(call: PromptCall, db: Database) -> AccessSnapshot | None:
 
 
 def _register_private(call: PromptCall, db: Database, seen: AccessSnapshot) -> bool:
-    """Register a conversation that the message calls private, and return whether it was public: its rows have moved."""
+    """Register a conversation that the message calls private; return True if it was public and its rows were moved."""
     scope = call.scope
     if scope.conversation is None or scope.privacy not in ("direct", "separate", "restricted"):
         return False
@@ -82,17 +82,17 @@ def _register_private(call: PromptCall, db: Database, seen: AccessSnapshot) -> b
 
 
 def count_recent(call: PromptCall) -> int:
-    """Return how many other conversations are asked for, to fill history_recent."""
+    """Return the number of other conversations to read for history_recent."""
     if not (call.settings.enable_history_recent and call.settings.unified_history and call.caps.recent):
         return 0
     return min(2 * call.caps.recent + 2, MOST_CHATS)
 
 
-# What the message asks for: its tags and its words
+# Tags and words that the message asks for
 
 
 def find_tags(call: PromptCall, vocabulary: Vocabulary) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the tags of the message, and these together with linked tags; a hook that fails adds none."""
+    """Return `(tags of the message, these and their linked tags)`; a hook that fails adds none."""
     text, s = call.asked_text, call.settings
     own, other = hooks.get_hook("extract_tags"), hooks.get_hook("expand_tags")
 
@@ -120,11 +120,11 @@ def _texts(given: Any) -> list[str]:
     return [str(tag) for tag in given or () if isinstance(tag, (str, int))]
 
 
-# Whose live lines may be seen
+# Conversations whose live lines may be seen
 
 
 def live_keys(live: LiveHistory) -> tuple[str, ...]:
-    """Return the keys of the conversations of the live messages, and of their parents, to look up their privacy."""
+    """Return the conversation keys of the live messages and of their parents, for the look-up of their privacy."""
     names = (name for key in live.chats for name in (key, parent_key(key)) if name and _is_key(name))
     return tuple(dict.fromkeys(names))[:LIVE_KEYS]
 
@@ -138,7 +138,7 @@ def _is_key(text: str) -> bool:
 
 
 def may_see(call: PromptCall, visible: VisibleContext) -> Callable[[str], str]:
-    """Return a function from a conversation key to the reason why its live messages are left out, blank to show them.
+    """Return a function from a conversation key to the reason why its live messages are left out ("" shows them).
 
     Without a database only live messages of this conversation are shown.
     """

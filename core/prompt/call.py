@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_MESSAGE_CHARS = 500
-"""Longest text of an error."""
+"""Most characters of an error text in the report."""
 STORED = ("chat_history_cache", "memories", "ai_diary")
-"""The tables a prompt's sections come from, as the report names them when none of them can be read."""
+"""Tables of a prompt's sections, as the report names them if none of them can be read."""
 
 SIZES = ("limit", "limit_tokens", "size", "tokens", "over_limit", "counter")
 
@@ -48,16 +48,16 @@ _OF_A_TABLE = (1146, 1142)
 
 
 class Report:
-    """What one call did, filled in as it goes."""
+    """The report of one call, filled in by its stages."""
 
     def __init__(self) -> None:
         self.search: dict[str, Any] = {"tags": [], "words": []}
-        """What was looked for."""
+        """Tags and words that were searched for."""
         self.found: Selection | None = None
-        """What the search found."""
+        """Result of the search; None before it."""
         self.errors: list[dict[str, str]] = []
         self.citations: Mapping[str, Citation] | None = None
-        """Of messages with marks on memory lines the rows they stand for."""
+        """For messages with citation marks: each mark to the stored row it cites."""
         self._sizes: dict[str, Any] = dict.fromkeys(SIZES) | {"over_limit": False}
         self._notes: dict[str, None] = {}
         self._kept: dict[str, int] = {}
@@ -70,13 +70,13 @@ class Report:
         self._left_out.extend(items)
 
     def fail(self, source: str, error: BaseException) -> None:
-        """Add the error of a source: its class, and the text only of this package's own exceptions."""
+        """Add the error of a source: its class, and its text if it is an exception of this package."""
         kind = type(error).__name__
         text = str(error)[:MAX_MESSAGE_CHARS] if isinstance(error, CoreError) else kind
         self.errors.append({"source": source, "error": kind, "message": text})
 
     def add(self, fitted: Fitted, space: Space, counter: str | None) -> None:
-        """Enter what each section of the final prompt holds, what was cut, limits and sizes."""
+        """Add the items of each section of the final prompt, the items left out, the limits and the sizes."""
         tokens = None if space.counter is None else space.count_tokens(fitted.text)
         sizes = (space.limit_chars, space.limit_tokens, fitted.size, tokens, fitted.broken is not None, counter)
         self._sizes = dict(zip(SIZES, sizes, strict=True))
@@ -103,16 +103,16 @@ class Report:
 
 
 class Guard:
-    """Run the stages of one call; a stage that fails gives its default and a note in the report."""
+    """Runs the stages of one call; a stage that fails gives its default and a note in the report."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
         self.db: Database | None = None
-        """None when it could not be opened: the prompt is made of what is live."""
+        """None if the database could not be opened: the prompt then has live messages only."""
         self.down: bool = False
-        """The database did not answer: nothing stored is asked for again in this call."""
+        """True after the database failed to answer: this call then reads nothing more from it."""
         self.last: Exception | None = None
-        """What failed last."""
+        """Latest exception of a stage."""
 
     def __call__(self, source: str, work: Callable[[], T], otherwise: T) -> T:
         """Return the result of `work`; if it raises, return `otherwise`, note the error and log one warning."""
@@ -127,7 +127,7 @@ class Guard:
         return otherwise if self.down else self(source, read, otherwise)
 
     def fail(self, source: str, error: Exception) -> None:
-        """Note a failure in the report, and log one warning without any text that was said."""
+        """Note a failure in the report, and log one warning without any message text."""
         again = isinstance(error, StoreError) and str(self.last) == str(error)
         self.last = error
         number = None
@@ -141,7 +141,7 @@ class Guard:
         logs.warning("source_failed", source=source, error=type(error).__name__, number=number)
 
     def lose_stored(self) -> None:
-        """Report every table of stored sections as failed."""
+        """Report every table in STORED as failed."""
         error = self.last or StoreError("The database could not be read.")
         for name in STORED:
             self.report.fail(name, error)
@@ -154,7 +154,7 @@ class Guard:
         return self(name, lambda: read(self.call(function, arguments)), otherwise)
 
     def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-        """Call a host's function, with our connection released: the function may open one."""
+        """Call a host's function after releasing our connection, since the function may open one."""
         if isinstance(self.db, Database):
             self.db.release_connection()
         return hooks.call(function, arguments)
@@ -162,7 +162,7 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class PromptCall:
-    """One call for a prompt, or for its context alone."""
+    """One call that builds a prompt or its context."""
 
     request: PromptRequest
     message: IncomingMessage
@@ -171,9 +171,9 @@ class PromptCall:
     scope: Scope
     guard: Guard
     replacing: str | None = None
-    """Id of the stored message that the message takes the place of."""
+    """Id of the stored message that the new message replaces."""
     most_memories: int | None = None
-    """Hits that are looked for where MEMORY_ITEMS says nothing; None for CONTEXT_VERBOSITY."""
+    """Number of hits to search for if MEMORY_ITEMS is not set; None uses CONTEXT_VERBOSITY."""
 
     @property
     def report(self) -> Report:
@@ -181,12 +181,12 @@ class PromptCall:
 
     @property
     def db(self) -> Database | None:
-        """Return the database, None when it could not be opened."""
+        """Return the database, None if it could not be opened."""
         return self.guard.db
 
     @property
     def is_down(self) -> bool:
-        """Return whether the database did not answer; nothing stored is asked for again in this call."""
+        """Return whether the database failed to answer; this call then reads nothing more from it."""
         return self.guard.down
 
     @property
@@ -204,7 +204,7 @@ class PromptCall:
 
     @property
     def is_limit_named(self) -> bool:
-        """Return whether the number of hits was asked for, and is not just as many as may fit."""
+        """Return whether the number of hits is fixed; else as many are shown as fit."""
         return self.most_memories is None or self.settings.memory_items is not None
 
     @property
@@ -221,7 +221,7 @@ class PromptCall:
         return times.zone(self.settings.timezone) or UTC
 
     def for_database(self, db: Database) -> Call:
-        """Return the call in the shape that database functions take."""
+        """Return the call as the type that database functions take."""
         destination: Any = self.request.destination or self.scope.destination or self.settings.prompt_destination
         return Call(db, self.settings, replace(self.scope, destination=destination))
 
@@ -236,7 +236,7 @@ class PromptCall:
 
 
 def open_call(request: PromptRequest) -> PromptCall:
-    """Read message, settings and scope; without a database the prompt has live messages alone."""
+    """Read message, settings and scope; without a database the prompt has live messages only."""
     if request.db is not None:
         defaults.check_handle(request.db)
     if request.destination not in (None, "remote", "local"):
@@ -248,7 +248,7 @@ def open_call(request: PromptRequest) -> PromptCall:
     )
     live = read_context_memory(request.context_memory)
     given = defaults.scope_of(message, request.scope, settings)
-    if message.earlier:  # without a conversation there is this one alone
+    if message.earlier:  # without a stored conversation only the message's own one is known
         message = replace(message, interface_path=message.interface_path or given.conversation or "")
         live = add_lines(live, message.interface_path or "", message.earlier, message.sender)
     report = Report()
@@ -266,7 +266,7 @@ def open_call(request: PromptRequest) -> PromptCall:
 
 
 def in_zone_of_asker(call: PromptCall) -> PromptCall:
-    """Return the call with the time zone of who is asking as TIMEZONE."""
+    """Return the call with the asker's time zone as TIMEZONE."""
     s, zone = call.settings, call.message.time_zone
     if zone and zone != s.timezone and times.zone(zone):
         return replace(call, settings=replace(s, timezone=zone))
@@ -292,16 +292,16 @@ class VisibleContext:
     """Result of the first database read: visible audiences, and the words and tags of the message."""
 
     viewer: Viewer | None = None
-    """None when nothing stored can be read."""
+    """The viewer's audiences; None if nothing stored can be read."""
     chats: Sequence[Recent] = ()
     """Other conversations that may be seen, newest first."""
     named_tags: Sequence[str] = ()
-    """Tags that stand in the message."""
+    """Tags in the message."""
     tags: Sequence[str] = ()
-    """With those that are linked to them."""
+    """Tags in the message and their linked tags."""
     keywords: Sequence[str] = ()
     index: IndexState | None = None
-    """What the index holds of what may be seen; None where nothing is searched, or it cannot be read."""
+    """State of the index for the visible audiences; None if nothing is searched or the index cannot be read."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -310,28 +310,28 @@ class VisibleContext:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What the search of a prompt found."""
+    """Result of a prompt's search."""
 
     hits: Sequence[Hit] = ()
     chosen: Sequence[Chosen] = ()
-    """The same hits with their rank and row; empty where a host's own search gave them."""
+    """The same hits with their rank and row; empty if they came from the hook `search`."""
     gap: str = ""
-    """Sentence on the span asked for in which nothing is stored."""
+    """Sentence that names the time span asked for if nothing is stored for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """Everything that a prompt is written from."""
+    """All parts from which a prompt is written."""
 
     context: dict[str, Any] = field(default_factory=lambda: context_rules.order_context({}))
     persona: str = ""
-    """The persona's own text."""
+    """Text of the persona."""
     recalled: Recalled = field(default_factory=Recalled)
     names: NameLabels = field(default_factory=NameLabels)
     ids: Mapping[str, list[str]] = field(default_factory=dict)
-    """Section to the ids of its items."""
+    """Section to its items' ids."""
     words: Sequence[str] = ()
-    """What the message asks for."""
+    """Words that the message asks for."""
     lines: Sequence[int] = ()
     """Row ids of the stored messages in the history."""
 

@@ -19,25 +19,25 @@ from ..text.strict_json import make_strict
 
 CURRENT, RECENT, MEMORIES = "history_current_chat", "history_recent", "memories"
 STAYING = (CURRENT, RECENT, "thoughts", MEMORIES, "tags_placeholder")
-"""Lists that stay in the prompt when they are empty."""
+"""Lists that stay in the prompt even if they are empty."""
 NEWEST_LAST = (RECENT, "thoughts", "ai_diary", "recent_conversations", "saved_memories", "standing_wishes")
-"""Lists of which the last items are worth most."""
+"""Lists whose last items are the most important."""
 SHARE = 4
-"""The newest lines of the chat take at most a quarter of the space, and so does one item."""
+"""Divisor of the space: the newest lines of the chat together, and any one item, take at most a quarter."""
 MEMORY_SHARE, LIST_SHARE = 0.5, 0.7
-"""Part of the room that memories take before other lists, and where a list of them is asked for."""
+"""Share of the room that memories get before other lists: normally, and if the message asks for a list."""
 NEWEST_SHARE, LINE_SHARE = 16, 48
-"""Where something has to go, the newest line of several takes at most this part of the space, and an older one."""
+"""Divisors: if lines must be cut, the newest of several takes at most 1/16 of the space, an older one 1/48."""
 LEAST_LINE = 300
-"""Characters of a line of the chat that are always worth their room, up to a quarter."""
+"""Characters that a chat line may always keep, up to a quarter of the space."""
 MARK = "…"
-"""Stands where a text goes on that is not shown."""
+"""Marks a cut in a text."""
 LEAST_CHARS = 24
-"""A text is not cut below this: what it says would be lost."""
+"""Least characters to which a text is cut."""
 LEAST_PART = 60
-"""Characters that are worth filling with a part of an item."""
+"""Least free characters that are filled with a part of an item."""
 _WORD_CHARS = 40
-"""How far back a cut looks for the end of a word; scripts without spaces have none."""
+"""Most characters that a cut moves back to the end of a word; scripts without spaces have no word ends."""
 _COMMA = 2
 
 TokenCounter = Callable[[str], int]
@@ -48,19 +48,19 @@ class Item(NamedTuple):
 
     section: str
     place: int | None
-    """Its place in the list of the section; None where the section is one value."""
+    """Index in the list of the section; None if the section is a single value."""
     value: Any
     size: int = 0
     id: str = ""
-    """What a report calls it."""
+    """Id in the report."""
 
 
 Cut = Callable[[int, int], Item | None]
-"""Number of an item and a size to the item with the part of its text that fits; None where that cannot be."""
+"""(index of an item, size) to the item cut to that size; None if it cannot be cut."""
 
 
 class Space:
-    """Limits of a prompt: characters, tokens or both. Sizes are measured against the tighter limit."""
+    """Limits of a prompt in characters, tokens or both; sizes are measured in the unit of the tighter limit."""
 
     def __init__(
         self, limit_chars: int | None = None, limit_tokens: int | None = None, counter: TokenCounter | None = None
@@ -72,10 +72,10 @@ class Space:
         self.counter = counter
         self.most: int | None = self.limit_tokens if self.limit_chars is None else self.limit_chars
         self.measure: Callable[[str], int] = len if self.limit_tokens is None else self._measure
-        """The size of a text in the unit of `most`."""
+        """Size of a text in the unit of `most`."""
 
     def count_tokens(self, text: str) -> int:
-        """Return what the counter gives for the text, a fraction rounded up."""
+        """Return the token counter's result for the text, rounded up."""
         count: Any = self.counter(text) if self.counter is not None else 0
         if isinstance(count, bool) or not isinstance(count, (int, float)) or not math.isfinite(count) or count < 0:
             kind = type(count).__name__
@@ -97,35 +97,35 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A prompt that fits, and what it cost."""
+    """A prompt within its limits, and what was cut for it."""
 
     prompt: Any
     """A dict, or chat messages; items and parts of a dict that were not cut are the caller's objects."""
     text: str
-    """All that counts for the limits."""
+    """All text that counts towards the limits."""
     kept: Mapping[str, int] = field(default_factory=dict)
-    """Section to how many of its items are in the prompt."""
+    """Section to the number of its items in the prompt."""
     memories: Sequence[Any] = ()
-    """Those that are in the prompt."""
+    """Memories in the prompt."""
     left_out: tuple[LeftOut, ...] = ()
-    """One entry for each item lost."""
+    """One entry for each item left out."""
     notes: tuple[str, ...] = ()
-    """What had to be made strict JSON first, and of which sections parts are shown."""
+    """Notes on values that were converted to strict JSON, and on sections that are shown in part."""
     parts: Mapping[str, int] = field(default_factory=dict)
-    """Size of each part where what is never cut is over a limit by itself; what `PromptTooLargeError` lists."""
+    """Size of each part if the parts that are never cut exceed a limit; listed by `PromptTooLargeError`."""
     broken: Literal["characters", "tokens"] | None = None
-    """The unit of the limit that is broken, which `parts` counts."""
+    """Unit of the exceeded limit, in which `parts` is counted."""
 
     @property
     def size(self) -> int:
         return len(self.text)
 
 
-# Limits: strict as an argument, lenient from a host's hook
+# Limits: an argument must be valid; a bad value of the host's hook gives a note
 
 
 def read_limit_argument(name: str, value: object) -> int | None:
-    """Return the limit as a whole number of at least 1, or None when none was given."""
+    """Return the limit as a whole number of at least 1, or None if none was given."""
     if value is None or _is_limit(value):
         return value  # type: ignore[return-value]
     raise ValueError(f"{name} is {_shown(value)}. It must be a whole number of at least 1, or None for no limit.")
@@ -136,7 +136,7 @@ NO_LIMIT: EngineLimit = (None, None)
 
 
 def read_engine_limit(value: object) -> EngineLimit:
-    """Return the limit the hook `engine_limit` gave, and a note for the report where it cannot be used."""
+    """Return the limit of the hook `engine_limit`, and a note for the report if it is unusable."""
     if value is None or _is_limit(value):
         return value, None  # type: ignore[return-value]
     return None, f"engine_limit gave {_shown(value)}, which is no whole number of at least 1; it is not used"
@@ -147,7 +147,7 @@ def _is_limit(value: object) -> bool:
 
 
 def _shown(value: object) -> str:
-    """Describe a bad value in a few words, an object of the host by its type alone."""
+    """Describe a bad value in a few words; an object of the host by its type only."""
     if isinstance(value, int) and value.bit_length() > 64:
         return "a number of more than 19 digits"
     if isinstance(value, int | float) or (isinstance(value, str) and len(value) <= 40):
@@ -155,7 +155,7 @@ def _shown(value: object) -> str:
     return f"a text of {len(value)} characters" if isinstance(value, str) else f"of type {type(value).__name__}"
 
 
-# Choosing
+# Choosing items
 
 
 def fit_items(
@@ -167,13 +167,14 @@ def fit_items(
     cut: Cut,
     memory_share: float = MEMORY_SHARE,
 ) -> list[int]:
-    """Return the indexes of the items that fit, in the order of adding; shortened items replace theirs in `items`.
+    """Return the indexes of the items that fit, in the order in which they were added; `items` gets the shortened
+    items.
 
     Args:
         best: indexes of the memories, best first.
-        openings: size that a section adds with its first item, such as its title.
+        openings: size added by a section's first item, such as the title of the section.
         separator: size between two items of a section.
-        memory_share: part of the room that goes to memories before other lists.
+        memory_share: share of the room that memories get before other lists.
     """
     counts = Counter(item.section for item in items)
     newest = max((n for n, item in enumerate(items) if item.section == CURRENT), default=-1)
@@ -205,7 +206,7 @@ def fit_items(
 
 
 def order_items(items: Sequence[Item], best: Sequence[int], room: int, memory_share: float = MEMORY_SHARE) -> list[int]:
-    """Return the numbers of the items in the order they are added: the last ones are the first to be left out.
+    """Return the indexes of the items in the order in which they are added; the last ones are left out first.
 
     The newest lines of the chat, up to a quarter; the better half of the memories, and more up to their share;
     one item of every other list; the other memories; older lines; the rest.
@@ -265,8 +266,8 @@ def build_fitted(items: Sequence[Item], kept: Iterable[int], prompt: Any, text: 
 
 
 def shorten(value: Any, most: int, measure: Callable[[Any], int], words: Sequence[str] = ()) -> Any:
-    """Return a value with its texts cut around a match of the words so that it takes at most `most`, None where that
-    cannot be.
+    """Return a value with its texts cut around a match of the words to a size of at most `most`; None if it cannot be
+    cut.
     """
     longest = max((len(text) for text in _list_texts(value)), default=0)
     if longest <= LEAST_CHARS:
@@ -277,7 +278,7 @@ def shorten(value: Any, most: int, measure: Callable[[Any], int], words: Sequenc
 
 
 def cut_text(text: str, most_chars: int, words: Sequence[str] = ()) -> str:
-    """Shorten a text to `most_chars`: around the first match of the words, else to its beginning."""
+    """Shorten a text to `most_chars` around the first match of the words; without a match, to its beginning."""
     if len(text) <= most_chars:
         return text
     match = find_match(text, words) if words else None
@@ -300,7 +301,7 @@ def _list_texts(value: Any) -> list[str]:
 
 
 def _cut_texts(value: Any, chars: int, words: Sequence[str]) -> Any:
-    """Return a value with each text in it cut to a length."""
+    """Return a value with each text in it cut to `chars` characters."""
     if isinstance(value, str):
         return cut_text(value, chars, words)
     if isinstance(value, dict):
@@ -319,11 +320,11 @@ def fit(
     ids: Mapping[str, Sequence[str]] | None = None,
     words: Sequence[str] = (),
 ) -> Fitted:
-    """Return the prompt within the limits, and filled as far as its items allow.
+    """Return the prompt within the limits, with as many items as fit.
 
     Args:
-        rank: source and id of the memories, best first; without it the first of the list are the best.
-        ids: section to the ids of its items, for the account.
+        rank: source and id of the memories, best first; without it, the list is taken as sorted, best first.
+        ids: section to the ids of its items, for the report.
         words: folded words of the message; a long memory is cut around them.
     """
     if not isinstance(prompt, Mapping):
@@ -354,14 +355,14 @@ def _fit_context(
     rank: Sequence[tuple[str, Any]],
     words: Sequence[str],
 ) -> Fitted | None:
-    """Return the prompt with what fits of its context; None where there is no room for a context at all."""
+    """Return the prompt with the items of its context that fit; None if there is no room for a context."""
     empty = [key for key, value in context.items() if value == [] or (key in STAYING and _is_list(value))]
     bare = [item.value for item in _list_items(without_base64(prompt)["context"], {})]
     items = [item._replace(size=space.measure(write_json(small))) for item, small in zip(whole, bare, strict=True)]
 
     def cut(n: int, most: int) -> Item | None:
         item = whole[n]
-        if item.value is not bare[n]:  # it holds a file
+        if item.value is not bare[n]:  # the prompt holds a file
             return None
         around = words if item.section == MEMORIES else ()
         value = shorten(item.value, most, lambda part: space.measure(write_json(part)), around)
@@ -396,7 +397,7 @@ def _fit_context(
 
 
 def _drop_context(prompt: dict[str, Any], items: Sequence[Item], space: Space) -> Fitted:
-    """Return the prompt without its context, and the limit that it exceeds even so."""
+    """Return the prompt without its context, and the limit that it exceeds nevertheless."""
     rest = {key: value for key, value in prompt.items() if key != "context"}
     bare = without_base64(rest)
     text = write_json(bare)
@@ -407,7 +408,7 @@ def _drop_context(prompt: dict[str, Any], items: Sequence[Item], space: Space) -
 
 
 def _list_items(context: Mapping[str, Any], ids: Mapping[str, Sequence[str]]) -> Iterable[Item]:
-    """Yield the items of the sections, each with its id as given, else with its field `id`."""
+    """Yield the items of the sections; their ids are the given ones, else their field `id`."""
     for section, value in context.items():
         given = ids.get(section, ())
         if not _is_list(value):

@@ -22,18 +22,18 @@ from .access import count_recent, may_see
 from .call import PromptCall, VisibleContext
 
 MARGIN = 6
-"""Rows read beyond the wanted lines, for those that turn out to be blank, hidden, echoes or copies of live ones."""
+"""Rows read beyond the wanted lines, to replace blank, hidden and echoed rows and copies of live messages."""
 REPLACED_ROWS = 40
-"""Least rows read of a conversation in which a message is replaced, shown or not: its answers are known by them."""
+"""Least rows, visible or not, read of a conversation in which a message is replaced: they show its answers."""
 DEEPER, ROUNDS = 4, 6
-"""How many times as much a further reading asks for, and most further readings of one call."""
+"""Factor by which each further reading asks for more rows, and most further readings in a call."""
 
 
 # The stored lines
 
 
 def read_stored(call: PromptCall, seeing: VisibleContext, parts: Sequence[Branch] = ()) -> StoredLines:
-    """Read the stored lines of the history and the rows of all sections; a source that fails gives none."""
+    """Read the stored lines of the history and the rows of all sections; a source that fails gives no rows."""
     s, caps = call.settings, call.caps
     assert call.db is not None and seeing.viewer is not None
     rows = caps.history + MARGIN
@@ -52,7 +52,7 @@ def read_stored(call: PromptCall, seeing: VisibleContext, parts: Sequence[Branch
 
 
 def build_history(call: PromptCall, seeing: VisibleContext, lines: StoredLines) -> HistoryLists:
-    """Return the two history lists, with older rows read as long as they are needed to fill them."""
+    """Return the two history lists; older rows are read until the lists are full."""
     builder = HistoryBuilder(
         message=call.message,
         live=call.live,
@@ -114,7 +114,7 @@ def _list_chats(seeing: VisibleContext) -> list[Recent]:
 
 
 def _is_cut(entries: Sequence[HistoryEntry], rows: int) -> bool:
-    """Return whether a conversation may have more lines than the `rows` that were read."""
+    """Return whether a conversation may have more lines than the rows that were read."""
     chats: dict[str, list[HistoryEntry]] = {}
     for entry in entries:
         chats.setdefault(entry.conversation, []).append(entry)
@@ -122,7 +122,7 @@ def _is_cut(entries: Sequence[HistoryEntry], rows: int) -> bool:
 
 
 def _ends_hidden(entries: Sequence[HistoryEntry]) -> bool:
-    """Return whether the oldest rows that were read are all hidden, as those before a story's last scenes are."""
+    """Return whether the oldest rows read are all hidden, as the rows before a story's latest scenes are."""
     return len(entries) >= MARGIN and all(entry.hidden for entry in entries[-MARGIN:])
 
 
@@ -148,11 +148,11 @@ def compose(
     return context_rules.order_context(parts), ids
 
 
-# What the message takes the place of
+# The message that the new one replaces
 
 
 def find_replaced(call: PromptCall, lines: StoredLines) -> Replaced | None:
-    """Return the message that this one replaces (`replacing`), None if none was named."""
+    """Return the message that the new one replaces (`replacing`), None if none was named."""
     path, message_id, db = call.message.interface_path, call.replacing, call.db
     if path is None or message_id is None:
         return None
@@ -176,7 +176,7 @@ def find_replaced(call: PromptCall, lines: StoredLines) -> Replaced | None:
     return replaced
 
 
-# What a host's own history gives
+# The host's own history
 
 
 def ask_history_hook(call: PromptCall, lines: StoredLines) -> StoredLines:

@@ -15,11 +15,11 @@ from ..text.sizes import to_json
 from ..text.strict_json import make_strict
 
 DIALECTS: Final = ("openai", "alternating", "anthropic")
-"""alternating: the openai form for models that refuse two messages of one role in a row."""
+"""Message forms; `alternating` is `openai` for models that refuse two messages of one role in a row."""
 
 HISTORY: Final = ("history_current_chat", "history_recent")
 INJECTED: Final = "running_recap"
-"""Key of the running recap, one of the static parts unless `injection` names a position."""
+"""Key of the running recap, a static part unless `injection` gives it a position."""
 VOLATILE: Final = (
     "thoughts",
     "memory_gap",
@@ -30,18 +30,18 @@ VOLATILE: Final = (
     "relationship",
     "message_recaps",
 )
-"""Sections that change with every message; all other keys of `context`, also those of the host, are static."""
+"""Sections that change with every message; all other keys of `context` are static, the host's keys too."""
 LEFT_OUT: Final = ("tags_placeholder",)
-"""Keys that hold nothing for the model to read."""
+"""Keys without content for the model."""
 
 _NOT_STATIC = frozenset({*HISTORY, *VOLATILE, *LEFT_OUT})
 _CACHED = {"type": "ephemeral"}
 _BEGINNING = "(The conversation begins.)"
 
 PAUSE = timedelta(hours=6)
-"""After this long a turn shows its time again."""
+"""Pause after which a turn shows its time again."""
 _STAMPED = re.compile(r"\W*\[\d{4}-")
-"""How a text begins that could be taken for a turn with its time."""
+"""Beginning of a text that could be mistaken for a turn with its time."""
 
 
 class Messages(list[dict[str, Any]]):
@@ -50,9 +50,9 @@ class Messages(list[dict[str, Any]]):
     def __init__(self, items: Iterable[dict[str, Any]] = (), *, breakpoints: tuple[int, ...] = ()) -> None:
         super().__init__(items)
         self.citations: Mapping[str, Citation] = {}
-        """Mark of a memory line to the row it shows, where marks were asked for."""
+        """Mark of a memory line to the row that it shows; empty if no marks were asked for."""
         self.breakpoints = breakpoints
-        """Indexes of the messages after which the beginning of the list is likely to come again, ascending."""
+        """Indexes of messages, ascending, after which a cached prefix is likely to be used again."""
 
 
 def to_messages(
@@ -61,7 +61,7 @@ def to_messages(
     *,
     injection: Mapping[str, Any] | None = None,
 ) -> Messages | dict[str, Any]:
-    """Return the JSON prompt as messages: one for the system, then one user message for each part that is not empty."""
+    """Return the JSON prompt as messages: a system message, then one user message for each part that is not empty."""
     check_dialect(dialect)
     if not isinstance(prompt, Mapping):
         raise TypeError(f"prompt is of type {type(prompt).__name__}. Pass the dict build_json_prompt gave.")
@@ -84,14 +84,14 @@ def check_dialect(dialect: str) -> None:
 
 
 def order_for_dialect(dialect: str, system: list[str], parts: list[MessagePart]) -> Messages | dict[str, Any]:
-    """Return the system texts and the messages in the form of a provider."""
+    """Return the system texts and the messages in the form of a dialect."""
     if dialect == "anthropic":
         return _anthropic(system, parts)
     return _openai(system, _alternate(parts) if dialect == "alternating" else parts)
 
 
 def _alternate(parts: list[MessagePart]) -> list[MessagePart]:
-    """Merge neighbouring messages of one role, and begin with one of the user."""
+    """Merge neighbouring messages of one role, and begin with a user message."""
     turns: list[MessagePart] = []
     for part in parts:
         if not turns and part.role == "assistant":
@@ -121,7 +121,7 @@ def _said(turn: Turn, *, with_name: bool) -> MessagePart:
 
 
 def find_day_marks(turns: Sequence[MessagePart], now: datetime, zone: tzinfo) -> dict[int, str]:
-    """Return the times to show: index of the first turn of each day, and of the first after a pause, to its time.
+    """Return the times to show: index of the first turn of each day and after each pause, to its time.
 
     The first turn of today needs none if there are no older turns.
     """
@@ -138,7 +138,7 @@ def find_day_marks(turns: Sequence[MessagePart], now: datetime, zone: tzinfo) ->
 
 
 def mark_days(turns: Sequence[MessagePart], now: datetime, zone: tzinfo) -> list[MessagePart]:
-    """Return the turns with their times, each in a turn of the user: a turn of the persona holds its words alone."""
+    """Return the turns with their times, which are put in user turns, so that persona turns have only what was said."""
     marks, marked = find_day_marks(turns, now, zone), list[MessagePart]()
     for at, turn in enumerate(turns):
         mark = marks.get(at)
@@ -150,20 +150,20 @@ def mark_days(turns: Sequence[MessagePart], now: datetime, zone: tzinfo) -> list
 
 
 class MessagePart(NamedTuple):
-    """One message beside that of the system."""
+    """One message besides the system message."""
 
     content: dict[str, Any] | str
-    """Data of the prompt, or a text that was said."""
+    """Data of the prompt, or the text of a turn."""
     role: str = "user"
     is_static: bool = False
     is_above_system: bool = False
-    """It opens the text of the system message, which must be the first message."""
+    """Whether it opens the text of the system message, which must be the first message."""
     is_turn: bool = False
-    """What was said in this conversation."""
+    """Whether it is a turn of this conversation."""
     several: bool = False
-    """It begins with a name because more than one person speaks."""
+    """Whether it begins with a name because several people speak."""
     time: datetime | None = None
-    """When a turn was said."""
+    """Time of a turn."""
 
     @property
     def text(self) -> str:
@@ -186,11 +186,11 @@ def _anthropic(system: list[str], parts: list[MessagePart]) -> dict[str, Any]:
     last = max((n for n, part in enumerate(parts) if part.is_turn), default=-1)
     for n, part in enumerate(parts):
         role = "assistant" if part.role == "assistant" else "user"
-        if not messages and role == "assistant":  # the dialect wants a user to begin
+        if not messages and role == "assistant":  # the dialect wants a user message first
             messages.append({"role": "user", "content": [_block(_BEGINNING)]})
         if not messages or messages[-1]["role"] != role:
             messages.append({"role": role, "content": []})
-        if part.text.strip():  # it refuses blank texts
+        if part.text.strip():  # the dialect refuses blank texts
             messages[-1]["content"].append(_block(part.text, cached=part.is_static or n == last))
     return {"system": system_blocks, "messages": messages}
 
@@ -206,7 +206,7 @@ def _block(text: str, *, cached: bool = False) -> dict[str, Any]:
 def place_recap(
     system: list[str], parts: list[MessagePart], recap: list[MessagePart], position: str, depth: int
 ) -> tuple[list[str], list[MessagePart]]:
-    """Insert the running recap at its position; return (system texts, messages with the new one last)."""
+    """Insert the running recap at its position; return `(system texts, messages)`, the new message last."""
     if position == "before_prompt" and any(part.role == "system" for part in recap):
         return [*(part.text for part in recap), *system], parts
     places = {"in_chat": max(0, len(parts) - depth), "after_prompt": len(parts) - 1}
@@ -244,7 +244,7 @@ def _place_parts(prompt: Mapping[str, Any], injection: Mapping[str, Any] | None)
 
 
 def _read_injection(static: Mapping[str, Any], injection: Mapping[str, Any]) -> tuple[str, int, list[MessagePart]]:
-    """Return `(slot, depth, parts)` of the running recap; depth 1 is after the last line of the chat."""
+    """Return `(slot, depth, parts)` of the running recap; depth 1 is right after the last chat line."""
     position: str = check_position(injection.get("position", "in_chat"))
     depth = check_depth(injection.get("depth", 0))
     role = check_role(injection.get("role", "user"))
@@ -262,7 +262,7 @@ def _build_part(content: dict[str, Any], *, is_static: bool = False) -> list[Mes
 
 
 def _split_history(history: dict[str, Any], depth: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split the lines of this chat `depth` lines before its end; lines of other chats stay in the first part."""
+    """Split the history `depth` lines before this chat's end; lines of other chats stay in the first part."""
     lines = history.get(HISTORY[0])
     chat: list[Any] = lines if isinstance(lines, list) else []
     at = max(0, len(chat) - depth + 1)

@@ -78,18 +78,18 @@ SECTIONS: tuple[Section, ...] = (
 )
 """Every section of the package, in the order of `context.context.CONTEXT_KEYS`."""
 DROPPED_KEYS = frozenset({"latest_diary_entries", "diary_entries", "diary", "chat_history", "current_chat_history"})
-"""Keys of the hook `context` that would repeat what the prompt holds in its own sections."""
+"""Keys of the hook `context` that would repeat sections of the prompt."""
 _ROWS_OF = {
     section_saved.KEY: MEMORIES,
     section_instructions.KEY: MEMORIES,
     section_diary.KEY: AI_DIARY,
     section_thoughts.KEY: AI_DIARY,
 }
-"""Section to the table of its ids."""
+"""Section to the table that its items' ids belong to."""
 PERSONA_KEY = "persona"
 _SHOWN_CHARS = 64
 LONGEST_RECORDS = 1_000_000
-"""Most characters of records where nothing else limits them."""
+"""Most characters of records if no other limit applies."""
 
 
 def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
@@ -123,7 +123,7 @@ def build_messages(request: PromptRequest, dialect: str) -> tuple[Messages | dic
 
 
 def build_records(request: PromptRequest, held: Sequence[str] = ()) -> Fitted:
-    """Return the records for a message as one text of plain lines, to be added to a request of another program.
+    """Return the records for a message as one text of plain lines, to be added to another program's request.
 
     Args:
         held: texts that the request already contains.
@@ -146,7 +146,7 @@ def _read_space(request: PromptRequest) -> tuple[Space, str | None]:
 
 
 def _for_lines(call: PromptCall) -> PromptCall:
-    """Return the call for plain lines: as many memories as fit, and times in the zone of the asker."""
+    """Return the call for plain lines: as many memories as fit, and times in the asker's zone."""
     return replace(in_zone_of_asker(call), most_memories=MOST_MEMORIES)
 
 
@@ -167,8 +167,8 @@ def _note_repairs(call: PromptCall) -> Iterator[None]:
 
 
 def _fit(call: PromptCall, space: Space, counter: str | None, write: Callable[[Space], Fitted]) -> Fitted:
-    """Return the prompt that `write` fits into the limits, and report it; without tokens if their counter fails."""
-    if space.limit_chars is None:  # where the caller says nothing, the hook, else the setting
+    """Fit the prompt of `write` into the limits, and report it; without a token limit if the token counter fails."""
+    if space.limit_chars is None:  # the caller's value, else the hook's, else the setting's
         limit, note = call.guard.hook("engine_limit", {}, read_engine_limit, NO_LIMIT)
         call.report.note(*([note] if note else ()))
         space = Space(limit or call.settings.max_prompt_chars or None, space.limit_tokens, space.counter)
@@ -188,7 +188,7 @@ def _fit(call: PromptCall, space: Space, counter: str | None, write: Callable[[S
 
 
 def _note_shown(call: PromptCall, gathered: Gathered, shown: Sequence[Any]) -> None:
-    """Remember which memories and rows this prompt showed, for saving the answer."""
+    """Remember which memories and rows this prompt showed, for the time its answer is saved."""
     if call.db is None:
         return
     chosen = {(one.hit["source"], one.hit["id"]): one.row.digest for one in gathered.recalled.chosen}
@@ -203,7 +203,7 @@ def _note_shown(call: PromptCall, gathered: Gathered, shown: Sequence[Any]) -> N
     shown_texts.note_turn(call.db, call.scope, (text for text in texts if text and text != said), rows)
 
 
-# What belongs to the message
+# Hits, context and persona text of the message
 
 
 def _gather(call: PromptCall) -> Gathered:
@@ -234,7 +234,7 @@ def build_context(call: PromptCall, memories: Sequence[Hit] | None = None) -> Ga
     guard, report = call.guard, call.report
     seeing = guard("database", lambda: access.load_visible(call), VisibleContext())
     report.search |= {"tags": list(seeing.named_tags), "words": list(seeing.keywords)}
-    # what is stored
+    # stored data
     started = search.start_search(call, seeing) if memories is None else None
     lines, asked = StoredLines(), None
     if call.db is not None and seeing.viewer is not None and not call.is_down:
@@ -282,7 +282,7 @@ def _build_sections(call: PromptCall, asked: Asked, rows: StoredRows, lists: His
 
 
 def _name_speakers(hits: Sequence[Hit], recalled: Recalled, lists: HistoryLists) -> list[Hit]:
-    """Return the hits with the speaker names that the history uses, named from the oldest on."""
+    """Return the hits with the speaker names used in the history, named from the oldest hit on."""
     keys = {(one.hit["source"], one.hit["id"]): one.row.said_by_key for one in recalled.chosen}
     labels: dict[tuple[str, str], str] = {}
     named: list[Hit] = []
@@ -295,11 +295,11 @@ def _name_speakers(hits: Sequence[Hit], recalled: Recalled, lists: HistoryLists)
 
 
 MOST_DATED = 24
-"""Number of best memories in which `tomorrow` and the like get a date: chat messages may show a hundred."""
+"""Most memories, best first, in which words such as `tomorrow` get a date: chat messages may show a hundred."""
 
 
 def _add_days(call: PromptCall, hits: Sequence[Hit], recalled: Recalled) -> list[Hit]:
-    """Add the date meant by `tomorrow` and the like to the texts of earlier days."""
+    """Add the date that `tomorrow` and similar words mean to hits of earlier days."""
     asker, marked = in_zone_of_asker(call), list[Hit]()
     today = call.message.date.astimezone(asker.zone).date()
     others = {(one.hit["source"], one.hit["id"]) for one in recalled.chosen if one.rank > MOST_DATED}
@@ -314,11 +314,11 @@ def _add_days(call: PromptCall, hits: Sequence[Hit], recalled: Recalled) -> list
     return marked
 
 
-# What the hook `context` adds
+# Keys of the hook `context`
 
 
 def _add_host_context(call: PromptCall, gathered: Gathered) -> Gathered:
-    """Add the keys of the hook `context` and the text of the persona."""
+    """Add the keys of the hook `context` and the persona's text."""
     given = call.request
     arguments = {
         "message": given.message,
@@ -342,7 +342,7 @@ def _add_host_context(call: PromptCall, gathered: Gathered) -> Gathered:
 
 
 def merge_host_context(context: Mapping[str, Any], given: Any) -> tuple[dict[str, Any], str, tuple[str, ...]]:
-    """Return `(context, persona text, notes)`, with the keys of the host behind those of the package."""
+    """Return `(context, persona text, notes)`; the host's keys come after the package's."""
     merged, persona, notes = dict(context), "", []
     if given is not None and not isinstance(given, Mapping):
         notes.append(f"hook context: {type(given).__name__} is no dict and is left out")

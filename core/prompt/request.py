@@ -1,4 +1,4 @@
-"""What a host asks of a prompt; imported before anything that loads the database packages."""
+"""The arguments of a prompt; this module loads before anything that imports the database packages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PromptRequest:
-    """The arguments of `build_json_prompt` and `build_messages`, as they were given."""
+    """The arguments of `build_json_prompt` and `build_messages`, as the caller gave them."""
 
     message: Any
     context_memory: Any = None
@@ -31,6 +31,6 @@ class PromptRequest:
     scope: Scope | None = None
     replacing: str | int | None = None
     cite: bool = False
-    """A mark stands before each memory line of messages."""
+    """Whether a citation mark precedes each memory line of messages."""
     replaced_rows: frozenset[int] = frozenset()
-    """Stored messages that the caller's own list replaces, by row id."""
+    """Row ids of stored messages that the caller's own list replaces."""

@@ -1,4 +1,4 @@
-"""Reading what a model answered to a prompt: the words it says and the actions it asks for, in either form."""
+"""Parses a model's answer to a prompt, JSON or bare text: its words and its actions."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any, TypedDict
 from ..text.replies import MAX_CHARS, read_object, strip_thoughts
 
 TEXTS = ("text", "content", "message")
-"""Fields in which an answer or the payload of an action holds words, the first one filled counts."""
+"""Fields with the words of an answer or of an action's payload; the first one filled is used."""
 
 
 _OBJECT = re.compile(r"""(?:```[\w.+#-]*\s*)?[\[{]\s*["'\[{\]}]""")
-"""How an answer begins that is meant as JSON, in a fence or not."""
+"""Beginning of an answer in JSON, with or without a fence."""
 
 
 class Answer(TypedDict):
-    """The parsed answer of a model, its keys in this order."""
+    """The parsed answer of a model; its keys come in this order."""
 
     text: str
-    """What the persona says; blank where it says nothing."""
+    """Words of the persona, blank if there are none."""
     actions: list[dict[str, Any]]
     """`{"type": ..., "payload": {...}}` each, in the model's order."""
     problems: list[str]
-    """What could not be used, in words; empty when all is well."""
+    """Descriptions of what could not be used; empty if all is well."""
 
 
 def parse_answer(text: object, prompt: Mapping[str, Any] | None = None) -> Answer:
@@ -70,7 +70,7 @@ def parse_answer(text: object, prompt: Mapping[str, Any] | None = None) -> Answe
 
 
 def _read_actions(given: Any, prompt: object) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the actions that can be run, and what is wrong with the others."""
+    """Return the actions that can be run, and the problems of the others."""
     if given is None:
         return [], []
     if not isinstance(given, Sequence) or isinstance(given, str):

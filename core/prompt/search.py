@@ -1,4 +1,4 @@
-"""The search of a prompt: its postings, and its hits once the history lists are there."""
+"""The search of a prompt: first its index postings, then its hits once the history lists are known."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def start_search(call: PromptCall, visible: VisibleContext) -> searching.Read | 
         if query.is_empty:
             return None
         call.report.note(*query.notes)
-        # Some of the best rows stand in the history lists: seldom half as many as these have lines.
+        # Some of the best rows are in the history lists too: seldom more than half as many as the lists have lines.
         extra = (call.caps.history + call.caps.recent) // 2 + 2
         return searching.start(searching.resolve(query, viewer, s, db, index=visible.index), db, extra=extra)
 
@@ -49,13 +49,13 @@ def start_search(call: PromptCall, visible: VisibleContext) -> searching.Read | 
 
 
 def finish_search(call: PromptCall, read: searching.Read, drop: searching.Drop) -> Recalled:
-    """Return the hits of the search, without rows that `drop` gives a reason for."""
+    """Return the hits of the search, without rows for which `drop` gives a reason."""
     db, report = call.db, call.report
     assert db is not None
 
     def work() -> searching.Selection:
         result = searching.choose_hits(read, drop)
-        # Nobody asked for a number of memories: another search costs as much as the first, for the last few of them.
+        # No number of memories was asked for, and another search for the last few would cost as much as the first.
         is_enough = call.most_memories is not None and len(result.chosen) >= call.most_memories * 9 // 10
         if not (result.is_done or is_enough or call.is_down):
             result = searching.run(read.ranked.search, db, drop, after=result)
@@ -70,13 +70,13 @@ def finish_search(call: PromptCall, read: searching.Read, drop: searching.Drop) 
     for number, error in result.read.errors.items():
         table = sources.BY_NUMBER[number].table.name
         report.fail(table, StoreError(str(error), source=table))
-    # Rows come in no order of their own, and servers differ in it.
+    # Rows come unordered, and servers return them in different orders.
     report.leave_out(sorted(result.left_out, key=lambda one: (one.reason, one.id)))
     return Recalled([one.hit for one in result.chosen], result.chosen, _describe_gap(result))
 
 
 def _describe_gap(result: searching.Selection) -> str:
-    """Return a sentence on the times asked for in which nothing is stored; blank if something is."""
+    """Return a sentence on the time span asked for if nothing is stored for it, else ""."""
     current = result.read.round
     is_alone = not result.chosen and all(reason == "echo" for _, reason in result.left)
     spans = current.missed or (current.question.spans if current.question.is_limited and is_alone else ())
@@ -140,7 +140,7 @@ def build_dropper(call: PromptCall, lists: HistoryLists, sections: Mapping[str, 
 
     def drop(row: FoundRow) -> str:
         if row.source == chat:
-            if not row.folded.strip():  # what an agent did between two lines says nothing here
+            if not row.folded.strip():  # an agent's work between two lines does not matter here
                 return "blank"
             if row.id in echo_rows:
                 return "echo"
@@ -169,7 +169,7 @@ def _message_rows(row: FoundRow) -> list[int]:
 
 
 def _stands_in(row: FoundRow, said_in: Mapping[int, HistoryEntry]) -> bool:
-    """Return whether a memory repeats a sentence of its visible source message."""
+    """Return whether a memory repeats a sentence of its source message, which the prompt shows."""
     lines = [said_in[each] for each in _message_rows(row) if each in said_in]
     if not lines:
         return False

@@ -1,4 +1,4 @@
-"""Writes the JSON prompt of one message, before it is fitted."""
+"""Writes the JSON prompt of one message before it is fitted."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from ..text.times import local_time
 from .call import Gathered, PromptCall
 
 AnswerForm = Literal["actions", "text"]
-"""How the model is asked to answer: by actions, or in words."""
+"""Form of the model's answer: actions, or words."""
 INSTRUCTIONS = {"actions": "instructions.txt.j2", "text": "instructions_text.txt.j2"}
-"""Template of the line that says how to answer, by the form of the answer."""
+"""Form of the answer to the template of the instruction line."""
 MESSAGES = {**INSTRUCTIONS, "text": "messages.txt.j2"}
-"""The same where the prompt is chat messages."""
+"""Form of the answer to the template of the instruction line in chat messages."""
 ACTION_KEYS = ("schema", "brief", "source")
 MARKED = frozenset(
     ("memories", "short_term", "recent_conversations", "standing_wishes", "saved_memories", "running_recap",
      "message_recaps")
 )  # fmt: skip
-"""Sections of texts that may have several lines."""
+"""Sections whose texts may have several lines."""
 
 
 class Actions(NamedTuple):
-    """What the model can do, and how it is asked to answer."""
+    """The actions the model may use, and the form of its answer."""
 
     shaped: dict[str, Any]
     form: AnswerForm
     form_without: AnswerForm
-    """The form of the answer if there were no actions."""
+    """Form of the answer if no actions are given."""
 
 
 def ask_actions(call: PromptCall) -> Actions:
-    """Return what the hook `actions` gives, and the form of the answer that follows from it."""
+    """Return the actions of the hook `actions`, and the form of the answer that follows from them."""
     report, asked, lite = call.report, call.settings.answer_format, bool(call.settings.prompt_lite_mode)
     failures, none = len(report.errors), (dict[str, Any](), list[str]())
     shaped, notes = call.guard.hook(
@@ -58,7 +58,7 @@ def ask_actions(call: PromptCall) -> Actions:
 
 
 def shape_actions(actions: Any, lite: bool, note: Callable[[str], None]) -> dict[str, Any]:
-    """Return schema, brief and source of each action, without other keys."""
+    """Return schema, brief and source of each action; other keys are dropped."""
     if actions is not None and not isinstance(actions, Mapping):
         note(f"actions are of type {type(actions).__name__} and are left out")
     shaped: dict[str, Any] = {}
@@ -75,7 +75,7 @@ def shape_actions(actions: Any, lite: bool, note: Callable[[str], None]) -> dict
 
 
 def assemble(call: PromptCall, gathered: Gathered, actions: Actions) -> dict[str, Any]:
-    """Return the prompt before it is fitted: strict JSON, copied from what the host handed in."""
+    """Return the prompt before it is fitted, as a strict JSON copy of the host's data."""
     renderer = Renderer(call.settings.templates_dir, call.report.note)
     context = {key: _mark(value) if key in MARKED else value for key, value in gathered.context.items()}
     parts, notes = make_strict(
@@ -86,7 +86,7 @@ def assemble(call: PromptCall, gathered: Gathered, actions: Actions) -> dict[str
         }
     )
     call.report.note(*notes)
-    # The size is that of the prompt before there are actions, which may ask for another form of answer.
+    # The size is that of the prompt without actions, which may use another form of answer.
     counted = parts
     if actions.form_without != actions.form:
         counted = {**parts, "instructions": _write_instructions(call, gathered, renderer, actions.form_without)}
@@ -95,7 +95,7 @@ def assemble(call: PromptCall, gathered: Gathered, actions: Actions) -> dict[str
 
 
 def _mark(value: Any) -> Any:
-    """Mark lines inside the texts of a section that look like another speaker's line."""
+    """Mark lines in a section's texts that look like another speaker's line."""
     if isinstance(value, str):
         return mark_lines(value)
     if isinstance(value, dict):
@@ -104,7 +104,7 @@ def _mark(value: Any) -> Any:
 
 
 def _render_input(call: PromptCall, gathered: Gathered, renderer: Renderer) -> dict[str, Any]:
-    """Return `input`; without a zone there is no local time."""
+    """Return `input`; without a time zone it has no local time."""
     message, s, request = call.message, call.settings, call.request
     zone_name = (message.time_zone or s.timezone or "UTC") if s.include_local_time_in_prompts else None
     time, unknown = local_time(message.date, zone_name) if zone_name else ({}, None)
@@ -127,19 +127,19 @@ def _render_input(call: PromptCall, gathered: Gathered, renderer: Renderer) -> d
 
 
 def _write_instructions(call: PromptCall, gathered: Gathered, renderer: Renderer, form: AnswerForm) -> str:
-    """Return the text of the persona, then the instruction line."""
+    """Return the persona's text, followed by the instruction line."""
     lite = bool(call.settings.prompt_lite_mode)
     line = write_line(renderer, INSTRUCTIONS[form], call.message.interface, lite=lite)
     return "\n\n".join(part for part in (gathered.persona.strip("\r\n"), line) if part.strip())
 
 
 def write_line(renderer: Renderer, template: str, interface: str, *, lite: bool) -> str:
-    """Render the instruction line of a template, without its indentation."""
+    """Render the instruction line from a template, without its indentation."""
     return " ".join(clean(renderer.text(template, interface=interface, lite=lite)).split())
 
 
 def write_opening(persona_text: str, line: str, persona: str, asker: str) -> list[str]:
-    """Return the texts that begin the system message: who the persona is, how to answer, who asks."""
+    """Return the first texts of the system message: who the persona is, how to answer, who asks."""
     called = f"You are {persona}. " if persona not in ("", NAMELESS_PERSONA) else ""
     texts = (persona_text.strip("\r\n"), line, f"{called}You are talking with {asker}.")
     return [text for text in texts if text.strip()]

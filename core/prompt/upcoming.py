@@ -1,4 +1,4 @@
-"""The section `upcoming`: what was said before about the next days, the nearest first."""
+"""The section `upcoming`: earlier statements about the next days, the nearest day first."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ KEY = "upcoming"
 DAYS = 7
 MOST_LINES = 3
 MOST_READ = 24
-"""Rows read to choose from, those about the nearest days."""
+"""Most rows read, those about the nearest days, from which the section is chosen."""
 OLDEST = timedelta(days=366)
-"""What was said before is seldom about this year."""
+"""Greatest age of a row: older ones seldom mean the coming days."""
 
 
 def build_upcoming(
@@ -42,7 +42,7 @@ def build_upcoming(
     """Return what people said earlier about the next days, without rows that other sections show.
 
     Args:
-        drop: why a row is left out, blank to keep it.
+        drop: function from a row to the reason to leave it out, "" to keep it.
     """
     call, db = in_zone_of_asker(call), call.db
     if db is None or seeing.index is None:
@@ -68,7 +68,7 @@ def build_upcoming(
 
 
 def _find_rows(call: PromptCall, seeing: VisibleContext, index: IndexState) -> Iterator[tuple[str, int, RowId]]:
-    """Yield the rows of the last year that are about one of the next days and were said before it: day, time, row."""
+    """Yield (day, time, row) for rows of the last year, said before one of the next days and about it."""
     today = call.message.date.astimezone(call.zone).date()
     terms = [(DAY, (today + timedelta(days=step)).isoformat()) for step in range(DAYS + 1)]
     oldest = microseconds(call.message.date - OLDEST)

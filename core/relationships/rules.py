@@ -15,7 +15,7 @@ from ..text.folding import clean
 LOWEST_AFFINITY, HIGHEST_AFFINITY = -100, 100
 LOWEST_TRUST, HIGHEST_TRUST = 0, 100
 MOST_MOVED = 1000
-"""Largest change that counts: it reaches the bound from any value and fits every column."""
+"""Largest change that has an effect: it reaches the bound from any value and fits every column."""
 NAME_CHARS = 255
 MOST_LISTED = 500
 _DAY = timedelta(days=1)
@@ -27,15 +27,15 @@ class Relationship(TypedDict):
     user_id: str
     """Participant key."""
     username: str
-    """"" until a name is known; the same holds for `realname`."""
+    """Name of the person; "" until it is known. The same holds for `realname`."""
     realname: str
     affinity: int
-    """-100 to 100, faded with absence."""
+    """Affinity, -100 to 100, faded with absence."""
     trust: int
-    """0 to 100; it does not fade."""
+    """Trust, 0 to 100; it does not fade."""
     interaction_count: int
     last_interaction: str | None
-    """ISO 8601, UTC; None before the first interaction."""
+    """Time of the last interaction, ISO 8601, UTC; None before the first one."""
 
 
 class RelationshipInPrompt(TypedDict):
@@ -60,14 +60,14 @@ def inactive_days(last_interaction: datetime | None, now: datetime, counted: int
 
 
 def decay(base: int, days: int, decay_days: int) -> int:
-    """Return the affinity after so many whole days of absence: a straight line to 0, which it never passes."""
+    """Return the affinity after `days` whole days of absence: it moves linearly to 0 and stops there."""
     days = min(max(days, 0), decay_days)
     lost = (2 * abs(base) * days + decay_days) // (2 * decay_days)
     return base + lost if base < 0 else base - lost
 
 
 def read_delta(value: object, field: str) -> int:
-    """Return a change as a whole number; one beyond the bounds is cut to what reaches them from everywhere."""
+    """Return a change as a whole number, cut to the range that can reach both bounds from any value."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     if not whole and not (isinstance(value, float) and math.isfinite(value) and value.is_integer()):
         raise MessageError(

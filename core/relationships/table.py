@@ -25,7 +25,7 @@ SOURCE = "user_relationships"
 _U = user_relationships.c
 PERSONA, USER = bindparam("persona", type_=Key(64)), bindparam("user", type_=Key(255))
 _NEWEST = (_U.last_interaction.desc(), _U.user_id.desc())
-"""Order of the list; of several rows of one person, the first counts. People never met come last."""
+"""Order of the list, people never met last; of a person's several rows, the first is used."""
 
 
 class Row(NamedTuple):
@@ -99,7 +99,7 @@ class StoredRelationship(NamedTuple):
     """The relationship to the person who gets the answer."""
 
     id: int
-    """Number of interactions."""
+    """Number of interactions, used as the row's id."""
     affinity_base: int
     base_days: int
     trust: int
@@ -168,7 +168,7 @@ class Change:
     affinity: int = 0
     trust: int = 0
     username: str = ""
-    """"" keeps the old name; the same holds for `realname`."""
+    """New name; "" keeps the old one. The same holds for `realname`."""
     realname: str = ""
     touch: bool = False
     """Whether it counts as an interaction, which restarts the fading."""
@@ -197,7 +197,7 @@ def change(
     """Change a person's relationship, or create it; return it as it is now, and the reason if nothing was stored."""
     begun = db.ids.one()  # before the transaction: the id tells whether `forget` came later
     last: list[tuple[Row | None, WriteReason]] = []
-    """What the last try did, before its answer was lost."""
+    """Result of the last try, in case its answer was lost."""
 
     def work(connection: Connection) -> tuple[Row | None, WriteReason]:
         last[:] = [_change(connection, db, persona, key, wanted, decay_days, privacy_default, begun)]

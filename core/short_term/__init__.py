@@ -1,4 +1,4 @@
-"""Short-term memory: what was said a moment ago, here and in other channels.
+"""Short-term memory: the latest messages of this and other channels.
 
 After each answered turn the last messages are stored per person, channel and persona, until they expire. No model is
 called.

@@ -200,7 +200,7 @@ def plan_lookups(
 
 
 def build_sections(entries: Sequence[Entry], settings: Settings, now: datetime) -> list[ShortTermSection]:
-    """Return what a context shows of these entries."""
+    """Return the sections for these entries."""
     tz = zone(settings.timezone)
     assert tz is not None
     return [rules.build_section(entry, now, tz) for entry in entries]

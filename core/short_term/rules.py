@@ -22,9 +22,9 @@ MESSAGE_CHARS = 4000
 """Most characters of a line."""
 SUMMARY_CHARS = 1500
 SUMMARY_MESSAGES = 6
-"""A summary is due for entries of at least this many messages."""
+"""Least messages of an entry for which a summary is due."""
 SUMMARY_EVERY = 10
-"""Turns between two summaries."""
+"""Least turns between two summaries."""
 
 
 def slice_turn(messages: Sequence[Item | None], answers: Sequence[Item], most: int) -> tuple[Item, ...]:
@@ -55,14 +55,14 @@ def is_summary_due(messages: int, turns: int) -> bool:
 
 
 class Since(NamedTuple):
-    """Times that decide what has expired: of the last turn (`entry`) and of the summary; older ones have."""
+    """Times from which data has expired if it is not newer: of an entry's last turn (`entry`), and of its summary."""
 
     entry: datetime
     summary: datetime
 
 
 def is_alive(moment: datetime | None, since: datetime) -> bool:
-    """Return whether something of that time has not expired; something without a time has."""
+    """Return whether something of that time has not expired; without a time it counts as expired."""
     return moment is not None and moment > since
 
 
@@ -135,7 +135,7 @@ def _is_shown(channel: str, content: str, shown: Collection[tuple[str, str]]) ->
 
 
 def build_section(entry: Entry, now: datetime, zone: tzinfo) -> ShortTermSection:
-    """Return what a context shows of an entry: its summary, or its lines if it has none."""
+    """Return the section for an entry: its summary, or its lines if it has none."""
     section: ShortTermSection = {
         "channel": one_line(entry.channel_name).strip() or show_key(entry.channel),
         "age": describe_age(entry.updated or now, now),

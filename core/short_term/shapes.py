@@ -29,21 +29,21 @@ class Item:
     who: str = ""
     """Participant key of the speaker; once stored, its `rules.mark_participant`."""
     answers: str = ""
-    """The same for the person whom a persona's line answers."""
+    """Participant key or mark of the person whom a persona's line answers."""
 
 
 class Answer(NamedTuple):
     """One persona's answer in a turn."""
 
     persona: str | None
-    """Its id; None if the host names none."""
+    """Id of the persona; None if the host names none."""
     lineage: str
     item: Item
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn as the host describes it; None and "" mean that the host says nothing."""
+    """One turn as the host describes it; None and "" mean unknown."""
 
     stop: bool = False
     user: Any = None
@@ -59,7 +59,7 @@ class Turn:
     level: str = ""
     """The person's privacy level as the host knows it."""
     messages: tuple[Item | None, ...] = ()
-    """Oldest first; None stands for a blank message, or one that neither a person nor a persona said."""
+    """Messages, oldest first; None stands for a blank message, or one that neither a person nor a persona said."""
     answers: tuple[Answer, ...] = ()
     at: datetime | None = None
     """Time of the answer; None means now."""
@@ -67,7 +67,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class NewEntry:
-    """What one persona stores of a turn."""
+    """One persona's entry of a turn, before it is stored."""
 
     scope: Scope
     """Channel, server and persona; the participant is the speaker."""
@@ -92,9 +92,9 @@ class Entry:
     updated: datetime | None
     """Time of the last turn or of the summary; None if unreadable."""
     items: tuple[Item, ...] = ()
-    """Oldest first."""
+    """Lines, oldest first."""
     summary: str = ""
-    """"" if there is none, or it has expired."""
+    """Summary; "" if there is none, or it has expired."""
     summary_at: datetime | None = None
     channel_name: str = ""
     turns: int = 0
@@ -111,7 +111,7 @@ class ShortTermMessage(TypedDict):
     content: str
     speaker: str
     timestamp: str
-    """ISO 8601, UTC; "" if there is none."""
+    """Time, ISO 8601, UTC; "" if there is none."""
 
 
 class ShortTermEntry(TypedDict):
@@ -126,12 +126,12 @@ class ShortTermEntry(TypedDict):
     persona: str
     lineage: str
     messages: list[ShortTermMessage]
-    """Oldest first."""
+    """Lines, oldest first."""
     summary: str | None
     summary_updated: str | None
-    """ISO 8601, UTC."""
+    """Time of the summary, ISO 8601, UTC; None without one."""
     last_updated: str
-    """ISO 8601, UTC."""
+    """Time of the last turn or summary, ISO 8601, UTC."""
     age: str
     """Age in words."""
     turns_since_summary: int
@@ -140,22 +140,22 @@ class ShortTermEntry(TypedDict):
 
 
 class ShortTermSection(TypedDict):
-    """What a context shows of one channel. The order of keys is fixed."""
+    """The short-term section of one channel. The order of keys is fixed."""
 
     channel: str
     age: str
     summary: NotRequired[str]
     lines: NotRequired[list[str]]
-    """Present if there is no summary."""
+    """Lines of the entry; present if there is no summary."""
 
 
 class ShortTermStats(TypedDict):
     """The result of `get_stats`. The order of keys is fixed."""
 
     entries: int | None
-    """Entries of the persona in the database; None if unreadable."""
+    """Number of the persona's entries in the database; None if unreadable."""
     errors: int
-    """Turns that this process failed to store since the handle was opened."""
+    """Number of turns that this process failed to store since the handle was opened."""
 
 
 class _Counted(NamedTuple):

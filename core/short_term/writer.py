@@ -99,7 +99,7 @@ def write_turn(
 
 
 def _write_turn(call: Call, turn: Turn) -> TurnResult:
-    """Write what every persona that answered stores of a turn, or return the reason why nothing is stored."""
+    """Write every answering persona's entry of a turn, or return the reason why nothing is stored."""
     if turn.level == turns.UNKNOWN:
         logs.warning("short_term_privacy_level_not_known", counted_as=FULL, known="none, partial, full, 0, 1, 2")
     if turn.level in (FULL, turns.UNKNOWN):
@@ -126,7 +126,7 @@ def _name_answer(answer: Answer, default: str) -> Answer:
 
 
 def _build_entry(call: Call, turn: Turn, scope: Scope, lineage: str) -> NewEntry | None:
-    """Return what the scope's persona stores of a turn; None without user, channel or text."""
+    """Return the entry of the scope's persona for a turn; None without user, channel or text."""
     entry = turns.find_place(call.db, turn, scope)
     own, at = entry.scope, turn.at or call.db.clock()
     if not own.participant or not own.conversation:

@@ -134,10 +134,9 @@ class _Detection(NamedTuple):
     """The result of a scene detection."""
 
     breaks: tuple[int, ...] = ()
-    """Indexes in ascending order."""
+    """Indexes of the breaks, in ascending order."""
     checked: int | None = None
-    """Index of the newest message that need not be asked about again, nor any before it; None if there is no new one.
-    """
+    """Index of the newest message that is checked together with all before it; None if there is no new one."""
     goes_on: bool = False
     """Whether more messages wait."""
 

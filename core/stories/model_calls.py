@@ -44,11 +44,11 @@ class Task:
     db: Database
     settings: Settings
     model: Any
-    """None if there is no model, or if the conversation must stay on this machine."""
+    """Model to ask; None if there is none, or if the conversation must stay on this machine."""
     count: Counter
     read: Reader
     notes: list[str]
-    """The notes list of the operation's tools."""
+    """Notes of the operation's tools."""
 
     @property
     def persona(self) -> str:

@@ -41,7 +41,7 @@ class Version:
     new_scene_index: int = 0
     provenance: str = "model"
     scenes: tuple[CoveredScene, ...] | None = None
-    """Scenes in the text, as they were then; None if unknown, as for a text of the host."""
+    """Scenes in the text, as they were then; None if unknown, for instance for a text of the host."""
     number: int = -1
     """Assigned when the version is stored."""
     created_at: datetime | None = None

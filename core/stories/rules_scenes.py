@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 BEFORE_ALL = -1
-"""Index before the first message: stands for the newest break if there is none."""
+"""Index before the first message, used as the newest break if there is none."""
 
 OFFSET = 8
 """Newest messages that cannot be a break: their scene may continue."""
@@ -25,7 +25,7 @@ class BreakLimits(NamedTuple):
     earlier: int = BEFORE_ALL
     """Index of the previous break; BEFORE_ALL without one."""
     min_length: int = 10
-    """SCENE_MIN_LENGTH."""
+    """Least messages of a scene (SCENE_MIN_LENGTH)."""
 
     @property
     def first(self) -> int:

@@ -33,7 +33,7 @@ class RunningRecapVersion(TypedDict):
 
     version: int
     timestamp: int
-    """Milliseconds since 1970; 0 if unreadable."""
+    """Time in milliseconds since 1970; 0 if unreadable."""
     content: str
     scene_count: int
     excluded_count: int
@@ -42,7 +42,7 @@ class RunningRecapVersion(TypedDict):
     new_scene_index: int
     """Index of the newest scene in this version."""
     provenance: str
-    """model, extract, manual or import."""
+    """Origin of the text: model, extract, manual or import."""
 
 
 class RunningRecapStorage(TypedDict):
@@ -51,7 +51,7 @@ class RunningRecapStorage(TypedDict):
     chat_id: str
     """Key of the conversation."""
     current_version: int
-    """0 without any version."""
+    """Number of the current version; 0 without versions."""
     versions: list[RunningRecapVersion]
 
 
@@ -290,7 +290,7 @@ def get_running_recap_injection(
 
 
 def _build_injection(call: StoryCall, counter: Counter | None) -> Injection:
-    """Return the running recap with the position of the settings."""
+    """Return the running recap with its configured position."""
     return {
         "key": injection.KEY,
         "value": _read_text(call, counter),

@@ -32,7 +32,7 @@ class Layout:
     rows: tuple[int, ...] = ()
     """Row ids of the messages, oldest first; the position is the message's index."""
     scenes: tuple[Scene, ...] = ()
-    """Oldest first."""
+    """Scenes, oldest first."""
     ends: tuple[int, ...] = ()
     """Index of the last message of each scene."""
 
@@ -81,11 +81,11 @@ class SceneInfo(TypedDict):
     name: str
     visible: bool
     recap: str
-    """The current version; "" without a recap."""
+    """Text of the current recap version; "" without a recap."""
     recap_index: int | None
     """Number of the current version."""
     provenance: str
-    """model, extract, manual or import; "" without a recap."""
+    """Origin of the recap: model, extract, manual or import; "" without a recap."""
 
 
 def add_scene_break(
@@ -260,7 +260,7 @@ class SceneRecap(TypedDict):
     content: str
     provenance: str
     timestamp: str
-    """ISO 8601, UTC; "" if unreadable."""
+    """Time, ISO 8601, UTC; "" if unreadable."""
     current: bool
 
 

@@ -42,7 +42,7 @@ class FittedRecap(NamedTuple):
     """A running recap as a prompt shows it."""
 
     text: str = ""
-    """"" if not even one sentence fits."""
+    """Text that fits; "" if not even one sentence fits."""
     dropped: int = 0
     """Number of oldest sentences dropped for the limit."""
     notes: tuple[str, ...] = ()

@@ -41,14 +41,14 @@ class Scene:
     versions: tuple[str, ...] = ()
     """Versions of its recap."""
     current: int | None = None
-    """Index of the current version; None without any."""
+    """Index of the current version; None without versions."""
     metadata: Mapping[str, Any] | None = None
     """Metadata of the current version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What is stored with one message: recap, alternatives, scene."""
+    """Data stored with one message: recap, alternatives, scene."""
 
     recap: Recap | None = None
     alternatives: tuple[Alternative, ...] = ()

@@ -20,7 +20,7 @@ from ..text.stems import stems
 from ..text.words import MIN_CHARS, iter_words, stop_words
 
 TAG_BYTES = 255
-"""Longest stored tag in UTF-8 bytes."""
+"""Most UTF-8 bytes of a stored tag."""
 
 FUZZY_SCORE = 91.0
 """Similarity (100 is equal) at which a misspelt word counts as a known tag: one wrong letter in a word of six."""
@@ -35,7 +35,7 @@ MOST_WORDS = 3
 """Most words of a tag."""
 
 FUZZY_CHARS = 5
-"""Shorter words are not compared by similarity."""
+"""Fewest characters of a word that is compared by similarity."""
 
 FUZZY_COMPARISONS = 1_000_000
 """Most comparisons for one text: a megabyte of unknown words takes well under a second."""
@@ -213,12 +213,12 @@ class TagIndex:
         # An alias that is also a tag does not hide the tag.
         self._names = {**vocabulary.aliases, **{tag: tag for tag in vocabulary.tags}}
         self._words: dict[str, list[tuple[str, int, str]]] = {}
-        """Words of a name to its spelling where signs belong to it, where the words begin in it, and its tag."""
+        """Words of a name to (its spelling if punctuation belongs to it, index of its first word, its tag)."""
         self._longest: dict[str, int] = {}
-        """First word of names to most words of one."""
+        """First word of names to the word count of the longest such name."""
         self._spaceless: dict[str, str] = {}
         self._lengths: dict[str, list[int]] = {}
-        """First character of names in scripts without spaces to their lengths, the longest first."""
+        """First character of names in scripts without spaces to the names' lengths, longest first."""
         for name, tag in self._names.items():
             self._add(_plain(name), tag)
 
@@ -285,7 +285,7 @@ class TagIndex:
 
     @cached_property
     def _by_stem(self) -> dict[str, str]:
-        """Stem, in any of the languages, to the first tag of one word with this stem."""
+        """Return a map from stems, in any of the languages, to the first one-word tag with the stem."""
         best: dict[str, str] = {}
         for words, names in self._words.items():
             tags = [tag for spelling, _, tag in names if not spelling]

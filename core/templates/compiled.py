@@ -30,7 +30,7 @@ _UNDEFINED = re.compile(r"'([^']{1,100})' is undefined")
 Kind = Literal["text", "json"]
 
 MARK = "\x00"
-"""Begins the placeholder of a value while a JSON template is parsed; ordinary texts do not contain it."""
+"""First character of a value's placeholder while a JSON template is parsed; ordinary texts do not contain it."""
 
 VALUES: ContextVar[list[Any]] = ContextVar("prompt_engine_template_values")
 """Values that the JSON template of this thread has output."""
@@ -53,7 +53,7 @@ def _range(*bounds: int) -> range:
     return numbers
 
 
-@pass_context  # as `_put_json`
+@pass_context  # same as in `_put_json`
 def _count_rounds(_context: Context, items: Iterable[Any]) -> Iterator[Any]:
     for item in items:
         _count_steps()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 _warned: set[str] = set()
-"""Notes already logged, each for one version of a file: the log has each once, the report every time."""
+"""Notes already logged, each for one version of a file: the log gets each once, the report every time."""
 
 
 class Renderer:
@@ -26,7 +26,7 @@ class Renderer:
         on_note: Callable[[str], None] | None = None,
     ) -> None:
         self.notes: list[str] = []
-        """What could not be used and what was used instead, without repetition."""
+        """Notes on templates that could not be used and their replacements, without repetition."""
         self._on_note = on_note
         self._overlay = str(templates_dir) if templates_dir else None
         if self._overlay and not Path(self._overlay).is_dir():
