@@ -21,7 +21,6 @@ import gc
 import itertools
 import os
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -61,9 +60,6 @@ SLOW_SECONDS = 5.0
 _own_defaults = Database.__init__.__kwdefaults__
 assert _own_defaults is not None and "timeout_seconds" in _own_defaults, "the limit of a call is named otherwise now"
 _own_defaults["timeout_seconds"] = 60.0
-
-BUSY = ("seekdb",)
-"""Servers that use the processor while nobody asks them: over a whole run as much as their tests do."""
 
 SESSION = pytest.StashKey[Session]()
 HANDED = pytest.StashKey[Handed]()
@@ -154,12 +150,9 @@ def _everyday(session: Session) -> list[str]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let tests on BUSY engines begin, so that those servers can end, then modules with slow tests.
-
-    Modules that come last are short, and no worker waits long for another.
-    """
+    """Let modules with slow tests begin: those that come last are short, and no worker waits long for another."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (_engine(item) not in BUSY, item.path not in slow))
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -170,27 +163,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """
     from xdist.scheduler import LoadScopeScheduling
 
-    session = config.stash[SESSION]
+    engines = set(config.stash[SESSION].names)
     config.option.loadscopereorder = False  # by the number of tests, the slowest would come last
 
-    def find_engine(nodeid: str) -> str:
-        test = nodeid.partition("::")[2]
-        return next((name for name in session.names if f"[{name}" in test), "")
-
     class ByModuleAndEngine(LoadScopeScheduling):
-        def schedule(self) -> None:
-            super().schedule()
-            self.waiting = Counter(map(find_engine, self.collection or ()))
-
-        def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
-            super().mark_test_complete(node, item_index, duration)
-            engine = find_engine(self.registered_collections[node][item_index])
-            self.waiting[engine] -= 1
-            if engine in BUSY and not self.waiting[engine]:
-                session.stop_server(engine)
-
         def _split_scope(self, nodeid: str) -> str:
-            return f"{nodeid.partition('::')[0]}-{find_engine(nodeid)}"
+            file, _, rest = nodeid.partition("::")
+            engine = next((e for e in engines if f"[{e}" in rest), "")
+            return f"{file}-{engine}"
 
     return ByModuleAndEngine(config, log)
 

@@ -131,11 +131,6 @@ class Session:
             return self._ready[name].version
         return SERVERS[name].program_version() if SERVERS[name].available() else "(missing)"
 
-    def stop_server(self, name: str) -> None:
-        """End a server of ours that no test needs any more."""
-        if name in self._starting:
-            self._starting.pop(name).result().stop()
-
     def stop(self) -> None:
         for future in self._starting.values():
             with contextlib.suppress(Exception):
