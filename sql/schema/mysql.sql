@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS audiences (
     ref VARBINARY(512) NOT NULL DEFAULT '',
     -- the row (8 bytes)
     PRIMARY KEY (audience_id),
-    -- find or make the audience of a row (779 bytes)
+    -- for finding or creating the audience of a row (779 bytes)
     UNIQUE KEY uq_audiences_owner (persona_id, kind, server_id, ref)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -39,11 +39,11 @@ CREATE TABLE IF NOT EXISTS conversations (
     metadata JSON,
     -- the row (8 bytes)
     PRIMARY KEY (id),
-    -- the conversation of a message (576 bytes)
+    -- for the conversation of a message (576 bytes)
     UNIQUE KEY uq_conversations_key (persona_id, conversation_key),
-    -- newest other conversations of an audience: history_recent (80 bytes)
+    -- for the newest other conversations of an audience: history_recent (80 bytes)
     KEY ix_conversations_audience (persona_id, audience_id, last_message_at),
-    -- conversations of a server, newest first (263 bytes)
+    -- for conversations of a server, newest first (263 bytes)
     KEY ix_conversations_server (persona_id, server_id, last_message_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -56,9 +56,9 @@ CREATE TABLE IF NOT EXISTS participants (
     updated_at DATETIME(6),
     -- the row (319 bytes)
     PRIMARY KEY (persona_id, participant_key),
-    -- a participant over all personas: what may be kept of them (255 bytes)
+    -- for a participant in all personas: what may be stored of them (255 bytes)
     KEY ix_participants_key (participant_key),
-    -- all identities of a person (319 bytes)
+    -- for all identities of a person (319 bytes)
     KEY ix_participants_person (persona_id, person_key)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -94,19 +94,19 @@ CREATE TABLE IF NOT EXISTS chat_history_cache (
     indexed TINYINT NOT NULL DEFAULT 0,
     -- the row (8 bytes)
     PRIMARY KEY (id),
-    -- same id twice (NULLs do not collide) (767 bytes)
+    -- refuses a second message with the same id (NULLs do not collide) (767 bytes)
     UNIQUE KEY uq_chat_message (persona_id, interface_path, message_id),
-    -- newest over conversations, walk of a search (88 bytes)
+    -- for the newest messages of all conversations and the search (88 bytes)
     KEY ix_chat_audience (persona_id, audience_id, timestamp, id),
-    -- same text within 5 s (616 bytes)
+    -- for the same text within 5 s (616 bytes)
     KEY ix_chat_content (persona_id, interface_path, content_hash, timestamp),
-    -- newest of a conversation, range of a story (592 bytes)
+    -- for the newest messages of a conversation and ranges of a story (592 bytes)
     KEY ix_chat_conversation (persona_id, interface_path, timestamp, id),
-    -- forgetting a participant (327 bytes)
+    -- for forgetting a participant (327 bytes)
     KEY ix_chat_participant (persona_id, participant_key, id),
-    -- forgetting a participant (327 bytes)
+    -- for forgetting a participant (327 bytes)
     KEY ix_chat_triggered (persona_id, triggered_by, id),
-    -- rows that wait to be indexed (76 bytes)
+    -- for rows that wait to be indexed (76 bytes)
     KEY ix_chat_waiting (persona_id, indexed, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -144,19 +144,19 @@ CREATE TABLE IF NOT EXISTS memories (
     indexed TINYINT NOT NULL DEFAULT 0,
     -- the row (8 bytes)
     PRIMARY KEY (id),
-    -- listing, walk of a search (96 bytes)
+    -- for listing and the search (96 bytes)
     KEY ix_memories_audience (persona_id, audience_id, archived_at, timestamp, id),
-    -- duplicates (104 bytes)
+    -- for finding duplicates (104 bytes)
     KEY ix_memories_content (persona_id, audience_id, content_hash),
-    -- forgetting, relationship of items (584 bytes)
+    -- for forgetting, and for the relationship of items (584 bytes)
     KEY ix_memories_conversation (persona_id, conversation_key, id),
-    -- expiry (90 bytes)
+    -- for expiry (90 bytes)
     KEY ix_memories_expiry (persona_id, tier, expires_at, id),
-    -- admin search, saved memories, export (100 bytes)
+    -- for the admin search, saved memories and the export (100 bytes)
     KEY ix_memories_kind (persona_id, kind, timestamp, id),
-    -- forgetting, relationship of items (327 bytes)
+    -- for forgetting, and for the relationship of items (327 bytes)
     KEY ix_memories_participant (persona_id, participant_key, id),
-    -- rows that wait to be indexed (76 bytes)
+    -- for rows that wait to be indexed (76 bytes)
     KEY ix_memories_waiting (persona_id, indexed, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -184,11 +184,11 @@ CREATE TABLE IF NOT EXISTS ai_diary (
     indexed TINYINT NOT NULL DEFAULT 0,
     -- the row (8 bytes)
     PRIMARY KEY (id),
-    -- recent entries, walk of a search (96 bytes)
+    -- for recent entries and the search (96 bytes)
     KEY ix_diary_audience (persona_id, audience_id, archived_at, timestamp, id),
-    -- entries of a chat (385 bytes)
+    -- for entries of a chat (385 bytes)
     KEY ix_diary_chat (persona_id, interface, chat_id, timestamp, id),
-    -- rows that wait to be indexed (76 bytes)
+    -- for rows that wait to be indexed (76 bytes)
     KEY ix_diary_waiting (persona_id, indexed, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -216,7 +216,7 @@ CREATE TABLE IF NOT EXISTS tag_links (
     weight NUMERIC(6, 3) NOT NULL DEFAULT 1,
     -- the row (574 bytes)
     PRIMARY KEY (persona_id, tag, related_tag),
-    -- the other direction (574 bytes)
+    -- for the other direction (574 bytes)
     KEY ix_tag_links_related (persona_id, related_tag, tag)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -235,9 +235,9 @@ CREATE TABLE IF NOT EXISTS message_recaps (
     updated_at DATETIME(6),
     -- the row (76 bytes)
     PRIMARY KEY (persona_id, message_row, alternative),
-    -- one story in order (584 bytes)
+    -- for the messages of a story in order (584 bytes)
     KEY ix_recaps_conversation (persona_id, conversation_key, message_row),
-    -- recaps that are included, in the prompt and at each refresh, however many there are (736 bytes)
+    -- for included recaps, in the prompt and at each refresh, however many there are (736 bytes)
     KEY ix_recaps_included (persona_id, conversation_key, include)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -262,9 +262,9 @@ CREATE TABLE IF NOT EXISTS scenes (
     current_recap_index INTEGER,
     -- the row (8 bytes)
     PRIMARY KEY (id),
-    -- one scene a break (72 bytes)
+    -- one scene per break (72 bytes)
     UNIQUE KEY uq_scenes_break (persona_id, break_row),
-    -- breaks in order (584 bytes)
+    -- for breaks in order (584 bytes)
     KEY ix_scenes_conversation (persona_id, conversation_key, break_row)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -311,9 +311,9 @@ CREATE TABLE IF NOT EXISTS conversation_summaries (
     created_at DATETIME(6),
     -- the row (8 bytes)
     PRIMARY KEY (id),
-    -- the same end twice (584 bytes)
+    -- refuses a second row for the same end (584 bytes)
     UNIQUE KEY uq_summaries_end (persona_id, conversation_key, last_message_row),
-    -- the rolling list (88 bytes)
+    -- for the rolling list (88 bytes)
     KEY ix_summaries_audience (persona_id, audience_id, occurred_at, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -327,7 +327,7 @@ CREATE TABLE IF NOT EXISTS item_history (
     changed_at DATETIME(6),
     -- the row (8 bytes)
     PRIMARY KEY (id),
-    -- the texts an item had, in order (80 bytes)
+    -- for the earlier texts of an item in order (80 bytes)
     KEY ix_item_history_item (persona_id, item_id, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -350,15 +350,15 @@ CREATE TABLE IF NOT EXISTS short_term_memories (
     turns_since_summary INTEGER NOT NULL DEFAULT 0,
     -- the row (8 bytes)
     PRIMARY KEY (id),
-    -- the entry of a person in a channel (831 bytes)
+    -- for the entry of a person in a channel (831 bytes)
     UNIQUE KEY uq_short_term_entry (persona_id, participant_key, channel_id),
-    -- entries of a channel, which go and move with it, and whether one of them is the newest (592 bytes)
+    -- for the entries of a channel, which are deleted and moved with it, and for whether an entry is the newest (592 bytes)
     KEY ix_short_term_channel (persona_id, channel_id, last_updated, id),
-    -- expiry (80 bytes)
+    -- for expiry (80 bytes)
     KEY ix_short_term_expiry (persona_id, last_updated, id),
-    -- channels of a server, newest first (271 bytes)
+    -- for channels of a server, newest first (271 bytes)
     KEY ix_short_term_server (persona_id, server_id, last_updated, id),
-    -- other channels of a person, newest first (335 bytes)
+    -- for other channels of a person, newest first (335 bytes)
     KEY ix_short_term_user (persona_id, participant_key, last_updated, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -375,7 +375,7 @@ CREATE TABLE IF NOT EXISTS user_relationships (
     last_interaction DATETIME(6),
     -- the row (319 bytes)
     PRIMARY KEY (persona_id, user_id),
-    -- recent list, decay (327 bytes)
+    -- for the recent list and the decay (327 bytes)
     KEY ix_relationships_recent (persona_id, last_interaction, user_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -393,7 +393,7 @@ CREATE TABLE IF NOT EXISTS consolidation_runs (
     error VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
     -- the row (8 bytes)
     PRIMARY KEY (id),
-    -- what ran last (72 bytes)
+    -- for the latest runs (72 bytes)
     KEY ix_runs_persona (persona_id, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -414,13 +414,13 @@ CREATE TABLE IF NOT EXISTS stored_values (
     updated_at DATETIME(6),
     -- the row (8 bytes)
     PRIMARY KEY (id),
-    -- forgetting (584 bytes)
+    -- for forgetting (584 bytes)
     KEY ix_values_conversation (persona_id, conversation_key, id),
-    -- forgetting (72 bytes)
+    -- for forgetting (72 bytes)
     KEY ix_values_memory (persona_id, memory_id),
-    -- one value by name, those below a namespace. Not unique: two may meet when a conversation turns private (1600 bytes)
+    -- for one value by name, and values below a namespace. Not unique: two may meet when a conversation turns private (1600 bytes)
     KEY ix_values_name (persona_id, audience_id, kind, namespace, name, id),
-    -- forgetting (327 bytes)
+    -- for forgetting (327 bytes)
     KEY ix_values_participant (persona_id, participant_key, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -430,7 +430,7 @@ CREATE TABLE IF NOT EXISTS search_fresh (
     row_id BIGINT NOT NULL,
     digest BIGINT NOT NULL,
     content MEDIUMBLOB NOT NULL,
-    -- rows of an audience that are not packed yet: what ranks a row, with its words, tags and days (20 bytes)
+    -- the audience's rows that are not packed yet: ranking data with words, tags and days (20 bytes)
     PRIMARY KEY (audience_id, source, row_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -441,7 +441,7 @@ CREATE TABLE IF NOT EXISTS search_segment (
     docs INTEGER NOT NULL,
     head MEDIUMBLOB NOT NULL,
     terms MEDIUMBLOB NOT NULL,
-    -- packed rows of an audience (16 bytes)
+    -- for packed rows of an audience (16 bytes)
     PRIMARY KEY (audience_id, segment_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -451,7 +451,7 @@ CREATE TABLE IF NOT EXISTS search_block (
     kind TINYINT NOT NULL,
     term VARBINARY(255) NOT NULL DEFAULT '',
     postings MEDIUMBLOB NOT NULL,
-    -- where a word (kind 0) or tag (kind 1) stands in a segment, and what is about a day (kind 3) (275 bytes)
+    -- the places of a word (kind 0) or tag (kind 1) in a segment, and the rows about a day (kind 3) (275 bytes)
     PRIMARY KEY (audience_id, segment_id, kind, term)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -460,7 +460,7 @@ CREATE TABLE IF NOT EXISTS search_gone (
     source TINYINT NOT NULL,
     row_id BIGINT NOT NULL,
     segment_id BIGINT NOT NULL,
-    -- packed rows that changed or went since (20 bytes)
+    -- packed rows that were changed or deleted since (20 bytes)
     PRIMARY KEY (audience_id, source, row_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -473,18 +473,18 @@ CREATE TABLE IF NOT EXISTS search_vector (
     part TINYINT NOT NULL,
     `vector` BLOB NOT NULL,
     stamp BIGINT NOT NULL DEFAULT 0,
-    -- newest vectors of an audience that one embedder made (132 bytes)
+    -- for the newest vectors of an audience that one embedder made (132 bytes)
     PRIMARY KEY (audience_id, model, at_us, source, row_id, part),
-    -- the vectors of a row: those of candidates, and of a row that changes or goes (20 bytes)
+    -- for the vectors of a row: a search candidate, or a row that is changed or deleted (20 bytes)
     KEY ix_vector_row (audience_id, source, row_id),
-    -- what came since a process read the others (116 bytes)
+    -- for vectors added since a process read the others (116 bytes)
     KEY ix_vector_stamp (audience_id, model, stamp)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
 CREATE TABLE IF NOT EXISTS search_vector_version (
     audience_id BIGINT NOT NULL,
     version BIGINT NOT NULL,
-    -- whether what a process holds is what is stored (8 bytes)
+    -- for whether a process's cached vectors are current (8 bytes)
     PRIMARY KEY (audience_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -493,7 +493,7 @@ CREATE TABLE IF NOT EXISTS search_vector_gone (
     stamp BIGINT NOT NULL,
     source TINYINT NOT NULL,
     row_id BIGINT NOT NULL,
-    -- rows whose vectors went since a process read them; the last thousand versions (28 bytes)
+    -- rows whose vectors were deleted since a process read them, for the last thousand versions (28 bytes)
     PRIMARY KEY (audience_id, stamp, source, row_id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 
@@ -516,9 +516,9 @@ CREATE TABLE IF NOT EXISTS memory_jobs (
     updated_at DATETIME(6),
     -- the row (8 bytes)
     PRIMARY KEY (id),
-    -- operations of a conversation: one detection at a time, forgetting (620 bytes)
+    -- for operations of a conversation: one detection at a time, forgetting (620 bytes)
     KEY ix_jobs_conversation (persona_id, conversation_key, type, status),
-    -- next operation (96 bytes)
+    -- for the next operation (96 bytes)
     KEY ix_jobs_next (persona_id, status, priority, created_at, id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin ROW_FORMAT=DYNAMIC;
 

@@ -10,7 +10,7 @@ CREATE TABLE IF NOT EXISTS audiences (
     -- the row (8 bytes)
     PRIMARY KEY (audience_id)
 );
--- find or make the audience of a row (779 bytes)
+-- for finding or creating the audience of a row (779 bytes)
 CREATE UNIQUE INDEX IF NOT EXISTS uq_audiences_owner ON audiences (persona_id, kind, server_id, ref);
 
 CREATE TABLE IF NOT EXISTS conversations (
@@ -41,11 +41,11 @@ CREATE TABLE IF NOT EXISTS conversations (
     PRIMARY KEY (id),
     CONSTRAINT ck_conversations_metadata CHECK (metadata IS NULL OR json_valid(metadata))
 );
--- the conversation of a message (576 bytes)
+-- for the conversation of a message (576 bytes)
 CREATE UNIQUE INDEX IF NOT EXISTS uq_conversations_key ON conversations (persona_id, conversation_key);
--- newest other conversations of an audience: history_recent (80 bytes)
+-- for the newest other conversations of an audience: history_recent (80 bytes)
 CREATE INDEX IF NOT EXISTS ix_conversations_audience ON conversations (persona_id, audience_id, last_message_at);
--- conversations of a server, newest first (263 bytes)
+-- for conversations of a server, newest first (263 bytes)
 CREATE INDEX IF NOT EXISTS ix_conversations_server ON conversations (persona_id, server_id, last_message_at);
 
 CREATE TABLE IF NOT EXISTS participants (
@@ -58,9 +58,9 @@ CREATE TABLE IF NOT EXISTS participants (
     -- the row (319 bytes)
     PRIMARY KEY (persona_id, participant_key)
 ) WITHOUT ROWID;
--- a participant over all personas: what may be kept of them (255 bytes)
+-- for a participant in all personas: what may be stored of them (255 bytes)
 CREATE INDEX IF NOT EXISTS ix_participants_key ON participants (participant_key);
--- all identities of a person (319 bytes)
+-- for all identities of a person (319 bytes)
 CREATE INDEX IF NOT EXISTS ix_participants_person ON participants (persona_id, person_key);
 
 CREATE TABLE IF NOT EXISTS privacy_levels (
@@ -98,19 +98,19 @@ CREATE TABLE IF NOT EXISTS chat_history_cache (
     CONSTRAINT ck_chat_history_cache_made_with CHECK (made_with IS NULL OR json_valid(made_with)),
     CONSTRAINT ck_chat_history_cache_metadata CHECK (metadata IS NULL OR json_valid(metadata))
 );
--- same id twice (NULLs do not collide) (767 bytes)
+-- refuses a second message with the same id (NULLs do not collide) (767 bytes)
 CREATE UNIQUE INDEX IF NOT EXISTS uq_chat_message ON chat_history_cache (persona_id, interface_path, message_id);
--- newest over conversations, walk of a search (88 bytes)
+-- for the newest messages of all conversations and the search (88 bytes)
 CREATE INDEX IF NOT EXISTS ix_chat_audience ON chat_history_cache (persona_id, audience_id, timestamp, id);
--- same text within 5 s (616 bytes)
+-- for the same text within 5 s (616 bytes)
 CREATE INDEX IF NOT EXISTS ix_chat_content ON chat_history_cache (persona_id, interface_path, content_hash, timestamp);
--- newest of a conversation, range of a story (592 bytes)
+-- for the newest messages of a conversation and ranges of a story (592 bytes)
 CREATE INDEX IF NOT EXISTS ix_chat_conversation ON chat_history_cache (persona_id, interface_path, timestamp, id);
--- forgetting a participant (327 bytes)
+-- for forgetting a participant (327 bytes)
 CREATE INDEX IF NOT EXISTS ix_chat_participant ON chat_history_cache (persona_id, participant_key, id);
--- forgetting a participant (327 bytes)
+-- for forgetting a participant (327 bytes)
 CREATE INDEX IF NOT EXISTS ix_chat_triggered ON chat_history_cache (persona_id, triggered_by, id);
--- rows that wait to be indexed (76 bytes)
+-- for rows that wait to be indexed (76 bytes)
 CREATE INDEX IF NOT EXISTS ix_chat_waiting ON chat_history_cache (persona_id, "indexed", id);
 
 CREATE TABLE IF NOT EXISTS memories (
@@ -151,19 +151,19 @@ CREATE TABLE IF NOT EXISTS memories (
     CONSTRAINT ck_memories_source_message_ids CHECK (source_message_ids IS NULL OR json_valid(source_message_ids)),
     CONSTRAINT ck_memories_tags CHECK (tags IS NULL OR json_valid(tags))
 );
--- listing, walk of a search (96 bytes)
+-- for listing and the search (96 bytes)
 CREATE INDEX IF NOT EXISTS ix_memories_audience ON memories (persona_id, audience_id, archived_at, timestamp, id);
--- duplicates (104 bytes)
+-- for finding duplicates (104 bytes)
 CREATE INDEX IF NOT EXISTS ix_memories_content ON memories (persona_id, audience_id, content_hash);
--- forgetting, relationship of items (584 bytes)
+-- for forgetting, and for the relationship of items (584 bytes)
 CREATE INDEX IF NOT EXISTS ix_memories_conversation ON memories (persona_id, conversation_key, id);
--- expiry (90 bytes)
+-- for expiry (90 bytes)
 CREATE INDEX IF NOT EXISTS ix_memories_expiry ON memories (persona_id, tier, expires_at, id);
--- admin search, saved memories, export (100 bytes)
+-- for the admin search, saved memories and the export (100 bytes)
 CREATE INDEX IF NOT EXISTS ix_memories_kind ON memories (persona_id, kind, timestamp, id);
--- forgetting, relationship of items (327 bytes)
+-- for forgetting, and for the relationship of items (327 bytes)
 CREATE INDEX IF NOT EXISTS ix_memories_participant ON memories (persona_id, participant_key, id);
--- rows that wait to be indexed (76 bytes)
+-- for rows that wait to be indexed (76 bytes)
 CREATE INDEX IF NOT EXISTS ix_memories_waiting ON memories (persona_id, "indexed", id);
 
 CREATE TABLE IF NOT EXISTS ai_diary (
@@ -196,11 +196,11 @@ CREATE TABLE IF NOT EXISTS ai_diary (
     CONSTRAINT ck_ai_diary_participant_keys CHECK (participant_keys IS NULL OR json_valid(participant_keys)),
     CONSTRAINT ck_ai_diary_source_message_ids CHECK (source_message_ids IS NULL OR json_valid(source_message_ids))
 );
--- recent entries, walk of a search (96 bytes)
+-- for recent entries and the search (96 bytes)
 CREATE INDEX IF NOT EXISTS ix_diary_audience ON ai_diary (persona_id, audience_id, archived_at, timestamp, id);
--- entries of a chat (385 bytes)
+-- for entries of a chat (385 bytes)
 CREATE INDEX IF NOT EXISTS ix_diary_chat ON ai_diary (persona_id, interface, chat_id, timestamp, id);
--- rows that wait to be indexed (76 bytes)
+-- for rows that wait to be indexed (76 bytes)
 CREATE INDEX IF NOT EXISTS ix_diary_waiting ON ai_diary (persona_id, "indexed", id);
 
 CREATE TABLE IF NOT EXISTS tags (
@@ -228,7 +228,7 @@ CREATE TABLE IF NOT EXISTS tag_links (
     -- the row (574 bytes)
     PRIMARY KEY (persona_id, tag, related_tag)
 ) WITHOUT ROWID;
--- the other direction (574 bytes)
+-- for the other direction (574 bytes)
 CREATE INDEX IF NOT EXISTS ix_tag_links_related ON tag_links (persona_id, related_tag, tag);
 
 CREATE TABLE IF NOT EXISTS message_recaps (
@@ -248,9 +248,9 @@ CREATE TABLE IF NOT EXISTS message_recaps (
     PRIMARY KEY (persona_id, message_row, alternative),
     CONSTRAINT ck_message_recaps_data CHECK (data IS NULL OR json_valid(data))
 );
--- one story in order (584 bytes)
+-- for the messages of a story in order (584 bytes)
 CREATE INDEX IF NOT EXISTS ix_recaps_conversation ON message_recaps (persona_id, conversation_key, message_row);
--- recaps that are included, in the prompt and at each refresh, however many there are (736 bytes)
+-- for included recaps, in the prompt and at each refresh, however many there are (736 bytes)
 CREATE INDEX IF NOT EXISTS ix_recaps_included ON message_recaps (persona_id, conversation_key, include);
 
 CREATE TABLE IF NOT EXISTS message_alternatives (
@@ -276,9 +276,9 @@ CREATE TABLE IF NOT EXISTS scenes (
     -- the row (8 bytes)
     PRIMARY KEY (id)
 );
--- one scene a break (72 bytes)
+-- one scene per break (72 bytes)
 CREATE UNIQUE INDEX IF NOT EXISTS uq_scenes_break ON scenes (persona_id, break_row);
--- breaks in order (584 bytes)
+-- for breaks in order (584 bytes)
 CREATE INDEX IF NOT EXISTS ix_scenes_conversation ON scenes (persona_id, conversation_key, break_row);
 
 CREATE TABLE IF NOT EXISTS scene_recaps (
@@ -327,9 +327,9 @@ CREATE TABLE IF NOT EXISTS conversation_summaries (
     -- the row (8 bytes)
     PRIMARY KEY (id)
 );
--- the same end twice (584 bytes)
+-- refuses a second row for the same end (584 bytes)
 CREATE UNIQUE INDEX IF NOT EXISTS uq_summaries_end ON conversation_summaries (persona_id, conversation_key, last_message_row);
--- the rolling list (88 bytes)
+-- for the rolling list (88 bytes)
 CREATE INDEX IF NOT EXISTS ix_summaries_audience ON conversation_summaries (persona_id, audience_id, occurred_at, id);
 
 CREATE TABLE IF NOT EXISTS item_history (
@@ -343,7 +343,7 @@ CREATE TABLE IF NOT EXISTS item_history (
     -- the row (8 bytes)
     PRIMARY KEY (id)
 );
--- the texts an item had, in order (80 bytes)
+-- for the earlier texts of an item in order (80 bytes)
 CREATE INDEX IF NOT EXISTS ix_item_history_item ON item_history (persona_id, item_id, id);
 
 CREATE TABLE IF NOT EXISTS short_term_memories (
@@ -367,15 +367,15 @@ CREATE TABLE IF NOT EXISTS short_term_memories (
     PRIMARY KEY (id),
     CONSTRAINT ck_short_term_memories_messages CHECK (messages IS NULL OR json_valid(messages))
 );
--- the entry of a person in a channel (831 bytes)
+-- for the entry of a person in a channel (831 bytes)
 CREATE UNIQUE INDEX IF NOT EXISTS uq_short_term_entry ON short_term_memories (persona_id, participant_key, channel_id);
--- entries of a channel, which go and move with it, and whether one of them is the newest (592 bytes)
+-- for the entries of a channel, which are deleted and moved with it, and for whether an entry is the newest (592 bytes)
 CREATE INDEX IF NOT EXISTS ix_short_term_channel ON short_term_memories (persona_id, channel_id, last_updated, id);
--- expiry (80 bytes)
+-- for expiry (80 bytes)
 CREATE INDEX IF NOT EXISTS ix_short_term_expiry ON short_term_memories (persona_id, last_updated, id);
--- channels of a server, newest first (271 bytes)
+-- for channels of a server, newest first (271 bytes)
 CREATE INDEX IF NOT EXISTS ix_short_term_server ON short_term_memories (persona_id, server_id, last_updated, id);
--- other channels of a person, newest first (335 bytes)
+-- for other channels of a person, newest first (335 bytes)
 CREATE INDEX IF NOT EXISTS ix_short_term_user ON short_term_memories (persona_id, participant_key, last_updated, id);
 
 CREATE TABLE IF NOT EXISTS user_relationships (
@@ -392,7 +392,7 @@ CREATE TABLE IF NOT EXISTS user_relationships (
     -- the row (319 bytes)
     PRIMARY KEY (persona_id, user_id)
 ) WITHOUT ROWID;
--- recent list, decay (327 bytes)
+-- for the recent list and the decay (327 bytes)
 CREATE INDEX IF NOT EXISTS ix_relationships_recent ON user_relationships (persona_id, last_interaction, user_id);
 
 CREATE TABLE IF NOT EXISTS consolidation_runs (
@@ -410,7 +410,7 @@ CREATE TABLE IF NOT EXISTS consolidation_runs (
     -- the row (8 bytes)
     PRIMARY KEY (id)
 );
--- what ran last (72 bytes)
+-- for the latest runs (72 bytes)
 CREATE INDEX IF NOT EXISTS ix_runs_persona ON consolidation_runs (persona_id, id);
 
 CREATE TABLE IF NOT EXISTS stored_values (
@@ -431,13 +431,13 @@ CREATE TABLE IF NOT EXISTS stored_values (
     -- the row (8 bytes)
     PRIMARY KEY (id)
 );
--- forgetting (584 bytes)
+-- for forgetting (584 bytes)
 CREATE INDEX IF NOT EXISTS ix_values_conversation ON stored_values (persona_id, conversation_key, id);
--- forgetting (72 bytes)
+-- for forgetting (72 bytes)
 CREATE INDEX IF NOT EXISTS ix_values_memory ON stored_values (persona_id, memory_id);
--- one value by name, those below a namespace. Not unique: two may meet when a conversation turns private (1600 bytes)
+-- for one value by name, and values below a namespace. Not unique: two may meet when a conversation turns private (1600 bytes)
 CREATE INDEX IF NOT EXISTS ix_values_name ON stored_values (persona_id, audience_id, kind, namespace, name, id);
--- forgetting (327 bytes)
+-- for forgetting (327 bytes)
 CREATE INDEX IF NOT EXISTS ix_values_participant ON stored_values (persona_id, participant_key, id);
 
 CREATE TABLE IF NOT EXISTS search_fresh (
@@ -446,7 +446,7 @@ CREATE TABLE IF NOT EXISTS search_fresh (
     row_id INTEGER NOT NULL,
     digest INTEGER NOT NULL,
     content BLOB NOT NULL,
-    -- rows of an audience that are not packed yet: what ranks a row, with its words, tags and days (20 bytes)
+    -- the audience's rows that are not packed yet: ranking data with words, tags and days (20 bytes)
     PRIMARY KEY (audience_id, source, row_id)
 );
 
@@ -457,7 +457,7 @@ CREATE TABLE IF NOT EXISTS search_segment (
     docs INTEGER NOT NULL,
     head BLOB NOT NULL,
     terms BLOB NOT NULL,
-    -- packed rows of an audience (16 bytes)
+    -- for packed rows of an audience (16 bytes)
     PRIMARY KEY (audience_id, segment_id)
 );
 
@@ -467,7 +467,7 @@ CREATE TABLE IF NOT EXISTS search_block (
     kind INTEGER NOT NULL,
     term TEXT DEFAULT '' NOT NULL,
     postings BLOB NOT NULL,
-    -- where a word (kind 0) or tag (kind 1) stands in a segment, and what is about a day (kind 3) (275 bytes)
+    -- the places of a word (kind 0) or tag (kind 1) in a segment, and the rows about a day (kind 3) (275 bytes)
     PRIMARY KEY (audience_id, segment_id, kind, term)
 ) WITHOUT ROWID;
 
@@ -476,7 +476,7 @@ CREATE TABLE IF NOT EXISTS search_gone (
     source INTEGER NOT NULL,
     row_id INTEGER NOT NULL,
     segment_id INTEGER NOT NULL,
-    -- packed rows that changed or went since (20 bytes)
+    -- packed rows that were changed or deleted since (20 bytes)
     PRIMARY KEY (audience_id, source, row_id)
 ) WITHOUT ROWID;
 
@@ -489,18 +489,18 @@ CREATE TABLE IF NOT EXISTS search_vector (
     part INTEGER NOT NULL,
     "vector" BLOB NOT NULL,
     stamp INTEGER DEFAULT 0 NOT NULL,
-    -- newest vectors of an audience that one embedder made (132 bytes)
+    -- for the newest vectors of an audience that one embedder made (132 bytes)
     PRIMARY KEY (audience_id, model, at_us, source, row_id, part)
 ) WITHOUT ROWID;
--- the vectors of a row: those of candidates, and of a row that changes or goes (20 bytes)
+-- for the vectors of a row: a search candidate, or a row that is changed or deleted (20 bytes)
 CREATE INDEX IF NOT EXISTS ix_vector_row ON search_vector (audience_id, source, row_id);
--- what came since a process read the others (116 bytes)
+-- for vectors added since a process read the others (116 bytes)
 CREATE INDEX IF NOT EXISTS ix_vector_stamp ON search_vector (audience_id, model, stamp);
 
 CREATE TABLE IF NOT EXISTS search_vector_version (
     audience_id INTEGER NOT NULL,
     version INTEGER NOT NULL,
-    -- whether what a process holds is what is stored (8 bytes)
+    -- for whether a process's cached vectors are current (8 bytes)
     PRIMARY KEY (audience_id)
 );
 
@@ -509,7 +509,7 @@ CREATE TABLE IF NOT EXISTS search_vector_gone (
     stamp INTEGER NOT NULL,
     source INTEGER NOT NULL,
     row_id INTEGER NOT NULL,
-    -- rows whose vectors went since a process read them; the last thousand versions (28 bytes)
+    -- rows whose vectors were deleted since a process read them, for the last thousand versions (28 bytes)
     PRIMARY KEY (audience_id, stamp, source, row_id)
 ) WITHOUT ROWID;
 
@@ -535,9 +535,9 @@ CREATE TABLE IF NOT EXISTS memory_jobs (
     CONSTRAINT ck_memory_jobs_depends_on CHECK (depends_on IS NULL OR json_valid(depends_on)),
     CONSTRAINT ck_memory_jobs_payload CHECK (payload IS NULL OR json_valid(payload))
 );
--- operations of a conversation: one detection at a time, forgetting (620 bytes)
+-- for operations of a conversation: one detection at a time, forgetting (620 bytes)
 CREATE INDEX IF NOT EXISTS ix_jobs_conversation ON memory_jobs (persona_id, conversation_key, type, status);
--- next operation (96 bytes)
+-- for the next operation (96 bytes)
 CREATE INDEX IF NOT EXISTS ix_jobs_next ON memory_jobs (persona_id, status, priority, created_at, id);
 
 CREATE TABLE IF NOT EXISTS counters (
