@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -20,7 +20,7 @@ from ..database.schema import (
     scene_recaps,
     scenes,
 )
-from ..messages import table_recaps, table_scenes
+from ..messages import table_recaps
 from ..messages.table_lines import OWN
 from ..messages.table_recaps import Alternative, Recap
 from ..text.sizes import estimate_tokens
@@ -29,7 +29,7 @@ from .rules_running import Version
 
 PROVENANCE = "import"
 
-_A, _R, _K = message_alternatives.c, message_recaps.c, conversations.c
+_A, _R, _S, _V, _K = (table.c for table in (message_alternatives, message_recaps, scenes, scene_recaps, conversations))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +156,18 @@ _TEXTS = (
 _RECAPS = select(_R.message_row, _R.alternative, *table_recaps.RECAP_COLUMNS).where(
     _R.persona_id == _PERSONA, _R.message_row.in_(IDS)
 )
+_SCENES = select(_S.id, _S.break_row, _S.name, _S.visible, _S.current_recap_index).where(
+    _S.persona_id == _PERSONA, _S.break_row.in_(IDS)
+)
+_VERSIONS = (
+    select(_V.scene_id, _V.version_index, _V.content, _V.metadata)
+    .where(_V.persona_id == _PERSONA, _V.scene_id.in_(IDS))
+    .order_by(_V.scene_id, _V.version_index)
+)
 _METADATA = select(_K.metadata).where(_K.persona_id == _PERSONA, _K.conversation_key == bindparam("conversation"))
 
 
-def read_beside(reader: Reader, persona: str, conversation: str, ids: Sequence[int]) -> dict[int, Beside]:
+def read_beside(reader: Reader, persona: str, ids: Sequence[int]) -> dict[int, Beside]:
     """Return recaps, alternatives and scenes by row id of their message; messages without any are left out."""
     here = {"persona": persona}
     stored = read_parts(reader, _RECAPS, here, ids)
@@ -169,20 +177,22 @@ def read_beside(reader: Reader, persona: str, conversation: str, ids: Sequence[i
         recap, metadata = recaps.get((r.message_row, r.alternative)), rows.read_object(r.metadata) or {}
         alternative = Alternative(r.alternative, r.text, bool(r.is_current), metadata, recap)
         texts.setdefault(r.message_row, []).append(alternative)
-    ends = _read_scenes(reader, persona, conversation, set(ids))
+    ends = _read_scenes(reader, here, ids)
     row_ids_beside = {row for row, number in recaps if number == OWN} | texts.keys() | ends.keys()
     return {row: Beside(recaps.get((row, OWN)), tuple(texts.get(row, ())), ends.get(row)) for row in row_ids_beside}
 
 
-def _read_scenes(reader: Reader, persona: str, conversation: str, row_ids: Collection[int]) -> dict[int, Scene]:
+def _read_scenes(reader: Reader, here: Mapping[str, Any], ids: Sequence[int]) -> dict[int, Scene]:
+    scene_rows = read_parts(reader, _SCENES, here, ids)
+    versions: dict[int, list[Any]] = {}
+    for r in read_parts(reader, _VERSIONS, here, [r.id for r in scene_rows]):
+        versions.setdefault(r.scene_id, []).append(r)
     by_row = {}
-    for scene in table_scenes.read_scenes(reader, persona, conversation):
-        if scene.break_row in row_ids:
-            versions = table_scenes.read_versions(reader, persona, scene.id)
-            place = next((at for at, v in enumerate(versions) if v.version == scene.recap_index), None)
-            metadata = None if place is None else versions[place].metadata or None
-            texts = tuple(version.content for version in versions)
-            by_row[scene.break_row] = Scene(scene.name, scene.visible, texts, place, metadata)
+    for r in scene_rows:
+        mine = versions.get(r.id, [])
+        place = next((at for at, v in enumerate(mine) if v.version_index == r.current_recap_index), None)
+        metadata = None if place is None else rows.read_object(mine[place].metadata)
+        by_row[r.break_row] = Scene(r.name or "", bool(r.visible), tuple(v.content for v in mine), place, metadata)
     return by_row
 
 

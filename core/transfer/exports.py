@@ -124,7 +124,7 @@ def _write_chat(call: StoryCall, out: BinaryIO, result: ExportResult, progress: 
     header, after = _header(call)
     write(json_text.write(header))
     for page in table_lines.read_pages(call.db.read, call.persona, call.conversation, call.audiences):
-        beside = table_imported.read_beside(call.db.read, call.persona, call.conversation, [row.row_id for row in page])
+        beside = table_imported.read_beside(call.db.read, call.persona, [row.row_id for row in page])
         for row in page:
             for line in json_text.kept_lines(row.metadata, json_text.BEFORE):
                 write(line)
