@@ -157,16 +157,19 @@ def migrate(db: Database) -> Migrated:
 
 
 def _work_beside_others(db: Database, work: Callable[[], object]) -> None:
-    """Do what may fail because another process does it at this moment; try again until it is done by either."""
-    for pause in (*PAUSES, None):
+    """Do what a server may refuse because another process does it at this moment, until either has done it."""
+    for pause in PAUSES:
         try:
             work()
         except StoreError:
-            if pause is None:
+            if db.family == "sqlite":
                 raise
             time.sleep(pause)
-        if find_version(read_versions(db)) == list_revisions()[-1]:
+            if find_version(read_versions(db)) == list_revisions()[-1]:
+                return
+        else:
             return
+    work()
 
 
 def _migrate(db: Database, patient: Database) -> Migrated:
