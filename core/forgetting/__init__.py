@@ -127,11 +127,13 @@ def forget(
     # 1. the target
     call = open_call(db, settings, scope)
     kind, key = _read_target(call, participant, conversation, memory, server, unnamed=unnamed)
-    if kind == "participant" and "/" not in str(key):
-        _check_bare_id(call, str(key))
-    if dry_run:
-        done = table.forget_target(call.db, call.persona, kind, key, dry_run=True)
-        return Forgotten(done.counts, dry_run=True, operations=done.operations)
+    is_bare = kind == "participant" and "/" not in str(key)
+    if dry_run or is_bare:
+        counted = table.forget_target(call.db, call.persona, kind, key, dry_run=True)
+        if is_bare and not any(counted.counts.values()):
+            _check_bare_id(call, str(key))
+        if dry_run:
+            return Forgotten(counted.counts, dry_run=True, operations=counted.operations)
     # 2. its rows, and rows that other writers are storing
     done = _delete_rows(call, kind, key)
     # 3. caches and files
@@ -174,8 +176,7 @@ def _read_target(
 
 def _check_bare_id(call: Call, key: str) -> None:
     """Refuse an id without interface that has no rows, if somebody on an interface has this id."""
-    rows = table.forget_target(call.db, call.persona, "participant", key, dry_run=True).counts
-    if not any(rows.values()) and table.is_on_interface(call.db, call.persona, key):
+    if table.is_on_interface(call.db, call.persona, key):
         raise MessageError(
             f"participant is {key!r}, an id without its interface, and nothing is stored under it alone. "
             f"Write it as interface/id, such as {'web/' + key!r}.",
