@@ -5,7 +5,7 @@
 | `prepare` | the checked arguments: a `Query` | - |
 | `load_viewer` | the audiences that the scope sees, and the tags in the text | 1 statement |
 | `resolve` | the terms, with the words of the index that match them: a `Search` | 1 statement |
-| `match.match` | the rows that hold these words: `Matches` | 1 statement |
+| `match.match` | the rows that hold these words: `Matches` | 1 statement for each kind of term |
 | `rank.rank` | the best matching rows: `Ranked` | - |
 | `read.read_rows` | the texts of these rows: `Read` | 1 statement for each source |
 | `choose_hits` | the hits: a `Selection`, with `is_done` if a deeper round can bring nothing more | - |

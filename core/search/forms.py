@@ -58,8 +58,10 @@ def add_forms(
     place = {term.text: at for at, term in enumerate(made)}
     beside = [resolve(QueryTerm(phrase, "keyword", is_exact=True)) for phrase in list_quoted(text)]
     for joined, parts in list_joined(text).items():
-        words = [word for word in lexicon.beginning(joined) if is_form(word, joined, languages)]
-        for at in {place[part] for part in parts if part in place} if words else ():
+        places = {place[part] for part in parts if part in place}
+        near = lexicon.beginning(joined) if places else ()
+        words = [word for word in near if is_form(word, joined, languages)]
+        for at in places if words else ():
             made[at] = _add_words(made[at], words)
     others = [*list_other_numbers(text, languages).items(), *list_other_scripts(text, languages).items()]
     for word, other in ((word, other) for word, spellings in others for other in dict.fromkeys(spellings)):
