@@ -9,6 +9,8 @@ All figures are means over the questions, in percent:
 
 - recall: share of a question's evidence among the first k hits of one search for 50. LoCoMo's is over all its
   questions, by its own rule: a question without evidence counts as found.
+- sessions: the measure of `opsem`: Hit@1 and nDCG@5 of the sessions with the evidence. A session comes where its best
+  turn comes; BM25 ranks the texts of whole sessions. Questions without evidence are left out.
 - evidence in the prompt: share of the evidence that stands in a finished prompt of so many tokens, four characters
   each. Questions about the wrong person are left out.
 - lists and counts: what a prompt of 8,000 tokens holds for TimelineQA's questions: the share of the episodes, and of
@@ -89,7 +91,12 @@ class Asked:
         self.turns = {str(turn["id"]): turn for turn in conversation.turns}
         self._ids = list(self.turns)
         self._lines = {each: _write_line(turn) for each, turn in self.turns.items()}
-        self._bm25 = BM25([f"{turn['speaker']}: {turn['text']}" for turn in self.turns.values()])
+        said = [f"{turn['speaker']}: {turn['text']}" for turn in self.turns.values()]
+        self._bm25 = BM25(said)
+        self._sessions: dict[str, list[str]] = {}
+        for turn, text in zip(self.turns.values(), said, strict=True):
+            self._sessions.setdefault(str(turn["session"]), []).append(text)
+        self._session_bm25 = BM25(["\n".join(texts) for texts in self._sessions.values()])
 
     def rank(self, method: str, question: Question) -> list[str]:
         """Return the ids of turns, best first."""
@@ -104,6 +111,19 @@ class Asked:
         ranked = sorted(report["hits"], key=lambda hit: hit["rank"])
         turns = (imported.turn_of(hit["source"], hit["id"]) for hit in ranked)
         return list(dict.fromkeys(turn for turn in turns if turn is not None))
+
+    def rank_sessions(self, method: str, question: Question) -> list[str]:
+        """Return the sessions, best first."""
+        if method == BASELINE:
+            sessions = list(self._sessions)
+            return [sessions[place] for place in self._session_bm25.rank(question.text)]
+        return list(dict.fromkeys(str(self.turns[each]["session"]) for each in self.rank(method, question)))
+
+    def find_sessions(self, question: Question) -> set[str]:
+        """Return the sessions that hold a question's evidence."""
+        if question.by_session:
+            return self._sessions.keys() & set(question.evidence)
+        return {str(self.turns[each]["session"]) for each in question.evidence if each in self.turns}
 
     def build(self, method: str, question: Question, limit: int) -> str:
         """Return a prompt of at most `limit` tokens; a baseline's has no instructions and more room."""
@@ -156,6 +176,15 @@ def measure_recall(asked: Asked, name: str, samples: Samples, *, is_locomo: bool
                 samples.setdefault((name, kind, method), []).append(values)
 
 
+def measure_sessions(asked: Asked, name: str, samples: Samples) -> None:
+    """Add Hit@1 and nDCG@5 of the sessions with each question's evidence."""
+    for question in asked.conversation.questions:
+        relevant = dict.fromkeys(asked.find_sessions(question), 1.0)
+        for method in (ENGINE, BASELINE) if relevant else ():
+            values = score_ranking(asked.rank_sessions(method, question), relevant)
+            samples.setdefault((name, method), []).append(values)
+
+
 def measure_prompts(asked: Asked, name: str, samples: Samples) -> None:
     """Add the share of the evidence in prompts of each size, for questions about what was said."""
     sessions = {str(turn["session"]) for turn in asked.conversation.turns}
@@ -200,10 +229,14 @@ def measure_rankings(path: Path, limit: int | None, db: Database, samples: Sampl
         for text, relevant in queries:
             for method in (ENGINE, BASELINE):
                 ranked = bm25.rank(text) if method == BASELINE else [int(each) for each in documents.rank(text, 5)]
-                gains = [relevant.get(place, 0.0) for place in ranked[:5]]
-                best = _discount(sorted(relevant.values(), reverse=True)[:5])
-                values = [float(bool(gains and gains[0] > 0)), _discount(gains) / best if best else 0.0]
-                samples.setdefault((name, method), []).append(values)
+                samples.setdefault((name, method), []).append(score_ranking(ranked, relevant))
+
+
+def score_ranking(ranked: Sequence[Any], relevant: Mapping[Any, float]) -> list[float]:
+    """Return Hit@1 and nDCG@5 of a ranking, best first."""
+    gains = [relevant.get(each, 0.0) for each in ranked[:5]]
+    best = _discount(sorted(relevant.values(), reverse=True)[:5])
+    return [float(bool(gains and gains[0] > 0)), _discount(gains) / best if best else 0.0]
 
 
 def _discount(gains: Iterable[float]) -> float:
@@ -228,7 +261,7 @@ def measure(folder: Path, limit: int | None = None) -> dict[str, Any]:
     sets, missing = list_sets(folder)
     for sentence in missing:
         say(sentence)
-    recall, curve, timeline, rankings = Samples(), Samples(), Samples(), Samples()
+    recall, sessions, curve, timeline, rankings = Samples(), Samples(), Samples(), Samples(), Samples()
     imported = Imported("sqlite://", SETTINGS)
     for name, conversations in _read_conversations(folder, sets):
         for conversation in _take(conversations, limit):
@@ -238,6 +271,7 @@ def measure(folder: Path, limit: int | None = None) -> dict[str, Any]:
                 measure_timeline(asked, timeline)
                 continue
             measure_recall(asked, name, recall, is_locomo=name == "LoCoMo")
+            measure_sessions(asked, name, sessions)
             measure_prompts(asked, name, curve)
     for path in sets["ranking"]:
         say(f"ranking: {path.name}")
@@ -248,6 +282,7 @@ def measure(folder: Path, limit: int | None = None) -> dict[str, Any]:
         "files": {path.relative_to(folder).as_posix(): _hash(path) for paths in sets.values() for path in paths},
         "questions of each file": limit or "all",
         "recall": _summarize(("set", "questions about", "method"), [f"recall@{k}" for k in DEPTHS], recall),
+        "sessions": _summarize(("set", "method"), ["Hit@1", "nDCG@5"], sessions),
         "evidence in the prompt": _summarize(("set", "method"), [f"{k:,} tokens" for k in LIMITS], curve),
         "lists and counts": _summarize(("TimelineQA", "method"), ["episodes", "answers"], timeline),
         "ranking": _summarize(("set", "method"), ["Hit@1", "nDCG@5"], rankings),

@@ -131,6 +131,14 @@ def test_r36_one_command_measures_what_is_there_and_gives_the_same_twice(
     assert find_row(figures, "recall", "LoCoMo", LOCOMO_KINDS[1], "BM25")["recall@50"] == 50
     assert find_row(figures, "recall", "chat.dev", "prompt-engine")["recall@5"] == 100
 
+    for method in ("prompt-engine", "BM25"):
+        names = ("set", "method", "questions", "Hit@1", "nDCG@5")
+        # A question without evidence is left out, and a turn that nobody can find names no session.
+        assert find_row(figures, "sessions", "LoCoMo", method) == dict(
+            zip(names, ("LoCoMo", method, 2, 100.0, 100.0), strict=True)
+        )
+    assert find_row(figures, "sessions", "chat.dev", "prompt-engine")["Hit@1"] == 100
+
     prompts = find_row(figures, "evidence in the prompt", "LoCoMo", "prompt-engine")
     assert (prompts["questions"], prompts["8,000 tokens"]) == (2, 100)
     assert find_row(figures, "evidence in the prompt", "BEAM 100K", "newest first")["500 tokens"] == 100
