@@ -42,6 +42,8 @@ MOST_TELLING = 3
 """Number of rarest words of a row that are averaged."""
 CLOSE_CHARS = 600
 """Characters of each text that are read."""
+OPENING_CHARS = 100
+"""Number of characters at the beginning of a text that are searched for words of a correction."""
 BEFORE, AFTER = 2, 1
 """Number of turns before and after a row that are compared with the question as one text with it."""
 
@@ -150,7 +152,7 @@ def _list_without_quotes(rows: Sequence[ScoredRow], kept: Sequence[int], query: 
 
 def _takes_back(row: ScoredRow, query: RankingQuery) -> bool:
     """Return whether a row corrects the message before it."""
-    return begins_with(asked_words(row.row.folded[:CLOSE_CHARS]), "corrects", query.languages)
+    return begins_with(asked_words(row.row.folded[:OPENING_CHARS]), "corrects", query.languages)
 
 
 def may_be_hit(row: ScoredRow, reasons: Mapping[str, float], query: RankingQuery) -> bool:
