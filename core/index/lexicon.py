@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ..text.languages import SpokenCounts, spoken_languages, telling_words
+from ..text.languages import SpokenCounts, listed_words, spoken_languages
 from .numbers import Column
 from .shapes import DAY, TAG, WORD, Entry, IndexTerm
 
@@ -62,8 +62,8 @@ class SortedWords:
     def count_languages(self) -> SpokenCounts:
         """Return the evidence for each language among the words."""
         if self._languages is None:
-            telling = telling_words()
-            words = [word for each in self._text.split(b"\n") if (word := _decode(each)) in telling]
+            listed = listed_words()
+            words = [word for each in self._text.split(b"\n") if (word := _decode(each)) in listed]
             self._languages = SpokenCounts({word: int(self._docs[self._find(_encode(word))]) for word in words})
         return self._languages
 

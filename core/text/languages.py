@@ -172,30 +172,39 @@ MOST_OWNERS = 3
 
 
 @lru_cache(maxsize=1)
-def telling_words() -> Mapping[str, tuple[tuple[str, bool], ...]]:
-    """Return the stop words and common words of few languages, each with (language, whether it is common in it)."""
-    owners: dict[str, dict[str, bool]] = {}
+def _list_words() -> Mapping[str, tuple[frozenset[str], frozenset[str]]]:
+    """Return the common words of each language, and its common and stop words."""
+    listed = {}
     for language in sorted(STOP_WORD_LANGUAGES.union(read_lists("common_words"))):
         common = common_words(language) or stop_words(language)
-        for word in common | stop_words(language):
-            if len(word) > 1:
-                owners.setdefault(fold(word), {})[language] = word in common
-    return {word: tuple(codes.items()) for word, codes in owners.items() if len(codes) <= MOST_OWNERS}
+        listed[language] = common, frozenset(word for word in common | stop_words(language) if len(word) > 1)
+    return listed
+
+
+@lru_cache(maxsize=1)
+def listed_words() -> frozenset[str]:
+    """Return the common and stop words of all languages."""
+    return frozenset().union(*(words for _, words in _list_words().values()))
 
 
 class SpokenCounts:
     """Evidence for each language in some texts."""
 
     def __init__(self, docs: Mapping[str, int]) -> None:
+        """Count the words of `listed_words` that belong to few languages; `docs` has the number of rows of each."""
         self.rows: Counter[tuple[str, bool]] = Counter()
         """(language, whether its words are common in it) to the number of rows that hold one, split among languages."""
         self.words: Counter[tuple[str, bool]] = Counter()
         """(language, whether its words are common in it) to the number of different words."""
+        found, owners = set(docs), dict[str, list[tuple[str, bool]]]()
+        for language, (common, words) in _list_words().items():
+            for word in words & found:
+                owners.setdefault(word, []).append((language, word in common))
         for word, count in docs.items():
-            owners = telling_words()[word]
-            for owner in owners:
-                if len(owners) == 1 or "en" not in dict(owners):
-                    self.rows[owner] += count / len(owners)  # type: ignore[assignment]
+            languages = owners[word]
+            if len(languages) == 1 or (len(languages) <= MOST_OWNERS and "en" not in dict(languages)):
+                for owner in languages:
+                    self.rows[owner] += count / len(languages)  # type: ignore[assignment]
                     self.words[owner] += 1
 
 

@@ -75,9 +75,9 @@ def stop_words(language: str) -> frozenset[str]:
     code = language.lower()
     if code not in STOP_WORD_LANGUAGES:
         return frozenset()
-    entries = (resources.find("prompts/stop_words") / f"{code}.txt").read_text(encoding="utf-8").split()
+    listed = (resources.find("prompts/stop_words") / f"{code}.txt").read_text(encoding="utf-8")
     stops: set[str] = set()
-    for folded in map(fold, entries):
+    for folded in fold(listed).split():
         stops.add(folded)
         if "'" in folded:
             stops.update(words(folded))

@@ -154,7 +154,7 @@ def build_candidates(
     frame, which = around.frame, around.frame.starts.searchsorted(rows, "right") - 1
     row_id, session_rows = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
     held: list[tuple[Matched, bool]] = [({}, False)] * len(rows)
-    for n in np.unique(which).tolist():
+    for n in sorted(set(which.tolist())):
         here = (which == n).nonzero()[0]
         view, own = seen[n].matches.view, frame.row[rows[here]]
         session = view.session[own]

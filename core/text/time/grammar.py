@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
+from ...base.patterns import lazy_pattern
 from .calendar import BREAK
 from .meanings import Found, Moment, list_seasons
 from .parts import TimePart, level
@@ -60,7 +61,7 @@ def _rule(pattern: str, read: Read, number: int) -> Rule:
     needed = [atom for atom in pattern.split() if not atom.startswith("!") and not atom.endswith(("?", "*"))]
     needs = frozenset(atom for atom in needed if len(atom) == 1)
     choices = tuple(frozenset(atom[1:-1]) for atom in needed if len(atom) > 1)
-    return Rule(re.compile("".join(made)), tuple(kinds), read, begins, needs, choices, number)
+    return Rule(lazy_pattern("".join(made)), tuple(kinds), read, begins, needs, choices, number)
 
 
 def read_parts(m: Moment, parts: Sequence[TimePart]) -> list[TimePart]:

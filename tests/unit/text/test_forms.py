@@ -19,7 +19,7 @@ from core.text.forms.spellings import (
     split_figures,
 )
 from core.text.forms.variants import find_forms, list_compounds
-from core.text.languages import SpokenCounts, spoken_languages, telling_words
+from core.text.languages import SpokenCounts, listed_words, spoken_languages
 from core.text.question_words import is_question
 from core.text.search_words import inner_names, least_pairs, salient_words
 from tests import language_table
@@ -203,10 +203,10 @@ def test_t57_a_word_without_spaces_needs_most_of_its_signs() -> None:
 def test_t57_the_language_of_what_is_stored_is_told_by_its_small_words() -> None:
     """A chat in Finnish needs no setting; English with a foreign word in it stays English."""
     finnish = {"kanssa": 4, "mutta": 3, "että": 0, "minun": 5, "milloin": 2}
-    held = {word: rows for word, rows in finnish.items() if word in telling_words()}
+    held = {word: rows for word, rows in finnish.items() if word in listed_words()}
     assert spoken_languages([SpokenCounts(held)], 40) == ("fi",)
     english = {"the": 90, "and": 90, "dog": 9, "face": 4, "care": 5}
-    assert spoken_languages([SpokenCounts({w: n for w, n in english.items() if w in telling_words()})], 100) == ()
+    assert spoken_languages([SpokenCounts({w: n for w, n in english.items() if w in listed_words()})], 100) == ()
     assert spoken_languages([], 0) == ()
 
 
