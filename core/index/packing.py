@@ -270,12 +270,15 @@ def rebuild(connection: Connection, *, family: str, audience: int, calendar: Cal
     connection.execute(delete(search_block).where(_B.audience_id == audience))
     connection.execute(delete(search_segment).where(_S.audience_id == audience, _S.segment_id > 0))
     connection.execute(delete(search_gone).where(_G.audience_id == audience))
-    entries = [one for source in sources.ALL for one in read_audience(connection, source, audience, calendar)]
-    written_meanwhile = {(one.source, one.row_id) for one in fresh.read_fresh(connection, audience)}
-    old = [one for one in entries if (one.source, one.row_id) not in written_meanwhile]
-    if old:
-        pack_entries(connection, family, audience, old)
-    return len(entries)
+    entries = (one for source in sources.ALL for one in read_audience(connection, source, audience, calendar))
+    done = 0
+    for some in chunks(entries, MOST_ROWS):  # a persona may have more entries than fit into memory
+        written_meanwhile = {(one.source, one.row_id) for one in fresh.read_fresh(connection, audience)}
+        pack_entries(
+            connection, family, audience, [one for one in some if (one.source, one.row_id) not in written_meanwhile]
+        )
+        done += len(some)
+    return done
 
 
 def count_differences(db: Database) -> dict[str, int]:

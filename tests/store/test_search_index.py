@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from sqlalchemy import delete
@@ -12,9 +13,9 @@ from sqlalchemy import delete
 from core.database.engine import Database
 from core.db import check_server, reindex
 from core.index import packing
-from core.index.entries import TERMS_PER_ROW, calendar_of, entry, place_of
+from core.index.entries import TERMS_PER_ROW, calendar_of, entry, place_of, read_audience
 from core.index.packing import count_differences
-from core.index.shapes import PARTIAL
+from core.index.shapes import PARTIAL, Entry
 from core.scope import Scope
 from tests.store.search_world import ago, all_rows, find, ids, memory, open_quick, remember, said
 from tests.store.world import INDEX_TABLES, NOW, verify_index
@@ -82,8 +83,33 @@ def test_d16_a_lost_index_is_found_by_the_check_and_built_anew(db: Database, sco
     }  # fmt: skip
 
 
+def test_d16_a_large_index_is_built_part_by_part(db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A persona may have more rows than fit into memory."""
+    said(db, scope, [(f"line {n} about tofu", ago(minutes=n)) for n in range(201)])
+    read, packed, pack = [0], list[int](), packing.pack_entries
+
+    def count_read(*arguments: Any) -> Iterator[Entry]:
+        for one in read_audience(*arguments):
+            read[0] += 1
+            yield one
+
+    def note_packed(*arguments: Any) -> None:
+        packed.append(read[0])
+        pack(*arguments)
+
+    monkeypatch.setattr(packing, "MOST_ROWS", 50)
+    monkeypatch.setattr(packing, "read_audience", count_read)
+    monkeypatch.setattr(packing, "pack_entries", note_packed)
+    assert reindex(db) == 201
+    assert packed == [50, 100, 150, 200, 201]
+    assert verify_index(db) == [] and len(ids(find(db, scope, keywords=["tofu"], limit=20))) == 20
+
+
 @pytest.mark.slow
-def test_d16_writers_go_on_while_the_index_is_built(db: Database, scope: Scope) -> None:
+def test_d16_writers_go_on_while_the_index_is_built(
+    db: Database, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing, "MOST_ROWS", 70)
     remember(db, scope, *({"content": f"old tofu {n}"} for n in range(300)))
     stop = threading.Event()
 
