@@ -47,124 +47,122 @@ PHRASE_GROUPS = ("explicit", "facts", "preferences", "feelings", "refusals")
 class Settings(FlagValues):
     """Value of every flag, frozen. The groups are the headings of config.yaml and of the documentation."""
 
-    group("Prompt", "How much a prompt holds, and what happens when it does not fit.")
+    group("Prompt", "Size of a prompt, and what happens when it does not fit.")
     context_verbosity: int = flag(
         10,
-        "Most lines in each history list, and most memories, in one prompt, where the flags below say nothing.",
+        "Maximum number of lines in each history list, and of memories, in one prompt, unless set by the flags below.",
         (0, 50),
         "items",
     )
     history_lines: int | None = flag(
         None,
-        "Most lines of this conversation in one prompt.",
+        "Maximum number of lines of this conversation in one prompt.",
         (0, 500),
         "lines",
-        default_means="that of CONTEXT_VERBOSITY",
+        default_means="value of CONTEXT_VERBOSITY",
     )
     memory_items: int | None = flag(
-        None, "Most memories in one prompt.", (0, 500), "items", default_means="that of CONTEXT_VERBOSITY"
+        None, "Maximum number of memories in one prompt.", (0, 500), "items", default_means="value of CONTEXT_VERBOSITY"
     )
     prompt_lite_mode: bool = flag(
         False,
-        "Make prompts small: 3 lines a list, 2 thoughts, memories and recent conversations, 10 saved, short actions.",
+        "Make prompts small: 3 lines per list, 2 thoughts, memories and recent conversations, 10 saved, short actions.",
     )
     answer_format: AnswerFormat = flag(
         "auto",
-        "How the model is asked to answer: actions in JSON, plain text, or by whether the host's hook gave actions.",
+        "Form of the answer: actions in JSON, plain text, or auto (actions if the hook `actions` returned some).",
         choices=AnswerFormat,
     )
     max_prompt_chars: int = flag(
         0,
-        "Most characters a prompt may have, where neither the call nor the engine says it.",
+        "Maximum number of characters of a prompt, unless set by the call or by the hook `engine_limit`.",
         (0, 10_000_000),
         "characters",
         default_means="no limit",
     )
-    include_local_time_in_prompts: bool = flag(
-        True, "Tell the local time, hour and time of day of the person who writes."
-    )
-    timezone: str = flag("UTC", "Zone in which times are shown, where the message names none.", kind=Zone())
+    include_local_time_in_prompts: bool = flag(True, "Show the local time, hour and time of day of the writing person.")
+    timezone: str = flag("UTC", "Time zone of the times shown, unless the message names one.", kind=Zone())
     enable_tags_placeholder: bool = flag(
         True, "Keep the empty list tags_placeholder in the context, for hosts that fill it."
     )
     persona_folder: str = flag(
         "personas",
-        "Folder of the texts that say who a persona is, <persona>.md each; next to config.yaml where it is relative.",
+        "Folder of the personas' texts, one file <persona>.md each; a relative path starts beside config.yaml.",
         kind=Text("a folder"),
     )
 
-    group("History", "The lines of this conversation and of others.")
+    group("History", "Lines of this conversation and of others.")
     enable_history_current_chat: bool = flag(True, "Show the lines of this conversation.")
     enable_history_recent: bool = flag(True, "Show lines of other conversations.")
     unified_history: bool = flag(
-        True, "Take other conversations from every interface, stored ones too; off: live ones of the same interface."
+        True, "Show other conversations of all interfaces, also stored ones; off: only live ones of the same interface."
     )
-    chat_history: int = flag(10, "Lines that load_chat_history reads by default.", (1, 1000), "lines")
+    chat_history: int = flag(10, "Number of lines that load_chat_history reads by default.", (1, 1000), "lines")
 
-    group("Diary and thoughts", "What the persona wrote for itself.")
-    enable_ai_diary: bool = flag(True, "Read the diary for prompts; off: neither its entries nor its thoughts.")
-    ai_diary_full: bool = flag(True, "Show the diary's entries; off: only its thoughts.")
-    diary_history_days: int = flag(2, "How far back the diary is shown.", (0, 365), "days")
+    group("Diary and thoughts", "The persona's diary and its thoughts.")
+    enable_ai_diary: bool = flag(True, "Show the diary in prompts; off: neither entries nor thoughts.")
+    ai_diary_full: bool = flag(True, "Show diary entries; off: only the thoughts in them.")
+    diary_history_days: int = flag(2, "Maximum age of the diary entries shown.", (0, 365), "days")
     diary_chars: int = flag(
-        8000, "Most characters of diary in one prompt, whole entries, newest first.", (0, 100_000), "characters"
+        8000, "Maximum number of diary characters in a prompt; whole entries, newest first.", (0, 100_000), "characters"
     )
     enable_thoughts: bool = flag(True, "Show the persona's own thoughts.")
 
-    group("Memories", "Which rows are found, and how they are shown.")
+    group("Memories", "How rows are found and shown.")
     embedder: str = flag(
         "",
-        "What makes vectors of texts: the address of a server in the OpenAI dialect.",
+        "URL of an OpenAI-compatible server that embeds texts.",
         kind=EmbedderName(),
-        default_means="none, unless the host passes one: words alone decide",
+        default_means="no embedder, unless the host passes one: search by words only",
     )
     embedder_model: str = flag(
         "",
-        "Name of the embedding model; with another name rows are embedded again.",
+        "Name of the embedding model; after a change all rows are embedded again.",
         kind=Text("a name of at most 80 bytes", limit_bytes=80),
-        default_means="what the server takes",
+        default_means="the server's default model",
     )
     embedder_api_key: str = flag(
-        "", "Key sent to the server of embeddings.", kind=Text("a key"), default_means="none", secret=True
+        "", "API key for the embedding server.", kind=Text("a key"), default_means="none", secret=True
     )
-    enable_memories: bool = flag(True, "Search for memories and show them.")
+    enable_memories: bool = flag(True, "Search for memories and show them in prompts.")
     memory_ranking: Ranking = flag(
         "relevance",
-        "Which rows survive when more are found than shown: those that fit best, or the newest.",
+        "Rows to keep if more are found than shown: the most relevant, or the newest.",
         choices=Ranking,
     )
-    snippet_chars: int = flag(400, "Characters shown of a memory.", (80, 4000), "characters")
+    snippet_chars: int = flag(400, "Number of characters shown of a memory.", (80, 4000), "characters")
     snippet_window: SnippetWindow = flag(
-        "start", "Which part of a long text is shown: its start, or the part around the match.", choices=SnippetWindow
+        "start", "Part of a long text that is shown: its start, or the part around the match.", choices=SnippetWindow
     )
 
-    enable_upcoming: bool = flag(True, "Show up to three lines that were said before about one of the next seven days.")
+    enable_upcoming: bool = flag(True, "Show up to three earlier lines about one of the next seven days.")
 
-    group("Tags and words", "What is taken from a message to search with.")
+    group("Tags and words", "How search words are taken from a message.")
     languages: tuple[str, ...] = flag(
         ("en",),
-        "Languages spoken: their stop words are not searched for, and their word endings are known.",
+        "Languages of the conversations; search uses their stop words and word endings.",
         kind=Texts(LANGUAGE_CODES, "a list of language codes, such as en, de, ja"),
     )
 
-    group("Saving", "What is worth keeping, and for whom it is kept.")
+    group("Saving", "What is stored, and for which persona.")
     remember_phrases: Mapping[str, tuple[str, ...]] = flag(
         Frozen(),
-        "Phrases that make a message worth keeping, by group; a group given here replaces the shipped one.",
+        "Phrases that make a message worth storing, by group; a group set here replaces the shipped one.",
         kind=Groups(PHRASE_GROUPS),
         default_means="the phrases in prompts/remember",
     )
     record_wishes: bool = flag(
-        True, "Keep the standing instructions of messages, such as a name to be called by, a diet or a language."
+        True, "Store standing instructions found in messages, such as a form of address, a diet or a language."
     )
-    persona_id: str = flag("default", "The persona that remembers, where the call names none.", kind=Key())
+    persona_id: str = flag("default", "Persona to use if the call names none.", kind=Key())
 
-    group("Conversations", "Conversations that ended, and what people asked to remember.")
-    enable_recent_conversations: bool = flag(True, "Keep and show a list of conversations that ended.")
-    max_recent_conversations: int = flag(30, "Conversations kept on that list.", (10, 50), "conversations")
-    enable_saved_memory: bool = flag(True, "Keep and show what people asked to remember.")
+    group("Conversations", "Ended conversations, and saved memories.")
+    enable_recent_conversations: bool = flag(True, "Store and show a list of ended conversations.")
+    max_recent_conversations: int = flag(30, "Maximum length of this list.", (10, 50), "conversations")
+    enable_saved_memory: bool = flag(True, "Store and show the memories that people asked to save.")
     saved_chars: int = flag(
         6000,
-        "Most characters of saved memories in one prompt: pinned ones, those that fit the message, then the newest.",
+        "Maximum number of characters of saved memories in a prompt: pinned ones, matching ones, then the newest.",
         (0, 1_000_000),
         "characters",
     )
@@ -172,27 +170,27 @@ class Settings(FlagValues):
         (), "Tools that may be offered to the model.", kind=Texts(), default_means="every tool"
     )
     memory_mode: MemoryMode = flag(
-        "agent", "Who reads and saves memories: see the table in the documentation.", choices=MemoryMode
+        "agent", "Who reads and saves memories; see the table in docs/conversations.md.", choices=MemoryMode
     )
-    memory_folder_name: str = flag("memory", "Folder of the two Markdown files.", kind=Text("a folder"))
+    memory_folder_name: str = flag("memory", "Folder of the two Markdown files of memories.", kind=Text("a folder"))
 
-    group("Short-term memory", "What was just said in other channels.")
-    enable_short_term: bool = flag(True, "Show what was said a moment ago in other channels.")
+    group("Short-term memory", "Latest lines of other channels.")
+    enable_short_term: bool = flag(True, "Show the latest lines of other channels.")
     short_term_memory_ttl_hours: float = flag(
-        12.0, "Age at which what was just said in a channel is forgotten.", (0.01, 8760), "hours"
+        12.0, "Age at which the latest lines of a channel are deleted.", (0.01, 8760), "hours"
     )
     short_term_memory_summary_ttl_hours: float = flag(
-        24.0, "Age at which the summary of a channel is forgotten.", (0.01, 8760), "hours"
+        24.0, "Age at which the summary of a channel is deleted.", (0.01, 8760), "hours"
     )
-    short_term_memory_max_messages_per_channel: int = flag(10, "Messages kept of each channel.", (1, 200), "messages")
-    short_term_max_channels: int = flag(3, "Most other channels in one prompt, the newest.", (0, 50), "channels")
+    short_term_memory_max_messages_per_channel: int = flag(
+        10, "Number of messages stored per channel.", (1, 200), "messages"
+    )
+    short_term_max_channels: int = flag(3, "Maximum number of other channels in a prompt.", (0, 50), "channels")
 
-    group(
-        "Long-term memory", "What becomes of conversations for good, how long it is kept, and how relationships fade."
-    )
+    group("Long-term memory", "Facts kept from conversations, how long they are kept, and how relationships fade.")
     session_ttl_sec: int = flag(
         604_800,
-        "Age at which a session item expires, outside of the active conversation.",
+        "Age at which a session item expires, except in the active conversation.",
         (60, 315_360_000),
         "seconds",
     )
@@ -201,65 +199,66 @@ class Settings(FlagValues):
     )
     consolidate_every_n_messages: int = flag(
         30,
-        "New messages of a conversation after which a worker consolidates it; 0 for none.",
+        "Number of new messages after which a worker consolidates a conversation; 0 for never.",
         (0, 10_000),
         "messages",
     )
-    consolidation_window: int = flag(120, "Messages consolidated at once, the oldest first.", (20, 500), "messages")
+    consolidation_window: int = flag(
+        120, "Number of messages consolidated at once, oldest first.", (20, 500), "messages"
+    )
     deep_consolidation_every_n_streams: int = flag(
-        5, "Ends of streams after which deep consolidation runs; 0 is 5.", (0, 10_000), "ends"
+        5, "Number of ended streams after which deep consolidation runs; 0 means 5.", (0, 10_000), "ends"
     )
     prune_max_age_days: int = flag(365, "Age at which a long-term item is too old.", (1, 36_500), "days")
     prune_max_importance: float = flag(0.25, "A long-term item below this importance is too unimportant.", (0, 1))
     prune_mode: PruneMode = flag(
-        "all", "Whether an item goes that is too old or too unimportant, or only one that is both.", choices=PruneMode
+        "all", "Items to prune: any (too old or too unimportant) or all (only if both).", choices=PruneMode
     )
     prune_by_itself: bool = flag(
         False,
-        "Prune long-term items in the background too, with every deep consolidation; else only when somebody asks.",
+        "Prune long-term items also in the background, with every deep consolidation; off: only on request.",
     )
-    decay_days: int = flag(60, "Days without a word after which affinity is back at 0.", (1, 3650), "days")
-    enable_relationship: bool = flag(True, "Show the persona's relationship to whoever wrote the message.")
+    decay_days: int = flag(60, "Days without a message after which affinity is 0 again.", (1, 3650), "days")
+    enable_relationship: bool = flag(True, "Show the persona's relationship to the sender of the message.")
 
     group("Stories", "Recaps, scenes and the running recap of long conversations.")
-    recap_on_message: bool = flag(
-        False, "Queue a recap of every message that is saved, and the search for scene breaks."
-    )
+    recap_on_message: bool = flag(False, "Queue a recap of every saved message, and the search for scene breaks.")
     enable_message_recaps: bool = flag(False, "Show the recaps of older messages of this conversation.")
     enable_running_recap: bool = flag(True, "Show the running recap of this conversation.")
-    running_scene_recap_auto_generate: bool = flag(True, "Bring the running recap up to date after each scene recap.")
+    running_scene_recap_auto_generate: bool = flag(True, "Update the running recap after each scene recap.")
     include_user_messages: bool = flag(True, "Make and show recaps of what people said.")
     include_system_messages: bool = flag(True, "Make and show recaps of system messages.")
     include_narrator_messages: bool = flag(True, "Make and show recaps of the narrator's messages.")
     message_length_threshold: int = flag(0, "A message with fewer tokens gets no recap.", (0, 100_000), "tokens")
     message_recap_context_limit: int = flag(
-        10, "Room for message recaps: percent of CONTEXT_TOKENS, or tokens.", (0, 10_000_000)
+        10, "Maximum size of all message recaps: percent of CONTEXT_TOKENS, or tokens.", (0, 10_000_000)
     )
-    message_recap_context_type: RecapLimit = flag(
-        "percent", "What MESSAGE_RECAP_CONTEXT_LIMIT counts.", choices=RecapLimit
-    )
+    message_recap_context_type: RecapLimit = flag("percent", "Unit of MESSAGE_RECAP_CONTEXT_LIMIT.", choices=RecapLimit)
     running_recap_context_limit: int = flag(
-        15, "Room for the running recap in percent of CONTEXT_TOKENS.", (0, 100), "percent"
+        15, "Maximum size of the running recap, in percent of CONTEXT_TOKENS.", (0, 100), "percent"
     )
-    context_tokens: int = flag(8192, "Tokens the model reads at once.", (256, 10_000_000), "tokens")
+    context_tokens: int = flag(8192, "Context size of the model.", (256, 10_000_000), "tokens")
     auto_hide_scene_count: int = flag(
-        1, "Newest scenes that stay in the history, the one under way counted; -1 hides nothing.", (-1, 1000), "scenes"
+        1,
+        "Number of newest scenes that stay in the history, including the current one; -1 hides nothing.",
+        (-1, 1000),
+        "scenes",
     )
-    scene_min_length: int = flag(10, "Fewest messages of a scene that is found.", (1, 1000), "messages")
+    scene_min_length: int = flag(10, "Minimum number of messages of a detected scene.", (1, 1000), "messages")
     scene_gap_hours: float = flag(
-        6.0, "Without a model, a longer time between two messages ends a scene.", (0, 1000), "hours"
+        6.0, "Without a model, a longer pause between two messages ends a scene.", (0, 1000), "hours"
     )
     scene_recap_position: RecapPosition = flag(
-        "in_chat", "Where the running recap is put among messages.", choices=RecapPosition
+        "in_chat", "Position of the running recap among the messages.", choices=RecapPosition
     )
-    scene_recap_depth: int = flag(2, "Messages that come after the running recap.", (0, 1000), "messages")
-    scene_recap_role: RecapRole = flag("user", "Who says the running recap.", choices=RecapRole)
-    scene_recap_scan: bool = flag(False, "Tell the host that the running recap is to be scanned for its own triggers.")
+    scene_recap_depth: int = flag(2, "Number of messages after the running recap.", (0, 1000), "messages")
+    scene_recap_role: RecapRole = flag("user", "Role of the message with the running recap.", choices=RecapRole)
+    scene_recap_scan: bool = flag(False, "Tell the host to scan the running recap for the host's own triggers.")
 
-    group("Jobs and model", "What is done in the background, and the model that is asked.")
+    group("Jobs and model", "Background work, and the model it asks.")
     llm_base_url: str = flag(
         "",
-        "Address of a model server in the OpenAI dialect, such as http://127.0.0.1:11434/v1.",
+        "URL of an OpenAI-compatible model server, such as http://127.0.0.1:11434/v1.",
         kind=Text("an address"),
         default_means="no model: recaps are extracts",
     )
@@ -269,69 +268,70 @@ class Settings(FlagValues):
         kind=Text("a name"),
         default_means="the model of the last chat through the proxy; without one no model is asked",
     )
-    llm_api_key: str = flag("", "Key sent to the model server.", kind=Text("a key"), default_means="none", secret=True)
+    llm_api_key: str = flag("", "API key for the model server.", kind=Text("a key"), default_means="none", secret=True)
     llm_daily_calls: int = flag(
         1000,
-        "Most calls of the model a day (UTC) for recaps, summaries and facts; the rest waits. 0 is no limit.",
+        "Maximum number of model calls a day (UTC) for recaps, summaries and facts; others wait. 0: no limit.",
         (0, 1_000_000_000),
         "calls",
     )
     llm_timeout_seconds: float = flag(60.0, "Longest wait for one answer of the model.", (0.1, 3600), "seconds")
 
-    group("Privacy", "Who is remembered, and who sees what.")
-    private_stays_private: bool = flag(
-        True, "Keep what was said in private out of other conversations of the same persona."
-    )
+    group("Privacy", "What is stored about people, and who sees it.")
+    private_stays_private: bool = flag(True, "Keep private messages out of other conversations of the same persona.")
     server_in_direct: bool = flag(
         False,
-        "Let a direct message see what anybody said in public on the servers where its person has spoken.",
+        "Let direct messages see public messages of the servers on which the person has spoken.",
     )
     privacy_default: PrivacyLevel = flag(
         "none",
-        "Level of people who have not chosen one: none keeps all, partial nothing for long, full nothing.",
+        "Privacy level of people without one: none stores everything, partial nothing long-term, full nothing.",
         choices=PrivacyLevel,
     )
     prompt_destination: Destination = flag(
         "remote",
-        "Where prompts go: what is marked as local only enters none that is remote.",
+        "Destination of prompts: remote prompts contain nothing that is marked local_only.",
         choices=Destination,
     )
 
-    group("Admin", "Where the admin server listens, and what an operator shows to it.")
+    group("Admin", "Address and token of the admin server.")
     admin_host: str = flag(
         "127.0.0.1",
-        "Address the admin server listens on; every other than the default lets other machines in.",
+        "Address the admin server listens on; with the default, only this machine can connect.",
         kind=Text("an address"),
-        default_means="this machine alone",
+        default_means="this machine only",
     )
     admin_port: int = flag(8765, "Port the admin server listens on.", (1, 65_535))
     admin_token: str = flag(
         "",
-        "What an operator shows to the admin server, at least 16 characters.",
+        "Token of the operator for the admin server, at least 16 characters.",
         kind=Text("a token"),
         default_means="none: the admin server does not start",
         secret=True,
     )
     allowed_origins: tuple[str, ...] = flag(
         (),
-        "Origins of pages in a browser that may ask the HTTP API, MCP or the proxy, such as https://chat.example.",
+        "Origins of web pages that may call the HTTP API, MCP or the proxy, such as https://chat.example.",
         kind=Texts(),
         default_means="none",
     )
     proxy_context_chars: int = flag(
-        8000, "Most characters that the proxy puts into a request; 0 puts in nothing.", (0, 1_000_000), "characters"
+        8000,
+        "Maximum number of characters that the proxy adds to a request; 0 adds nothing.",
+        (0, 1_000_000),
+        "characters",
     )
     proxy_memory_seconds: float = flag(
-        2.0, "Longest time a request to the proxy waits for its memory; then it goes on without.", (0.1, 600), "seconds"
+        2.0, "Longest time a proxied request waits for memories; then it continues without.", (0.1, 600), "seconds"
     )
     proxy_shared_memory: bool = flag(
-        False, "Let conversations that a front end names share all memories of their user, not only the saved ones."
+        False, "Let conversations named by a front end share all memories of their user, not only saved ones."
     )
 
     group("Running", "Database, time limits, threads, templates.")
     database_url: str = flag(
         "",
-        "Address of the database, such as mysql://user:password@host/name or sqlite:///file.db.",
+        "URL of the database, such as mysql://user:password@host/name or sqlite:///file.db.",
         kind=Text("a connection string"),
         default_means="the embedded SQLite file",
         secret=True,
@@ -339,7 +339,7 @@ class Settings(FlagValues):
     db_timeout_seconds: float = flag(10.0, "Longest wait for the database in one call.", (0.1, 600), "seconds")
     templates_dir: Path | None = flag(
         None,
-        "Folder whose files stand in place of files of the same name in prompts/.",
+        "Folder of files that replace the files of the same name in prompts/.",
         kind=Folder(),
         default_means="none",
     )
