@@ -27,8 +27,8 @@ PRESETS = Path(__file__).resolve().parent / "presets"
 @command("config list")
 def list_(
     run: Run,
-    flags: Annotated[list[str] | None, Argument(metavar="[FLAG]...", help="Only these.", show_default=False)] = None,
-    changed: Annotated[bool, Option("--changed", help="Only what is not at its default.")] = False,
+    flags: Annotated[list[str] | None, Argument(metavar="[FLAG]...", help="Flags to show.", show_default=False)] = None,
+    changed: Annotated[bool, Option("--changed", help="Show only flags that differ from their default.")] = False,
 ) -> None:
     """List each flag, its value and its source.
 
@@ -104,8 +104,8 @@ def _find_unusable(settings: Settings) -> Iterator[Problem]:
 @command("config set", creates=True)
 def set_(
     run: Run,
-    name: Annotated[str, Argument(metavar="FLAG", help="Which.", show_default=False)],
-    value: Annotated[str, Argument(metavar="VALUE", help="As config.yaml has it.", show_default=False)],
+    name: Annotated[str, Argument(metavar="FLAG", help="Name of the flag.", show_default=False)],
+    value: Annotated[str, Argument(metavar="VALUE", help="Value as written in config.yaml.", show_default=False)],
 ) -> None:
     """Set a flag in config.yaml by changing or adding its line.
 
@@ -131,7 +131,7 @@ def preset(
     name: Annotated[
         str, Argument(metavar="NAME", help="bot, role-play, companion, vtuber or notes.", show_default=False)
     ],
-    folder: Annotated[Path, Argument(metavar="[FOLDER]", help="Where to.", show_default=False)] = Path(),
+    folder: Annotated[Path, Argument(metavar="[FOLDER]", help="Folder for config.yaml.", show_default=False)] = Path(),
     force: ForceOption = False,
 ) -> None:
     """Write a config.yaml for a kind of program.

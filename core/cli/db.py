@@ -130,7 +130,7 @@ def pack(run: Run) -> None:
 def backup(
     run: Run,
     file: Annotated[
-        Path | None, Argument(metavar="[FILE]", help="Without it prompt-engine-DATE here.", show_default=False)
+        Path | None, Argument(metavar="[FILE]", help="File to write; else prompt-engine-DATE here.", show_default=False)
     ] = None,
     force: ForceOption = False,
 ) -> None:
@@ -151,7 +151,7 @@ def backup(
 @command("db restore", creates=True, without=("database",))
 def restore(
     run: Run,
-    file: Annotated[Path, Argument(metavar="FILE", help="What db backup wrote.", show_default=False)],
+    file: Annotated[Path, Argument(metavar="FILE", help="File written by db backup.", show_default=False)],
     target: Annotated[str, Argument(metavar="TARGET", help=_URL, show_default=False)],
 ) -> None:
     """Read a backup into a new, empty database.
@@ -169,8 +169,8 @@ def restore(
 def copy(
     run: Run,
     source: Annotated[str, Argument(metavar="SOURCE", help=_URL, show_default=False)],
-    target: Annotated[str, Argument(metavar="TARGET", help="The same, of an empty database.", show_default=False)],
-    tokens: Annotated[bool, Option("--tokens", help="Copy access tokens, too.")] = False,
+    target: Annotated[str, Argument(metavar="TARGET", help="URL of an empty database.", show_default=False)],
+    tokens: Annotated[bool, Option("--tokens", help="Also copy the access tokens.")] = False,
 ) -> None:
     """Copy everything of every persona to another file or server.
 
@@ -190,13 +190,13 @@ def copy(
 @command("db maintenance")
 def run_script(
     run: Run,
-    name: Annotated[str, Argument(metavar="NAME", help="Which script; list shows them.", show_default=False)],
+    name: Annotated[str, Argument(metavar="NAME", help="Name of the script; `list` shows names.", show_default=False)],
     settings: Annotated[
-        list[str] | None, Option("--set", metavar="NAME=VALUE", help="A value of the script; may be repeated.")
+        list[str] | None, Option("--set", metavar="NAME=VALUE", help="Set a variable of the script; may be repeated.")
     ] = None,
-    apply_: Annotated[bool, Option("--apply", help="Change, not only count.")] = False,
+    apply_: Annotated[bool, Option("--apply", help="Make the changes; without it only count.")] = False,
 ) -> None:
-    """Count, or with --apply change, by a script.
+    """Run a maintenance script: count rows, or with --apply change them.
 
     Every script works on one persona: that of --persona-id, else of PERSONA_ID.
     """

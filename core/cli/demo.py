@@ -34,7 +34,7 @@ _REASONS = {
 
 @command("demo", without={"database", "persona_id"})
 def demo(run: Run) -> None:
-    """Show what a question gets from a sample conversation.
+    """Show the prompt for a question about a sample conversation.
 
     It prints the rows found and left out, who may see them, and the messages for the model; --json prints the JSON
     prompt instead. The first run stores the sample in a database file in this folder.

@@ -24,26 +24,26 @@ _FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".yaml": "yaml", ".yml": "yam
 @command("export")
 def export(
     run: Run,
-    file: Annotated[Path, Argument(metavar="FILE", help="File that is written, - for stdout.", show_default=False)],
+    file: Annotated[Path, Argument(metavar="FILE", help="File to write, or - for stdout.", show_default=False)],
     chat: Annotated[
         str | None, Option(metavar="CONVERSATION", help="Conversation: interface/chat or interface/chat/thread.")
     ] = None,
-    items: Annotated[bool, Option("--items", help="The persona's memories in place of a conversation.")] = False,
-    person: Annotated[str | None, Option(metavar="KEY", help="All that is kept of a person: interface/id.")] = None,
-    kind: Annotated[str | None, Option(metavar="KIND,...", help="Memories of these kinds alone.")] = None,
-    limit: Annotated[int | None, Option(metavar="N", help="Most memories, the oldest; without it all.", min=1)] = None,
+    items: Annotated[bool, Option("--items", help="Export the persona's memories, not a conversation.")] = False,
+    person: Annotated[str | None, Option(metavar="KEY", help="Export everything on a person: interface/id.")] = None,
+    kind: Annotated[str | None, Option(metavar="KIND,...", help="Export only memories of these kinds.")] = None,
+    limit: Annotated[int | None, Option(metavar="N", help="Export only the N oldest memories.", min=1)] = None,
     format: Annotated[  # noqa: A002 - the option's name
         str | None,
         Option(
             metavar="NAME",
-            help="sillytavern: a chat of SillyTavern. Of memories json, jsonl or yaml; else by the file's ending.",
+            help="For a chat: sillytavern. For memories: json, jsonl or yaml; default by the file's ending.",
         ),
     ] = None,
     server: ServerOption = "",
     local: LocalOption = False,
     force: ForceOption = False,
     markdown: Annotated[
-        bool, Option("--markdown", help="Into the folder FILE: recent conversations and saved memories, to be read.")
+        bool, Option("--markdown", help="Write recent conversations and saved memories as Markdown into folder FILE.")
     ] = False,
 ) -> None:
     """Write a conversation, memories or a person into a file.

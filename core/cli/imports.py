@@ -31,51 +31,50 @@ def import_(
     run: Run,
     file: Annotated[
         Path | None,
-        Argument(metavar="FILE", help="An export, as a file, folder or zip; or lines or items.", show_default=False),
+        Argument(metavar="FILE", help="File, folder or zip of an export, messages or memories.", show_default=False),
     ] = None,
     from_url: Annotated[
         str | None,
-        Option("--from", metavar="URL", help="Instead of FILE: a database of the original application, only read."),
+        Option("--from", metavar="URL", help="Read a database of the original application instead of FILE."),
     ] = None,
     interface: Annotated[
         str | None,
         Option(
             metavar="NAME",
-            help="First part of the conversation keys, NAME/conversation. Without it the program, such as discord.",
+            help="First part of the conversation keys, NAME/conversation. Default: the program, such as discord.",
             show_default=False,
         ),
     ] = None,
     conversation: Annotated[
-        str | None, Option(metavar="KEY", help="One conversation key for everything instead.")
+        str | None, Option(metavar="KEY", help="Put all messages into this one conversation.")
     ] = None,
     persona: Annotated[
         str | None,
         Option(
             "--persona-speaker",
             metavar="NAME",
-            help="The speaker who is the persona, by name or id. Without it the assistant or character the file names.",
+            help="Name or id of the persona's speaker. Default: the assistant or character in the file.",
         ),
     ] = None,
     user: Annotated[
-        str, Option(metavar="ID", help="Your id, in an export of an assistant, which does not say it.")
+        str, Option(metavar="ID", help="Your user id, if the export of an assistant does not contain it.")
     ] = "",
     private: Annotated[
         bool | None,
         Option(
             "--private/--public",
-            help="New conversations are direct messages; with several people, restricted channels. Without it those of "
-            "SillyTavern are, and lines are public.",
+            help="New chats are private: direct, or restricted. Default: SillyTavern private, message lists public.",
         ),
     ] = None,
     server: ServerOption = "",
-    timezone: Annotated[str, Option(metavar="ZONE", help="Of times without an offset.")] = "UTC",
+    timezone: Annotated[str, Option(metavar="ZONE", help="Time zone of times without an offset.")] = "UTC",
     day_first: Annotated[
         bool | None,
-        Option("--day-first/--month-first", help="What 03/04 is in WhatsApp. Without it found from the whole file."),
+        Option("--day-first/--month-first", help="Order in WhatsApp dates like 03/04. Default: found from the file."),
     ] = None,
     consolidate: Annotated[
         bool,
-        Option("--consolidate", help="Queue the making of summaries and memories of each conversation of an export."),
+        Option("--consolidate", help="Queue summaries and memories for each imported conversation."),
     ] = False,
     dry_run: DryRunOption = False,
 ) -> None:

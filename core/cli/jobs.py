@@ -27,10 +27,10 @@ _MOST = 10_000
 @command("worker", without={"persona_id"}, creates=True)
 def work(
     run: Run,
-    once: Annotated[bool, Option("--once", help="End as soon as nothing may begin, instead of waiting.")] = False,
+    once: Annotated[bool, Option("--once", help="End when no operation is ready, instead of waiting.")] = False,
     personas: Annotated[
         list[str] | None,
-        Option("--persona-id", metavar="ID", help="Only work of this persona; may be repeated. Without it of all."),
+        Option("--persona-id", metavar="ID", help="Only run work of this persona; may be repeated. Default: all."),
     ] = None,
 ) -> None:
     """Do the work in the background: recaps, summaries, consolidation when it is due.
@@ -140,7 +140,7 @@ _LISTED = (
 def cancel(
     run: Run,
     job_id: IdArgument = None,
-    every: Annotated[bool, Option("--all", help="Every operation of the persona that has not ended.")] = False,
+    every: Annotated[bool, Option("--all", help="Cancel all operations of the persona that have not ended.")] = False,
 ) -> None:
     """Cancel an operation; the result of a running one is dropped."""
     from .. import jobs
@@ -157,7 +157,7 @@ def cancel(
 def retry(
     run: Run,
     job_id: IdArgument = None,
-    every: Annotated[bool, Option("--all", help="Every failed operation of the persona, in place of an ID.")] = False,
+    every: Annotated[bool, Option("--all", help="Retry all failed operations of the persona.")] = False,
 ) -> None:
     """Put a failed operation back into the queue."""
     from .. import jobs

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..forgetting import Forgotten
 
 _SHOWN = 20
-TagOption = Annotated[list[str] | None, Option("--tag", help="A tag that rows have; may be repeated.")]
+TagOption = Annotated[list[str] | None, Option("--tag", help="A tag; may be repeated.")]
 
 # Searching and remembering
 
@@ -41,13 +41,15 @@ TagOption = Annotated[list[str] | None, Option("--tag", help="A tag that rows ha
 def search(
     run: Run,
     query: Annotated[
-        str | None, Argument(metavar="TEXT", help="What to look for, in any words.", show_default=False)
+        str | None, Argument(metavar="TEXT", help="A question or words to search for.", show_default=False)
     ] = None,
     tag: TagOption = None,
     word: Annotated[list[str] | None, Option(help="A word or phrase in the text; may be repeated.")] = None,
-    limit: Annotated[int, Option("--limit", "-n", min=1, max=200, help="Most hits.")] = 5,
-    since: Annotated[str | None, Option(metavar="TIME", help="Earliest time, included, or words: last week.")] = None,
-    until: Annotated[str | None, Option(metavar="TIME", help="Latest time, not included.")] = None,
+    limit: Annotated[int, Option("--limit", "-n", min=1, max=200, help="Maximum number of hits.")] = 5,
+    since: Annotated[
+        str | None, Option(metavar="TIME", help="Earliest time, inclusive, or words: 'last week'.")
+    ] = None,
+    until: Annotated[str | None, Option(metavar="TIME", help="Latest time, exclusive.")] = None,
     conversation: ConversationOption = None,
     user: UserOption = None,
     server: ServerOption = "",
@@ -69,7 +71,7 @@ def search(
 
 
 def _describe_elsewhere(run: Run, scope: Scope) -> list[str]:
-    """Return sentences on where rows are that this scope does not see: a wrong scope looks like an empty memory."""
+    """Return sentences that say where rows outside of this scope are: a wrong scope looks like an empty memory."""
     from ..access import overview
 
     sentences = []
@@ -112,10 +114,10 @@ def _print_hits(hits: list[Hit], report: Mapping[str, Any]) -> None:
 @command("remember", creates=True)
 def remember(
     run: Run,
-    text: Annotated[str, Argument(metavar="TEXT", help="What to remember.", show_default=False)],
+    text: Annotated[str, Argument(metavar="TEXT", help="Text to remember.", show_default=False)],
     tag: TagOption = None,
-    label: Annotated[str, Option(help="What kind of memory it is.")] = "general",
-    author: Annotated[str, Option(help="Who says so.")] = "user",
+    label: Annotated[str, Option(help="Category of the memory, free text.")] = "general",
+    author: Annotated[str, Option(help="Name of the memory's author.")] = "user",
     conversation: ConversationOption = None,
     user: UserOption = None,
     server: ServerOption = "",
@@ -154,15 +156,15 @@ def _choose_tags(run: Run, text: str, scope: Scope) -> list[str]:
 def forget(
     run: Run,
     participant: Annotated[
-        str | None, Option(metavar="KEY", help="A person: interface/id, with all linked identities.")
+        str | None, Option(metavar="KEY", help="Delete a person, interface/id, and all linked identities.")
     ] = None,
     conversation: ConversationOption = None,
-    memory: Annotated[int | None, Option(metavar="ID", help="One memory item.")] = None,
+    memory: Annotated[int | None, Option(metavar="ID", help="Delete one memory item.")] = None,
     message: Annotated[
-        str | None, Option(metavar="ID", help="One message: its number in `search`; or its id in --conversation.")
+        str | None, Option(metavar="ID", help="Delete a message: its number in `search`, or id in --conversation.")
     ] = None,
     server: Annotated[
-        str | None, Option(metavar="ID", help="A server: all its conversations, and what is its alone.")
+        str | None, Option(metavar="ID", help="Delete a server, with all its conversations and its own rows.")
     ] = None,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
@@ -257,7 +259,7 @@ def _print_counts(done: Forgotten) -> None:
 
 @command("tags list")
 def list_tags(
-    run: Run, limit: Annotated[int, Option("--limit", "-n", min=1, max=10_000, help="Most tags.")] = 100
+    run: Run, limit: Annotated[int, Option("--limit", "-n", min=1, max=10_000, help="Maximum number of tags.")] = 100
 ) -> None:
     """List the tags, the most used first."""
     from .. import synth_tagging

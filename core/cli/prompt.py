@@ -16,16 +16,16 @@ from .run import ConversationOption, LocalOption, Run, ServerOption, command, pa
 class MessageOptions(NamedTuple):
     """Options for the message and for the size of the prompt."""
 
-    text: Annotated[str, Argument(metavar="TEXT", help="What was said; - reads standard input.", show_default=False)]
+    text: Annotated[str, Argument(metavar="TEXT", help="Message text; - reads standard input.", show_default=False)]
     conversation: ConversationOption = None
     user: Annotated[
-        str | None, Option(metavar="ID", help="Id of who says it; interface/id without --conversation.")
+        str | None, Option(metavar="ID", help="Id of the speaker; interface/id without --conversation.")
     ] = None
-    name: Annotated[str | None, Option(help="Full name of who says it.")] = None
+    name: Annotated[str | None, Option(help="Full name of the speaker.")] = None
     server: ServerOption = ""
     private: Annotated[bool, Option("--private", help="The conversation is a direct message.")] = False
     max_chars: Annotated[
-        int | None, Option(min=1, help="Most characters of the prompt. Without it MAX_PROMPT_CHARS.")
+        int | None, Option(min=1, help="Maximum size of the prompt in characters. Default: MAX_PROMPT_CHARS.")
     ] = None
     local: LocalOption = False
 
@@ -36,7 +36,7 @@ def build(
     options: MessageOptions,
     messages: Annotated[
         Literal["openai", "alternating", "anthropic"] | None,
-        Option(help="Print chat messages of this kind of provider."),
+        Option(help="Print chat messages in this provider's format."),
     ] = None,
 ) -> None:
     """Print the prompt for a message."""

@@ -28,10 +28,10 @@ _JSON = "Print JSON, or for people. Without it: for people on a terminal, else J
 _COMMON: dict[str, Any] = {
     "database": Annotated[str | None, Option("--database", metavar="URL", help=_DATABASE, **_PANEL)],
     "persona_id": Annotated[
-        str | None, Option("--persona-id", metavar="ID", help="Whose memory. Without it PERSONA_ID.", **_PANEL)
+        str | None, Option("--persona-id", metavar="ID", help="Id of the persona. Default: PERSONA_ID.", **_PANEL)
     ],
     "as_json": Annotated[bool | None, Option("--json/--text", help=_JSON, **_PANEL)],
-    "debug": Annotated[bool, Option("--debug", help="Show where an error came from.", **_PANEL)],
+    "debug": Annotated[bool, Option("--debug", help="Print the traceback of an error.", **_PANEL)],
 }
 
 # Options of several subcommands
@@ -40,15 +40,15 @@ ConversationOption = Annotated[
     str | None, Option("--conversation", metavar="KEY", help="Conversation: interface/chat or interface/chat/thread.")
 ]
 UserOption = Annotated[
-    str | None, Option("--user", metavar="ID", help="Who asks: interface/id, or the id alone beside --conversation.")
+    str | None, Option("--user", metavar="ID", help="Who asks: interface/id, or only the id with --conversation.")
 ]
-ServerOption = Annotated[str, Option("--server", metavar="ID", help="Community the conversation belongs to.")]
+ServerOption = Annotated[str, Option("--server", metavar="ID", help="Server (community) of the conversation.")]
 LocalOption = Annotated[
-    bool, Option("--local", help="For a model on this machine: what is marked local_only counts too.")
+    bool, Option("--local", help="The prompt is for a model on this machine: include rows marked local_only.")
 ]
 DryRunOption = Annotated[bool, Option("--dry-run", help="Show what would happen; change nothing.")]
-YesOption = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
-ForceOption = Annotated[bool, Option("--force", help="Replace a file that is there.")]
+YesOption = Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")]
+ForceOption = Annotated[bool, Option("--force", help="Overwrite an existing file.")]
 
 GROUPS = {
     "tags": "List the tags.",

@@ -41,17 +41,15 @@ KEPT_SECONDS = 75
 @command("serve", without={"persona_id", "as_json"}, creates=True)
 def serve(
     run: Run,
-    host: Annotated[
-        str | None, Option(metavar="ADDRESS", help="Listen on this address. Without it ADMIN_HOST.")
-    ] = None,
-    port: Annotated[int | None, Option(metavar="PORT", min=1, max=65_535, help="Without it ADMIN_PORT.")] = None,
+    host: Annotated[str | None, Option(metavar="ADDRESS", help="Address to listen on. Default: ADMIN_HOST.")] = None,
+    port: Annotated[int | None, Option(metavar="PORT", min=1, max=65_535, help="Default: ADMIN_PORT.")] = None,
     allow_hosts: Annotated[
         list[str] | None,
-        Option("--allow-host", metavar="NAME", help="Answer also where the browser used this name; may be repeated."),
+        Option("--allow-host", metavar="NAME", help="Allow this name in the Host header; may be repeated."),
     ] = None,
     admin: Annotated[
         bool | None,
-        Option("--admin/--no-admin", help="The operator's page; left out beside other faces without ADMIN_TOKEN."),
+        Option("--admin/--no-admin", help="Serve the admin page. Default: not with MCP or proxy without ADMIN_TOKEN."),
     ] = None,
     mcp: Annotated[
         bool, Option("--mcp", help="Also serve the Model Context Protocol under /mcp (docs/mcp.md).")
@@ -60,13 +58,13 @@ def serve(
         str, Option(metavar="URL", help="Let remote programs connect to --mcp by OAuth (docs/mcp.md).")
     ] = "",
     proxy: Annotated[
-        bool, Option("--proxy", help="Also answer as a model server in the OpenAI dialect, for LLM_BASE_URL.")
+        bool, Option("--proxy", help="Also serve an OpenAI-compatible proxy in front of LLM_BASE_URL.")
     ] = False,
     worker: Annotated[
-        bool, Option("--worker/--no-worker", help="Do the work in the background here too: recaps, summaries.")
+        bool, Option("--worker/--no-worker", help="Also run a worker for background work such as recaps and summaries.")
     ] = True,
     share_port: Annotated[
-        bool, Option("--share-port", help="Let other processes of this command listen on the port, too: one a core.")
+        bool, Option("--share-port", help="Share the port with other processes of this command, such as one per core.")
     ] = False,
 ) -> None:
     """Serve admin page, HTTP API, MCP and proxy until Ctrl-C.
@@ -259,26 +257,26 @@ def mcp(
         Option(
             metavar="KEY",
             envvar="MCP_PARTICIPANT",
-            help="Who speaks: interface/id, such as web/ann. Without it one person nobody has named.",
+            help="Speaker: interface/id, such as web/ann. Default: one person without a name.",
         ),
     ] = None,
-    name: Annotated[str, Option(envvar="MCP_NAME", help="What this person is called in what is stored.")] = "",
+    name: Annotated[str, Option(envvar="MCP_NAME", help="Name of this person in stored messages.")] = "",
     conversation: Annotated[
         str | None,
         Option(
             metavar="KEY",
             envvar="MCP_CONVERSATION",
-            help="Where they speak: interface/chat or interface/chat/thread. Without it between the two alone.",
+            help="Conversation: interface/chat or interface/chat/thread. Default: direct messages of this person.",
         ),
     ] = None,
     server: Annotated[
-        str, Option(metavar="ID", envvar="MCP_SERVER", help="Community the conversation belongs to.")
+        str, Option(metavar="ID", envvar="MCP_SERVER", help="Server (community) of the conversation.")
     ] = "",
     privacy: Annotated[
         Privacy | None,
         Option(
             envvar="MCP_PRIVACY",
-            help="How private a conversation named by --conversation is. Without it as it is stored, a new one public.",
+            help="Privacy of the conversation given by --conversation. Default: as stored; public for a new one.",
         ),
     ] = None,
     local: LocalOption = False,
@@ -323,23 +321,23 @@ def mcp(
 
 # Tokens
 
-AdminTokenOption = Annotated[bool, Option("--admin", help="A token of an operator: for the admin routes alone.")]
+AdminTokenOption = Annotated[bool, Option("--admin", help="Operator tokens, valid for the admin routes only.")]
 
 
 @command("token add", creates=True)
 def add_token(
     run: Run,
-    participant: Annotated[str | None, Option(metavar="KEY", help="A token of this participant: interface/id.")] = None,
+    participant: Annotated[str | None, Option(metavar="KEY", help="Token for this participant: interface/id.")] = None,
     conversation: ConversationOption = None,
     server: ServerOption = "",
     host: Annotated[
-        bool, Option("--host", help="A token for every participant and conversation of the persona.")
+        bool, Option("--host", help="Token for all participants and conversations of the persona.")
     ] = False,
     admin: AdminTokenOption = False,
     personas: Annotated[
-        str, Option(metavar="NAMES", help="Other personas a --host token may choose; '*' for all.")
+        str, Option(metavar="NAMES", help="Other personas that a --host token may choose; '*' for all.")
     ] = "",
-    label: Annotated[str, Option(metavar="TEXT", help="What it is for, shown in lists.")] = "",
+    label: Annotated[str, Option(metavar="TEXT", help="Purpose of the token, shown in lists.")] = "",
 ) -> None:
     """Make a token and print it once.
 
