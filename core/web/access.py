@@ -31,7 +31,7 @@ TOKEN_THREADS = 8
 TOKEN_SECONDS = 2.0
 """Longest wait for the database when a remembered token is looked up; after it the remembered token counts."""
 MAX_REMEMBERED = 1000
-"""Most tokens remembered for times when the database does not answer."""
+"""Maximum number of tokens remembered for times when the database does not answer."""
 
 TOKEN_KEY = "prompt_engine.token"  # noqa: S105 - a key of the request
 

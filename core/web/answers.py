@@ -16,8 +16,8 @@ FileId = Annotated[str | int | None, PlainSerializer(lambda uid: uid and str(uid
 class ItemAnswer(BaseModel):
     id: RowId
     text: str = Field(examples=["The cat is called Tofu."])
-    kind: str = Field(description="One of the kinds, or what a host stored.", examples=["FactsAboutUser"])
-    tier: str = Field(description="session: for a while. long_term: until it is pruned.", examples=["long_term"])
+    kind: str = Field(description="A built-in kind, or another one stored by a host.", examples=["FactsAboutUser"])
+    tier: str = Field(description="session: expires. long_term: stays until pruned.", examples=["long_term"])
     importance: float = Field(description="0 to 1.", examples=[0.5])
     tags: list[str] = Field(examples=[["cat", "tofu"]])
     emotion: str
@@ -34,23 +34,23 @@ class ItemAnswer(BaseModel):
     label: str
     local_only: bool
     metadata: dict[str, Any]
-    archived_at: str = Field(description="Blank while it holds.")
-    superseded_by: RowId | None = Field(description="Id of the item in its place.")
+    archived_at: str = Field(description="Time of archiving; blank if active.")
+    superseded_by: RowId | None = Field(description="Id of the item that replaces it.")
 
 
 class ItemPageAnswer(BaseModel):
     items: list[ItemAnswer]
-    total: int = Field(description="How many there are in all; where `at_least` is true, at least.", examples=[1])
-    at_least: bool = Field(default=False, description="There may be more than `total`.")
+    total: int = Field(description="Number of matching items; a minimum if `at_least` is true.", examples=[1])
+    at_least: bool = Field(default=False, description="Whether there may be more than `total`.")
 
 
 class DeletedAnswer(BaseModel):
-    deleted: int = Field(description="1, or 0 where it was archived before.", examples=[1])
+    deleted: int = Field(description="1; 0 if it was already archived.", examples=[1])
 
 
 class VersionAnswer(BaseModel):
     text: str
-    until: str = Field(description="When it was changed; blank for the one that holds.")
+    until: str = Field(description="Time of the change; blank for the current version.")
     reason: str
     changed_by: str
 
@@ -75,7 +75,7 @@ class RelationshipChanged(RelationshipAnswer):
     """Present values of the relationship, and whether something was stored."""
 
     stored: bool
-    reason: str = Field(description="unchanged, or privacy where nothing may be kept of the person; else blank.")
+    reason: str = Field(description="unchanged; privacy, if nothing may be stored about the person; else blank.")
 
 
 class RelationshipsAnswer(BaseModel):
@@ -85,9 +85,9 @@ class RelationshipsAnswer(BaseModel):
 class ImportProblem(BaseModel):
     """A refused row of a file. Quotes nothing of its text."""
 
-    row: int = Field(description="1-based place in its list, or number of its line.", examples=[3])
+    row: int = Field(description="1-based position in the list, or line number.", examples=[3])
     reason: str = Field(examples=["kind is 'Nope'. It must be one of FactsAboutUser, PastEvents, ..."])
-    uid: FileId = Field(default=None, description="What the file calls it.")
+    uid: FileId = Field(default=None, description="Id of the item in the file.")
 
 
 class ImportAnswer(BaseModel):
@@ -95,9 +95,9 @@ class ImportAnswer(BaseModel):
 
     format: str = Field(examples=["items"])
     imported: int = Field(examples=[1])
-    skipped: int = Field(description="Blank items, and those that were there already.", examples=[1])
-    duplicates: int = Field(description="Those of skipped that were there already.")
-    errors: list[ImportProblem] = Field(description="The first 1,000 rows that were not taken.")
+    skipped: int = Field(description="Number of blank items and duplicates.", examples=[1])
+    duplicates: int = Field(description="Number of items that were stored before; part of `skipped`.")
+    errors: list[ImportProblem] = Field(description="The first 1,000 refused rows.")
     error_count: int
     notes: list[str]
     dry_run: bool
@@ -121,11 +121,11 @@ class ForgottenAnswer(BaseModel):
     """Number of rows deleted for good, or with dry_run of rows that would be, by table."""
 
     dry_run: bool
-    total: int = Field(description="Rows deleted or changed in all.")
-    tables: dict[str, int] = Field(description="Table to rows.", examples=[{"memories": 3}])
-    operations: int = Field(description="Operations queued to make texts anew without what was forgotten.")
-    files: list[str] = Field(description="Markdown files that were written anew.")
-    out_of_reach: list[str] = Field(description="Files to be deleted by hand, each with why.")
+    total: int = Field(description="Number of rows deleted or changed.")
+    tables: dict[str, int] = Field(description="Number of rows by table.", examples=[{"memories": 3}])
+    operations: int = Field(description="Number of queued operations that rebuild summaries without forgotten texts.")
+    files: list[str] = Field(description="Rewritten Markdown files.")
+    out_of_reach: list[str] = Field(description="Files to delete by hand, each with a reason.")
 
 
 # The API for hosts
@@ -133,7 +133,7 @@ class ForgottenAnswer(BaseModel):
 
 class PromptAnswer(BaseModel):
     prompt: dict[str, Any]
-    messages: Any = Field(default=None, description="The prompt as messages of the dialect asked for; else null.")
+    messages: Any = Field(default=None, description="The prompt as messages in the style asked for; null for `prompt`.")
     report: dict[str, Any] | None = None
 
 
@@ -141,8 +141,8 @@ class WrittenAnswer(BaseModel):
     """Result of storing one message or memory."""
 
     stored: bool
-    id: RowId | None = Field(description="Of the row that was stored, or of the one that is there.")
-    reason: WriteReason = Field(description="Why nothing new was stored; blank where it was.")
+    id: RowId | None = Field(description="Id of the stored row, or of an equal row stored before.")
+    reason: WriteReason = Field(description="Reason why nothing was stored; blank if stored.")
     notes: list[str] = []
 
     @classmethod
@@ -178,7 +178,7 @@ class StatementAnswer(BaseModel):
 
 
 class ProfileAnswer(BaseModel):
-    statements: list[StatementAnswer] = Field(description="Memories first, then lines, each newest first.")
+    statements: list[StatementAnswer] = Field(description="Memories, newest first, then chat lines, newest first.")
 
 
 class HitsAnswer(BaseModel):

@@ -147,7 +147,7 @@ def _make_bare(context: WebContext, lifespans: list[Any]) -> FastAPI:
     app = FastAPI(
         title="prompt-engine",
         version="1",
-        description="The memory of personas: what a host asks and stores, and what an operator sees and repairs.",
+        description="Memory of personas: hosts search and store, operators inspect and repair.",
         docs_url=None,  # the web framework's documentation page loads its script from elsewhere
         redoc_url=None,
         redirect_slashes=False,

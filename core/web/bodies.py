@@ -32,16 +32,14 @@ def _split_commas(values: list[str] | None) -> list[str] | None:
 
 ConfUid = Annotated[
     str,
-    Query(min_length=1, max_length=64, description="The persona; compared as a whole.", examples=["default"]),
+    Query(min_length=1, max_length=64, description="Persona id, compared exactly.", examples=["default"]),
 ]
-DryRun = Annotated[bool, Query(description="Give the same answer and change nothing.")]
-Reason = Annotated[str, Query(max_length=100, description="Why, for the record of the run.")]
-HistoryUid = Annotated[
-    str | None, Query(max_length=512, description="Conversation key; without it all of the persona.")
-]
+DryRun = Annotated[bool, Query(description="Return the same answer, but change nothing.")]
+Reason = Annotated[str, Query(max_length=100, description="Reason stored with the run.")]
+HistoryUid = Annotated[str | None, Query(max_length=512, description="Conversation key. Default: all of the persona.")]
 Kinds = Annotated[
     list[str] | None,
-    Query(description="Only these kinds: the parameter repeated, or separated by commas.", examples=[["KeyFacts"]]),
+    Query(description="Only these kinds; repeat the parameter or separate by commas.", examples=[["KeyFacts"]]),
     AfterValidator(_split_commas),
 ]
 
@@ -49,21 +47,21 @@ Kinds = Annotated[
 class ItemList(BaseModel):
     """A page of items, as query parameters."""
 
-    q: str = Field(default="", max_length=10_000, description="Words; each must stand in the text. Blank lists.")
+    q: str = Field(default="", max_length=10_000, description="Words that the text must contain; blank for all items.")
     kinds: Kinds = None
-    limit: int = Field(default=50, ge=1, le=500, description="Most of them in this answer.")
-    offset: int = Field(default=0, ge=0, le=1_000_000_000, description="How many are passed over.")
+    limit: int = Field(default=50, ge=1, le=500, description="Maximum number of items in the answer.")
+    offset: int = Field(default=0, ge=0, le=1_000_000_000, description="Number of items to skip.")
 
 
 class ItemSearch(ItemList):
     tier: Tier | None = Field(default=None, description="session or long_term.")
     conversation: str | None = Field(default=None, max_length=512, description="Conversation key.")
-    participant: str | None = Field(default=None, max_length=255, description="Key of a person.")
+    participant: str | None = Field(default=None, max_length=255, description="Participant key.")
     min_importance: float | None = Field(default=None, ge=0, le=1)
-    since: str | None = Field(default=None, max_length=64, description="The earliest time, ISO 8601.")
-    until: str | None = Field(default=None, max_length=64, description="The latest time, ISO 8601.")
-    tags: list[str] | None = Field(default=None, description="All of these; the parameter repeated.")
-    archived: bool = Field(default=False, description="Those deleted, pruned or replaced, in place of those that hold.")
+    since: str | None = Field(default=None, max_length=64, description="Earliest time, ISO 8601.")
+    until: str | None = Field(default=None, max_length=64, description="Latest time, ISO 8601.")
+    tags: list[str] | None = Field(default=None, description="Tags that an item must have; repeat the parameter.")
+    archived: bool = Field(default=False, description="Return archived items (deleted, pruned or replaced) instead.")
 
 
 def _read_key(value: object) -> object:
@@ -81,7 +79,7 @@ def _read_date(value: object) -> object:
 Whole = Annotated[int, NOT_BOOL]
 MostSize = Annotated[int, NOT_BOOL, Field(ge=1, le=100_000_000)]
 ItemId = Annotated[
-    int, NOT_BOOL, Field(ge=0, le=LARGEST_ID, description="Id as it was handed out.", examples=[7012345678901])
+    int, NOT_BOOL, Field(ge=0, le=LARGEST_ID, description="Item id from an earlier answer.", examples=[7012345678901])
 ]
 Text = Annotated[str, Field(max_length=1_000_000)]
 Key = Annotated[str, Field(max_length=512)]
@@ -93,7 +91,7 @@ PlatformId = Annotated[
 ]
 Date = Annotated[str | float | None, BeforeValidator(_read_date)]
 
-BEARER = Security(HTTPBearer(auto_error=False, description="From `prompt-engine token add`, or ADMIN_TOKEN."))
+BEARER = Security(HTTPBearer(auto_error=False, description="Token of `prompt-engine token add`, or ADMIN_TOKEN."))
 _LOGIN = Security(APIKeyCookie(name=access.COOKIE, auto_error=False, description="Set by POST /admin/login."))
 OPERATOR = [BEARER, _LOGIN, Depends(require_operator)]
 """Dependencies of every operator route."""
@@ -184,7 +182,7 @@ class RetagBody(IdsBody):
     add: list[str] = Field(default=[], max_length=100, examples=[["cat"]])
     remove: list[str] = Field(default=[], max_length=100)
     tags: list[str] | None = Field(
-        default=None, max_length=100, description="In place of all there are; then neither of the two."
+        default=None, max_length=100, description="Tags that replace all present ones; not with `add` or `remove`."
     )
 
 
@@ -196,9 +194,9 @@ class RelationshipBody(Body):
     """A change of a relationship by an operator; it does not count as an interaction."""
 
     user_id: str = Field(min_length=1, max_length=255, description="interface/id", examples=["telegram_bot/u1"])
-    affinity_delta: Whole = Field(default=0, ge=-1000, le=1000, description="Affinity stays -100 to 100.")
-    trust_delta: Whole = Field(default=0, ge=-1000, le=1000, description="Trust stays 0 to 100.")
-    username: ParticipantKey | None = Field(default=None, description="Blank and null keep the old one.")
+    affinity_delta: Whole = Field(default=0, ge=-1000, le=1000, description="Change; the result stays in -100 to 100.")
+    trust_delta: Whole = Field(default=0, ge=-1000, le=1000, description="Change; the result stays in 0 to 100.")
+    username: ParticipantKey | None = Field(default=None, description="New name; blank and null keep the present one.")
 
 
 class ForgetBody(Body):
@@ -206,7 +204,7 @@ class ForgetBody(Body):
 
     participant: ParticipantKey | None = Field(default=None, examples=["telegram_bot/u1"])
     conversation: Key | None = None
-    memory: ItemId | None = Field(default=None, description="Id of an item.")
+    memory: ItemId | None = Field(default=None, description="Id of a memory item.")
 
 
 # Bodies of host routes
@@ -219,8 +217,8 @@ class Who(Body):
 
     conversation: Key | None = Field(default=None, description="interface/chat[/thread].", examples=["web/7"])
     participant: ParticipantKey | None = Field(default=None, description="interface/id.", examples=["web/ann"])
-    server: ServerId = Field(default="", description="Community a public conversation belongs to.")
-    privacy: Privacy | None = Field(default=None, description="What the host says of the conversation.")
+    server: ServerId = Field(default="", description="Server (community) of a public conversation.")
+    privacy: Privacy | None = Field(default=None, description="Privacy of the conversation, given by the host.")
 
 
 class WhoAsks(Who):
@@ -232,8 +230,8 @@ class WhoAsks(Who):
 class ProfileQuery(BaseModel):
     """The person whose statements are returned."""
 
-    about: ParticipantKey | None = Field(default=None, description="interface/id; left out, who asks.")
-    limit: int = Field(default=50, ge=1, le=200, description="Most of them.")
+    about: ParticipantKey | None = Field(default=None, description="interface/id. Default: the asking participant.")
+    limit: int = Field(default=50, ge=1, le=200, description="Maximum number of statements.")
 
 
 class Person(BaseModel):
@@ -242,7 +240,7 @@ class Person(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
 
     id: Annotated[str | int | None, BeforeValidator(_read_key)] = Field(
-        default=None, description="Id on the interface of the conversation.", examples=["ann"]
+        default=None, description="Id of the person on the conversation's platform.", examples=["ann"]
     )
     full_name: str | None = Field(default=None, max_length=1000, examples=["Ann"])
     username: str | None = Field(default=None, max_length=1000)
@@ -254,13 +252,13 @@ class HostMessage(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
 
     message_id: PlatformId | None = None
-    date: Date = Field(default=None, description="ISO 8601, or seconds since 1970; without it now.")
+    date: Date = Field(default=None, description="ISO 8601, or seconds since 1970. Default: now.")
     text: Text = Field(default="", examples=["What was the name of my cat?"])
-    interface_path: Key | None = Field(default=None, description="The conversation.", examples=["web/7"])
+    interface_path: Key | None = Field(default=None, description="Conversation key.", examples=["web/7"])
     from_user: Person | None = None
     server_id: ServerId | None = None
     is_private: bool | None = None
-    chat: dict[str, Any] | None = Field(default=None, description="Its id, type and title on the platform.")
+    chat: dict[str, Any] | None = Field(default=None, description="Id, type and title of the chat on its platform.")
     payload: dict[str, Any] | None = None
 
 
@@ -270,7 +268,7 @@ class Reply(Body):
     text: Text
     message_id: PlatformId | None = None
     date: Date = None
-    name: str | None = Field(default=None, max_length=255, description="The persona's name as it is shown.")
+    name: str | None = Field(default=None, max_length=255, description="Display name of the persona.")
 
 
 class PromptBody(Body):
@@ -278,14 +276,14 @@ class PromptBody(Body):
 
     message: HostMessage
     context_memory: dict[str, Any] | None = Field(
-        default=None, description="Live messages by conversation key, as `build_json_prompt` takes them."
+        default=None, description="Live messages by conversation key, in the form that `build_json_prompt` takes."
     )
     max_chars: MostSize | None = None
     limit_tokens: MostSize | None = None
     style: Literal["prompt", "openai", "anthropic"] = Field(
-        default="prompt", description="prompt: the prompt alone. Else also the messages of that dialect."
+        default="prompt", description="prompt: only the prompt object. Others: also messages in this provider's format."
     )
-    report: bool = Field(default=False, description="Also what was found, kept, cut and left out, and why.")
+    report: bool = Field(default=False, description="Also return what was found, kept, cut and left out, and why.")
 
 
 class NewMessage(Body):
@@ -296,7 +294,7 @@ class NewMessage(Body):
 
 
 class MessagesBody(Body):
-    messages: list[NewMessage] = Field(min_length=1, max_length=MAX_MESSAGES, description="Oldest first.")
+    messages: list[NewMessage] = Field(min_length=1, max_length=MAX_MESSAGES, description="Messages, oldest first.")
 
 
 class TurnBody(NewMessage):
@@ -310,20 +308,18 @@ class MessageEditBody(Body):
 
 
 class SearchBody(Who):
-    query: Annotated[str, Field(max_length=20_000)] | None = Field(default=None, description="The message as said.")
+    query: Annotated[str, Field(max_length=20_000)] | None = Field(default=None, description="Text to search for.")
     tags: Tags | None = None
     keywords: Tags | None = None
     include_chat: bool = True
     limit: Whole = Field(default=5, ge=1, le=200)
     ranking: Ranking | None = None
-    mode: SearchMode = Field(default="best", description="all: a page of all that match, oldest first.")
-    offset: Whole = Field(default=0, ge=0, le=200, description="With all, how many are passed over.")
+    mode: SearchMode = Field(default="best", description="best: best hits. all: a page of all matches, oldest first.")
+    offset: Whole = Field(default=0, ge=0, le=200, description="Number of matches to skip, with mode `all`.")
     since: Annotated[str, Field(max_length=64)] | None = Field(
-        default=None, description="The earliest: ISO 8601, or words."
+        default=None, description="Earliest time: ISO 8601, or words such as 'last week'."
     )
-    until: Annotated[str, Field(max_length=64)] | None = Field(
-        default=None, description="The latest time, not included."
-    )
+    until: Annotated[str, Field(max_length=64)] | None = Field(default=None, description="Latest time, exclusive.")
 
 
 class MemoryBody(Who):

@@ -20,12 +20,12 @@ from .problems import describe_problem
 class ErrorAnswer(BaseModel):
     """The answer of a failed request. Never contains a stored text or a trace."""
 
-    error: str = Field(description="The cause in one word, for programs.", examples=["not_found"])
+    error: str = Field(description="Error code for programs, one word.", examples=["not_found"])
     message: str = Field(
-        description="What is wrong, what is allowed, what to do: one sentence or two, for people.",
+        description="Error text for people: the problem, the allowed values, and what to do.",
         examples=["limit is 501. It must be a whole number, 1 to 500."],
     )
-    fields: list[str] = Field(default=[], description="Parameters at fault, by name.", examples=[["limit"]])
+    fields: list[str] = Field(default=[], description="Names of the wrong parameters.", examples=[["limit"]])
 
 
 STATUS: tuple[tuple[type[errors.CoreError], int, str], ...] = (

@@ -119,7 +119,7 @@ def _read_line(host: HostCall, message: bodies.HostMessage) -> tuple[dict[str, A
 
 
 ConversationPath = Annotated[
-    str, Path(min_length=1, max_length=KEY_BYTES["conversation"], description="Conversation key; its slashes stay.")
+    str, Path(min_length=1, max_length=KEY_BYTES["conversation"], description="Conversation key, slashes not encoded.")
 ]
 MessageId = Annotated[str, Path(min_length=1, max_length=191, description="Id of the message on its platform.")]
 

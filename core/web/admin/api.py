@@ -42,11 +42,11 @@ _EXPORTED: dict[int | str, dict[str, Any]] = {
 def export(
     admin: bodies.MemoryAdmin,
     kind: bodies.Kinds = None,
-    fmt: Annotated[Syntax, Query(description="json, yaml, or jsonl for one item a line.")] = "json",
-    limit: Annotated[int, Query(ge=1, le=MAX_ITEMS, description="Most items.")] = DEFAULT_LIMIT,
+    fmt: Annotated[Syntax, Query(description="json, yaml, or jsonl (one item per line).")] = "json",
+    limit: Annotated[int, Query(ge=1, le=MAX_ITEMS, description="Maximum number of items.")] = DEFAULT_LIMIT,
     after: Annotated[
         str | None,
-        Query(max_length=80, description="Go on behind an item: its timestamp, a slash, its id.", examples=["/7"]),
+        Query(max_length=80, description="Start after this item: its timestamp, a slash, its id.", examples=["/7"]),
     ] = None,
 ) -> StreamingResponse:
     """Return the persona's memory items as a file, oldest first, sent while it is read."""
@@ -74,9 +74,9 @@ def chunks(pieces: Iterable[str]) -> Iterator[str]:
 def import_file(
     admin: bodies.MemoryAdmin,
     file: Annotated[UploadFile, File(description="JSON, JSON lines or YAML; at most 20 MB.")],
-    history_uid: Annotated[str | None, Query(max_length=512, description="Conversation every item is of.")] = None,
-    default_kind: Annotated[str, Query(max_length=64, description="Kind of items that name none.")] = DEFAULT_KIND,
-    fmt: Annotated[Syntax | None, Query(description="Without it, found out.")] = None,
+    history_uid: Annotated[str | None, Query(max_length=512, description="Conversation key for all items.")] = None,
+    default_kind: Annotated[str, Query(max_length=64, description="Kind of items without a kind.")] = DEFAULT_KIND,
+    fmt: Annotated[Syntax | None, Query(description="Default: found from the content.")] = None,
     dry_run: bodies.DryRun = False,
 ) -> answers.ImportAnswer:
     """Store the items of a file, each once; the same file again stores nothing. Bad rows are listed, good ones
@@ -94,15 +94,15 @@ def import_file(
 # Pruning and consolidation
 
 MOST_SHOWN = 1000
-"""Most items that the answer of a pruning names; further ones are only counted."""
+"""Maximum number of items that the answer of a pruning names; further ones are only counted."""
 
 
 @router.post("/memory/prune_session_ttl")
 def prune_session_ttl(
     admin: bodies.MemoryAdmin,
-    ttl_sec: Annotated[int, Query(ge=0, le=315_360_000, description="0 is SESSION_TTL_SEC; 1 to 59 become 60.")] = 0,
+    ttl_sec: Annotated[int, Query(ge=0, le=315_360_000, description="0 means SESSION_TTL_SEC; 1 to 59 become 60.")] = 0,
     history_uid: Annotated[
-        str | None, Query(max_length=512, description="The active conversation: its items stay.")
+        str | None, Query(max_length=512, description="Key of the active conversation, whose items are not archived.")
     ] = None,
 ) -> answers.PrunedAnswer:
     """Archive expired session items."""
@@ -112,9 +112,9 @@ def prune_session_ttl(
 @router.post("/memory/prune_ltm")
 def prune_ltm(
     admin: bodies.MemoryAdmin,
-    max_age_days: Annotated[int | None, Query(ge=1, le=36_500, description="PRUNE_MAX_AGE_DAYS by default.")] = None,
-    max_importance: Annotated[float | None, Query(ge=0, le=1, description="PRUNE_MAX_IMPORTANCE by default.")] = None,
-    mode: Annotated[PruneMode | None, Query(description="any, or all; PRUNE_MODE by default.")] = None,
+    max_age_days: Annotated[int | None, Query(ge=1, le=36_500, description="Default: PRUNE_MAX_AGE_DAYS.")] = None,
+    max_importance: Annotated[float | None, Query(ge=0, le=1, description="Default: PRUNE_MAX_IMPORTANCE.")] = None,
+    mode: Annotated[PruneMode | None, Query(description="any or all of the two limits. Default: PRUNE_MODE.")] = None,
     dry_run: bodies.DryRun = False,
 ) -> answers.PrunedAnswer:
     """Archive the long-term items that are too old or too unimportant; pinned and saved ones stay."""
@@ -132,7 +132,7 @@ def consolidate(
     admin: bodies.MemoryAdmin,
     reason: bodies.Reason = "admin",
     history_uid: bodies.HistoryUid = None,
-    wait: Annotated[bool, Query(description="Run it now; else put it into the queue for a worker.")] = True,
+    wait: Annotated[bool, Query(description="true: run now. false: queue for a worker.")] = True,
 ) -> CycleResult:
     """Make memory items of new messages, then archive expired items."""
     return lifelong.trigger_memory_consolidation(

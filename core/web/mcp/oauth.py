@@ -62,9 +62,9 @@ REFRESH = timedelta(days=90)
 CONSENT = timedelta(minutes=10)
 CODE_SECONDS = 60
 MOST_ADDRESSES, MOST_CHARS = 5, 2000
-"""Most addresses of a registration and its most characters: every later request of the program carries it."""
+"""Maximum number of addresses, and of characters, of a registration: every later request of the program carries it."""
 MOST_ASKED = 5_500
-"""Most characters of a request for consent, which the address of the log-in page repeats."""
+"""Maximum number of characters of a request for consent, which the address of the log-in page repeats."""
 FOREIGN = "This server gives tokens for {} alone."
 KEPT = {"redirect_uris", "client_name", "token_endpoint_auth_method", "grant_types", "scope"}
 

@@ -44,7 +44,7 @@ def _write_number(value: Any) -> Any:
 # some clients send a number as the text "5", or a list as the text '["tea"]'
 Number = Annotated[int, NOT_BOOL]
 TextList = Annotated[list[Annotated[str, Field(max_length=255)]], BeforeValidator(_read_json_list)]
-Id = Annotated[Number, Field(ge=0, le=LARGEST_ID, description="Id of a memory, as memory_list gives it.")]
+Id = Annotated[Number, Field(ge=0, le=LARGEST_ID, description="Id of a memory, from memory_list.")]
 Text = Annotated[str, Field(min_length=1, max_length=TEXT_CHARS)]
 
 
@@ -53,41 +53,41 @@ class Arguments(BaseModel):
 
 
 class ContextArguments(Arguments):
-    message: Text = Field(description="What the person has just said, as said.")
-    max_chars: Number = Field(BLOCK_CHARS, ge=500, le=200_000, description="Most characters of the answer's context.")
+    message: Text = Field(description="The person's latest message, word for word.")
+    max_chars: Number = Field(BLOCK_CHARS, ge=500, le=200_000, description="Maximum size of the context in characters.")
 
 
 class SearchArguments(Arguments):
     query: str = Field("", max_length=10_000, description="A question or words, in any language.")
-    limit: Number = Field(10, ge=1, le=MOST_HITS, description="Most hits.")
+    limit: Number = Field(10, ge=1, le=MOST_HITS, description="Maximum number of hits.")
     since: str = Field(
-        "", max_length=64, description="The earliest: ISO 8601, as 2026-03-10T12:00:00Z, or words: last week."
+        "", max_length=64, description="Earliest time: ISO 8601 (2026-03-10T12:00:00Z) or words ('last week')."
     )
-    until: str = Field("", max_length=64, description="The latest, not included: ISO 8601.")
-    tags: TextList = Field([], max_length=48, description="Also what has one of these tags.")
+    until: str = Field("", max_length=64, description="Latest time, exclusive: ISO 8601.")
+    tags: TextList = Field([], max_length=48, description="Also return hits that have one of these tags.")
 
 
 class ProfileArguments(Arguments):
-    limit: Number = Field(PAGE, ge=1, le=MOST_HITS, description="Most statements.")
+    limit: Number = Field(PAGE, ge=1, le=MOST_HITS, description="Maximum number of statements.")
 
 
 class SaveArguments(Arguments):
     text: str = Field(max_length=TEXT_CHARS, description="One fact in one sentence that makes sense by itself.")
-    tags: TextList = Field([], max_length=20, description="Words it is found by, beside those of the text.")
-    subject: str = Field("", max_length=255, description="What it is about, such as a person, a pet or a project.")
+    tags: TextList = Field([], max_length=20, description="Words to find it by, in addition to the words of the text.")
+    subject: str = Field("", max_length=255, description="Subject of the fact, such as a person, a pet or a project.")
 
 
 class ListArguments(Arguments):
     kind: Kind = Field(
-        "all", description="saved: asked to be remembered. instruction: a standing instruction. all: everything."
+        "all", description="saved: memories the person asked to keep. instruction: standing instructions. all: all."
     )
-    limit: Number = Field(PAGE, ge=1, le=MOST_HITS, description="Most memories of this page.")
-    cursor: str = Field("", pattern="^[0-9]{0,9}$", description="next_cursor of the page before; blank begins.")
+    limit: Number = Field(PAGE, ge=1, le=MOST_HITS, description="Maximum number of memories on the page.")
+    cursor: str = Field("", pattern="^[0-9]{0,9}$", description="next_cursor of the page before; blank for the first.")
 
 
 class UpdateArguments(Arguments):
     id: Id
-    text: Text = Field(description="What it says from now on.")
+    text: Text = Field(description="New text of the memory.")
 
 
 class DeleteArguments(Arguments):
@@ -95,10 +95,10 @@ class DeleteArguments(Arguments):
 
 
 class TurnArguments(Arguments):
-    user_text: Text = Field(description="What the person said, as said.")
-    assistant_text: Text = Field(description="What was answered.")
+    user_text: Text = Field(description="The person's message, word for word.")
+    assistant_text: Text = Field(description="Your answer.")
     message_id: Annotated[str, BeforeValidator(_write_number)] = Field(
-        "", max_length=150, description="Your own id of the person's message: sent again, the turn is stored once."
+        "", max_length=150, description="Your own id of the person's message; a turn with the same id is stored once."
     )
 
 
@@ -160,11 +160,11 @@ class SimilarAnswer(Answer):
 
 class WriteAnswer(Answer):
     done: bool
-    id: int | None = Field(description="Of the memory; where it was a duplicate, of the one that says the same.")
-    reason: str = Field(description="Why nothing changed: duplicate, privacy, unchanged and so on; blank where it did.")
+    id: int | None = Field(description="Id of the memory; for a duplicate, of the equal memory stored before.")
+    reason: str = Field(description="Reason why nothing changed, such as duplicate, privacy, unchanged; blank if done.")
     notes: list[str]
     similar: SimilarAnswer | None = Field(
-        None, description="An older memory about the same subject: it may hold no longer."
+        None, description="An older memory about the same subject, which may be outdated."
     )
 
     @classmethod

@@ -80,9 +80,8 @@ def _tool(
 
 @_tool("Memory for a message", reads_only=True)
 def memory_context(speaker: Speaker, asked: schemas.ContextArguments) -> str:
-    """Return what is remembered that belongs to a message: recent lines, memories, instructions, summaries, as one
-    text. Call it once before you answer a message.
-    """
+    """Return everything remembered that is relevant to a message: recent lines, memories, instructions, summaries, as
+    one text. Call it once before you answer a message."""
     message = {
         "message_id": None,
         "date": None,
@@ -126,9 +125,8 @@ def _pick(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
 @_tool("Remember")
 def memory_save(speaker: Speaker, asked: schemas.SaveArguments) -> schemas.WriteAnswer:
-    """Save one fact for good, because the person asked you to remember it. Where the answer names a similar memory that
-    holds no longer, take that one away with memory_delete, so that one of the two is left.
-    """
+    """Save one fact for good, because the person asked you to remember it. If the answer names a similar memory that is
+    now outdated, delete that one with memory_delete."""
     done = add_saved_memory(asked.text, **speaker.asking)
     tags = [*asked.tags, *([asked.subject] if asked.subject.strip() else [])]
     if tags and done.id is not None:
@@ -138,9 +136,9 @@ def memory_save(speaker: Speaker, asked: schemas.SaveArguments) -> schemas.Write
 
 @_tool("What the person told of themselves", reads_only=True)
 def memory_profile(speaker: Speaker, asked: schemas.ProfileArguments) -> dict[str, Any]:
-    """Return what the person told of themselves: facts, tastes and standing instructions, each with its id, its day and
-    who may see it. Call it when they ask what you know about them, or for advice that depends on who they are.
-    """
+    """Return what the person has said about themselves: facts, tastes and standing instructions, each with its id, its
+    day and who may see it. Call it when they ask what you know about them, or for advice that depends on who they
+    are."""
     statements = profile(limit=asked.limit, **speaker.asking)
     return {"count": len(statements), "statements": statements}
 
@@ -161,7 +159,7 @@ def memory_list(speaker: Speaker, asked: schemas.ListArguments) -> dict[str, Any
 
 @_tool("Change a memory", destroys=True)
 def memory_update(speaker: Speaker, asked: schemas.UpdateArguments) -> schemas.WriteAnswer:
-    """Give one memory, or one line that was said, another text, by the id that a search or list gave."""
+    """Replace the text of one memory or one chat line, by its id from a search or list."""
     row_id = asked.id
     return schemas.WriteAnswer.of_result(
         _update_memory(speaker, row_id, asked.text)
@@ -180,9 +178,8 @@ def _update_memory(speaker: Speaker, row_id: int, text: str) -> WriteResult | No
 
 @_tool("Delete a memory", destroys=True)
 def memory_delete(speaker: Speaker, asked: schemas.DeleteArguments) -> schemas.WriteAnswer:
-    """Take one memory away, by its id, because the person asked for it; an operator can bring it back. A line that was
-    said is deleted for good, with what was made of it.
-    """
+    """Delete one memory by its id, because the person asked for it; an operator can restore it. A chat line is deleted
+    for good, with everything made from it."""
     row_id = asked.id
     is_archived = delete_items([row_id], **speaker.asking).count or archive_diary_entry(row_id, **speaker.asking)
     done = WriteResult(True, row_id) if is_archived else _or_none(delete_chat_message(row_id, **speaker.asking))

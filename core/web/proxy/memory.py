@@ -33,7 +33,7 @@ from .recall import recall
 
 BUILD_THREADS = 8
 PLACES = 3
-"""Most requests whose memories are built at once; more would not finish sooner."""
+"""Maximum number of requests whose memories are built at once; more would not finish sooner."""
 SAVE_THREADS = 4
 SAVE_DELAYS = (1, 2, 4, 8, 15, 30, 60, 60, 60)
 """Seconds to wait before each retry of storing a turn: about four minutes in total."""

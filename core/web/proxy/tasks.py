@@ -13,11 +13,11 @@ from typing import Any
 from .messages import find_last_user, has_template, read_question, read_text
 
 SHORT_TOKENS = 64
-"""Most tokens of an answer that only programs ask for, not people."""
+"""Maximum number of answer tokens that only programs ask for, not people."""
 READ_CHARS = 10_000
 """Characters read at each end of a longer message: instructions are at its beginning or end."""
 COMMAND_CHARS = 2500
-"""Most characters of a system message that may be an order; a longer one describes a persona."""
+"""Maximum number of characters of a system message that may be an order; a longer one describes a persona."""
 
 _RESULT = re.compile(
     r"\b(titles?|names?|topics?|tags?|labels?|keywords?|emojis?|summar\w+|recaps?|quer(?:y|ies)|follow-ups?|json|"

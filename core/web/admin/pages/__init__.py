@@ -95,7 +95,7 @@ def _add_login(router: APIRouter, context: WebContext) -> None:
     def login(
         request: Request,
         token: Annotated[str, Form(description="The value of ADMIN_TOKEN.")],
-        wanted: Annotated[str, Form(alias="next", description="The page to lead to, below /admin.")] = "",
+        wanted: Annotated[str, Form(alias="next", description="Page to redirect to, below /admin.")] = "",
     ) -> Response:
         """Set the page's cookie, which is valid for 12 hours, and redirect to the wanted page."""
         if not access.is_token(token.strip(), context.admin_token):

@@ -13,7 +13,7 @@ from ....text.times import parse_time
 from ....text.times import zone as find_zone
 
 FOLDED_CHARS = 320
-"""Most characters of a text that is shown unfolded."""
+"""Length in characters above which a text is shown folded."""
 
 
 def shorten(text: str, most: int = FOLDED_CHARS) -> str:

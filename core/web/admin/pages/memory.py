@@ -24,7 +24,7 @@ from .page import SPLIT_COMMAS, Fraction, Id, Ids, Key, Offset, Page, Words, nam
 PAGE_SIZES = (25, 50, 100)
 WEEKS = 13
 MOST_SOURCES = 40
-"""Most source messages shown for one item."""
+"""Maximum number of source messages shown for one item."""
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 

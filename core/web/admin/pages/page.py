@@ -59,7 +59,7 @@ def environment() -> Environment:
 
 
 MOST_PERSONAS = 200
-"""Most personas suggested in the persona field."""
+"""Maximum number of personas suggested in the persona field."""
 
 
 def split_ids(text: str) -> list[int]:

@@ -20,7 +20,7 @@ from .page import Id, Key, Names, Offset, Page, name_items, read_names
 SIZE = 50
 """Rows on one page of a list, and lines on one page of the log."""
 MOST_ITEMS = 25
-"""Most items on a person's screen."""
+"""Maximum number of items on a person's screen."""
 
 
 class ListQuery(BaseModel):

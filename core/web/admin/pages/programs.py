@@ -13,7 +13,7 @@ from ...errors import Refused
 from .page import Page, read_names, split_ids
 
 MOST_PEOPLE = 200
-"""Most people suggested in the form's field."""
+"""Maximum number of people suggested in the form's field."""
 TOO_OLD = "This request is older than ten minutes, was answered, or was not made here. Connect the program again."
 
 

@@ -22,7 +22,7 @@ MOST_RUNS = 20
 REASON = "by hand, admin page"
 USAGE_DAYS = 7
 MOST_SHOWN = 50
-"""Most pruned items shown with their texts."""
+"""Maximum number of pruned items shown with their texts."""
 
 
 class Query(BaseModel):
