@@ -37,7 +37,7 @@ from .embeddings import mark
 SETTLED = timedelta(seconds=60)
 """Age below which rows are visited again: a row with a lower id may not be committed yet."""
 WALKED = 500
-"""Most rows read in one statement."""
+"""Maximum number of rows read in one statement."""
 LONGEST = 2**63 - 1
 
 
@@ -65,13 +65,13 @@ class Unembedded:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows to embed, and how far the walk has come after them."""
+    """Rows to embed, and the range of row ids visited once they are embedded."""
 
     rows: tuple[Unembedded, ...]
     reach: Mapping[int, Reach]
-    """Visited ids by source number."""
+    """Range of visited ids, by source number."""
     stored: Mapping[int, Reach]
-    """Visited ids by source number as stored in the database: the next walk visits rows of the last minute again."""
+    """Range of visited ids as stored in the database: the next walk visits the rows of the last minute again."""
     done: bool
     """Whether no rows are left."""
 

@@ -1,4 +1,4 @@
-"""The index entries of rows: made when a row is written, and again from stored rows."""
+"""Makes the index entries of rows that are being written or already stored."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Progress = Callable[[str, int, int], None]
 AT_ONCE = 500
 """Rows read in one statement."""
 TERMS_PER_ROW = 5000
-"""Most different words of a row in the index."""
+"""Maximum number of different words of a row in the index."""
 SEPARATOR = "\x1f"
 """Separator of the four folded texts of a diary entry; a keyword cannot contain it."""
 DIARY_TEXTS = ("content", "personal_thought", "interaction_summary", "user_message")

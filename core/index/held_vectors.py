@@ -23,11 +23,11 @@ from .shapes import RowId
 HELD = "vectors.held"
 """Key of the held vectors in the caches of a database handle."""
 MOST_BYTES = 64 * 2**20
-"""Most bytes of held vectors; the vectors of audiences in use are held whatever their size."""
+"""Maximum number of bytes of held vectors; the vectors of audiences in use are held whatever their size."""
 MOST_AUDIENCES = 1000
-"""Most audiences held; audiences in use are held whatever their number."""
+"""Maximum number of audiences held; audiences in use are held whatever their number."""
 CHUNK = 8192
-"""Most vectors read in one statement and held in one part."""
+"""Maximum number of vectors read in one statement and held in one part."""
 COMPARED = 1024
 """Vectors compared in one step: their arrays fit into the cache of a processor."""
 _FIRST = (-(2**63), -1, -1)
@@ -71,7 +71,7 @@ class Part:
         return self.row_id[self.starts], self.source[self.starts], self.at_us[self.starts]
 
     def find(self, places: Sequence[RowId]) -> list[tuple[RowId, int]]:
-        """Return the rows of this part among the places, each with its number in the part."""
+        """Return those of the given rows that are in this part, each with its position in the part."""
         row_id, source, _ = self.rows
         if not len(row_id) or not places:
             return []
@@ -106,7 +106,7 @@ class Part:
         return self if kept.all() else self.take(kept)
 
     def take(self, which: Flags | Ints) -> Part:
-        """Return the part with some of its vectors."""
+        """Return a part with only these vectors."""
         return Part(*(getattr(self, name)[which] for name in _ARRAYS))
 
 

@@ -13,11 +13,11 @@ from .numbers import Column
 from .shapes import DAY, TAG, WORD, Entry, IndexTerm
 
 MOST_WORDS = 160
-"""Most words that are used for one prefix, the commonest first."""
+"""Maximum number of words that are used for one prefix, the commonest first."""
 MOST_COUNTED = 2**31
 """No limit: more words than an index can hold."""
 MOST_INNER = 64
-"""Most words that are used for one substring."""
+"""Maximum number of words that are used for one substring."""
 SMALL = 8_192
 """Texts shorter than this (bytes) are searched as a whole, without binary search."""
 _BREAK = 10

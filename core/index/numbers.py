@@ -35,7 +35,7 @@ Numbers = TypeVar("Numbers", PackedRows, ViewRows, MatchRows, LocalRows)
 
 
 def take(rows: Numbers, which: Flags | Ints) -> Numbers:
-    """Return some of the rows, in their own number space."""
+    """Return the selected rows, in the same numbering."""
     return cast("Numbers", rows[which])
 
 

@@ -25,9 +25,9 @@ from .shapes import Entry, RowId
 MOST_OF_A_SIZE = 8
 """Number of segments of similar size that are merged into one."""
 MOST_IN_A_WRITE = 20_000
-"""Most rows merged at the end of a writer's transaction; a worker or `pack_all` makes larger segments."""
+"""Maximum number of rows merged at the end of a writer's transaction; a worker or `pack_all` makes larger segments."""
 MOST_IN_A_STEP = 8192
-"""Most rows packed in one transaction, which takes seconds; SQLite blocks other writers meanwhile."""
+"""Maximum number of rows packed in one transaction, which takes seconds; SQLite blocks other writers meanwhile."""
 _F, _S, _B, _G = search_fresh.c, search_segment.c, search_block.c, search_gone.c
 _A = bindparam("audience", type_=ID)
 _STATE_HELD = select(_S.docs).where(_S.audience_id == _A, _S.segment_id == 0).with_for_update()

@@ -16,7 +16,7 @@ from .numbers import Column, Flags, Ints
 from .shapes import DAY, TAG, WORD, Entry, IndexTerm, Said
 
 MOST_ROWS = 65_536
-"""Most rows of a segment: a posting stores the place of a row in 2 bytes."""
+"""Maximum number of rows of a segment: a posting stores the place of a row in 2 bytes."""
 MOST_TIMES = 255
 POSTING = np.dtype([("place", "<u2"), ("times", "u1")])
 """Format of a posting: place of the row in the segment, and number of times."""

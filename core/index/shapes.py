@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 WORD, TAG, PHRASE, DAY = 0, 1, 2, 3
-"""Kinds of index terms. A row holds a phrase if it holds all its words, and a day (`2026-03-12`) if it is about it."""
+"""Kinds of index terms. A row holds a phrase if it holds all its words, a day (`2026-03-12`) if it is about the day."""
 PARTIAL = "\x1f"
 """Word added to the entry of a row if some of its words are not in the index: too long, or too many."""
 IndexTerm = tuple[int, str]
@@ -42,7 +42,7 @@ class Entry:
     at_us: int
     local_only: int
     terms: Mapping[str, int]
-    """Word to the number of times it occurs, at most TERMS_PER_ROW words."""
+    """Number of occurrences of each word; at most TERMS_PER_ROW words."""
     words: int
     """Length of the text in words, at most 65,535."""
     tags: Sequence[str]

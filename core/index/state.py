@@ -33,11 +33,11 @@ from .shapes import DAY, TAG, WORD, Entry, IndexTerm, RowId
 from .visible import Block, Postings, Visible, add_fresh, build_table
 
 MOST_BYTES = 64 * 2**20
-"""Most bytes of segments cached for one database; audiences in use stay whatever their size."""
+"""Maximum number of bytes of segments cached for one database; audiences in use stay whatever their size."""
 MOST_AUDIENCES = 1000
-"""Most audiences cached; audiences in use stay whatever their number."""
+"""Maximum number of audiences cached; audiences in use stay whatever their number."""
 READ_AGAIN = 3
-"""Most attempts to read the index if it changes during the read."""
+"""Maximum number of attempts to read the index if it changes during the read."""
 _SEGMENT, _FRESH, _GONE = range(3)
 _AT_ONCE = 500
 FreshRow = tuple[int, int, int, object, object]
@@ -65,9 +65,9 @@ class AudienceState:
     audience: int
     segments: list[Segment] = field(default_factory=list)
     fresh: dict[RowId, int] = field(default_factory=dict)
-    """(source, id) of each fresh row to the digest of its content."""
+    """Digest of the content of each fresh row, by (source, id)."""
     gone: dict[RowId, int] = field(default_factory=dict)
-    """(source, id) of each removed packed row to the last segment that may hold it."""
+    """Last segment that may hold each removed packed row, by (source, id)."""
 
 
 @dataclass
@@ -119,7 +119,7 @@ class IndexState:
         return int(rows), int(words)
 
     def read(self, terms: Iterable[IndexTerm], *, every: bool = False) -> list[tuple[Visible, Postings]]:
-        """Return the audiences that hold one of the terms, each with the postings of the terms.
+        """Return the audiences with rows that hold one of the terms, each with the terms' postings.
 
         Args:
             every: also return audiences without postings.

@@ -23,7 +23,7 @@ MANY_WRITTEN = 64
 LOOKED_AFTER = 32
 """Number of rows written to an audience after which a process checks for rows to pack."""
 MOST_AUDIENCES = 10_000
-"""Most audiences whose written rows are counted."""
+"""Maximum number of audiences whose written rows are counted."""
 _S = search_segment.c
 _AUDIENCE = bindparam("audience", type_=ID)
 

@@ -40,7 +40,7 @@ class Table(Rows):
     packed_row: Column
     """Packed row of each segment row; the segments follow one another."""
     offsets: Mapping[int, int]
-    """Segment to the position of its first row in `packed_row`."""
+    """Position of each segment's first row in `packed_row`, by segment."""
 
     def from_segments(self, rows: SegmentRows, segments: Sequence[int], sizes: Sequence[int]) -> PackedRows:
         """Return the packed rows of segment rows; `sizes` holds the number of rows of each segment."""
@@ -212,12 +212,12 @@ class Postings(NamedTuple):
     """Postings of the search terms, one term after another."""
 
     numbers: Mapping[IndexTerm, int]
-    """Number of each word, tag, phrase or day."""
+    """Number of each index term, used as index into `starts`."""
     rows: ViewRows
     """View row of each posting; a row has at most one posting of a term."""
     times: Column
     starts: Ints
-    """Position of the first posting of each number, followed by the number of postings."""
+    """Position of the first posting of each term number, followed by the number of postings."""
 
     def find(self, term: IndexTerm) -> tuple[ViewRows, Column]:
         """Return the rows that hold a term, and how often each holds it."""

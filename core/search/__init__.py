@@ -11,7 +11,7 @@
 | `choose_hits` | the hits: a `Selection`, with `is_done` if a deeper round can bring nothing more | - |
 
 `start` runs one round of `match`, `rank` and `read`; `run` runs rounds until the selection is done (`rounds`). The
-search doors and the prompt call them.
+public search functions and the prompt call them.
 """
 
 from __future__ import annotations

@@ -248,7 +248,7 @@ def _order_by_time(best: Sequence[ScoredRow], *, is_first: bool) -> list[ScoredR
 
 
 def _place_kept(ordered: Sequence[ScoredRow], limit: int) -> list[ScoredRow]:
-    """Return the rows with those kept as "others" behind the first and "newest" rows among the first ten hits.
+    """Return the rows, "others" moved behind the first row and "newest" ones into the first ten hits.
 
     Each correction comes right behind the row it corrects.
     """

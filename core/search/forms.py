@@ -77,7 +77,7 @@ def add_forms(
 
 
 def leave_other_words(search: Search, matched: Matched, texts: Sequence[str]) -> Matched:
-    """Return the matches of a row, without words in other tones, or {} if it holds too few character pairs."""
+    """Return the matches of a row without words in other tones; {} if too few character pairs are left."""
     terms = search.terms
     kept = {
         i: found
@@ -105,7 +105,7 @@ def _part_signs(term: QueryTerm) -> QueryTerm:
 
 
 def _split(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return a phrase of the parts of a compound that no row holds; nothing if it has no parts."""
+    """Return the parts of a compound that no row holds, as a phrase; nothing if it has no parts."""
 
     def find(part: str) -> list[str]:
         near = lexicon.beginning(part[: max(SHORTEST_PART, len(part) - 1)])

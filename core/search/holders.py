@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .resolve import Search
 
 MOST_WORDS = 400
-"""Most index words that may contain a piece; a piece in more words is not used."""
+"""Maximum number of index words that may contain a piece; a piece in more words is not used."""
 _PARTIAL: IndexTerm = (WORD, PARTIAL)
 Pieces = Sequence[Sequence[IndexTerm]]
 """Pieces of a text, each with the index words that contain it: a row with the text holds a word of each piece."""

@@ -37,21 +37,21 @@ if TYPE_CHECKING:
 _WORDS = re.compile(r"\w+( \w+)*")
 
 FUZZY_SCORE = 82.0
-"""Least similarity, 0 to 100, of a known word to a word without matches: two wrong letters in a long word."""
+"""Minimum similarity, 0 to 100, of a known word that replaces an unknown one: two wrong letters in a long word."""
 MINOR_SHARE = 0.1
 """Largest share of the visible rows that may hold a minor word; commoner ones are not used."""
 ENOUGH_WORDS = 5
-"""Number of search words to which minor words fill up a short question."""
+"""Number of search words up to which minor words are added to a short question."""
 MOST_MINOR = 8
-"""Most minor words that are looked up; the rarest of them are used."""
+"""Maximum number of minor words that are looked up; the rarest of them are used."""
 MOST_NEAR = 5
-"""Most keywords whose near spellings are looked up, the longest first."""
+"""Maximum number of keywords whose near spellings are looked up, the longest first."""
 SHORTEST_REST = 3
-"""Fewest letters of a compound after its first part: `corner` is not a compound of `corn`."""
+"""Minimum number of letters of a compound after its first part: `corner` is not a compound of `corn`."""
 SYLLABLES = frozenset({"ko", "hi", "ta", "he", "ar"})
 """Languages in which one or two more letters can make a compound."""
 SHORTEST_BEGINNING = 3
-"""Fewest letters of a text for words that begin with it to match."""
+"""Minimum number of letters of a text that matches words by prefix."""
 
 
 def find_terms(query: Query, index: IndexState | None) -> tuple[QueryTerm, ...]:
@@ -110,7 +110,7 @@ def loosen_terms(terms: Sequence[QueryTerm]) -> tuple[QueryTerm, ...]:
 
 
 def holds_term(folded: str, term: QueryTerm, languages: Sequence[str]) -> bool:
-    """Return whether a text that contains the letters of a term holds them as `term.least` requires."""
+    """Return whether a text that contains the letters of a term matches it as `term.least` requires."""
     if term.least == "inside":
         return True
     text, may_begin = term.text, term.least == "beginning"
@@ -191,12 +191,12 @@ def _words_of(piece: Fragment, lexicon: Lexicon) -> list[IndexTerm]:
 
 
 def _is_beginning(text: str) -> bool:
-    """Return whether words that begin with a text match it; a Hangul syllable counts as two letters."""
+    """Return whether a text is long enough to match words by prefix; a Hangul syllable counts as two letters."""
     return len(text) >= SHORTEST_BEGINNING or (len(text) == SHORTEST_BEGINNING - 1 and not is_short_word(text))
 
 
 def _respell_all(terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return the terms with the longest keywords without rows replaced by the nearest known words."""
+    """Return the terms; the longest keywords that no row holds are replaced by the nearest known words."""
     words = [term.text for term in terms if term.is_keyword]
     for word in sorted(filter(may_be_misspelt, words), key=lambda each: (-len(each), each))[:MOST_NEAR]:
         terms = _respell(word, terms, lexicon, languages)
@@ -204,7 +204,7 @@ def _respell_all(terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[s
 
 
 def _respell(word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return the terms with a keyword without rows replaced by the nearest known word.
+    """Return the terms; a keyword that no row holds is replaced by the nearest known word.
 
     A keyword in a single row may be rare or misspelt in it: it stays, and the nearest word is added.
     """
@@ -234,7 +234,7 @@ def _respell(word: str, terms: list[QueryTerm], lexicon: Lexicon, languages: Seq
 def _find_minor(
     query: Query, terms: Sequence[QueryTerm], lexicon: Lexicon, languages: Sequence[str], rows: int
 ) -> list[QueryTerm]:
-    """Return a short question's rarest uncommon stop words, without those in many rows."""
+    """Return the rarest stop words of a short question as terms, without very common ones and ones in many rows."""
     taken = {stem(word, languages) for word in query.keywords}
     if len(query.keywords) >= 2 * ENOUGH_WORDS:
         return []
@@ -259,7 +259,7 @@ def _find_minor(
 
 
 def _find_kinds(query: Query, lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return terms for the kinds of class nouns in a question; a kind counts as much as letters inside a word."""
+    """Return terms for kinds of the class nouns in a question; a kind weighs as much as letters inside a word."""
     found = []
     for noun, kinds in find_kinds(query.text, languages).items() if query.is_question else ():
         words = dict.fromkeys(word for kind in sorted(kinds) for word in _find_kind(kind, lexicon, tuple(languages)))

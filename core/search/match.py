@@ -21,7 +21,7 @@ from .resolve import Search
 from .terms import QueryTerm, list_owners
 
 MOST_OF_PERSON = 3
-"""Most rows of a person that are offered, the newest first."""
+"""Maximum number of rows of a person that are offered, the newest first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Matches:
 
     terms: Sequence[QueryTerm]
     owners: Mapping[IndexTerm, Sequence[int]]
-    """Word, tag, phrase or day looked up in the index to the ids of its terms."""
+    """Ids of the query terms for each word, tag, phrase or day looked up in the index."""
     audiences: Sequence[AudienceMatches]
     """Audiences with a matching row, or all audiences."""
     docs: Mapping[IndexTerm, int]

@@ -29,15 +29,15 @@ Vector = Floats
 SEARCH_SECONDS = 5.0
 """Longest wait of a search for the vector of its text, in seconds."""
 MOST_ADDED = 24
-"""Most rows that become candidates by their meaning alone."""
+"""Maximum number of rows that become candidates by their meaning alone."""
 ASKED_AT_ONCE = 96
 """Number of nearest rows that are checked at once for whether they may be hits."""
 MOST_ASKED = 20
-"""Most checks of ASKED_AT_ONCE rows, if too few of the rows may be hits."""
+"""Maximum number of checks of ASKED_AT_ONCE rows, if too few of the rows may be hits."""
 NEAR_BEST = 24
 """Number of best rows, by words and meaning together, whose neighbours become candidates."""
 LEAST_LIKE = 0.45
-"""Least scaled similarity of a row that becomes a candidate by its meaning."""
+"""Minimum scaled similarity of a row that becomes a candidate by its meaning."""
 STEPS = 5.0
 """Number of standard deviations above the mean that gives similarity 1."""
 FEWEST = 30
@@ -46,11 +46,11 @@ USUAL_SPREAD = 0.1
 MOST_MEAN, MOST_SPREAD = 1.6, 2.2
 """Bounds from the half of the rows with the least similarity, so that related rows do not distort mean and spread.
 
-MOST_MEAN: most standard deviations of that half between its mean and the mean. MOST_SPREAD: most ratio of the spread to
-its standard deviation. A normal distribution has 1.3 and 1.7 and is not changed.
+MOST_MEAN: maximum distance of that half's mean from the mean, in its standard deviations. MOST_SPREAD: maximum ratio of
+the spread to its standard deviation. A normal distribution has 1.3 and 1.7 and is not changed.
 """
 LEAST_SPREAD = 0.25
-"""Least spread, as a share of the overall spread."""
+"""Minimum spread, as a share of the overall spread."""
 
 
 class _Compared(NamedTuple):
@@ -97,7 +97,7 @@ class Meanings:
         return Near(self.worth, dict(found), self.as_one) if self.compared else None
 
     def as_one(self, groups: Sequence[Sequence[Vector]]) -> list[float]:
-        """Return the scaled similarity of each group of vectors, each group as its sum."""
+        """Return the scaled similarity of the sum of each group of vectors."""
         if not groups:
             return []
         first = np.cumsum([0, *(len(group) for group in groups[:-1])])
@@ -114,7 +114,7 @@ class Meanings:
 def compare_rows(
     ranked: Ranked, db: Database, before: Meanings | None = None
 ) -> tuple[Meanings | None, list[Candidate]]:
-    """Return similarities to the message, and the candidates with similar rows and the neighbours of the best."""
+    """Return similarities to the message, and the candidates, with similar rows and neighbours of the best added."""
     search, candidates = ranked.search, list(ranked.candidates)
     if search.embedder is None or not search.query.text or not search.viewer.audiences:
         return None, candidates
@@ -136,7 +136,7 @@ def compare_rows(
 
 
 def _bring_neighbours(ranked: Ranked, meanings: Meanings, every: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates with the neighbours of the best by words and meaning together."""
+    """Return the candidates, with neighbours of those added that are best by words and meaning together."""
     if ranked.ranking is None or ranked.query is None:
         return list(every)
     candidates = [c for c in every if not c.context]

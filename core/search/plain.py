@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 AT_ONCE = 256
 """Rows compared in one statement."""
 MOST_COMPARED = 100_000
-"""Most rows of a source compared in recency mode, the newest first."""
+"""Maximum number of rows of a source compared in recency mode, the newest first."""
 SLICE, SLICE_GROWTH = 2_000, 8
-"""Number of newest rows of a source compared first, and the growth factor of each further number."""
+"""Number of newest rows of a source compared first, and the factor by which each next slice is larger."""
 MOST_FALLBACK = 20_000
-"""Most rows of a source compared, the newest first, if the index finds fewer rows than the limit."""
+"""Maximum number of rows of a source compared, the newest first, if the index finds fewer rows than the limit."""
 
 
 def rank_newest(search: Search, db: Database, share: Share) -> Ranked:

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 PERSON_CHARS = 120
 """Longest question that is read as one about a person as a whole, in characters."""
 MOST_WORDS = 1000
-"""Most words of a message whose rows are counted to find the rarest."""
+"""Maximum number of words of a message whose rows are counted to find the rarest."""
 MOST_ASKED_CHARS = 16_000
-"""Most characters of a text that are searched for; searching for a megabyte took 5 to 20 s."""
+"""Maximum number of characters of a text that are searched for; searching for a megabyte took 5 to 20 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Query:
     languages: tuple[str, ...]
     """The language of the text, if known, then LANGUAGES: their stop words and stems are used."""
     is_question: bool = False
-    """In relevance mode: whether the text asks something, so that a day or person in it may lead to rows."""
+    """In relevance mode: whether the text asks something, so that rows are also searched by its days and people."""
     may_be_about_person: bool = False
     """In relevance mode: whether the text asks about a person as a whole if one of its words is a name."""
     is_of_text: bool = False

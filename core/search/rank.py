@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 CONTEXT_REACH = 4
 """Number of messages after a match, and half as many before it, that may hold the answer."""
 FEW_HITS = 20
-"""Limit up to which one place is kept for the newest match of a question about the present; above it, two."""
+"""Number of requested hits up to which one place is kept for the newest match of a question about now; above, two."""
 NEAR_BEST = 16
-"""Least number of neighbours of matches that are read."""
+"""Minimum number of neighbours of matches that are read."""
 MOST_CORRECTED = 10
 """Number of best rows whose next message is read, since it may correct them."""
 _CHAT = sources.CHAT.number
@@ -65,9 +65,9 @@ class Share:
     """Numbers of rows that go to the next stage."""
 
     best: int
-    """Most rows that the ranking returns."""
+    """Maximum number of rows that the ranking returns."""
     most_read: int
-    """Most candidates that are read in relevance mode."""
+    """Maximum number of candidates that are read in relevance mode."""
     of_each: int
     """Number of best candidates of each source that are read whatever their score."""
     pool: int
@@ -262,7 +262,7 @@ def add_statements(ranked: Ranked, db: Database) -> Ranked:
 
 
 def offer_person(ranked: Ranked, question: Question) -> Ranked:
-    """Return the last statements about themselves of the person asked about, if no row matches."""
+    """Return the person's latest statements about themselves, if no row matches a question about the person."""
     search, query = ranked.search, ranked.query
     if search.index is None or not search.query.is_question or query is None:
         return ranked

@@ -25,7 +25,7 @@ class Read:
     ranked: Ranked
     """Ranking result with the candidates that were read."""
     round: Round
-    """Round, from which the next one continues."""
+    """State of this round, from which the next round continues."""
     rows: Rows = field(default_factory=dict)
     errors: Errors = field(default_factory=dict)
     meaning: Meanings | None = None

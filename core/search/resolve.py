@@ -42,7 +42,7 @@ class Search:
     index_error: StoreReadError | ValueError | None
     """Error reading the index; plain SQL predicates are used then."""
     embedder: Embedder | None = None
-    """Embedder of the message; None for none."""
+    """Embedder for the message; None if there is none."""
 
     @cached_property
     def proofs(self) -> Sequence[tuple[int, str, QueryTerm]]:
@@ -61,7 +61,7 @@ class Search:
 
     @cached_property
     def tags_in_chat(self) -> frozenset[int]:
-        """Return the ids of the tags and of the tags searched as words."""
+        """Return the ids of all tag terms: tags of rows, and tags searched as words in the chat."""
         return self.tag_ids | {i for i, term in enumerate(self.terms) if term.is_tag_word}
 
     @cached_property

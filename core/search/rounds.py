@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS = 12
 BEST = 120
-"""Most rows that the ranking of the first round returns."""
+"""Maximum number of rows that the ranking of the first round returns."""
 LEAST_READ = 24
-"""Least number of candidates read in relevance mode."""
+"""Minimum number of candidates read in relevance mode."""
 LEAST_IN_ORDER = 72
-"""Least number of candidates read if the first or last of them is asked for."""
+"""Minimum number of candidates read if the question asks for the first or last."""
 MOST_OUTSIDE = 3
-"""Most hits from outside the spans of a question if nothing is stored in them."""
+"""Maximum number of hits from outside the spans of a question if nothing is stored in them."""
 PLAIN_POOL = 200
-"""Most matching rows of a source, newest first, if the index is not used: first round, relevance mode."""
+"""Maximum number of matching rows of a source, newest first, in the first round without the index (relevance mode)."""
 
 
 def find_share(current: Round) -> Share:

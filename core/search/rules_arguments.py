@@ -17,7 +17,7 @@ from ..text.time import Span
 from ..text.times import parse_time
 
 MOST_LOOKED_FOR = 48
-"""Most tags, and most keywords, of one search."""
+"""Maximum number of tags, and of keywords, in one search."""
 
 KEYWORD_CHARS = 400
 """Longest keyword, in characters."""

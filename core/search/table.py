@@ -44,10 +44,10 @@ Errors = Mapping[int, StoreReadError]
 def read_rows(
     db: Database, ids: Collection[RowId], values: Mapping[str, object], persona: str
 ) -> tuple[dict[RowId, FoundRow], Errors]:
-    """Return the readable ones of these rows, and the errors of sources that could not be read.
+    """Return those of these rows that may be read, and the errors of unreadable sources.
 
     Args:
-        values: persona, audiences, `here`, `now`, and `chars`, the most characters of each text.
+        values: persona, audiences, `here`, `now`, and `chars`, the maximum number of characters of each text.
     """
     rows, errors = dict[RowId, FoundRow](), dict[int, StoreReadError]()
     for number in sorted({source for source, _ in ids}):
@@ -322,9 +322,9 @@ _COPIES = (
     .order_by(_C.timestamp.desc(), _C.id.desc())
 )
 _STAYS = frozenset(("", "limit"))
-"""Drop reasons of originals ("": not dropped)."""
+"""Reasons for leaving a row out that do not make it a copy ("": not left out)."""
 _AS_ITS_COPIES = _STAYS | {"duplicate", "visible"}
-"""Drop reasons that follow from the text and so apply to all copies."""
+"""Reasons for leaving a row out that follow from its text, and so apply to all copies."""
 
 
 class Repeated(NamedTuple):

@@ -1,4 +1,4 @@
-"""Door: embeddings, for hosts with an embedder: make, count and delete the vectors of rows.
+"""Embeddings, for hosts with an embedder: make, count and delete the vectors of rows.
 
 | name | for |
 |---|---|
@@ -48,7 +48,7 @@ def embed_rows(
     For hosts without a worker: a worker does this by itself. Finished batches stay stored if the call fails.
 
     Args:
-        limit: most rows, in batches of 128; None for all.
+        limit: maximum number of rows, in batches of 128; None for all.
         embedder: the embedder to use; None for the one of `configure`, or the one that EMBEDDER names.
 
     Raises:

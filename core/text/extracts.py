@@ -15,7 +15,7 @@ from .languages import language_of
 from .words import small_words, stop_words, words
 
 FEWEST_WORDS = 3
-"""Fewest words of a useful sentence that has only stop words."""
+"""Minimum number of words of a useful sentence that has only stop words."""
 AGAIN = 0.3
 """Weight of a word that an already chosen sentence contains."""
 _SAMPLE_CHARS = 2_000
@@ -49,7 +49,7 @@ class _Sentence:
     speaker: str
     words: frozenset[str]
     worth: float
-    """Factor of the rarity of each of its words."""
+    """Factor by which the rarity of each of its words is multiplied."""
 
     @property
     def named(self) -> str:

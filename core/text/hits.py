@@ -17,7 +17,7 @@ DEFAULT_PERSONA = "default"
 ELLIPSIS = "..."
 
 NAME_CHARS = 64
-"""Most characters of a displayed name."""
+"""Maximum number of characters of a displayed name."""
 
 _BREAK = lazy_pattern(f"[^{marks_class()}\u1100-\u11ff\u3131-\u318e\uff9e-\uffdc]")
 """Characters before which a text can be cut without changing how either part folds.

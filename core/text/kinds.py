@@ -16,7 +16,7 @@ from .words import iter_words, read_lists
 
 LANGUAGES = ("de", "en", "es", "fr", "it", "ja", "nl", "pt", "ru", "zh")
 MOST_CLASSES = 3
-"""Most class nouns expanded: `pet` to `cat`, `dog` ..."""
+"""Maximum number of class nouns expanded: `pet` to `cat`, `dog` ..."""
 
 
 @lru_cache(maxsize=16)

@@ -16,11 +16,11 @@ LOOKED_AT = 2_000
 """Number of characters by which the language is detected."""
 
 ENOUGH = 0.7
-"""Least evidence for a Latin-script language: almost one word unique to it."""
+"""Minimum evidence for a Latin-script language: almost one word unique to it."""
 SURE = 1.6
 """Evidence from which a language is certain."""
 WEAK = 0.25
-"""Least evidence for a language to be among the likely ones."""
+"""Minimum evidence for a language to be among the likely ones."""
 
 _ACCENTS = lazy_pattern("[\u0300-\u036f]+")
 _WORD = lazy_pattern(r"[^\W\d_]+")
@@ -60,7 +60,7 @@ def _known() -> Mapping[str, Mapping[str, float]]:
 
 @lru_cache(maxsize=64)
 def common_words(language: str) -> frozenset[str]:
-    """Return the commonest words of a Latin-script language, bare; none for other languages."""
+    """Return the commonest words of a Latin-script language, without accents; none for other languages."""
     return frozenset(read_lists("common_words").get(language, "").split())
 
 
@@ -133,7 +133,7 @@ def _rank_latin(said: str) -> list[tuple[float, str]]:
 
 
 LIKELY = 3
-"""Most likely languages of a Latin-script text."""
+"""Maximum number of likely languages of a Latin-script text."""
 
 
 def likely_languages(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
@@ -161,14 +161,14 @@ def languages_of(text: str, languages: Sequence[str] = ()) -> tuple[str, ...]:
 # Languages of stored rows
 
 SHARE = 0.03
-"""Least share of rows with words of a language for it to be spoken."""
+"""Minimum share of rows with words of a language for it to be spoken."""
 LITTLE = 0.2
 """Share of rows with English words from which the rows are mostly English."""
 LEAST_TELLING = 3
-"""Fewest different words of a spoken language."""
+"""Minimum number of different words for a language to be spoken."""
 MOST_SPOKEN = 3
 MOST_OWNERS = 3
-"""Most languages of a word that is evidence."""
+"""Maximum number of languages to which a word may belong and still be evidence."""
 
 
 @lru_cache(maxsize=1)

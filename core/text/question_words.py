@@ -36,7 +36,7 @@ WHO = "@"
 MARKS = frozenset("?\uff1f\u061f\u037e\u055e\u2e2e")
 
 LOOKED_AT = 4_000
-"""Most characters of a question that are read: a longer message asks at its beginning or not at all."""
+"""Maximum number of characters of a question that are read: a long message asks at its beginning or not at all."""
 
 
 def list_phrases(name: str, language: str) -> list[str]:
@@ -52,7 +52,7 @@ def _phrases(name: str, language: str) -> tuple[str, ...]:
 
 
 def asked_words(text: str) -> str:
-    """Return the words of a text for searching phrases: bare, with one space between and around them."""
+    """Return the words of a text for searching phrases: without accents, with one space between and around them."""
     return f" {' '.join(all_runs(bare(text[:LOOKED_AT])))} "
 
 

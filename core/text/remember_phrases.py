@@ -44,7 +44,7 @@ SENTENCE_CHARS = 300
 """Longest sentence read as a statement."""
 _MOST_SENTENCES = 40
 _QUOTED_NAME_CHARS = (24, 6)
-"""Most characters of a quotation that is a name: with spaces, and in a script without spaces."""
+"""Maximum number of characters of a quotation that is a name: with spaces, and in a script without spaces."""
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u2018\u2019\u201b\u02bc\u00b4`\u2032\uff07", "'"))
 _SPACELESS_CHAR = lazy_pattern(f"[{SPACELESS}]")
@@ -94,7 +94,7 @@ _MENTION = r"(?:<@[!&]?\w+>|@[\w.\-]+)"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One sentence of a person's own, with its groups of phrases."""
+    """One sentence in which a person speaks for themselves, with its groups of phrases."""
 
     text: str
     groups: frozenset[str]

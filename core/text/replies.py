@@ -14,11 +14,11 @@ from .folding import clean
 from .strict_json import make_strict
 
 MAX_DEPTH = 100
-"""Most nested containers; deeper ones are refused."""
+"""Maximum number of nested containers; deeper ones are refused."""
 MAX_DIGITS = 4000
-"""Most digits of an integer that is read; Python refuses more than 4,300."""
+"""Maximum number of digits of an integer that is read; Python refuses more than 4,300."""
 MAX_CHARS = 1_000_000
-"""Most characters of a reply that are read; longer ones are unreadable."""
+"""Maximum number of characters of a reply that are read; longer ones are unreadable."""
 
 Fits = Callable[[dict[str, Any]], bool]
 
@@ -67,7 +67,7 @@ def _first_fence(text: str) -> str:
 # Objects in JSON or almost JSON: trailing commas, single quotes, NaN, comments, bare words, cut off
 
 MAX_KEY_CHARS = 200
-"""Most characters of a key; a longer one is prose after a brace."""
+"""Maximum number of characters of a key; a longer one is prose after a brace."""
 
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`"}
 # Groups are not possessive: in Python before 3.11.5 they lose the last match of a repetition.
@@ -354,11 +354,11 @@ def _strip_details(reply: str) -> str:
 # New texts that must not replace a good one: blank, an error, or far too short
 
 LONG_ENOUGH_CHARS = 200
-"""Fewest characters of a current text that a much shorter one must not replace."""
+"""Minimum number of characters of a current text that a much shorter one must not replace."""
 MIN_RATIO = 0.3
-"""Least length of a new text as a share of the current one; a shorter one has probably lost something."""
+"""Minimum length of a new text as a share of the current one; a shorter one has probably lost something."""
 LOOKED_AT_CHARS = 2000
-"""Most characters of a text that are searched for errors and refusals, which come at the beginning."""
+"""Maximum number of characters of a text searched for errors and refusals, which come at the beginning."""
 
 Refusal = Literal["", "empty", "error_like", "shorter"]
 """Reason to refuse a text; "" if it is accepted."""

@@ -18,9 +18,9 @@ from .time import mask_time
 from .words import candidates_of, iter_words, pairs, small_words, stop_words
 
 TAGS_LIMIT = 12
-"""Most tags of one message, for its subjects instead of each of its words."""
+"""Maximum number of tags of one message, for its subjects instead of each of its words."""
 KEYWORD_LIMIT = 24
-"""Most words of one message that are searched for; the rarest are used, as more words do not find more."""
+"""Maximum number of words of one message that are searched for, the rarest: more words do not find more."""
 
 
 # Salient words
@@ -188,7 +188,7 @@ def minor_words(text: str, languages: Sequence[str], limit: int) -> list[str]:
 _LAST_WORDS = ("have", "has", "had", "go")
 """English verbs that are searched for if a question has no other word."""
 FEW_WORDS = 3
-"""Most words of a text that may be typed into a search field."""
+"""Maximum number of words of a message that may be a query typed into a search field."""
 
 
 def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[str]:
@@ -230,9 +230,9 @@ def choose_rarest(words_in_order: Sequence[str], rows_by_word: Mapping[str, int]
 
 
 SHORTEST_STEM = 3
-"""Fewest letters of a stem: a shorter one would be found inside too many words."""
+"""Minimum number of letters of a stem: a shorter one would be found inside too many words."""
 SHORTEST_HANGUL = 2
-"""Fewest syllables of a Korean stem: a Hangul syllable counts as two letters."""
+"""Minimum number of syllables of a Korean stem: a Hangul syllable counts as two letters."""
 
 
 def search_form(word: str, languages: Sequence[str]) -> str:
@@ -255,17 +255,17 @@ def _plain(text: str) -> str:
 # Misspelt words
 
 SHORTEST, LONGEST = 5, 40
-"""Fewest and most letters of words that are respelt: a shorter one is one slip away from too many words."""
+"""Minimum and maximum number of letters of words that are respelt: a shorter word is near too many others."""
 TWO_SLIPS = 9
 """Letters from which two slips are allowed instead of one."""
 MOST_LONGER = 2
-"""Most letters by which the lengths of two words may differ."""
+"""Maximum number of letters by which the lengths of two words may differ."""
 _SHORTEST_OF = {"ko": 3, "he": 6, "ar": 6}
 """Exceptions: syllabic script (ko), inflection inside words (he, ar)."""
 
 
 _LAST_LETTERS = 3
-"""Fewest letters of the second half of a word: too many words share a shorter end."""
+"""Minimum number of letters of the second half of a word: too many words share a shorter end."""
 
 
 def may_be_misspelt(word: str) -> bool:

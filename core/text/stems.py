@@ -88,7 +88,7 @@ SNOWBALL = frozenset(_SNOWBALL.split())
 """Languages that Snowball supports, by the codes it accepts."""
 
 LONGEST_WORD = 64
-"""Most letters of a word that is stemmed; a longer one is its own stem and is not cached."""
+"""Maximum number of letters of a word that is stemmed; a longer one is its own stem and is not cached."""
 
 
 Stem = Callable[[str], str]
@@ -136,7 +136,7 @@ def _regular_stem(word: str, language: str) -> str:
 
 @lru_cache(maxsize=32)
 def _heads(language: str) -> dict[str, str]:
-    """Return the stem of each irregular form with the common stem of its family."""
+    """Return a map from the stem of each irregular form to the common stem of its family."""
     families = read_families(language) if _stemmer(language) else []
     stems_of = [[_regular_stem(word, language) for word in family] for family in families]
     heads = {family[0] for family in stems_of}

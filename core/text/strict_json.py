@@ -14,13 +14,13 @@ from ..base.patterns import lazy_pattern
 from .folding import clean
 
 MAX_DEPTH = 100
-"""Most nested containers; a deeper one becomes the name of its type."""
+"""Maximum number of nested containers; a deeper one becomes the name of its type."""
 MAX_NODES = 1_000_000
-"""Most values that are converted; later ones become the name of their type, since a shared structure can be endless."""
+"""Maximum number of values that are converted; later ones become the name of their type: a structure can be endless."""
 MAX_NOTES = 50
-"""Most notes; the last one gives the number of the others."""
+"""Maximum number of notes; the last one gives the number of the others."""
 MAX_INT_BITS = 14_000
-"""Most bits of an integer; Python cannot write more than 4,300 digits, so a larger one becomes the name of its type."""
+"""Maximum number of bits of an integer: Python cannot write over 4,300 digits. A larger one becomes its type's name."""
 
 _PLAIN_KEY = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]{0,39}\Z")
 

@@ -13,7 +13,7 @@ from ..base.patterns import lazy_pattern
 from .folding import SPACELESS_PATTERN, clean, fold, runs, simplify, word_runs
 
 MIN_CHARS = 3
-"""Fewest characters of a searched word; Korean words need two, scripts without spaces none."""
+"""Minimum number of characters of a searched word; Korean words need two, scripts without spaces none."""
 MIN_HANGUL = 2
 
 _LISTED = "ar ca cs da de el en es fa fi fr he hi hu hy id it ja ko nl no pl pt ro ru sv ta th tr uk zh"
@@ -160,7 +160,7 @@ def _symbols(between: str) -> Iterator[Fragment]:
 
 
 MOST_LETTERS = 3
-"""Most letters of a short word, which occurs inside many unrelated words."""
+"""Maximum number of letters of a short word, which occurs inside many unrelated words."""
 
 
 def is_short_word(text: str) -> bool:

@@ -12,7 +12,7 @@ from ...text.folding import fold, runs
 from ...text.languages import bare
 
 MOST_NAMES = 2_000
-"""Most speaker names compared with a question; further names are ignored."""
+"""Maximum number of speaker names compared with a question; further names are ignored."""
 
 _SHORTEST = 2
 _SHORTEST_DECLINED = 3
@@ -131,7 +131,7 @@ def _partly(naming: Sequence[tuple[str, str]], words: Collection[str], capitals:
 
 
 def _without_shadowed(found: Mapping[str, int]) -> Iterator[str]:
-    """Yield the names found whole, and those found by a part that belongs to no name found whole."""
+    """Yield the names found whole, and the names found by a part that no name found whole contains."""
     whole = {part for name, size in found.items() if size > 1 for part in _read_name(name).parts}
     for name, size in found.items():
         if size > 1 or not whole.intersection(_read_name(name).parts):

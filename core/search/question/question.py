@@ -146,7 +146,7 @@ def _is_in_name(text: str, span: Span, languages: Sequence[str]) -> bool:
 # Times and numbers in a turn, for questions that ask when or how many
 
 TURN_CHARS = 20_000
-"""Most characters of a turn that are searched for times and numbers."""
+"""Maximum number of characters of a turn that are searched for times and numbers."""
 
 _DIGITS = lazy_pattern(r"\d")
 _DATE = lazy_pattern(r"\b(?:19|20)\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b")

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta, tzinfo
 from ...text.time import Span
 
 MOST_DAYS = 370
-"""Most days of the spans by which rows are looked up."""
+"""Maximum number of days by which rows in the spans are looked up."""
 SOON_DAYS = 62
-"""Number of days used of a span with an open end."""
+"""Number of days that are looked up for a span with an open end."""
 _DAY = timedelta(days=1)
 
 

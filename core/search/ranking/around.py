@@ -16,7 +16,7 @@ from .rows import RankingQuery
 from .weights import LEAST_CONTEXT, SHORT_ROW
 
 REACH = 6
-"""Least number of rows on either side of the best that are included as neighbours."""
+"""Minimum number of rows on either side of the best that are included as neighbours."""
 FADE_BACK, FADE_ON = 150.0, 50.0
 """Distance in words at which a word of an earlier or a later row fades to 1/e: an answer follows its question."""
 
@@ -32,7 +32,7 @@ class Around:
     visible: Flags
     """Rows that may be read and are not left out."""
     run: Ints
-    """Number of each row's run of adjacent messages."""
+    """Number of the run of adjacent messages that each row belongs to."""
     tags: Floats
     reasons: Mapping[str, Floats] = field(default_factory=dict)
 

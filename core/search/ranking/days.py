@@ -25,9 +25,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SHORT_US = 8 * _DAY_US
 """Span of a limited question up to which all rows in it are offered; in longer spans, only if nothing matches."""
 MOST_OF_DAYS = 400
-"""Most rows within the spans that are ranked: the longest."""
+"""Maximum number of rows within the spans that are ranked; the longest are used."""
 MOST_IN_ORDER = 24
-"""Most first or last rows that are offered if the question names nothing else."""
+"""Maximum number of first or last rows that are offered if the question names nothing else."""
 
 
 def find_inside(question: Question, view: Visible, postings: Postings) -> Flags:

@@ -27,9 +27,9 @@ class AudienceMatches:
     number: int = 0
     """Position of the audience in the search."""
     readable: Callable[[ViewRows], Flags] | None = None
-    """Returns which of some rows may be read at all; None for all of them."""
+    """Returns flags of the rows that may be read; None if all may be read."""
     left_out: ViewRows | None = None
-    """Rows that may not become hits, sorted; None for none."""
+    """Rows that may not become hits, sorted; None if there are none."""
 
     def keep_readable(self, rows: ViewRows) -> ViewRows:
         """Return the rows that may be read."""

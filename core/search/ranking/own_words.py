@@ -33,7 +33,7 @@ class HeldWords:
     starts: Ints
     """Position of the first row of each audience, followed by the number of rows."""
     groups: Mapping[int, GroupHits]
-    """Group id to its hits; weighted groups only."""
+    """Hits of each group with a weight, by group id."""
     own: Floats
     """Score of the best passage of each row, as if all its terms were in one passage."""
     turn: Floats

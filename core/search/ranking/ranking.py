@@ -36,9 +36,9 @@ ReadHeld = Callable[[int, Mapping[IndexTerm, int]], tuple[Matched, bool]]
 LEADING = 200
 """Best rows of each audience by their own words that are scored with their neighbours."""
 BEST = 120
-"""Most rows that the ranking returns."""
+"""Maximum number of rows that the ranking returns."""
 MOST_OTHERS = 2
-"""Most hits for rows of others if they match better than the named person's own rows."""
+"""Maximum number of hits for rows of other people that match better than the named person's own rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -260,7 +260,7 @@ def read_closely(row: ScoredRow, query: RankingQuery) -> dict[str, float]:
 
 
 def space_rows(ordered: Sequence[ScoredRow]) -> list[ScoredRow]:
-    """Return the rows in the order of choice: each loses a little for every better row of its session."""
+    """Return the rows by score after deductions: each row loses a little for every better row of its session."""
     off: defaultdict[object, float] = defaultdict(float)
     less: dict[object, float] = {}
     left = [(-row.score, n) for n, row in enumerate(ordered[:SPACED])]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 CHAT = SOURCES.index("chat_history")
 """Number of the source of messages."""
 FOLDED_CHARS = 4000
-"""Most characters of a row that are searched after reading."""
+"""Maximum number of characters of a row that are searched after reading."""
 PERSONA = "persona"
 """Role of the persona's own messages."""
 UNKNOWN = -1
@@ -102,7 +102,7 @@ class FoundRow:
 
 
 Matched = Mapping[int, tuple[int, bool]]
-"""Term id to (number of times, whether as a whole word)."""
+"""Matches of a row: term id to (number of times, whether as a whole word)."""
 
 
 @dataclass(slots=True, eq=False)  # never changed, but creating a frozen one takes four times as long
@@ -128,7 +128,7 @@ class Candidate:
     tag_worth: float = 0.0
     """Score of its tags."""
     reasons: Mapping[str, float] = field(default_factory=dict)
-    """Reason (a name in WEIGHTS) to its value."""
+    """Value of each reason, by its name in WEIGHTS."""
     matched: Matched = field(default_factory=dict)
     is_offered: bool = False
     """Whether it does not match, but was said in a span asked for or by the person asked about."""

@@ -82,7 +82,7 @@ REPEAT_AGAIN = 0.25
 """Share of the first deduction for each further row of a session: the fourth row loses little more than the second."""
 
 LEAST_CONTEXT = 0.1
-"""Least score of the words around a row without a match for it to be shown."""
+"""Minimum score of the words around a row without a match; below it, the row is not shown."""
 
 SHORT_TURNS, LONG_TURNS = 40.0, 100.0
 """Mean words of a turn up to which turns are short, and from which they are long."""
@@ -91,7 +91,7 @@ SHORT_TURNS, LONG_TURNS = 40.0, 100.0
 PASSAGE = 60
 """Length of a passage in words."""
 WHOLE = 90
-"""Most words of a text that is one passage."""
+"""Maximum number of words of a text that is read as one passage."""
 SHORT_ROW = 60.0
 """Length of a row in words at which its neighbour's score fades to 1/e."""
 MOST_LENGTH = 60

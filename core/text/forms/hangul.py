@@ -7,7 +7,7 @@ import unicodedata
 _FINALS = dict(zip("ㄴㄷㄹㅁㅂㅅㅆㅎ", "\u11ab\u11ae\u11af\u11b7\u11b8\u11ba\u11bb\u11c2", strict=True))
 _VOWELS = {chr(0x314F + n): chr(0x1161 + n) for n in range(21)}
 _ALONE = str.maketrans(_FINALS | _VOWELS)
-"""Letters that the rules write alone (the final consonant or the vowel of a syllable) to their form in a syllable."""
+"""Form inside a syllable of each letter that the rules write alone (final consonant or vowel of a syllable)."""
 _FIRST, _LAST, _PER_VOWEL = 0xAC00, 0xD7A3, 28
 
 

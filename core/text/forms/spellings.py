@@ -19,10 +19,10 @@ _QUOTED = lazy_pattern(
     '["\u201c\u201e\u00ab\u300c]([^"\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d]{3,80})["\u201c\u201d\u00bb\u300d]'
 )
 LOOKED_AT = 400
-"""Most characters of a message that are read for other spellings."""
+"""Maximum number of characters of a message that are read for other spellings."""
 LONGEST_JOINED = 24
 SHORTEST_PART = 3
-"""Fewest letters of a part of a compound."""
+"""Minimum number of letters of a part of a compound."""
 SHORTEST_COMPOUND, LONGEST_COMPOUND = 7, 80
 MOST_PARTS = 3
 
@@ -92,7 +92,7 @@ def _transliterate(word: str) -> Iterator[str]:
 def list_joined(text: str) -> dict[str, list[str]]:
     """Return words that a message may write apart, as one word, each with its parts: `icecream` of `ice cream`.
 
-    Letters and figures are also joined: `5km`, `zx90pl`.
+    Letters and digits are also joined: `5km`, `zx90pl`.
     """
     folded = fold(text[:LOOKED_AT])
     made: dict[str, list[str]] = {}
@@ -113,7 +113,7 @@ _WORD = lazy_pattern(r"[^\W_]+")
 
 
 def split_figures(word: str) -> list[str]:
-    """Return the letters and the figures of a word apart; [] if it does not have both."""
+    """Return the letters and the digits of a word as separate texts; [] if it does not have both."""
     parts = _MIXED.findall(word)
     return parts if 1 < len(parts) <= MOST_PARTS and "".join(parts) == word else []
 

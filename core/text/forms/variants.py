@@ -13,10 +13,10 @@ from .paradigms import Paradigm, read_families, read_paradigms, read_rules
 
 _CYRILLIC = ("ru", "uk", "sr")
 _SHARING = {"ar": ("ar", "fa"), "hi": ("hi", "ne")}
-"""Language of a script to the languages that share it."""
+"""Languages that share a script, by the language that the script suggests."""
 _UKRAINIAN = re.compile("[іїєґ]")
 LONGEST_WORD = 40
-"""Most letters of a word that is inflected."""
+"""Maximum number of letters of a word that is inflected."""
 
 Beginning = Callable[[str], Iterable[str]]
 """Returns the words of the index that begin with a text."""
@@ -62,7 +62,7 @@ def find_forms(written: str, languages: Sequence[str], beginning: Beginning) -> 
 
 
 _REGULAR = 4
-"""Letters from which an irregular form takes any ending: a short one plus one letter is another word."""
+"""Length from which an irregular form takes any ending: a shorter one with an ending may be another word."""
 
 
 def _find_of_stem(word: str, language: str, beginning: Beginning) -> Iterator[str]:
@@ -215,7 +215,7 @@ def find_relatives(written: str, language: str) -> list[str]:
 
 
 SHORTEST_HEAD = 4
-"""Fewest letters of a compound before its last word."""
+"""Minimum number of letters of a compound before its last word."""
 
 
 def list_compounds(written: str, languages: Sequence[str], holding: Beginning) -> list[str]:

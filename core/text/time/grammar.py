@@ -19,14 +19,14 @@ from .spans import Time, every_month, every_week, fixed, of_month
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """A pattern, and the function from the values of its parts to a time."""
+    """A pattern of parts, and the function that computes a time from the values of the matched parts."""
 
     pattern: re.Pattern[str]
     kinds: tuple[str, ...]
     """Kinds allowed in each group of the pattern."""
     read: Read
     begins: frozenset[str]
-    """Kinds of which the first part must have one."""
+    """Kinds of the first part; it must have one of them."""
     needs: frozenset[str]
     """Kinds that a text must have for the pattern to match."""
     choices: tuple[frozenset[str], ...]

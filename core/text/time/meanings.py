@@ -13,7 +13,7 @@ from .spans import DAY, HOUR, Precision, Range, Time, at_midnight, every_year, f
 
 MOST_COUNT = 400
 JUST_OVER, FAR_AHEAD = 31 * DAY, 300 * DAY
-"""Limits for a date without a year in a stored text: ended less than JUST_OVER ago, it is not next year's."""
+"""A date in a stored text that ended under JUST_OVER ago is not read as its next occurrence, over FAR_AHEAD away."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,10 @@ from .parts import TimePart, cut
 from .spans import DAY, Role, Span, in_utc
 
 LOOKED_AT = 4_000
-"""Most characters of a text that are read."""
+"""Maximum number of characters of a text that are read."""
 MOST_SPANS = 24
 MOST_ABOUT, MOST_DAYS = 3, 14
-"""Most spans of a stored text that give its days, and most days of one span."""
+"""Maximum number of spans of a stored text that give its days, and of days in one span."""
 _ANY_TIME = datetime(2001, 1, 1, tzinfo=UTC)
 """Any moment: the positions of time words do not depend on it."""
 _DATED = lazy_pattern(
@@ -30,7 +30,7 @@ _DATED = lazy_pattern(
 """Digits that may be a date or a time without a word of time."""
 _SENTENCE = lazy_pattern(r"[^.!?\n。！？]*[.!?\n。！？]+|[^.!?\n。！？]+")
 _MOST_AROUND = 3
-"""Most sentences of a text that is read whole."""
+"""Maximum number of sentences of a text that is read whole."""
 _DIGIT = lazy_pattern(r"\d")
 _JOINED = lazy_pattern(r"(?<=[^\W_])[-'\u2019\u02bc](?=[^\W\d_])(?!w\d)")
 """Character that joins two words: `terça-feira`, `l'année`."""
@@ -89,7 +89,7 @@ def find_about_days(text: str, said_at: datetime, zone: tzinfo, languages: Seque
 
 
 def find_relative_day(text: str, said_at: datetime, zone: tzinfo, languages: Sequence[str]) -> date | None:
-    """Return the single day that a stored text names relative to its own, such as `tomorrow`; None if not certain."""
+    """Return the day that a stored text names relative to its own day, such as `tomorrow`; None if not certain."""
     folds = _Folds(text[:LOOKED_AT])
     if not _may_name_day(folds.text, languages):
         return None
@@ -119,7 +119,7 @@ _DAY_KINDS, _AHEAD, _UNITS, _NUMBERS = frozenset("DHWwgrbq"), frozenset("a"), fr
 
 
 def _may_name_day(text: str, languages: Sequence[str]) -> bool:
-    """Return whether a folded text contains a word for a day relative to its own."""
+    """Return whether a folded text contains a word for a day relative to its own day, such as `tomorrow`."""
     words, has_digit = set(calendar.WORD.findall(text)), any(map(str.isdigit, text))
 
     def holds(language: str, kinds: frozenset[str]) -> bool:
