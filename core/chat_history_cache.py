@@ -235,7 +235,7 @@ def load_chat_history(
 
     Args:
         path: conversation key; an invalid key is a MessageError.
-        limit: most messages, at most 1000; None is CHAT_HISTORY.
+        limit: maximum number of messages, at most 1000; None is CHAT_HISTORY.
         level: include every conversation below `path/`, such as the threads of a group.
 
     >>> from prompt_engine import open_database

@@ -1,4 +1,4 @@
-"""All hooks by which a host's own function takes part, on one page.
+"""All hooks: functions of the host that this package calls.
 
 `set_hook(name, function)` registers a function. It is called in the caller's thread with those of the arguments below
 that it accepts as keywords. If it raises, its section is empty and the report of the prompt names it.

@@ -72,8 +72,8 @@ def build_json_prompt(
         context_memory: chat map (conversation key to messages), metadata dict, or both.
         interface_name: surface of the message, such as `discord`.
         image_data, attachments: put into `input` unchanged; None takes the attachments of the message.
-        max_chars: most characters of the prompt; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
-        limit_tokens: most tokens besides, counted by `counter`.
+        max_chars: maximum number of characters of the prompt; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
+        limit_tokens: maximum number of tokens in addition, counted by `counter`.
         destination: `remote` or `local`; only a local prompt contains local_only rows.
         replacing: the platform's id of a stored message of this conversation that this message replaces, or whose
             answer is
@@ -131,9 +131,9 @@ def build_messages(
     Args:
         message, context_memory, interface_name, destination, replacing, db, settings, scope: as for
             `build_json_prompt`.
-        max_chars: most characters of all contents together; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
+        max_chars: maximum number of characters in total; None asks the hook `engine_limit`, then MAX_PROMPT_CHARS.
         dialect: `openai`; `alternating`, for models that refuse two messages of one role in a row; `anthropic`.
-        limit_tokens: most tokens besides, counted by `counter`.
+        limit_tokens: maximum number of tokens in addition, counted by `counter`.
         cite: put a mark such as `[m3]` before each memory; `citations` of the messages, and of the report of
         `explain_messages`, maps `m3` to its row: source, id, conversation, speaker, timestamp.
 
@@ -262,7 +262,7 @@ def reduce_prompt_for_llm_limit(prompt: Mapping[str, Any], max_chars: int | None
 
     Args:
         prompt: from `build_json_prompt`.
-        max_chars: most characters; None returns equal content with a warning.
+        max_chars: maximum number of characters; None returns equal content with a warning.
 
     Raises:
         ValueError: `max_chars` is not a whole number of at least 1.
@@ -286,8 +286,8 @@ def fit_prompt(
 
     Args:
         prompt: from `build_json_prompt`.
-        max_chars: most characters; None for no limit.
-        limit_tokens: most tokens, counted by `counter`.
+        max_chars: maximum number of characters; None for no limit.
+        limit_tokens: maximum number of tokens, counted by `counter`.
         counter: tokens of a text; with `limit_tokens`, None means the counter of the settings' model.
 
     Returns:

@@ -68,7 +68,7 @@ def search_memories(
         prompt.
         tags: a row matches if one of its tags equals one of these; in the chat, a tag is one more keyword.
         keywords: a row matches if its text contains one of these, folded; `%` and `_` are ordinary characters.
-        limit: most hits, 1 to 200.
+        limit: maximum number of hits, 1 to 200.
         ranking: `relevance` or `recency`; None follows MEMORY_RANKING.
         exclude: `(source, id)` pairs, and conversation keys for chat rows.
         since, until: earliest time, included; latest time, not included. Words name a span: `last week`, `3 days ago`.
@@ -219,7 +219,7 @@ def free_memory_search(
 
     Args:
         query: words between white space; blank gives [].
-        limit: most snippets, 1 to 200.
+        limit: maximum number of snippets, 1 to 200.
 
     >>> from prompt_engine import insert_memory, open_database, synth_core_memory
     >>> db = open_database("sqlite://")

@@ -30,7 +30,7 @@ from .rules import AudienceKey, split_key
 from .table_conversations import AudienceRow
 
 RANGE = 200
-"""Most rows indexed before a search, and in one transaction."""
+"""Maximum number of rows indexed before a search, and in one transaction."""
 
 Progress = Callable[[str, int, int], None]
 

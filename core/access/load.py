@@ -216,7 +216,7 @@ _SEEN: Any = table("seen", column("audience_id", ID), column("kind"), column("se
 
 
 def _row(part: int, *, n: Sequence[Any] = (), k: Sequence[Any] = (), x: Any = None) -> list[Any]:
-    """Return the columns of a branch: four numbers, three keys, one text; missing ones are NULL."""
+    """Return the columns of one SELECT of the union: four numbers, three keys, one text; missing ones are NULL."""
     numbers = [*n, *[null()] * (4 - len(n))]
     keys = [*k, *[null()] * (3 - len(k))]
     return [
@@ -291,7 +291,7 @@ def _select_seen(all_of_server: bool, family: str) -> Part:
 
 @lru_cache(maxsize=2)
 def _select_always(family: str) -> tuple[Part, ...]:
-    """Return the branches that are always read: conversations, participant, audiences."""
+    """Return the SELECTs that always run: conversations, participant, audiences."""
     c, p = conversations.c, participants.c
     facts = _row(
         CONVERSATION,
@@ -312,7 +312,7 @@ def _select_always(family: str) -> tuple[Part, ...]:
 
 @lru_cache(maxsize=2)
 def _select_spoken_in(family: str) -> Part:
-    """Return the branch of public audiences of the servers on which the participant spoke most recently.
+    """Return the SELECT of public audiences of the servers on which the participant spoke most recently.
 
     A participant at privacy level `full` gets none.
     """
@@ -341,7 +341,7 @@ def _select_spoken_in(family: str) -> Part:
 
 @lru_cache(maxsize=4)
 def _select_inserted(numbers: tuple[int, ...], family: str) -> Part:
-    """Return the branch that reads whether externally inserted rows of these sources wait to be indexed."""
+    """Return the SELECT that checks whether externally inserted rows of these sources wait to be indexed."""
     tables = [BY_NUMBER[number].table for number in numbers]
     waiting = [exists(t.c.id).where(t.c.persona_id == _P, t.c.indexed == 0) for t in tables]
     return Part(select(*_row(INSERTED)).where(or_(*waiting)), family)
@@ -349,7 +349,7 @@ def _select_inserted(numbers: tuple[int, ...], family: str) -> Part:
 
 @lru_cache(maxsize=2)
 def _select_vocabulary(family: str) -> tuple[Part, ...]:
-    """Return the branches of the persona's tags; they have no rows if the caller's version is current."""
+    """Return the SELECTs of the persona's tags; they return no rows if the caller's version is current."""
     version = select(counters.c.value).where(
         counters.c.persona_id == _P, counters.c.name == literal("tag_vocabulary", Key(64))
     )
@@ -372,7 +372,7 @@ def _select_vocabulary(family: str) -> tuple[Part, ...]:
 
 @lru_cache(maxsize=4)
 def _select_recent(all_of_server: bool, family: str) -> tuple[Part, ...]:
-    """Return the branches of the other conversations with the newest messages in each audience."""
+    """Return the SELECTs of other conversations: in each audience, those with the newest messages."""
     a, c = audiences.c, conversations.c
     if all_of_server:
         servers = (_SERVER, literal("", Key(191)))
@@ -398,7 +398,7 @@ def _select_recent(all_of_server: bool, family: str) -> tuple[Part, ...]:
 
 @lru_cache(maxsize=2)
 def _select_recent_inserted(family: str) -> Part:
-    """Return the branch of conversations that only external rows name; the whole persona sees them."""
+    """Return the SELECT of conversations that only external rows name; the whole persona sees these rows."""
     a, c, m = audiences.c, conversations.c, chat_history_cache.c
     everywhere = select(a.audience_id).where(
         a.persona_id == _P, a.kind == literal("persona", Key(12)), a.server_id == literal("", Key(191))

@@ -21,7 +21,7 @@ SEPARATE, UNSTATED = 2, 3
 spoken and its privacy is unknown.
 """
 STATES: Mapping[Privacy, int] = {"public": 0, "direct": 1, "restricted": 1, "separate": SEPARATE}
-"""Privacy to the value of `conversations.is_private`."""
+"""Value of `conversations.is_private` for each privacy."""
 
 PRIVATE_CHAT_TYPES: Mapping[str, Privacy] = {
     "private": "direct",
@@ -29,7 +29,7 @@ PRIVATE_CHAT_TYPES: Mapping[str, Privacy] = {
     "direct": "direct",
     "group_dm": "restricted",
 }
-"""chat.type of private conversations to their privacy outside of a server."""
+"""Privacy of private conversations outside of a server, by chat.type."""
 
 PUBLIC_CHAT_TYPES = frozenset({"group", "channel", "supergroup", "guild"})
 

@@ -50,12 +50,12 @@ _PARTS = (("interface", 64), ("chat_id", 255), ("thread_id", 255))
 
 @dataclass(frozen=True, slots=True)
 class AudienceRow:
-    """Audience and conversation for a row."""
+    """Audience in which a row is stored, and its conversation."""
 
     audience_id: int
     local_only: bool = False
     facts: ConversationFacts | None = None
-    """Stored conversation; None for a row without one, which the whole persona sees."""
+    """Stored conversation; None if the row belongs to no conversation, so that the whole persona sees it."""
 
 
 def check_key(conversation: object) -> str:
@@ -151,7 +151,7 @@ def make(
     server_name: str = "",
     is_greeting: bool = False,
 ) -> ConversationFacts:
-    """Insert the scope's conversation with its parent's privacy, else the one from host and ids; return its row."""
+    """Insert the scope's conversation with its parent's privacy, else the privacy by host or ids; return its row."""
     key = check_key(scope.conversation)
     above = parent_key(key)
     parent = find(connection, scope.persona, above, lock=True) if above else None
@@ -236,9 +236,8 @@ def settle(
 
 
 def choose_place(connection: Connection, db: Database, scope: Scope, place: AudienceRow, kind: str) -> AudienceRow:
-    """Return the audience for a memory of a kind; memories a person asked for are shared by their private
-    conversations.
-    """
+    """Return the audience for a memory of a kind: what a person asked to save, all their private conversations
+    share."""
     person = None if place.facts is None else place.facts.direct_person
     if kind not in SHARED_KINDS or not person:
         return place

@@ -74,7 +74,7 @@ def known(connection: Connection, persona: str, keys: Iterable[str], default: st
 
 
 def read_bare_ids(keys: Iterable[str]) -> set[str]:
-    """Return the ids of participant keys without the interface, as turns without an interface store them."""
+    """Return the id parts of participant keys: turns without an interface store only this part."""
     return {bare for key in keys if (bare := key.partition("/")[2])}
 
 
@@ -84,7 +84,7 @@ def build_own_id(column: Any) -> Any:
 
 
 def find_on_interfaces(connection: Connection, keys: Iterable[str]) -> dict[str, set[str]]:
-    """Return each id without interface, with the participants of all personas that have it on any interface."""
+    """Return, for each id without interface, the participants of all personas with this id on any interface."""
     bare = sorted(key for key in keys if "/" not in key)
     found: dict[str, set[str]] = {key: set() for key in bare}
     if bare:
@@ -117,7 +117,7 @@ def keep_allowed(
     *,
     levels: Collection[str] = LEVELS[:2],
 ) -> list[_Line]:
-    """Return the lines that a new text may use: those of people at one of these levels, and the answers to them."""
+    """Return the lines that a new text may use: lines of people at one of these levels, and answers to these people."""
     names = {name for line in lines for name in (line.participant, line.triggered_by) if name}
     people = known(connection, persona, names, default) if names else {}
     refused = {name for name, person in people.items() if person.level not in levels}
@@ -184,7 +184,7 @@ def checked_key(participant: object, field: str = "participant") -> str:
 
 
 def hold(connection: Connection, db: Database, persona: str, keys: Iterable[str]) -> dict[str, str]:
-    """Insert missing participants and lock them; return the person's key for them and their linked identities."""
+    """Insert missing participants and lock them with their linked identities; return the person key of each key."""
     now = db.clock()
     wanted = sorted(set(keys))
     for key in wanted:

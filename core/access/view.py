@@ -40,7 +40,7 @@ class ConversationFacts:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """The person asking, the audiences they see, and facts about these."""
+    """The person asking, the audiences they see, and facts about these audiences."""
 
     scope: Scope
     destination: str
@@ -71,7 +71,7 @@ class Viewer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Additional data that `load_snapshot` reads."""
+    """Additional data for `load_snapshot` to read."""
 
     live_keys: tuple[str, ...] = ()
     """Conversation keys of the host's live messages."""

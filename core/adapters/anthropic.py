@@ -29,9 +29,9 @@ ROOT = "/memories"
 MAX_LINES = 999_999
 _NUMBER_WIDTH = 6
 _FOLDER_SIZE = "4K"
-"""Size shown for every folder in a listing: its usual size on disk."""
+"""Size shown for every folder in a listing: the usual size of a folder on disk."""
 _DEEPEST = 2
-"""Most levels of a folder that a listing shows."""
+"""Maximum number of levels of a folder that a listing shows."""
 
 
 def _changes(command: Callable[..., str]) -> Callable[..., str]:

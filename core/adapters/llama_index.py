@@ -34,7 +34,7 @@ class MemoryBlock(BaseMemoryBlock[str]):
     settings: Any = None
     scope: Any = None
     recall_chars: int = RECALL_CHARS
-    """Most characters of recalled text in a request."""
+    """Maximum number of characters of recalled text in a request."""
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:  # noqa: ARG002
         """Return the memories for the last user message, or ""."""

@@ -48,7 +48,7 @@ class Session:
         scope: persona and speaker. A conversation in it becomes the session; else only this speaker sees the session,
             or without a speaker only the session itself. A run's `context` that is or has a `Scope` takes precedence.
         session_settings: `limit`, the most items to read; a mapping is accepted.
-        recall_chars: most characters that `recall` inserts.
+        recall_chars: maximum number of characters that `recall` inserts.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ class Memory(AbstractCapability[Any]):
     scope: Scope | None = None
     """Persona, conversation and speaker."""
     recall_chars: int = RECALL_CHARS
-    """Most characters of recalled text in a request."""
+    """Maximum number of characters of recalled text in a request."""
 
     async def before_model_request(self, ctx: Any, request_context: Any) -> Any:
         """Add recalled memories before the last user prompt, for this request only."""

@@ -21,7 +21,7 @@ from ..prompt.request import PromptRequest
 from ..scope import Scope
 
 RECALL_CHARS = 8000
-"""Default for the most characters of recalled text in a request."""
+"""Default for the maximum number of characters of recalled text in a request."""
 
 
 def find_scope(context: Any) -> Scope | None:

@@ -42,7 +42,7 @@ def add_diary_entry(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Store an entry in the scope's conversation, else in that of interface, chat and thread, else in none.
+    """Store an entry in the scope's conversation, else in the conversation of interface, chat and thread, else in none.
 
     Args:
         content, personal_thought, interaction_summary, user_message: texts of at most 16 MB; blank content is `empty`.
@@ -113,7 +113,7 @@ def get_recent_entries(
 
     Args:
         days: an entry exactly this old is too old; ValueError for a negative number or another type.
-        max_chars: most characters of all texts together; None for no limit.
+        max_chars: maximum number of characters of all texts together; None for no limit.
 
     >>> from prompt_engine import Scope, ai_diary, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
@@ -139,7 +139,7 @@ def get_entries_by_tags(
 
     Args:
         tags: one text or a list of texts, in any spelling of their normal form.
-        limit: most entries, 1 to 1000; other numbers become the nearest, other values 10 with a warning.
+        limit: maximum number of entries, 1 to 1000; other numbers become the nearest, other values 10 with a warning.
 
     >>> from prompt_engine import Scope, ai_diary, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")
@@ -214,7 +214,7 @@ def unarchive_entries(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> int:
-    """Restore archived entries, all or those of the ids, and return how many.
+    """Restore all archived entries, or those with these ids, and return their number.
 
     >>> from prompt_engine import Scope, ai_diary, open_database
     >>> db, scope = open_database("sqlite://"), Scope("iris", "tg/42", "tg/7")

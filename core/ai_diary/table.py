@@ -142,9 +142,7 @@ def _drop_private(
 
 
 def _find_closed_names(connection: Connection, scope: Scope, entry: NewEntry, default: str) -> dict[str, list[str]]:
-    """Return the involved users at level partial or full with their keys; with the key "" if the speaker is one of
-    them.
-    """
+    """Return involved users at level partial or full with their keys; "" is among them if the speaker is one."""
     interface = split_key(scope.conversation)[0] if scope.conversation else entry.interface
     names = [name for name in entry.involved_users if len(name.encode("utf-8")) <= _NAME_BYTES]
     keys = {name: {name, f"{interface}/{name}"} for name in names}

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 PIECE_WORDS = 100
 """Words of one piece: embedders read about 200 words, and longer texts blur."""
 MOST_PIECES = 12
-"""Most pieces of one text; a longer text has longer pieces."""
+"""Maximum number of pieces of one text; a longer text has longer pieces."""
 MOST_CHARS = 20_000
-"""Most characters of a text that are embedded."""
+"""Maximum number of characters of a text that are embedded."""
 MOST_DIMENSIONS = 4096
 STEPS = 127
 

@@ -35,7 +35,7 @@ class Call:
 
     @property
     def destination(self) -> Destination:
-        """Return the destination of the prompt: that of the scope, else PROMPT_DESTINATION."""
+        """Return the scope's destination, else PROMPT_DESTINATION."""
         return self.scope.destination or self.settings.prompt_destination
 
 

@@ -138,7 +138,7 @@ def default_database() -> Database:
 def open_bare(
     url: str | None = None, *, settings: Settings | Mapping[str, object] | None = None, **options: Any
 ) -> Database:
-    """Return a handle without migrating: of the connection string, else DATABASE_URL, else the embedded file."""
+    """Return a database handle without migrating it, for the URL passed, else DATABASE_URL, else the embedded file."""
     known = resolve(settings)
     url = url or known.database_url or f"sqlite:///{_find_embedded()}"
     return Database(url, timeout_seconds=known.db_timeout_seconds, **options)
@@ -169,7 +169,7 @@ def open_database(
 
 
 def handle(db: Any = None) -> Any:
-    """Return the handle passed, else the process's."""
+    """Return the database handle passed, else the process's."""
     return default_database() if db is None else check_handle(db)
 
 
@@ -184,12 +184,12 @@ def check_handle(db: Any) -> Any:
 
 
 def settings_for(settings: Settings | Mapping[str, object] | None = None) -> Settings:
-    """Return the settings of one call: those passed, else those of `configure`, over environment and file."""
+    """Return the settings of one call: the settings passed, else those of `configure`, over environment and file."""
     return resolve(_process.settings if settings is None else settings)
 
 
 def scope_for(scope: Scope | None = None, settings: Settings | None = None) -> Scope:
-    """Return the scope passed, else that of `use_scope`, else the persona of PERSONA_ID alone."""
+    """Return the scope passed, else the scope of `use_scope`, else one with only the persona of PERSONA_ID."""
     if scope is None and settings is not None and _current.get() is None:
         return Scope(settings.persona_id)
     return current_scope(scope)
@@ -202,7 +202,7 @@ def clock(db: Database | None = None) -> Callable[[], datetime]:
 
 
 def scope_of(message: IncomingMessage, scope: Scope | None, settings: Settings) -> Scope:
-    """Return the scope of a message: its own facts, with the persona and destination of `scope`."""
+    """Return the scope of a message: its conversation, sender and server, with persona and destination of `scope`."""
     given = scope_for(scope, settings)
     conversation = message.interface_path or given.conversation
     privacy = given.privacy

@@ -38,23 +38,23 @@ OWN_KEYS = frozenset(name for name, _ in CONTEXT_KEYS)
 """Key names that a host's own keys cannot use."""
 
 LITE_HISTORY, LITE_MEMORIES, LITE_SAVED, LITE_RECENT = 3, 2, 10, 2
-"""Most items with PROMPT_LITE_MODE: lines of each list, memories, saved memories, recent conversations."""
+"""Maximum number of lines per list, memories, saved memories and recent conversations with PROMPT_LITE_MODE."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Most items of each kind in a prompt."""
+    """Maximum number of items of each kind in a prompt."""
 
     history: int
-    """Most lines of history_current_chat."""
+    """Maximum number of lines of history_current_chat."""
     recent: int
-    """Most lines of history_recent."""
+    """Maximum number of lines of history_recent."""
     memories: int
-    """Most hits."""
+    """Maximum number of hits."""
 
 
 def caps(verbosity: int, lite: bool, *, history: int | None = None, memories: int | None = None) -> Caps:
-    """Return the most items of each kind in a prompt."""
+    """Return the maximum number of items of each kind in a prompt."""
     lines = verbosity if history is None else history
     hits = verbosity if memories is None else memories
     if lite:

@@ -29,11 +29,11 @@ from .live import LiveHistory
 CURRENT, RECENT = "history_current_chat", "history_recent"
 
 SAME_MESSAGE = timedelta(seconds=5)
-"""Two copies of a message, one of them without an id, are less than this apart."""
+"""Messages with the same text and sender, one of them without an id, are one message if less than this apart."""
 _OLDEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 MaySee = Callable[[str], str]
-"""Conversation key to the reason why its messages are left out, such as `private`; "" shows them."""
+"""Returns the reason why messages of a conversation key are left out, such as `private`; "" shows them."""
 Placed = tuple[tuple[int, datetime, int, int, int], HistoryEntry]
 """(sort key, message); the key is (whether the time is known, time, stored before live, row, position)."""
 
@@ -118,7 +118,7 @@ class HistoryBuilder:
         return self.replacing is not None and self.replacing.takes(entry)
 
     def _choose_live(self) -> tuple[list[HistoryEntry], list[HistoryEntry], list[LeftOut]]:
-        """Return live messages as `(this conversation's, other conversations', those left out as not visible)`."""
+        """Return live messages as `(this conversation's, other conversations', left out as not visible)`."""
         own, s = self.message.interface_path, self.settings
         surface = self.message.interface if own is None else own.split("/", 1)[0]
         chosen: dict[str, list[HistoryEntry]] = {CURRENT: [], RECENT: []}
@@ -280,7 +280,7 @@ def _sort_newest_first(placed: Iterable[Placed]) -> list[Placed]:
 # Messages that are never shown, and echoes of the message being answered
 
 ECHO_WINDOW = timedelta(seconds=60)
-"""The sender's equal line within this time is the message itself, stored by the host before the call."""
+"""A line of the sender with the same text within this time is the message itself, which the host stored already."""
 
 
 def why_not_shown(entry: HistoryEntry) -> str:

@@ -34,7 +34,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "reply": ("reply_to_message", "reply_to"),
     "thread": ("message_thread_id", "thread_id"),
 }
-"""Part of a message to the names hosts give it; the first one with a value is used."""
+"""Names that hosts give to each part of a message; the first one with a value is used."""
 _ATTACHED = (
     "attachments", "media", "images", "image", "photo", "photos", "document", "documents", "audio", "voice", "video",
     "videos", "video_note", "video_notes", "sticker", "animation",
@@ -48,12 +48,12 @@ LOOKED_FOR = tuple(
          "caption", *_ATTACHED, *(name for names in NAMES.values() for name in names)]
     )
 )  # fmt: skip
-"""Names of which a message has at least one."""
+"""Field names; a value with none of them is refused as a message."""
 MOST_NAMED = 8
-"""Most unknown keys in one note."""
+"""Maximum number of unknown keys in one note."""
 
 ID_BYTES = {"message_id": 191, "chat.id": 255, "thread_id": 255, "from_user.id": 255, "interface": 64}
-"""Most bytes of each id, as its column holds; `scope.KEY_BYTES` has the other ids."""
+"""Maximum number of bytes of each id, set by its column; `scope.KEY_BYTES` has the other ids."""
 
 
 # The parts of any message

@@ -18,7 +18,7 @@ NAMELESS_PERSONA = "You"
 AGE_MARKER_MINUTES = 10
 """Age in minutes from which a line shows its age."""
 REPLY_QUOTE_CHARS = 40
-"""Most characters quoted from the replied-to line: enough to recognise it."""
+"""Maximum number of characters quoted from the replied-to line: enough to recognise it."""
 UNKNOWN = "Unknown"
 """Name of an unknown sender."""
 

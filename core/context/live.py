@@ -19,7 +19,7 @@ METADATA_KEYS = frozenset(
 """Keys of `context_memory` that are never conversations."""
 
 MAX_MESSAGES = 100_000
-"""Most messages read of one conversation; an endless iterable ends here."""
+"""Maximum number of messages read of one conversation; an endless iterable ends here."""
 _OFF_WORDS = frozenset({"", "0", "false", "no", "off"})
 _NO_LISTS = (str, bytes, bytearray, memoryview, Mapping)
 
@@ -29,7 +29,7 @@ class LiveHistory:
     """The host's `context_memory`, in normal form."""
 
     chats: dict[str, list[HistoryEntry]] = field(default_factory=dict)
-    """Conversation key to its messages, in the host's order; empty conversations are left out."""
+    """Messages of each conversation key, in the host's order; empty conversations are left out."""
     skips_history: bool = False
     """Whether the host asked for a prompt without history lists and thoughts."""
     skipped: int = 0

@@ -15,7 +15,7 @@ from .history import HistoryLists
 from .incoming import IncomingMessage
 
 StoredRows = Mapping[int, Sequence[Any]]
-"""Kind number of a section to its rows; `Shape.rows_in` gives the rows of one kind."""
+"""Rows by kind number of a section; `Shape.rows_in` gives the rows of one kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Section(Protocol):
     """Its key in `context.context.CONTEXT_KEYS`."""
 
     def wanted(self, asked: Asked) -> Sequence[Branch]:
-        """Return the branches to read; none if the section is switched off."""
+        """Return the SELECTs to run; none if the section is switched off."""
 
     def build(self, asked: Asked, rows: StoredRows, lists: HistoryLists) -> Built:
-        """Return the section from the rows of its branches; a failed branch has no rows."""
+        """Return the section from the rows of its SELECTs; a failed SELECT has no rows."""

@@ -18,7 +18,7 @@ KEY = "ai_diary"
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:
-    """Return the branch to read; none if neither entries nor thoughts are shown."""
+    """Return the SELECT to run; none if neither entries nor thoughts are shown."""
     s = asked.settings
     shows_thoughts = s.enable_thoughts and not asked.skips_history
     if not s.enable_ai_diary or not s.diary_history_days or not (s.ai_diary_full or shows_thoughts):

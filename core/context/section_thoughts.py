@@ -17,11 +17,11 @@ from .section_diary import by_age, shown_text
 
 KEY = "thoughts"
 THOUGHTS, LITE_THOUGHTS = 5, 2
-"""Most thoughts in a prompt: without and with PROMPT_LITE_MODE. Few, since they show its present mood."""
+"""Maximum number of thoughts in a prompt, without and with PROMPT_LITE_MODE: few, to show the present mood."""
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:  # noqa: ARG001
-    """Return no branches: the diary section reads the rows of the thoughts."""
+    """Return no SELECTs: the diary section reads the rows of the thoughts."""
     return ()
 
 

@@ -30,12 +30,12 @@ class HistoryWanted:
 
     conversation: str | None = None
     current: int = 0
-    """Most rows of the conversation, the newest ones."""
+    """Maximum number of rows of the current conversation; the newest are read."""
     recent: Sequence[Recent] = ()
     recent_rows: int = 0
-    """Most rows of each other conversation, the newest ones."""
+    """Maximum number of rows of each other conversation; the newest are read."""
     recent_most: int = 1000
-    """Most rows of all other conversations together, the newest ones."""
+    """Maximum number of rows of all other conversations together; the newest are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class StoredLines:
     """Newest first, as read."""
     recent: list[HistoryEntry] = field(default_factory=list)
     sections: dict[int, list[Any]] = field(default_factory=dict)
-    """Kind number of a section to its rows (`Shape.rows_in`)."""
+    """Rows by kind number of a section (`Shape.rows_in`)."""
     wanted: HistoryWanted = field(default_factory=HistoryWanted)
-    """Numbers of lines with which it was read."""
+    """Numbers of lines that this read asked for."""
     is_from_host: bool = False
     """Whether the hook `history` gave the lines; then nothing more is read for them."""
 
@@ -56,7 +56,7 @@ class StoredLines:
 def read(
     db: Database, viewer: Viewer, wanted: HistoryWanted, guard: Guard, sections: Sequence[Branch] = ()
 ) -> StoredLines:
-    """Return lines and the rows of sections: one statement for those of this conversation and all sections.
+    """Return lines and the rows of sections; one statement reads this conversation's lines and all sections.
 
     Args:
         guard: runs the read of one source; returns the default passed if the read fails.
@@ -214,7 +214,7 @@ DIARY_ROWS = 200
 
 
 def diary_branch(since: datetime) -> Branch:
-    """Return the branch that reads the newest diary entries since a time."""
+    """Return the SELECT of the newest diary entries since a time."""
     return Branch(DIARY, _diary_entries, {"since": since}, ai_diary.name)
 
 

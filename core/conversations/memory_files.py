@@ -43,9 +43,9 @@ class MarkdownResult:
 
     folder: str
     recent: int = 0
-    """Number of conversations that the scope sees afterwards."""
+    """Number of conversations that the scope sees after the export or import."""
     saved: int = 0
-    """Number of saved memories that the scope sees afterwards."""
+    """Number of saved memories that the scope sees after the export or import."""
     added: int = 0
     """Number of conversations and memories added from the files."""
     left_out: tuple[str, ...] = ()

@@ -42,7 +42,7 @@ DESCRIPTION = (
     "with the person's name in place of 'I': others may read it."
 )
 MOST_CALLS = 50
-"""Most calls read from one reply."""
+"""Maximum number of calls read from one reply."""
 ERROR_CHARS = 200
 
 _ARGUMENT_ABOUT = "What to remember, as one short sentence that is clear without the conversation."

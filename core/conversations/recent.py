@@ -29,7 +29,7 @@ from .table_summaries import NewSummary
 
 TEMPLATE = "conversation_summary.txt.j2"
 MODEL_TRIES = 3
-"""Most tries with a failing model; after them the extract is stored."""
+"""Maximum number of tries with a failing model; after the last one the extract is stored."""
 _HANDED_IN = ("text", "who", "participant", "triggered_by", "is_persona")
 """Fields of an unstored message that the operation's payload keeps."""
 
@@ -178,7 +178,7 @@ def _hold_conversation(connection: Connection, call: Call, *, make: bool) -> boo
 def _report_end(
     connection: Connection, call: Call, lines: Sequence[Line] | None, summary_id: int, *, queue: bool
 ) -> End | WriteResult:
-    """Return the end to summarise, queued if `queue`; or a result with the reason `empty`, `privacy` or `duplicate`."""
+    """Return the reported end, its summary queued if `queue`; or a result: reason `empty`, `privacy` or `duplicate`."""
     scope = call.scope
     key = scope.conversation or ""
     if lines is not None:
@@ -210,7 +210,7 @@ def _report_end(
 
 
 def _build_end(connection: Connection, call: Call, lines: Sequence[Line], summary_id: int) -> End | None:
-    """Return the end of a conversation whose messages were handed in; None if no message may be kept."""
+    """Return the end of a conversation from messages that the host passed in; None if none of them may be stored."""
     now = call.db.clock()
     rows: list[int | None] = [None] * len(lines)
     if call.scope.conversation:

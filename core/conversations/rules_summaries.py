@@ -22,7 +22,7 @@ UNTITLED, NO_SUMMARY = "Untitled conversation", "No summary"
 TITLE_CHARS, SUMMARY_CHARS = 200, 2000
 TITLE_WORDS, SUMMARY_SENTENCES = 8, 3
 MOST_MESSAGES, MOST_CHARS = 200, 24_000
-"""Most messages, and most characters in total, from which a summary is made; the newest are used."""
+"""Maximum number of messages, and of characters in total, in one summary; the newest are used."""
 _LAST_BITS = 62
 
 Provenance = Literal["model", "extract"]
@@ -64,7 +64,7 @@ class Summary:
 
 
 def read_messages(messages: object, conversation: str | None, participant: str | None = None) -> list[Line]:
-    """Return the messages that a host hands in, except blank messages and those without a speaker."""
+    """Return the messages that a host passes in, except blank messages and messages without a speaker."""
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
         raise TypeError(f"messages is of type {type(messages).__name__}. Pass a list of messages.")
     interface = split_key(conversation)[0] if conversation else ""

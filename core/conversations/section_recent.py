@@ -14,7 +14,7 @@ from .rules_summaries import format_time
 
 KEY = "recent_conversations"
 RECENT_IN_PROMPT = 10
-"""Most conversations in a prompt; a search finds older ones."""
+"""Maximum number of conversations in a prompt; a search finds older ones."""
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:

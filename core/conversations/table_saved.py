@@ -129,7 +129,7 @@ def _select_kept(kind: str, archived: bool, is_person_known: bool, family: str) 
 
 
 def read_items(db: Database, viewer: Viewer, *, kind: str = KIND, archived: bool = False) -> list[KeptItem]:
-    """Return the saved memories that a viewer sees, or the instructions of the asker, oldest first, ties by id.
+    """Return the saved memories that a viewer sees, or instructions of the person asking; oldest first, ties by id.
 
     With `archived`, archived and replaced items are included.
     """
@@ -159,7 +159,7 @@ class SavedText(NamedTuple):
 
 SHOWN = Shape(FIRST + 22, SavedText, content=TEXT, pinned=NUMBER, person=TEXT, participant=KEY, at=TIME)
 MOST_READ = 1000
-"""Most saved memories that a prompt reads to choose from: the newest."""
+"""Maximum number of saved memories that a prompt chooses from; the newest are read."""
 
 
 def order_saved(rows: Iterable[SavedText]) -> list[SavedText]:

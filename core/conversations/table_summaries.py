@@ -258,7 +258,7 @@ def are_as_read(connection: Connection, persona: str, lines: Iterable[Line]) -> 
 
 
 def find_stored_rows(connection: Connection, scope: Scope, lines: Sequence[Line], now: datetime) -> list[int | None]:
-    """Return the row of each message handed in; None for a message that is not stored."""
+    """Return the row of each message passed in; None for a message that is not stored."""
     read = [(at, _message(scope, line, now)) for at, line in enumerate(lines)]
     readable = [(at, message) for at, message in read if message is not None]
     rows: list[int | None] = [None] * len(lines)

@@ -27,7 +27,7 @@ from .stored_values import read_object, read_text, read_time, read_whole
 IDS: Any = bindparam("ids", expanding=True)
 """Parameter for the ids in statements of `read_parts` and `execute_parts`."""
 AT_ONCE = 500
-"""Most ids in one statement."""
+"""Maximum number of ids in one statement."""
 Reader = Callable[[Any, Mapping[str, Any]], Iterable[Any]]
 """`Database.read` to see committed rows, or `Connection.execute` to see the open transaction's rows too."""
 
@@ -219,7 +219,7 @@ class Branch:
 
     shape: Shape[Any]
     select: Callable[[str], Part]
-    """Server family to the compiled SELECT; its author caches it (`functools.lru_cache`)."""
+    """Returns the compiled SELECT for a server family; the function should be cached (`functools.lru_cache`)."""
     values: Mapping[str, Any]
     """Parameters besides `persona`, `audiences`, `local_only` and `now`, which every branch may use."""
     source: str

@@ -250,7 +250,7 @@ def insert_ignore(table: Table, family: str) -> Any:
 
 
 def upsert(table: Table, family: str, update: Sequence[str] = (), add: Sequence[str] = ()) -> Any:
-    """Return an INSERT that, if the primary key exists, overwrites the columns `update` and adds to those of `add`."""
+    """Return an INSERT that, if the primary key exists, overwrites columns `update` and adds to columns `add`."""
     if family == "sqlite":
         stmt = sqlite.insert(table)
         changes: dict[str, Any] = {name: stmt.excluded[name] for name in update}

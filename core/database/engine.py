@@ -30,9 +30,9 @@ from .ids import Ids
 T = TypeVar("T")
 
 TRIES = 6
-"""Most times a transaction is tried."""
+"""Maximum number of times a transaction is tried."""
 DUPLICATE_TRIES = 3
-"""Most tries after a duplicate key; each try reads again and makes new ids."""
+"""Maximum number of tries after a duplicate key; each try reads again and makes new ids."""
 
 
 class RollbackError(Exception):
@@ -44,7 +44,7 @@ class RollbackError(Exception):
 
 
 class Call:
-    """The reads of one call: their shared connection, and the seconds they have taken together."""
+    """The reads of one call: their shared connection, and the total of the seconds they took."""
 
     __slots__ = ("connection", "since", "snapshot", "spent")
 

@@ -22,7 +22,7 @@ _END = (1 << 41) - (1 << 20)
 _LOST_CLOCK_BITS = 42
 """Bits of ids made with a wrong clock: they fall in the first days of 2025, before this program had users."""
 _WRITES = 5
-"""Most tries of a write whose id another process also made."""
+"""Maximum number of tries of a write whose id another process also made."""
 
 
 class Ids:
@@ -70,7 +70,7 @@ def another_id(row_id: int) -> int:
 
 
 def first_of(moment: datetime) -> int:
-    """Return the lowest id that a row made at a time can have."""
+    """Return the lowest id that a row made at this time can have."""
     return max(0, int((moment - _START).total_seconds() * 1000)) << BITS
 
 

@@ -22,10 +22,10 @@ from .stored_values import read_time as read_time
 T = TypeVar("T")
 
 TEXT_BYTES = 16_777_215
-"""Most UTF-8 bytes of a long text on every database."""
+"""Maximum number of UTF-8 bytes of a long text on every database."""
 
 DIGITS = 400
-"""Most digits of a number accepted as a name; Python converts at most 4300 digits to text."""
+"""Maximum number of digits of a number accepted as a name; Python converts at most 4300 digits to text."""
 
 INT_RANGE = (-(2**31), 2**31 - 1)
 

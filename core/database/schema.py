@@ -1,4 +1,4 @@
-"""All tables: the log, memories and the diary; stories; other conversations and people; search; operations, tokens."""
+"""All tables: messages, memories, diary; stories; summaries and short-term entries; people; search; jobs, tokens."""
 
 from __future__ import annotations
 

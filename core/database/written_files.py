@@ -9,7 +9,7 @@ from .engine import Database
 
 _NAME = "exported_files"
 _MOST = 1000
-"""Most names kept; the oldest are dropped."""
+"""Maximum number of names kept; the oldest are dropped."""
 
 
 def note_file(db: Database, persona: str, path: str | os.PathLike[str]) -> None:

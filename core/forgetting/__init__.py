@@ -36,7 +36,7 @@ _JOURNAL = (
     "{path}: SQLite's journal, which others are reading just now; forget again, or close what has the database open"
 )
 LOOKS = 3
-"""Most searches for rows that other writers were storing during the call."""
+"""Maximum number of searches for rows that other writers were storing during the call."""
 
 
 class Forgotten(dict[str, int]):

@@ -138,13 +138,13 @@ class Owned(NamedTuple):
     """Rows of an owner from which other rows were made."""
 
     messages: dict[int, str]
-    """Conversation of each message, by message row."""
+    """Conversation of each message, by row id of the message."""
     names: dict[str, set[str]]
     """The platform's ids of the messages, by conversation."""
     items: set[int]
     entries: set[int]
     staying: dict[str, set[int]]
-    """Rows of the deleted messages in each conversation that is not deleted itself."""
+    """Row ids of deleted messages by conversation, only for conversations that are not deleted themselves."""
 
 
 def _find_owned(removal: Removal, owner: Owner, before: int | None = None) -> Owned:
@@ -181,7 +181,7 @@ def _delete_owned(removal: Removal, owner: Owner) -> None:
 def _delete_rows(
     removal: Removal, owner: Owner, owned: Owned, before: int | None = None, cleaned: Collection[int] = ()
 ) -> None:
-    """Delete rows and everything made from them; hide answers whose prompts held them or `cleaned` diary entries."""
+    """Delete rows and everything made from them; hide answers whose prompts had them or `cleaned` diary entries."""
     messages, entries = owned.messages, set(owned.entries)
     # 1. rows from which nothing else was made
     _delete_plain_rows(removal, owner, before)
@@ -201,7 +201,7 @@ def _delete_rows(
 
 
 def _withdraw_answers(removal: Removal, deleted: Mapping[SourceTable, Collection[int]]) -> None:
-    """Hide the answers whose prompts held deleted rows, and delete what was made from these answers."""
+    """Hide the answers whose prompts contained deleted rows, and delete what was made from these answers."""
     connection, persona = removal.connection, removal.persona
     answers: dict[str, list[Any]] = {}
     for row in table_quotes.find_answers(removal, deleted):
@@ -328,7 +328,7 @@ def lock_conversations(removal: Removal, keys: Iterable[str]) -> None:
 def find_rows(
     removal: Removal, table: Table, owner: Owner, before: int | None = None, *more: str
 ) -> set[tuple[Any, ...]]:
-    """Return the ids of an owner's rows with the values of further columns; with `before`, only smaller ids."""
+    """Return an owner's rows as (id, values of the columns `more`); with `before`, only rows with smaller ids."""
     late = () if before is None else (table.c.id < before,)
     chosen = select(table.c.id, *(table.c[name] for name in more)).where(table.c.persona_id == removal.persona, *late)
     conditions = build_conditions(removal, BY_TABLE[table.name], owner)

@@ -107,7 +107,7 @@ def run_pending(
     Operations queued meanwhile run too; those that wait for their next try are left for a later call.
 
     Args:
-        limit: most operations to begin; None for all.
+        limit: maximum number of operations to begin; None for all.
         model: the model to ask; None uses that of `configure`, else of LLM_BASE_URL; without any, texts are extracts.
 
     Raises ConfigError for a bad address of the model's server; nothing is run then.
@@ -204,7 +204,7 @@ def list_operations(
     Args:
         states: only operations in these states: in_progress, retrying, pending, failed, cancelled, completed.
         types: only operations of these types; empty for all.
-        limit: most operations, 1 to 10,000.
+        limit: maximum number of operations, 1 to 10,000.
         conversation: only operations of this conversation; None for all.
 
     Raises ValueError for an unknown state or a limit out of range.

@@ -23,7 +23,7 @@ TEXTS = "texts"
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 10, 300
 MOST_ASKED_SECONDS = 3600
 MAX_TRIES = 8
-"""Most tries of an operation; with growing pauses they outlast some minutes without the model."""
+"""Maximum number of tries of an operation; their growing pauses outlast some minutes without the model."""
 ERROR_CHARS = 500
 TYPE_BYTES = 32
 
@@ -84,7 +84,7 @@ class Waiting(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """Waiting operations, sorted by what may happen to them."""
+    """Waiting operations: ready to begin, failed, or lost with their worker."""
 
     ready: tuple[Waiting, ...]
     """Operations that may begin now, the next one first."""
@@ -95,7 +95,7 @@ class Turns(NamedTuple):
 
 
 def choose_turns(waiting: Iterable[Waiting], states: Mapping[int, str]) -> Turns:
-    """Return the operations that may begin, HIGH before NORMAL before LOW, then oldest first, and those that cannot."""
+    """Return which operations may begin (HIGH before NORMAL before LOW, then oldest first), and which cannot."""
     ready: list[Waiting] = []
     failed: list[tuple[int, int]] = []
     lost: list[int] = []

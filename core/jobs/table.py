@@ -23,7 +23,7 @@ KEPT_DAYS = 7
 FAILED_KEPT_DAYS = 30
 """Days for which failed operations are kept; longer, so that somebody can look at them."""
 PART = 500
-"""Most rows changed in one transaction."""
+"""Maximum number of rows changed in one transaction."""
 _J = memory_jobs.c
 
 EMPTIED = func.json_replace(_J.payload, "$." + rules.TEXTS, "")
@@ -52,7 +52,8 @@ def enqueue(
     once: bool = False,
     now: datetime | None = None,
 ) -> int | None:
-    """Insert an operation in the transaction of `connection`; return its id, or None if `once` is set and one waits."""
+    """Insert an operation in the transaction of `connection`; return its id, None if `once` is set and one is
+    waiting."""
     if once and _is_waiting(connection, persona, type, conversation):
         return None
     moment = now or db.clock()

@@ -78,7 +78,7 @@ _STATES = select(_J.id, _J.status).where(_J.persona_id == _P, _J.id.in_(bindpara
 
 @lru_cache(maxsize=1)
 def _next() -> Any:
-    """Return a SELECT with one branch per state, in index order; a server would sort all rows of several states."""
+    """Return a UNION of one SELECT per state, each in index order: a server would sort all rows of several states."""
     now = bindparam("now", type_=Time())
     due = or_(_J.available_at.is_(None), _J.available_at <= now)
     branches = []

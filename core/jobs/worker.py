@@ -50,7 +50,7 @@ PRUNE_SECONDS = 600.0
 _FIRST_LOOK = 16
 """Operations in the first read of a queue; each further read takes eight times as many while none may begin."""
 _TRIES = 4
-"""Most reads in which other workers claim every operation first."""
+"""Maximum number of reads in which other workers claim every operation first."""
 EMBED_EVERY = timedelta(seconds=5)
 """Shortest time between two searches for rows without vectors, per database handle and persona."""
 
@@ -259,7 +259,7 @@ def run_operation(
 
 @contextmanager
 def keep_lease(db: Database, claimed: Claim, lease_seconds: float) -> Iterator[None]:
-    """Renew the lease of a claim in a thread while the block runs, every third of its length."""
+    """Renew the lease of a claim in a thread while the block runs, three times per lease."""
     done = threading.Event()
 
     def renew() -> None:

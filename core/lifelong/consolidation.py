@@ -36,12 +36,12 @@ OPERATION, DEEP_OPERATION = "CONSOLIDATION", "DEEP_CONSOLIDATION"
 TEMPLATE, DEEP_TEMPLATE = "consolidation.txt.j2", "deep_consolidation.txt.j2"
 AUTHOR = "synth"
 PIECE_CHARS = 24_000
-"""Most characters of messages in one question to a model; more are asked about in several calls."""
+"""Maximum number of characters of messages in one question to a model; longer texts take several questions."""
 DEEP_TAG = "deep"
 DEEP_WINDOW = 200
 """Newest messages of a conversation that deep consolidation reads: some hours of talk."""
 TRIES = 3
-"""Most readings of a window whose messages change while the model is asked."""
+"""Maximum number of reads of a window whose messages change while the model is asked."""
 REFUSED = (400, 413, 422)
 """HTTP statuses of a model server that refuses this question every time: a content filter, a length limit."""
 DISABLED, CHANGED = "disabled", "changed"

@@ -52,7 +52,7 @@ def consolidate_history(
 
     Args:
         history_uid: the conversation; the scope's by default.
-        limit_messages: most messages to read, 20 to 500; CONSOLIDATION_WINDOW by default.
+        limit_messages: maximum number of messages to read, 20 to 500; CONSOLIDATION_WINDOW by default.
         conf_uid: the persona; the scope's by default.
         model: the model to ask; by default that of `configure`, else that of LLM_BASE_URL.
 

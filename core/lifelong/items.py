@@ -30,7 +30,7 @@ from ..text.times import read_time
 AUTHOR = "host"
 MOST_PAGE = 500
 MOST_WANTED = 200
-"""Most words, and most tags, of one search: each is a condition of the statement, and databases allow a few hundred."""
+"""Maximum number of words, and of tags, in one search: databases allow a few hundred conditions per statement."""
 MOST_ENTRIES = 10_000
 
 
@@ -41,7 +41,7 @@ def open_persona_call(
     conf_uid: str | None,
     history_uid: str | None = None,
 ) -> Call:
-    """Return the call for a persona and conversation; another persona gets nothing else of the scope."""
+    """Return the call for a persona and conversation; for another persona, only the scope's destination is kept."""
     call = open_call(db, settings, scope)
     own = call.scope
     if conf_uid is not None and str(conf_uid) != own.persona:

@@ -14,12 +14,12 @@ from ..text.remember_phrases import Phrases
 from ..text.replies import judge_refusal, read_object
 
 WINDOW = (20, 500)
-"""Fewest and most messages of one window."""
+"""Minimum and maximum number of messages of one window."""
 TEXT_CHARS = 200
 IMPORTANCE, DEEP_IMPORTANCE = 0.6, 0.7
 """Importance of a model's entry without one: in normal and in deep consolidation."""
 MOST_FACTS = 200
-"""Most entries taken from one reply."""
+"""Maximum number of entries taken from one reply."""
 
 LISTS = {
     "facts_about_user": "FactsAboutUser",
@@ -29,7 +29,7 @@ LISTS = {
     "emotions": "Emotions",
     "key_facts": "KeyFacts",
 }
-"""Key of the reply to kind of item, in the order of storing."""
+"""Kind of item for each key of a model's reply, in the order of storing."""
 DEEP_LISTS = ("key_facts", "facts_about_user")
 
 

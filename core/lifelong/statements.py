@@ -31,15 +31,14 @@ def profile(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> list[ProfileStatement]:
-    """Return what a person has said about themselves, as far as the scope sees it: memories first, then lines, newest
-    first.
+    """Return a person's statements about themselves that the scope sees: memories first, then lines, newest first.
 
     Nothing is stored: the call searches the existing rows. Of the newest 300 candidate lines it returns those that
     state a fact, a taste or a standing instruction by the phrases of `prompts/remember`.
 
     Args:
         participant: key of the person, `interface/id`; None for the scope's own.
-        limit: most statements, 1 to 200.
+        limit: maximum number of statements, 1 to 200.
         operator: read all audiences of the persona.
 
     Raises:

@@ -128,7 +128,7 @@ class EndpointEmbedder:
     timeout_seconds: float = 30.0
     """Longest wait for one answer; a slow machine needs some seconds for a batch."""
     batch: int = 64
-    """Most texts in one request; known servers accept this many."""
+    """Maximum number of texts in one request; known servers accept this many."""
 
     is_local = False  # an address does not prove where texts are processed
 

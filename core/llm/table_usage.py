@@ -80,7 +80,7 @@ def count_call(metered: MeteredModel, daily_calls: int, characters: int) -> None
 
 
 def count_answer(metered: MeteredModel, characters: int) -> None:
-    """Count the characters of an answer; a lost count is only logged."""
+    """Count the characters of an answer; a failure is only logged."""
     db = metered.db
     of_model = (_U.day == f"{db.clock():%Y-%m-%d}", _U.asker == "worker", _U.model == _cut(metered.name))
     change = update(model_usage).where(*of_model).values(characters=_U.characters + characters)

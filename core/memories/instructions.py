@@ -12,7 +12,7 @@ from .section_instructions import is_recorded
 
 _GROUPS = ("wishes", "endings")
 MOST_INSTRUCTIONS = 5
-"""Most instructions of one message."""
+"""Maximum number of instructions of one message."""
 
 
 def read_instruction(text: str, settings: Settings) -> Instruction:

@@ -18,7 +18,7 @@ KINDS = (
 SAVED = "saved"
 """Kind of items that a person asked to remember."""
 SAVED_MEMORY_CHARS = 4000
-"""Most characters of one saved memory: a longer text is a document, which would leave no room for others."""
+"""Maximum number of characters of one saved memory: a longer text would leave no room for others."""
 DEFAULT_KIND = "KeyFacts"
 INSTRUCTION = "instruction"
 """Kind of standing instructions: searchable, but created only by `add_saved_memory` and by messages."""
@@ -27,7 +27,7 @@ Tier = Literal["long_term", "session"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
 DEFAULT_IMPORTANCE = 0.5
 MOST_IDS = 1000
-"""Most ids of one bulk change."""
+"""Maximum number of ids of one bulk change."""
 
 _FIELDS = (
     "importance", "tier", "tags", "emotion", "intensity", "emotion_state", "timestamp", "expires_at", "pinned",

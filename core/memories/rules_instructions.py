@@ -11,12 +11,12 @@ from ..text.search_words import salient_words
 from ..text.words import stop_words
 
 MOST_CHARS = 300
-"""Most characters of an instruction."""
+"""Maximum number of characters of an instruction."""
 _NAMED = 0.67
 """Share of equal words above which a sentence names the same person: `call me` is in all of them and makes up two
 thirds of `call me Kim`."""
 _STEM_CHARS, _ENDING_CHARS = 4, 3
-"""Fewest letters that two forms of a word share, and longest ending of a form."""
+"""Minimum number of letters that two forms of a word share, and maximum length of an ending."""
 _ENOUGH = 0.5
 """Share of an instruction's words that a sentence must contain to take it back."""
 

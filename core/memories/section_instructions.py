@@ -15,7 +15,7 @@ from .rules_modes import MODES
 
 KEY = "standing_wishes"
 INSTRUCTIONS_IN_PROMPT = 20
-"""Most instructions in a prompt: people with more have mostly replaced the older ones."""
+"""Maximum number of instructions in a prompt: people with more have mostly replaced the older ones."""
 CUT, SAID_AGAIN = "cut", "superseded"
 
 

@@ -16,7 +16,7 @@ from ..scope import Scope
 _TURN = timedelta(minutes=15)
 """An unanswered turn ends after this time."""
 SLACK = timedelta(minutes=1)
-"""Most time that an answer may be dated before its prompt: clocks differ."""
+"""Longest time by which an answer may be dated before its prompt: clocks differ."""
 _MOST_TURNS = 10_000
 _CACHE = "shown_texts"
 
@@ -30,7 +30,7 @@ class Turn(NamedTuple):
 
 
 _Turns = OrderedDict[tuple[str, str], Turn]
-"""Persona and conversation to the latest turn, oldest first."""
+"""Latest turn by (persona, conversation), oldest first."""
 _lock = threading.Lock()
 
 

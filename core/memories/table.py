@@ -89,7 +89,7 @@ def hold_place(
     privacy_default: str,
     of_person: bool,
 ) -> conversations.AudienceRow:
-    """Lock the conversation of a new item and return where the item belongs.
+    """Lock the conversation of a new item and return the audience of the item.
 
     The transaction ends with `refused` if the speaker's privacy level forbids the item, or if the person or
     conversation was forgotten after the call began.
@@ -119,7 +119,7 @@ def write(
     ready: Sequence[tuple[int, NewMemory]],
     place: conversations.AudienceRow,
 ) -> None:
-    """Store items with their index rows and tags, in the caller's transaction, which has locked the place."""
+    """Store items with their index rows and tags, in the caller's transaction, which has locked the audience."""
     now = db.clock()
     rows.insert_rows(connection, memories, [_row(scope, row_id, m, place, now) for row_id, m in ready])
     calendar = index_entries.calendar_of(db)

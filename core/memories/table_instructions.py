@@ -58,7 +58,7 @@ class KeptItem(NamedTuple):
 
 
 Holding = dict[tuple[int, str | None], list[KeptItem]]
-"""Audience and person to their valid instructions, as one transaction has read and locked them."""
+"""Valid instructions by (audience, person), as one transaction has read and locked them."""
 
 
 def record_instructions(
@@ -74,7 +74,7 @@ def record_instructions(
     source: str = SAID,
     holding: Holding | None = None,
 ) -> list[WriteResult]:
-    """Store instructions in the caller's transaction, which has locked the place; return one result for each."""
+    """Store instructions in the caller's transaction, which has locked the audience; return one result for each."""
     new = []
     for instruction in instructions:
         memory = new_item.read(

@@ -106,7 +106,7 @@ def find_stored(connection: Connection, persona: str, ids: Sequence[int]) -> int
 def _hold_place(
     connection: Connection, db: Database, scope: Scope, message: NewMessage, privacy_default: str
 ) -> table_conversations.AudienceRow | WriteResult:
-    """Lock the conversation and note its speaker; return the row's place, or why the message is not stored."""
+    """Lock the conversation and note its speaker; return the row's audience, or why the message is not stored."""
     persona, key, person = scope.persona, message.conversation, message.participant or message.triggered_by
     sender = person or ("" if message.is_of_somebody else None)
     names = {"title": message.title, "server_name": message.server_name if scope.server else ""}
@@ -186,7 +186,7 @@ def _facts(family: str) -> Part:
 
 
 def is_private(message: NewMessage, levels: Mapping[str, table_participants.Known], default: str) -> bool:
-    """Return whether the privacy level of a person concerned keeps the message out: it is full."""
+    """Return whether a person concerned has the privacy level `full`, which forbids storing the message."""
     if any(known.level == "full" for known in levels.values()):
         return True
     return message.is_of_somebody and message.participant is None and default == "full"

@@ -164,7 +164,7 @@ class Seen:
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
         self._said: dict[_Said, list[tuple[int, int, bool]]] = {}
-        """(text, sender) to (time, row id, whether it has a platform id) of each message, in order of time."""
+        """Messages by (text, sender), each as (time, row id, whether it has a platform id), in order of time."""
 
     @classmethod
     def read(cls, connection: Connection, persona: str, conversation: str, batch: Sequence[NewMessage]) -> Seen:

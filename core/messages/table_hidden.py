@@ -28,7 +28,7 @@ class MessagePosition(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A message of a conversation, in order."""
+    """A message with its position in the conversation."""
 
     row_id: int
     place: MessagePosition
@@ -90,7 +90,7 @@ def update_hidden(connection: Connection, persona: str, conversation: str, last_
 
 
 def give_to_scenes(connection: Connection, persona: str, conversation: str, last_hidden: MessagePosition) -> None:
-    """Let scenes show or hide the messages up to a position that were hidden when they were saved."""
+    """Let scenes decide about messages up to a position that have been hidden since they were saved."""
     _set(connection, persona, conversation, AT_SOURCE, BY_SCENES, _up_to(last_hidden))
 
 

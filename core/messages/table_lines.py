@@ -314,7 +314,7 @@ def find_place(read: Reader, persona: str, conversation: str) -> StoryPlace | No
 
 
 PEOPLE_AMONG = 200
-"""Most earlier messages that are searched for other speakers in a conversation."""
+"""Maximum number of earlier messages that are searched for other speakers in a conversation."""
 _PEOPLE = (
     select(_C.participant_key, _C.sender_id, _C.sender_name, _C.role)
     .where(*_HERE, _C.timestamp <= bindparam("at", type_=Time()))

@@ -131,7 +131,7 @@ _MOST_LINES = 2000
 
 @lru_cache(maxsize=2)
 def section(family: str) -> Part:
-    """Return the branch that reads the included recaps of `conversation`."""
+    """Return the SELECT of the included recaps of `conversation`."""
     off = select(conversations.c.stories_off).where(
         conversations.c.persona_id == bindparam("persona", type_=Key(64)),
         conversations.c.conversation_key == bindparam("conversation", type_=Key(512)),
@@ -157,7 +157,7 @@ def section(family: str) -> Part:
 
 
 def section_part(conversation: str) -> Branch:
-    """Return the branch with the included recaps of a conversation."""
+    """Return the part of a prompt's last statement that reads the included recaps of a conversation."""
     return Branch(INCLUDED, section, {"conversation": conversation, "most": _MOST_LINES}, "message_recaps")
 
 
@@ -206,7 +206,7 @@ def mark_stale(connection: Connection, persona: str, row_id: int) -> str:
 
 
 def set_include(connection: Connection, persona: str, rows: Collection[int], include: str | None) -> int:
-    """Set `include` of messages' own recaps, a text only on fresh ones with a memory; return how many rows changed."""
+    """Set `include` of messages' own recaps (a text only if the memory is not stale); return the number of changes."""
     wanted = _R.include.is_not(None) if include is None else (_R.include.is_(None) | (_R.include != include))
     where = [_R.persona_id == persona, _R.alternative == OWN, wanted]
     if include is not None:
@@ -310,7 +310,7 @@ _J = memory_jobs.c
 def queue_operations(
     connection: Connection, db: Database, persona: str, conversation: str, row_id: int, role: str
 ) -> None:
-    """Queue the recap of a new message, and one search for scene breaks unless one waits."""
+    """Queue the recap of a new message, and one search for scene breaks unless one is waiting."""
     place = find_place(connection.execute, persona, conversation)
     if role in SAID and place is not None and not place.stories_off:
         queue_recap(connection, db, persona, conversation, row_id)
@@ -322,7 +322,7 @@ def queue_recap(connection: Connection, db: Database, persona: str, conversation
 
 
 def read_without_recap(read: Reader, persona: str, conversation: str) -> list[int]:
-    """Return the messages somebody said that have no recap or a stale one and none queued, oldest first."""
+    """Return messages of people and persona whose recap is missing or stale, and not queued, oldest first."""
     waiting = select(_J.payload).where(
         _J.persona_id == persona, _J.conversation_key == conversation, _J.type == RECAP, _J.status.in_(OPEN_STATES)
     )

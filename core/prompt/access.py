@@ -23,9 +23,9 @@ from ..tags import table as tags_table
 from .call import PromptCall, VisibleContext
 
 LIVE_KEYS = 400
-"""Most conversations of live messages whose privacy is looked up."""
+"""Maximum number of conversations of live messages whose privacy is looked up."""
 MOST_CHATS = 50
-"""Most other conversations read in one prompt."""
+"""Maximum number of other conversations read for one prompt."""
 
 
 def load_visible(call: PromptCall) -> VisibleContext:

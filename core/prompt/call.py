@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_MESSAGE_CHARS = 500
-"""Most characters of an error text in the report."""
+"""Maximum number of characters of an error text in the report."""
 STORED = ("chat_history_cache", "memories", "ai_diary")
 """Tables of a prompt's sections, as the report names them if none of them can be read."""
 
@@ -329,7 +329,7 @@ class Gathered:
     recalled: Recalled = field(default_factory=Recalled)
     names: NameLabels = field(default_factory=NameLabels)
     ids: Mapping[str, list[str]] = field(default_factory=dict)
-    """Section to its items' ids."""
+    """Ids of the items of each section."""
     words: Sequence[str] = ()
     """Words that the message asks for."""
     lines: Sequence[int] = ()

@@ -33,11 +33,11 @@ LEAST_LINE = 300
 MARK = "…"
 """Marks a cut in a text."""
 LEAST_CHARS = 24
-"""Least characters to which a text is cut."""
+"""Minimum number of characters that are left of a cut text."""
 LEAST_PART = 60
-"""Least free characters that are filled with a part of an item."""
+"""Minimum number of free characters to fill with a part of an item."""
 _WORD_CHARS = 40
-"""Most characters that a cut moves back to the end of a word; scripts without spaces have no word ends."""
+"""Maximum number of characters by which a cut moves back to a word's end; scripts without spaces have none."""
 _COMMA = 2
 
 TokenCounter = Callable[[str], int]
@@ -56,7 +56,7 @@ class Item(NamedTuple):
 
 
 Cut = Callable[[int, int], Item | None]
-"""(index of an item, size) to the item cut to that size; None if it cannot be cut."""
+"""Returns an item cut to a size, from (index of the item, size); None if it cannot be cut."""
 
 
 class Space:
@@ -104,7 +104,7 @@ class Fitted:
     text: str
     """All text that counts towards the limits."""
     kept: Mapping[str, int] = field(default_factory=dict)
-    """Section to the number of its items in the prompt."""
+    """Number of items in the prompt, by section."""
     memories: Sequence[Any] = ()
     """Memories in the prompt."""
     left_out: tuple[LeftOut, ...] = ()
@@ -266,9 +266,7 @@ def build_fitted(items: Sequence[Item], kept: Iterable[int], prompt: Any, text: 
 
 
 def shorten(value: Any, most: int, measure: Callable[[Any], int], words: Sequence[str] = ()) -> Any:
-    """Return a value with its texts cut around a match of the words to a size of at most `most`; None if it cannot be
-    cut.
-    """
+    """Return a value shortened to a size of `most`, its texts cut around a match of the words; None if that fails."""
     longest = max((len(text) for text in _list_texts(value)), default=0)
     if longest <= LEAST_CHARS:
         return None

@@ -24,9 +24,9 @@ from .call import PromptCall, VisibleContext
 MARGIN = 6
 """Rows read beyond the wanted lines, to replace blank, hidden and echoed rows and copies of live messages."""
 REPLACED_ROWS = 40
-"""Least rows, visible or not, read of a conversation in which a message is replaced: they show its answers."""
+"""Minimum number of rows, visible or not, read of a conversation with a replaced message, to see its answers."""
 DEEPER, ROUNDS = 4, 6
-"""Factor by which each further reading asks for more rows, and most further readings in a call."""
+"""Factor by which each further read asks for more rows, and maximum number of further reads in a call."""
 
 
 # The stored lines

@@ -50,7 +50,7 @@ class Messages(list[dict[str, Any]]):
     def __init__(self, items: Iterable[dict[str, Any]] = (), *, breakpoints: tuple[int, ...] = ()) -> None:
         super().__init__(items)
         self.citations: Mapping[str, Citation] = {}
-        """Mark of a memory line to the row that it shows; empty if no marks were asked for."""
+        """Stored row that each citation mark refers to; empty if no marks were requested."""
         self.breakpoints = breakpoints
         """Indexes of messages, ascending, after which a cached prefix is likely to be used again."""
 

@@ -85,11 +85,11 @@ _ROWS_OF = {
     section_diary.KEY: AI_DIARY,
     section_thoughts.KEY: AI_DIARY,
 }
-"""Section to the table that its items' ids belong to."""
+"""Table of the items of each section, to which the item ids belong."""
 PERSONA_KEY = "persona"
 _SHOWN_CHARS = 64
 LONGEST_RECORDS = 1_000_000
-"""Most characters of records if no other limit applies."""
+"""Maximum number of characters of records if no other limit applies."""
 
 
 def build(request: PromptRequest) -> tuple[dict[str, Any], Report]:
@@ -188,7 +188,7 @@ def _fit(call: PromptCall, space: Space, counter: str | None, write: Callable[[S
 
 
 def _note_shown(call: PromptCall, gathered: Gathered, shown: Sequence[Any]) -> None:
-    """Remember which memories and rows this prompt showed, for the time its answer is saved."""
+    """Remember which memories and rows this prompt showed, for when its answer is saved."""
     if call.db is None:
         return
     chosen = {(one.hit["source"], one.hit["id"]): one.row.digest for one in gathered.recalled.chosen}
@@ -295,7 +295,7 @@ def _name_speakers(hits: Sequence[Hit], recalled: Recalled, lists: HistoryLists)
 
 
 MOST_DATED = 24
-"""Most memories, best first, in which words such as `tomorrow` get a date: chat messages may show a hundred."""
+"""Maximum number of memories in which words such as `tomorrow` get a date: messages may show a hundred memories."""
 
 
 def _add_days(call: PromptCall, hits: Sequence[Hit], recalled: Recalled) -> list[Hit]:

@@ -33,12 +33,12 @@ def parse_answer(text: object, prompt: Mapping[str, Any] | None = None) -> Answe
     Args:
         text: the answer as it came, with think-blocks, code fences and words around an object or without; JSON that is
             cut off or nearly right is repaired. At most 1,000,000 characters.
-        prompt: the prompt that was answered: an action that is not listed in its `actions` is left out and told. None
-            takes every action.
+        prompt: the prompt that was answered: an action that is not listed in its `actions` is left out and named in
+            `problems`. None takes all actions.
 
     Returns:
         A dict with `text`: the object's own words, else those of its first action that has some, else the bare text;
-        `actions`: a list, maybe empty; `problems`: a list, empty when all is well.
+        `actions`: a list, maybe empty; `problems`: a list, empty if there are none.
 
     >>> parse_answer('```json\\n{"actions": [{"type": "message_web", "payload": {"text": "Tofu!"}}]}\\n```')
     {'text': 'Tofu!', 'actions': [{'type': 'message_web', 'payload': {'text': 'Tofu!'}}], 'problems': []}

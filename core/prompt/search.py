@@ -76,7 +76,7 @@ def finish_search(call: PromptCall, read: searching.Read, drop: searching.Drop) 
 
 
 def _describe_gap(result: searching.Selection) -> str:
-    """Return a sentence on the time span asked for if nothing is stored for it, else ""."""
+    """Return a sentence that nothing is stored for the requested time span, "" if something is."""
     current = result.read.round
     is_alone = not result.chosen and all(reason == "echo" for _, reason in result.left)
     spans = current.missed or (current.question.spans if current.question.is_limited and is_alone else ())

@@ -21,9 +21,9 @@ from .call import Gathered, PromptCall
 AnswerForm = Literal["actions", "text"]
 """Form of the model's answer: actions, or words."""
 INSTRUCTIONS = {"actions": "instructions.txt.j2", "text": "instructions_text.txt.j2"}
-"""Form of the answer to the template of the instruction line."""
+"""Template of the instruction line for each form of the answer."""
 MESSAGES = {**INSTRUCTIONS, "text": "messages.txt.j2"}
-"""Form of the answer to the template of the instruction line in chat messages."""
+"""Template of the instruction line in chat messages for each form of the answer."""
 ACTION_KEYS = ("schema", "brief", "source")
 MARKED = frozenset(
     ("memories", "short_term", "recent_conversations", "standing_wishes", "saved_memories", "running_recap",

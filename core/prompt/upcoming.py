@@ -27,7 +27,7 @@ KEY = "upcoming"
 DAYS = 7
 MOST_LINES = 3
 MOST_READ = 24
-"""Most rows read, those about the nearest days, from which the section is chosen."""
+"""Maximum number of rows read to choose the section from: those about the nearest days."""
 OLDEST = timedelta(days=366)
 """Greatest age of a row: older ones seldom mean the coming days."""
 

@@ -125,7 +125,7 @@ def list_recent(
     """Return the persona's relationships, one per person, latest interaction first, people never met last.
 
     Args:
-        limit: most relationships, 1 to 500; ValueError for another number.
+        limit: maximum number of relationships, 1 to 500; ValueError for another number.
 
     >>> from prompt_engine import open_database, relationships
     >>> db = open_database("sqlite://")

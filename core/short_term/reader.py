@@ -89,7 +89,7 @@ def _is_without_scope(scope: Scope | None) -> bool:
 
 
 def _list_entries(call: Call, lookup: Lookup, lineage: object) -> list[ShortTermEntry]:
-    """Return the newest entry of each channel found, of the given lineage if there is one."""
+    """Return the newest entry of each channel found; with a lineage, only entries of this lineage."""
     newest: dict[str, Entry] = {}
     for entry in _read_visible(call, [lookup], lineage):
         newest.setdefault(entry.channel, entry)

@@ -1,4 +1,4 @@
-"""Rules for short-term entries: what a turn leaves in them, when they expire, and what prompts show of them."""
+"""Rules for short-term entries: what they store of a turn, when they expire, and what prompts show of them."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ..text.folding import collapsed, one_line
 from .shapes import Entry, Item, ShortTermSection
 
 SLICE = 10
-"""Newest messages of a turn that are considered, however few of them are stored."""
+"""Number of newest messages of a turn that are read, even if fewer are stored."""
 CUT_MARK = "..."
 DEFAULT_PERSONA = "default"
 MESSAGE_CHARS = 4000
-"""Most characters of a line."""
+"""Maximum number of characters of a line."""
 SUMMARY_CHARS = 1500
 SUMMARY_MESSAGES = 6
-"""Least messages of an entry for which a summary is due."""
+"""Minimum number of messages of an entry before a summary is due."""
 SUMMARY_EVERY = 10
-"""Least turns between two summaries."""
+"""Minimum number of turns between two summaries."""
 
 
 def slice_turn(messages: Sequence[Item | None], answers: Sequence[Item], most: int) -> tuple[Item, ...]:
-    """Return the lines that an entry stores of a turn, oldest first: earlier lines, then the personas' answers."""
+    """Return the lines of a turn that an entry stores, oldest first: earlier lines, then the personas' answers."""
     newest = [item for item in messages[-max(SLICE, most) :] if item is not None]
     return tuple([*newest, *answers][-most:])
 
@@ -55,7 +55,7 @@ def is_summary_due(messages: int, turns: int) -> bool:
 
 
 class Since(NamedTuple):
-    """Times from which data has expired if it is not newer: of an entry's last turn (`entry`), and of its summary."""
+    """Data not newer than these times has expired: `entry` for the last turn, `summary` for the summary."""
 
     entry: datetime
     summary: datetime

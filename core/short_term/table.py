@@ -30,7 +30,7 @@ NAME_CHARS = 200
 CLOCK_TOLERANCE = timedelta(minutes=5)
 """An entry dated further in the future came from a wrong clock: a new turn replaces it."""
 BATCH = 500
-"""Most rows changed in one statement."""
+"""Maximum number of rows changed in one statement."""
 
 _S = short_term_memories.c
 _PERSONA = bindparam("persona", type_=Key(64))
@@ -144,7 +144,7 @@ _HOLD_ENTRY = (
 def hold_place(
     connection: Connection, db: Database, new: NewEntry, people: Collection[str], default: str
 ) -> tuple[Scope, table_conversations.AudienceRow, set[str]]:
-    """Lock a conversation and people until the transaction ends; return scope, place, and people at level full."""
+    """Lock a conversation and people until the transaction ends; return scope, audience, and people at level full."""
     scope = _inherit_privacy(connection, new)
     home = table_conversations.ensure(
         connection, db, scope, sender=scope.participant, title=new.channel_name, server_name=new.server_name

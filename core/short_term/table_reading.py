@@ -137,7 +137,7 @@ _ENTRY = Shape(
     summary_at=TIME, channel_name=_NAME, turns=NUMBER, lineage=KEY, server=KEY, server_name=_NAME,
 )  # fmt: skip
 _SHAPES = tuple(_ENTRY.numbered(FIRST + 30 + place) for place in range(3))
-"""One for each query of a prompt, in their order."""
+"""Shapes of the rows of a prompt's queries, one for each query, in the order of the queries."""
 
 
 @lru_cache(maxsize=64)

@@ -46,7 +46,7 @@ KINDS: dict[str, Kind] = {
     "scene_recap_metadata": "object",
     "auto_scene_break_checked": "switch",
 }
-"""Key to kind, in the order in which `get_data` returns values."""
+"""Kind of each key, in the order in which `get_data` returns values."""
 
 SCENE = frozenset(key for key in KINDS if key.startswith("scene_"))
 """Keys of the scene that ends with the message."""
@@ -132,9 +132,8 @@ def plan_hiding(start: int, hidden: Sequence[bool | None]) -> HidePlan:
 
 
 def last_hidden_scene(breaks: Sequence[int], hidden: Sequence[bool | None]) -> int | None:
-    """Return the newest visible scene break before which an import hid all messages, or None: scenes hid these, not a
-    person.
-    """
+    """Return the newest visible scene break up to which an import hid all messages, so that scenes hid them; or
+    None."""
     end = next((at for at, is_hidden in enumerate(hidden) if is_hidden is not None), len(hidden))
     return max((at for at in breaks if at < end), default=None)
 

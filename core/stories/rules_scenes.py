@@ -25,7 +25,7 @@ class BreakLimits(NamedTuple):
     earlier: int = BEFORE_ALL
     """Index of the previous break; BEFORE_ALL without one."""
     min_length: int = 10
-    """Least messages of a scene (SCENE_MIN_LENGTH)."""
+    """Minimum number of messages of a scene (SCENE_MIN_LENGTH)."""
 
     @property
     def first(self) -> int:

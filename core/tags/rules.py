@@ -20,25 +20,25 @@ from ..text.stems import stems
 from ..text.words import MIN_CHARS, iter_words, stop_words
 
 TAG_BYTES = 255
-"""Most UTF-8 bytes of a stored tag."""
+"""Maximum number of UTF-8 bytes of a stored tag."""
 
 FUZZY_SCORE = 91.0
 """Similarity (100 is equal) at which a misspelt word counts as a known tag: one wrong letter in a word of six."""
 EXPANDED_LIMIT = 24
-"""Most tags of one search, linked ones included: more make a search slower without making it better."""
+"""Maximum number of tags in one search, linked tags included: more make it slower, not better."""
 _SHORT_NAME = 2
 
 WEIGHTS = (0.0, 10.0)
 """A link's weight is above the first and at most the second."""
 
 MOST_WORDS = 3
-"""Most words of a tag."""
+"""Maximum number of words of a tag."""
 
 FUZZY_CHARS = 5
-"""Fewest characters of a word that is compared by similarity."""
+"""Minimum number of characters of a word that is compared by similarity."""
 
 FUZZY_COMPARISONS = 1_000_000
-"""Most comparisons for one text: a megabyte of unknown words takes well under a second."""
+"""Maximum number of comparisons for one text: a megabyte of unknown words takes well under a second."""
 
 _CONTROLS = lazy_pattern("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 _SPACES = lazy_pattern(r"\s+")
@@ -213,12 +213,12 @@ class TagIndex:
         # An alias that is also a tag does not hide the tag.
         self._names = {**vocabulary.aliases, **{tag: tag for tag in vocabulary.tags}}
         self._words: dict[str, list[tuple[str, int, str]]] = {}
-        """Words of a name to (its spelling if punctuation belongs to it, index of its first word, its tag)."""
+        """Names by each of their words: (spelling if punctuation belongs to it, index of its first word, tag)."""
         self._longest: dict[str, int] = {}
-        """First word of names to the word count of the longest such name."""
+        """Word count of the longest name that begins with a word, by that word."""
         self._spaceless: dict[str, str] = {}
         self._lengths: dict[str, list[int]] = {}
-        """First character of names in scripts without spaces to the names' lengths, longest first."""
+        """Lengths of the names in scripts without spaces, longest first, by their first character."""
         for name, tag in self._names.items():
             self._add(_plain(name), tag)
 

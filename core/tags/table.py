@@ -192,7 +192,7 @@ def get_held(db: Database, persona: str) -> tuple[int, Vocabulary]:
 
 
 def hold(db: Database, persona: str, now: int, vocabulary: Vocabulary | None) -> Vocabulary:
-    """Cache a vocabulary with its version, and return the cached one; None keeps the one before."""
+    """Cache a vocabulary with its version, and return the cached one; None keeps the cached one."""
     if vocabulary is None:
         return get_held(db, persona)[1]
     cache: dict[str, tuple[int, Vocabulary]] = db.caches.setdefault(CACHE, {})

@@ -20,9 +20,9 @@ from ..base.hints import find_nearest
 from .files import TYPES, TemplateError, find, header, version
 
 OUTPUT_CHARS = 1_000_000
-"""Most characters of a rendered template; values in a JSON template do not count."""
+"""Maximum number of characters of a rendered template; values in a JSON template do not count."""
 MOST_STEPS = 100_000
-"""Most loop rounds, calls and numbers in ranges of one rendering, so that every template ends."""
+"""Maximum number of loop rounds, calls and numbers in ranges of one rendering, so that every template ends."""
 
 _UNDEFINED = re.compile(r"'([^']{1,100})' is undefined")
 

@@ -27,7 +27,7 @@ from .rules import Spoken
 __all__ = ["TranscriptSaved", "save_transcript"]
 
 MOST_LINES = 1000
-"""Most lines of a list that are read: the newest. At most twice as many stored lines are read."""
+"""Maximum number of lines of a list that are read, the newest; at most twice as many stored lines are read."""
 _ROLES: Mapping[str, rules.LineRole] = {
     "user": "user",
     "character": "user",

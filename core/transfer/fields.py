@@ -20,7 +20,7 @@ from ..text.times import parse_time
 
 MESSAGE_ID_BYTES = 191
 SPEAKER_BYTES = 191
-"""Most bytes of a speaker's id: a participant's key `interface/speaker` has 255 bytes, an interface name up to 64."""
+"""Maximum number of bytes of a speaker's id: a key `interface/speaker` has 255 bytes, an interface name up to 64."""
 TEXT_BYTES = 16_777_215
 
 
@@ -164,7 +164,7 @@ _HUMANIZED = re.compile(
 )
 _DIGITS = re.compile(r"\d{9,17}(?:\.\d{1,6})?")
 _UNITS = ((10**17, 10**9), (10**14, 10**6), (10**11, 10**3))
-"""Least number in each unit, and units per second: 10**11 read as seconds would be the year 5100."""
+"""Lowest value for each unit, and units per second: 10**11 read as seconds would be the year 5100."""
 _GREATEST = 1e20
 
 

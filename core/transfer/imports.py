@@ -106,7 +106,7 @@ def import_file(
         time_zone: IANA name of the zone of times without an offset.
         day_first: whether 03/04 is 3 April in an export of WhatsApp; None decides from the whole file.
         dry_run: read the file and store nothing.
-        max_bytes: most bytes of the unpacked file; 2 GiB by default.
+        max_bytes: maximum number of bytes of the unpacked file; 2 GiB by default.
         progress: see `Progress`.
         db, settings, scope: None uses those of the process; the scope names persona and server.
 

@@ -16,11 +16,11 @@ from .files import UNREADABLE, Member
 from .shapes import Fault, Read
 
 MAX_LINE_BYTES = 128 * 1024**2
-"""Most bytes of a line: the longest text that is stored, 16 MB, with every character escaped."""
+"""Maximum number of bytes of a line: the longest text that is stored, 16 MB, with every character escaped."""
 WHOLE_CHARS = 16 * 1024**2
-"""Most characters of a document that is read whole, since its Python values need many times the memory."""
+"""Maximum number of characters of a document that is read whole, since its Python values need many times the memory."""
 MAX_VALUES = 5_000_000
-"""Most values in a part that is read whole; 8 characters of a text count as one value."""
+"""Maximum number of values in a part that is read whole; 8 characters of a text count as one value."""
 _BLANK = "\ufeff\x00 \t\r\n"
 
 
@@ -92,7 +92,7 @@ def read_lines(member: Member) -> Iterator[JsonLine]:
 
 
 def read_objects(member: Member, read: Callable[[int, dict[str, Any]], Read | None]) -> Iterator[Read]:
-    """Yield the result of `read` for the object on each line; a fault for a line without an object."""
+    """Yield the result of `read` for the object on each line; a `Fault` for a line without an object."""
     for row, value in read_lines(member):
         try:
             if isinstance(value, BadJson):

@@ -14,9 +14,9 @@ from .formats import OWN, ChatFiles
 from .shapes import BLANK, Ending, Fault, Left, Line, Note, Progress, Read, Reading, Room
 
 MAX_LISTED = 1000
-"""Most faults and most people that are listed; further ones are only counted."""
+"""Maximum number of faults, and of people, that are listed; further ones are only counted."""
 MAX_ROOMS, MAX_LINES = 100_000, 3_000_000
-"""Most conversations and most messages of an import, which keeps each conversation and message id in memory."""
+"""Maximum number of conversations, and of messages, of an import, which keeps all their ids in memory."""
 _EVERY = 500
 _FEW = 4
 

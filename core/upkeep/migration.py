@@ -157,7 +157,7 @@ def migrate(db: Database) -> Migrated:
 
 
 def _work_beside_others(db: Database, work: Callable[[], object]) -> None:
-    """Do what a server may refuse because another process does it at this moment, until either has done it."""
+    """Run `work`, which a server may refuse while another process does the same, until one of them succeeds."""
     for pause in PAUSES:
         try:
             work()

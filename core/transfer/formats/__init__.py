@@ -48,7 +48,7 @@ _ONE_CHAT_A_FILE = (*OWN, "whatsapp")
 """Formats with one chat per file, where a refused file does not prevent reading the others."""
 _LOOKED_AT = 40
 _LINES = 100
-"""Most lines that are read to recognise a file with one JSON value per line."""
+"""Maximum number of lines that are read to recognise a file with one JSON value per line."""
 _TEXT_CHARS = 1 << 16
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 

@@ -339,7 +339,7 @@ _OF_CLAUDE = frozenset({"chat_messages", "conversations_memory", "project_memori
 _HEADING = re.compile(r"#{1,6}[ \t]+(?P<marked>[^\n]+)\Z|\*\*(?P<bold>[^*\n]{1,120})\*\*:?\Z")
 _PIECE_CHARS = 4000
 _THOUGHTS = 100
-"""Most blocks of one message whose thoughts are searched for in the message's plain text."""
+"""Maximum number of blocks of one message whose thoughts are searched for in the message's plain text."""
 
 _UNSUPPORTED = re.compile(r"```\s*This block is not supported on your current device yet\.\s*```")
 """Placeholder for the work of a tool in the plain text of a message."""

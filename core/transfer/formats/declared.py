@@ -35,7 +35,7 @@ from ..shapes import USER_ID, USER_NAME, Fault, Left, Line, Note, Read, Reading,
 from .branches import NO_TIME
 
 MAX_CHARS = 64 * 1024**2
-"""Most characters of a document of a declared format, which is read whole."""
+"""Maximum number of characters of a document of a declared format, which is read whole."""
 
 Paths = tuple[str, ...]
 """Paths of one field in order of preference; dots separate the keys of a path."""

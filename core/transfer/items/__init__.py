@@ -120,9 +120,9 @@ def export_items(
     Args:
         kind: kind or kinds of the items; None exports all kinds.
         fmt: json, yaml, or jsonl for one item per line.
-        limit: most items, 1 to 50,000.
+        limit: maximum number of items, 1 to 50,000.
         after: `next_after` of an export that ended at its limit, to continue it.
-        max_bytes: most bytes of the file, except that the first item is always written; an import accepts 20 MB.
+        max_bytes: maximum number of bytes of the file, though the first item is always written; an import takes 20 MB.
         db, settings, scope: None uses those of the process; the scope names the persona.
 
     Returns:
@@ -204,7 +204,7 @@ def import_items(
         default_kind: kind of items that name none; blank leaves them without a kind.
         fmt: json, jsonl or yaml; None detects it.
         dry_run: return the same result and store nothing.
-        max_bytes: most bytes of the file; 20 MB by default.
+        max_bytes: maximum number of bytes of the file; 20 MB by default.
         progress: see `Progress`.
         db, settings, scope: None uses those of the process; every item gets persona, conversation and participant of
             the scope, whatever the file says.

@@ -35,7 +35,7 @@ MAX_ITEMS = 50_000
 MAX_DEPTH = 20
 """Deepest nesting of lists and objects in a file, including the outermost."""
 MAX_VALUES = 3_000_000
-"""Most values in a file, since a value needs many times its bytes in memory; 50,000 full items have half as many."""
+"""Maximum number of values in a file, which take many times its bytes in memory; 50,000 items have half as many."""
 
 _SHAPES = (
     "It must hold {items: [...]}, as JSON or YAML, or one item a line; or be a World Info file, a character book, an "

@@ -23,7 +23,7 @@ from .formats import Row
 
 BATCH = 1000
 MAX_LISTED = 1000
-"""Most refused rows in a result; further ones are only counted."""
+"""Maximum number of refused rows in a result; further ones are only counted."""
 
 _OWNERS = {
     "persona": "persona", "persona_id": "persona", "conf_uid": "persona",

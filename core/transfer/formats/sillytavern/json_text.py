@@ -16,7 +16,7 @@ BEFORE, AFTER = "sillytavern_before", "sillytavern_after"
 BEFORE: the blank lines before a message. AFTER: the blank lines after the last message."""
 _SEPARATORS = (",", ":")
 KEPT_BYTES = 4 * 1024**2
-"""Most bytes of one line, without its texts, that are stored; a server accepts 16 MB in one statement."""
+"""Maximum number of bytes of one stored line, without its texts; a server accepts 16 MB in one statement."""
 KEPT_DEPTH = 100
 
 _LONE = re.compile("[\ud800-\udfff]")

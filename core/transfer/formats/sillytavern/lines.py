@@ -213,7 +213,7 @@ def _put_alternatives(line: dict[str, Any], message: Said, is_changed: bool) -> 
 _NAMESPACES = ("auto_recap", "auto_recap_memory")
 """Keys of the extension's data in `extra`, one per version of the extension; new data is stored under the first."""
 _OF_RECAP = ("memory", "edited", "stale", *rules_recaps.IN_DATA)
-"""Keys of recaps that each alternative can have; `stale` is a key of this package."""
+"""Keys of recap data that each alternative of a message can have; `stale` is a key of this package."""
 _KEYS = (*rules_recaps.KINDS, "stale")
 _MOST_CHARS = {"include": 40, "scene_break_name": 200}
 
