@@ -229,11 +229,11 @@ class Vocabulary:
     """The tag vocabulary of one persona, for `extract_tags` and `expand_tags`; equal only to itself."""
 
     tags: Mapping[str, int] = field(default_factory=dict)
-    """Tag to number of uses."""
+    """Number of uses of each tag."""
     aliases: Mapping[str, str] = field(default_factory=dict)
-    """Alias to tag."""
+    """Tag of each alias."""
     links: Mapping[str, tuple[tuple[str, float], ...]] = field(default_factory=dict)
-    """Tag to (linked tag, weight), both directions."""
+    """Linked tags of each tag, as (tag, weight), in both directions."""
 
 
 OperationState = Literal["pending", "in_progress", "retrying", "completed", "failed", "cancelled"]

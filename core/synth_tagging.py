@@ -27,7 +27,7 @@ class KnownTag(TypedDict):
     """Number of rows with this tag."""
     aliases: list[str]
     links: dict[str, float]
-    """Linked tag to weight."""
+    """Weight of each linked tag."""
 
 
 def extract_tags(

@@ -383,9 +383,8 @@ def _take_along(
     person: str | None,
     previous: str | None,
 ) -> Counter[str]:
-    """Move a conversation's threads to its new audience, except direct messages with other people than its previous
-    person; return counts per table.
-    """
+    """Move a conversation's threads to its new audience, except direct messages with others than the person `previous`;
+    return counts per table."""
     counts = Counter(dict.fromkeys(MOVED, 0))
     if parent_key(parent.key) is not None:
         return counts

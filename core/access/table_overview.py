@@ -71,7 +71,7 @@ def list_personas(db: Database, limit: int) -> list[str]:
 
 
 def choose_persona(db: Database, wanted: str) -> str:
-    """Return `wanted` if that persona has rows, else the persona with the newest message, else `wanted`."""
+    """Return `wanted` if that persona has rows, else the one of the newest message, else any, else `wanted`."""
     if db.read(select(_A.persona_id).where(_A.persona_id == wanted).limit(1), source="audiences"):
         return wanted
     newest = select(_K.persona_id).order_by(_K.last_message_at.desc(), _K.id.desc()).limit(1)
@@ -142,7 +142,7 @@ def _conversation(row: Any) -> ConversationCount:
 
 
 def _read_conversations(db: Database, persona: str, chosen: Select[Any]) -> list[ConversationCount]:
-    """Return the conversations of a statement, each with its number of messages."""
+    """Return the conversations that a SELECT chooses, each with its number of messages."""
     shown = [_conversation(row) for row in db.read(chosen, source="conversations")]
     messages = _count(db, persona, chat_history_cache, "interface_path", [each.key for each in shown])
     return [each._replace(messages=messages[each.key]) for each in shown]
@@ -181,7 +181,7 @@ def _select_people(persona: str, *where: Any) -> Select[Any]:
 
 
 def _read_people(db: Database, persona: str, chosen: Select[Any]) -> list[PersonCount]:
-    """Return the people of a statement, each with numbers of items and messages."""
+    """Return the people that a SELECT chooses, each with numbers of items and messages."""
     m = memories.c
     rows = db.read(chosen, source="participants")
     keys = [row.participant_key for row in rows]

@@ -19,7 +19,7 @@ _MOST = 10_000
 class _Marks:
     lock: threading.Lock = field(default_factory=threading.Lock)
     before: dict[bytes, int] = field(default_factory=dict)
-    """Digest of a forgotten person or conversation to the id below which its rows are late."""
+    """Id below which rows are too late, by digest of the forgotten person or conversation."""
 
 
 def note(

@@ -54,7 +54,7 @@ async def on_edit(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> WriteResult:
-    """Update the text of a stored message: `on_raw_message_edit(payload)` hands over `payload.message`.
+    """Update the text of a stored message; in `on_raw_message_edit(payload)`, pass `payload.message`.
 
     Returns:
         Reason `unchanged` if the message is not stored or already has this text.

@@ -74,8 +74,8 @@ def save_lines(
 
     Args:
         lines: role `user` for the speaker, `assistant` for the persona.
-        turn: id of the turn, which is stored once; None makes a new id. Without an id an answer equal to a recent one
-            would count as its second delivery.
+        turn: id of the turn, which is stored once; None makes a new id. Without an id, an answer equal to a recent one
+            would be taken for a repetition.
 
     Raises:
         MessageError: the scope names no conversation.

@@ -87,8 +87,7 @@ FOLLOWING: tuple[tuple[Table, Column[str]], ...] = tuple(
     and entry.conversation
     and "audience_id" in TABLES[entry.table].c
 )
-"""Tables outside of the search index whose rows share the audience of their conversation, with the column of its key.
-"""
+"""Tables outside of the search index whose rows share their conversation's audience, with the column of its key."""
 
 
 def move_followers(connection: Connection, persona: str, conversation: str, audience_id: int) -> dict[str, int]:

@@ -31,7 +31,7 @@ from .table_runs import Outcome
 
 BUSY = "busy"
 LOOK_BACK = timedelta(days=1)
-"""Age of the messages whose conversations are checked when a process checks for the first time."""
+"""Maximum age of the messages whose conversations a process checks at its first check."""
 
 
 def consolidate_history(

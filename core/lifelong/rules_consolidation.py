@@ -17,7 +17,7 @@ WINDOW = (20, 500)
 """Minimum and maximum number of messages of one window."""
 TEXT_CHARS = 200
 IMPORTANCE, DEEP_IMPORTANCE = 0.6, 0.7
-"""Importance of a model's entry without one: in normal and in deep consolidation."""
+"""Default importance of an entry in a model's reply: in normal and in deep consolidation."""
 MOST_FACTS = 200
 """Maximum number of entries taken from one reply."""
 

@@ -24,7 +24,7 @@ _HERE = and_(_C.persona_id == bindparam("persona"), _C.interface_path == bindpar
 class Window:
     conversation: str
     mark: int
-    """Mark when the window was read; 0 if the conversation had none."""
+    """Consolidation mark when the window was read; 0 if the conversation had none."""
     lines: tuple[Line, ...] = ()
     """Messages with their original text, oldest first."""
     last: int = 0

@@ -27,7 +27,7 @@ class Instruction:
 
     text: str
     topics: frozenset[str] = frozenset()
-    """From `text.remember_phrases.TOPICS`."""
+    """Topics of the instruction, from `text.remember_phrases.TOPICS`."""
     begins: bool = True
     ends: bool = False
     means_that_name: bool = False

@@ -127,4 +127,4 @@ class CycleResult:
     deep: bool = False
     """Whether deep consolidation ran too."""
     queued: tuple[int, ...] = ()
-    """Operations that were queued instead."""
+    """Ids of operations queued for a worker instead of running in this call."""

@@ -37,7 +37,7 @@ PART = 500
 
 
 Ready = tuple[int, NewMessage, table_conversations.AudienceRow]
-"""A row to write: id, message and place."""
+"""A row to write: id, message and audience."""
 _SAME_US = 5_000_000
 _Said = tuple[bytes, str, str]
 _C = chat_history_cache.c

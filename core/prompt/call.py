@@ -331,7 +331,7 @@ class Gathered:
     ids: Mapping[str, list[str]] = field(default_factory=dict)
     """Ids of the items of each section."""
     words: Sequence[str] = ()
-    """Words that the message asks for."""
+    """Search words of the message."""
     lines: Sequence[int] = ()
     """Row ids of the stored messages in the history."""
 

@@ -299,7 +299,7 @@ MOST_DATED = 24
 
 
 def _add_days(call: PromptCall, hits: Sequence[Hit], recalled: Recalled) -> list[Hit]:
-    """Add the date that `tomorrow` and similar words mean to hits of earlier days."""
+    """Add, to hits of earlier days, the date that words such as `tomorrow` mean."""
     asker, marked = in_zone_of_asker(call), list[Hit]()
     today = call.message.date.astimezone(asker.zone).date()
     others = {(one.hit["source"], one.hit["id"]) for one in recalled.chosen if one.rank > MOST_DATED}

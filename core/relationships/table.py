@@ -152,7 +152,7 @@ def build_branches(key: str, person: str) -> tuple[Branch, ...]:
 
 
 def read_branches(stored: Sequence[StoredRelationship], privacy_default: str) -> tuple[Row | None, str]:
-    """Return the relationship that these parts have read, or None, and the person's privacy level."""
+    """Return the relationship in the rows of `build_branches`, or None, and the person's privacy level."""
     if not stored:
         return None, privacy_default
     newest = max(stored, key=lambda row: (row.at is not None, row.at, row.user_id.encode()))

@@ -100,7 +100,7 @@ def _add_words(term: QueryTerm, words: Iterable[str]) -> QueryTerm:
 
 
 def _part_signs(term: QueryTerm) -> QueryTerm:
-    """Return a term for two characters that may be apart: `游了泳` for `游泳`."""
+    """Return a term for two characters that may stand apart in a text: `游了泳` for `游泳`."""
     return QueryTerm(" ".join(term.text), "minor", stem=term.text)
 
 

@@ -58,7 +58,7 @@ class _Compared(NamedTuple):
 
     part: Part
     like: Floats
-    """Cosine of the best vector of each row."""
+    """Cosine between the message and the most similar vector of each row."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -40,7 +40,7 @@ def rank_newest(search: Search, db: Database, share: Share) -> Ranked:
 
 
 def add_newest(ranked: Ranked, db: Database, share: Share, most: int = MOST_FALLBACK) -> Ranked:
-    """Return the candidates with the newest rows that match the plain predicates."""
+    """Return the candidates, and in addition the newest rows that match the plain predicates."""
     found, known = _read_newest(ranked.search, db, share.plain_pool, most), {c.key for c in ranked.candidates}
     # The tier is set again from the texts: a short word matches only as a whole word.
     every = [*ranked.candidates, *(replace(c, tier=2) for c in found.candidates if c.key not in known)]

@@ -85,7 +85,7 @@ class Ranked:
     is_complete: bool = True
     """Whether all matching rows are candidates; in recency mode, all of the newest of each source."""
     considered: Mapping[int, int] = field(default_factory=dict)
-    """Source to the number of rows found."""
+    """Number of rows found, by source."""
     query: RankingQuery | None = None
     """Query of the ranking; None if no rows were ranked."""
     matches: Matches | None = None
@@ -242,9 +242,8 @@ def weigh_alone(search: Search, found: Matches | None) -> WordScorer:
 
 
 def add_statements(ranked: Ranked, db: Database) -> Ranked:
-    """Return the candidates with statements of a person about themselves, if the question is about the person as a
-    whole.
-    """
+    """Return the candidates, and in addition a person's statements about themselves if the question is about the
+    person."""
     from . import profile  # noqa: PLC0415 - loads numpy, which only a search needs
 
     search, query, found = ranked.search, ranked.query, ranked.matches

@@ -71,7 +71,7 @@ class GroupShare(NamedTuple):
 
     group: int
     factor: float = 1.0
-    """1 for the whole word, INSIDE for letters inside it."""
+    """1 for the whole word, INSIDE for letters inside another word."""
     chat_only: bool = False
 
 

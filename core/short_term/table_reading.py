@@ -168,5 +168,5 @@ def build_branches(viewer: Viewer, lookups: Sequence[Lookup], since: Since) -> l
 
 
 def read_branches(rows: StoredRows) -> list[Entry]:
-    """Return the entries that these parts have read, each once."""
+    """Return the entries in the rows of `build_branches`, each once."""
     return list({entry.id: entry for shape in _SHAPES for entry in shape.rows_in(rows)}.values())

@@ -327,7 +327,7 @@ def switch_stories(
     Stored texts stay.
 
     Returns:
-        `(True, None, "")`, or `unchanged`: it is so already, or there is no such conversation.
+        `(True, None, "")`, or `unchanged`: they are in this state already, or the conversation is unknown.
     """
     switched = rows.yes_no(on, "on") == 1
     call = open_conversation(open_call(db, settings, scope), conversation)

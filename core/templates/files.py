@@ -22,7 +22,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "list": (list,),
     "object": (dict,),
 }
-"""Type words of a header to Python types."""
+"""Python types for each type word of a header."""
 
 
 class TemplateError(ConfigError):

@@ -62,7 +62,7 @@ def as_text(value: Any) -> tuple[str | None, str]:
 
 
 def text_at(value: Any, *names: str) -> str:
-    """Return the first of these fields with a text that is not blank, cleaned; or ""."""
+    """Return the cleaned text of the first of these fields that has one, or ""."""
     for name in names:
         given = get(value, name)
         text = clean(given) if type(given) is str else as_text(given)[0]

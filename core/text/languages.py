@@ -13,7 +13,7 @@ from .folding import fold, fold_case
 from .words import STOP_WORD_LANGUAGES, read_lists, stop_words
 
 LOOKED_AT = 2_000
-"""Number of characters by which the language is detected."""
+"""Maximum number of characters read to detect the language."""
 
 ENOUGH = 0.7
 """Minimum evidence for a Latin-script language: almost one word unique to it."""
@@ -193,7 +193,8 @@ class SpokenCounts:
     def __init__(self, docs: Mapping[str, int]) -> None:
         """Count the words of `listed_words` that belong to few languages; `docs` has the number of rows of each."""
         self.rows: Counter[tuple[str, bool]] = Counter()
-        """(language, whether its words are common in it) to the number of rows that hold one, split among languages."""
+        """Number of rows with such words, split among their languages, by (language, whether a word is common in
+        it)."""
         self.words: Counter[tuple[str, bool]] = Counter()
         """(language, whether its words are common in it) to the number of different words."""
         found, owners = set(docs), dict[str, list[tuple[str, bool]]]()

@@ -102,7 +102,7 @@ def asks_about_person(words: str, people: Collection[str], languages: Sequence[s
 
 
 def may_ask_about_person(words: str, languages: Sequence[str]) -> list[str]:
-    """Return the languages in which the words contain all parts around the person of some phrase about a person."""
+    """Return the languages in which the words contain both parts, around the name, of a question about a person."""
     known = []
     for language in languages:
         for parts in _parts_around_who(language):

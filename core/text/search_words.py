@@ -195,7 +195,7 @@ def common_words_asked(text: str, languages: Sequence[str], limit: int) -> list[
     """Return search words for a message that has only common words.
 
     The first of the languages is the message's own: a question is searched by its less common words. Requests and
-    phrases of courtesy give none; other messages only if they are short (FEW_WORDS).
+    phrases of courtesy give no words; other messages give words only if they are short (FEW_WORDS).
     """
     found = minor_words(text, languages, limit)
     if found:

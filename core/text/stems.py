@@ -93,7 +93,7 @@ LONGEST_WORD = 64
 
 Stem = Callable[[str], str]
 _OWN: dict[str, Stem] = {"ar": _stem_arabic, "he": _stem_hebrew, "ko": _stem_korean}
-"""Languages that Snowball does not support, or not well."""
+"""Stemmers for languages that Snowball does not support, or not well."""
 
 
 class _PerThread(threading.local):

@@ -110,7 +110,7 @@ def _save(host: HostCall, new: bodies.NewMessage, message: dict[str, Any], scope
 
 
 def _read_line(host: HostCall, message: bodies.HostMessage) -> tuple[dict[str, Any], Scope]:
-    """Return a message with its conversation, and its scope."""
+    """Return a message with its conversation filled in, and its scope."""
     line, scope = host.read_message(message)
     path = line.get("interface_path") or scope.conversation
     if not path:

@@ -1,4 +1,4 @@
-"""Rows in the time spans of a question or about a day in them, and the reasons from this."""
+"""Rows in the time spans of a question or about a day in them, and the ranking reasons of such rows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _in_us(moment: datetime) -> int:
 
 
 def list_ranges(question: Question) -> list[tuple[int, int]]:
-    """Return the spans of time when rows were said, in microseconds."""
+    """Return the time spans in which rows may have been said, in microseconds."""
     return [
         (
             -_ALWAYS if span.start is None else _in_us(span.start),

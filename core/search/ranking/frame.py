@@ -50,11 +50,11 @@ class Seen(NamedTuple):
 
     matches: AudienceMatches
     first_thread: int
-    """Overall number of its first conversation."""
+    """Number of its first conversation, counted over all audiences."""
     first_session: int
-    """Overall number of its first session."""
+    """Number of its first session, counted over all audiences."""
     long: Floats
-    """For each conversation, 0 for short turns to 1 for long ones."""
+    """Scale of turn length in each conversation, from 0 for short turns to 1 for long ones."""
     near: Floats
     """Nearness of each conversation to the asker."""
     person: Floats | None
@@ -77,7 +77,7 @@ class Frame:
     is_chat: Flags
     thread: Column
     session: Column
-    """Overall number of each row's session; `thread` has overall numbers too."""
+    """Session of each row, numbered over all audiences like `thread`."""
     long: Floats
     near: Floats
     person: Floats | None

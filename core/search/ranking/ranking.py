@@ -46,7 +46,7 @@ class Ranking:
     """The result of a ranking."""
 
     matching: Mapping[int, int] = field(default_factory=dict)
-    """Source to the number of matching rows."""
+    """Number of matching rows, by source."""
     open: int = 0
     """Number of matches not excluded."""
     around: Around | None = None
@@ -54,7 +54,7 @@ class Ranking:
     best: LocalRows = field(default_factory=lambda: LocalRows(np.zeros(0, np.int64)))
     """Best rows, best first."""
     kept: Sequence[tuple[LocalRows, Kept]] = ()
-    """Rows with a place among the first hits whatever their rank, with the reason."""
+    """Rows that get one of the first places whatever their rank, each with the reason."""
     seen: Sequence[Seen] = ()
     held: HeldWords | None = None
     sessions: SessionScores | None = None

@@ -101,7 +101,7 @@ def keep_fullest(held: HeldWords, most: int, offered: Sequence[ViewRows]) -> Hel
 
 
 def weigh_sessions(seen: Sequence[Seen], held: HeldWords, frame: Frame) -> SessionScores:
-    """Return the BM25 score of each session as one text."""
+    """Return the BM25 score of each session, read as one text."""
     is_new = np.ones(len(frame), bool)
     is_new[1:] = frame.session[1:] != frame.session[:-1]
     numbers, session_of = frame.session[is_new], is_new.cumsum() - 1

@@ -124,7 +124,7 @@ class Candidate:
     session_rows: int = 0
     """Number of rows of the session."""
     long: float = 0.0
-    """0 for a conversation of short turns to 1 for long ones."""
+    """Scale of turn length in its conversation, from 0 for short turns to 1 for long ones."""
     tag_worth: float = 0.0
     """Score of its tags."""
     reasons: Mapping[str, float] = field(default_factory=dict)
@@ -133,7 +133,7 @@ class Candidate:
     is_offered: bool = False
     """Whether it does not match, but was said in a span asked for or by the person asked about."""
     kept: Kept = ""
-    """Reason for a place among the first hits."""
+    """Reason why it gets one of the first places, whatever its score."""
     by_meaning: bool = False
     """Whether it was found only by its vector (docs/embeddings.md)."""
     tier: int = 2
@@ -164,7 +164,7 @@ class ScoredRow:
     parts: Mapping[str, float] | None = None
     """Part of each reason in the score; None if rows were not ranked."""
     kept: Kept = ""
-    """Reason for a place among the first hits; "" if its text does not correct anything."""
+    """Reason why it gets one of the first places; "" if its text does not correct anything."""
     neighbour: Candidate | None = None
     """Better-scored copy whose session and conversation are used."""
 

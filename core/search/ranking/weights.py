@@ -106,9 +106,9 @@ OF_WORDS = frozenset(
 FULL_MATCH = 0.1
 """Match from which other reasons count in full; below, they count in proportion."""
 LIKE = 0.2
-"""Factor of meaning against words in the match compared with FULL_MATCH."""
+"""Factor by which meaning counts in the match that is compared with FULL_MATCH."""
 
 
 def between(weight: Weight, long: Number) -> Number:
-    """Return the weight for turns with this share of long ones, a number or an array."""
+    """Return the weight on a scale from short turns (0) to long turns (1), for a number or an array."""
     return weight.short + (weight.long - weight.short) * long

@@ -59,7 +59,7 @@ def list_other_numbers(text: str, languages: Sequence[str]) -> dict[str, list[st
 
 
 def list_other_scripts(text: str, languages: Sequence[str]) -> dict[str, list[str]]:
-    """Return the folded words of a message that have another script, each with its spellings in it."""
+    """Return the folded words of a message that can be written in another script, each with its other spellings."""
     made: dict[str, list[str]] = {}
     if not text.isascii():
         folded = fold(text[:LOOKED_AT])

@@ -122,11 +122,11 @@ class Lexicon:
     order: str = "dmy"
     is_strict: bool = False
     phrases: dict[str, dict[tuple[str, ...], dict[str, Any]]] = field(default_factory=dict)
-    """First word or character to the phrases that begin with it, each with its meanings by kind."""
+    """Phrases by their first word or character, each with its meanings by kind."""
     stems: dict[str, dict[str, tuple[int, dict[str, Any]]]] = field(default_factory=dict)
-    """First three letters to stems, each with the most further letters and its meanings by kind."""
+    """Stems by their first three letters, each with the maximum number of further letters and its meanings by kind."""
     suffixes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Ending to the meaning it adds to its word."""
+    """Meaning that each ending adds to its word."""
 
     def may_hold(self, word: str) -> bool:
         """Return whether a phrase or stem of the language may begin with a word."""
@@ -156,7 +156,7 @@ class Leading:
 
     words: frozenset[str]
     stems: Mapping[str, tuple[str, ...]]
-    """First three letters to the stems."""
+    """Stems by their first three letters."""
     signs: tuple[str, ...]
 
     def stands_in(self, text: str, words: Collection[str]) -> bool:

@@ -36,7 +36,7 @@ class Rule:
 
 
 Rules = Mapping[str, Sequence[Rule]]
-"""Kind to the rules that begin with it."""
+"""Rules by the kind of part with which they begin."""
 
 
 @lru_cache(maxsize=1)

@@ -33,7 +33,7 @@ class TimePart(NamedTuple):
     """A word, phrase, number or time of a text, with its possible meanings."""
 
     kinds: Mapping[str, Any]
-    """Kind (`calendar.KINDS`, `level`) to its value."""
+    """Value for each kind of the part (`calendar.KINDS`, `level`)."""
     begin: int
     """Start position in the text."""
     end: int

@@ -32,7 +32,7 @@ _FEASTS = {
     "christmas eve": (12, 24, 1), "christmas day": (12, 25, 1), "christmas": (12, 24, 3), "new year's eve": (12, 31, 1),
     "new year": (1, 1, 1), "halloween": (10, 31, 1), "valentine": (2, 14, 1),
 }  # fmt: skip
-"""Month, day and number of days."""
+"""Feasts with a fixed date: month, day and number of days."""
 _SOUTHERN = (
     "Australia/", "Antarctica/", "Pacific/Auckland", "America/Argentina", "America/Buenos_Aires", "America/Santiago",
     "America/Sao_Paulo", "America/Montevideo", "America/Asuncion", "America/La_Paz", "America/Lima",

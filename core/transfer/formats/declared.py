@@ -119,7 +119,7 @@ def _plain(text: Any) -> str:
 
 
 def _unfold_sent(agent: Any) -> Any:
-    """Return a Letta agent; if it sends messages with a tool, their texts are the texts that it sent."""
+    """Return a Letta agent; a message that it sent by a tool gets the text that it sent."""
     messages = []
     for message in list_at(agent, "messages"):
         calls = [dict_at(call, "function") for call in list_at(message, "tool_calls")]

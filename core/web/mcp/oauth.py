@@ -90,7 +90,7 @@ class Asked(NamedTuple):
 
 
 class Grant(NamedTuple):
-    """A code's token, and the issue of this token once it has begun."""
+    """An authorization code with its token, and the issuing of this token once it has begun."""
 
     code: AuthorizationCode
     token: shapes.AccessToken

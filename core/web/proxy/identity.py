@@ -33,7 +33,7 @@ NAMES = (
 )  # fmt: skip
 """Headers that name persona, speaker, conversation, server or privacy."""
 NOBODY = "User"
-"""Name of a speaker without one: the key made from a token means nothing to a model."""
+"""Name used for a speaker without a name: the key made from a token means nothing to a model."""
 
 
 class _Ids(NamedTuple):

@@ -12,7 +12,7 @@ from ...text.replies import strip_thoughts
 MessagesKey = Literal["messages", "input"]
 """Field of a request with the messages: `messages` in Chat Completions, `input` in the Responses API."""
 _INSTRUCTIONS = "%instructions"
-"""Type given to the message made of the field `instructions` of the Responses API."""
+"""Type given to the message that is made from the field `instructions` of the Responses API."""
 _RESULTS = ("_output", "_response")
 """Item-type suffixes of tool results (Responses API)."""
 _BEHIND = ("system", "developer", "tool", "function", None)
