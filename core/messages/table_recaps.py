@@ -80,7 +80,7 @@ def read_page(
 ) -> list[tuple[Line, int]]:
     """Return the next messages with a memory that is not stale, each with its memory's tokens, newest first.
 
-    `before` is the last message of the previous page. A memory without a stored token count counts its characters.
+    `before` is the last message of the previous page. A memory without a stored token count counts one token per character.
     """
     values: dict[str, Any] = {"persona": persona, "conversation": conversation, "rows": rows}
     if before is not None:
