@@ -264,7 +264,7 @@ class Operation:
     """Key of the participant it is about."""
     priority: OperationPriority = "NORMAL"
     payload: Mapping[str, Any] = field(default_factory=dict)
-    """Its arguments: ids, and texts only under the key `texts`, which is emptied when the operation ends."""
+    """Arguments of the operation: ids, and texts only under the key `texts`, which is emptied at its end."""
     tries: int = 1
     """Tries begun, the current one included."""
     created_at: datetime | None = None
@@ -348,7 +348,7 @@ class RecentConversation(TypedDict):
     summary: str
     """Summary, one line."""
     conversation: str
-    """Its key; "" if the host named none."""
+    """Conversation key; "" if the host named none."""
     provenance: str
     """Origin of the summary: model, extract, manual or import."""
 

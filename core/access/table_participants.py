@@ -28,7 +28,7 @@ class Known:
     level: str
     """Strictest level among the linked identities, else the default."""
     display_name: str | None
-    """Name; None if no row is stored yet."""
+    """Displayed name; None if no row is stored yet."""
 
 
 def rank_of(other: Any) -> Any:

@@ -53,7 +53,7 @@ class Section(Protocol):
     """The interface of every section module."""
 
     KEY: str
-    """Its key in `context.context.CONTEXT_KEYS`."""
+    """Key of the section in `context.context.CONTEXT_KEYS`."""
 
     def wanted(self, asked: Asked) -> Sequence[Branch]:
         """Return the SELECTs to run; none if the section is switched off."""

@@ -43,9 +43,9 @@ class End:
     last: int
     at: datetime
     rows: tuple[int | None, ...] | None = None
-    """Row of each message handed in, None for an unstored message. None: the whole conversation up to `last`."""
+    """Row of each message passed in, None for an unstored message. None: the whole conversation up to `last`."""
     texts: tuple[Line, ...] = ()
-    """Messages handed in that are not stored, in order."""
+    """Messages passed in that are not stored, in order."""
 
     def payload(self) -> dict[str, Any]:
         """Return the payload of the operation: ids, and under `texts` the unstored messages."""

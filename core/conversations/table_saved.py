@@ -29,7 +29,7 @@ from ..shapes import WriteResult
 
 KIND = SAVED
 AUTHOR, BY_PERSON, BY_FILE = "user", "user", "file"
-"""Author of saved memories, and their sources: said or handed in, or written into the Markdown file."""
+"""Author of saved memories, and their sources: said or passed in, or written into the Markdown file."""
 NO_SUCH = "there is no such saved memory"
 _C = memories.c
 

@@ -182,7 +182,7 @@ class Shape(Generic[R]):
         self._others = [(at, kind.read) for at, kind in enumerate(kinds.values(), 1) if kind.read not in _AS_THEY_COME]
 
     def numbered(self, number: int) -> Shape[R]:
-        """Return the shape of another kind with the same columns."""
+        """Return a shape with the same columns and this kind number."""
         return Shape(number, self.row, **self._kinds)
 
     def columns(self, **given: Any) -> list[Label[Any]]:

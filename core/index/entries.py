@@ -34,7 +34,7 @@ Progress = Callable[[str, int, int], None]
 """Called with the name of a step, the amount done, and the total (0 if unknown)."""
 
 AT_ONCE = 500
-"""Rows read in one statement."""
+"""Number of rows read in one statement."""
 TERMS_PER_ROW = 5000
 """Maximum number of different words of a row in the index."""
 SEPARATOR = "\x1f"

@@ -29,7 +29,7 @@ MOST_AUDIENCES = 1000
 CHUNK = 8192
 """Maximum number of vectors read in one statement and held in one part."""
 COMPARED = 1024
-"""Vectors compared in one step: their arrays fit into the cache of a processor."""
+"""Number of vectors compared in one step: their arrays fit into the cache of a processor."""
 _FIRST = (-(2**63), -1, -1)
 
 _V = search_vector.c

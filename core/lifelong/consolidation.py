@@ -39,7 +39,7 @@ PIECE_CHARS = 24_000
 """Maximum number of characters of messages in one question to a model; longer texts take several questions."""
 DEEP_TAG = "deep"
 DEEP_WINDOW = 200
-"""Newest messages of a conversation that deep consolidation reads: some hours of talk."""
+"""Number of newest messages of a conversation that deep consolidation reads: some hours of talk."""
 TRIES = 3
 """Maximum number of reads of a window whose messages change while the model is asked."""
 REFUSED = (400, 413, 422)
@@ -90,7 +90,7 @@ def _attempt(call: Call, window: Window, model: Any, *, deep: bool = False) -> O
 
 
 def _consolidate_window(call: Call, window: Window, model: Any, *, deep: bool) -> Outcome:
-    """Make the items of a window and store them; for a window without usable lines, only move the mark."""
+    """Make the items of a window and store them; a window without usable lines is only marked as consolidated."""
     outcome = Outcome(messages=len(window.lines), conversations=1)
     with call.db.connection(source="participants") as connection:
         lines = _allowed_now(connection, call, window.lines)

@@ -15,7 +15,7 @@ from .table_reading import ItemFilter, ReadScope, search
 LEAST_SHARED = 0.5
 """Share of the shorter text's words that both texts must contain: `I live in Leeds` and `I live in Rome`."""
 MOST_COMPARED = 1000
-"""Newest memories of the person that are compared."""
+"""Number of newest memories of the person that are compared."""
 MOST_WORDS = 60
 
 

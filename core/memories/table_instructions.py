@@ -34,7 +34,7 @@ SAID, BY_HAND = "chat", "host"
 NEWER = "a newer instruction says otherwise"
 TAKEN_BACK = "it took an earlier instruction back"
 MOST_READ = 400
-"""Newest instructions of one person that are read for one prompt."""
+"""Number of newest instructions of one person that are read for one prompt."""
 _C = memories.c
 
 

@@ -22,7 +22,7 @@ from . import table_reading as item_rows
 from .new_item import NewMemory
 
 PART = 200
-"""Rows read at once."""
+"""Number of rows read at once."""
 _AT_ONCE = 500
 _C = table.c
 

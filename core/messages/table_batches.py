@@ -33,7 +33,7 @@ WriteBeside = Callable[[Connection, Database, str, Sequence[tuple[int, str, T]]]
 """Stores a persona's accompanying data, each `(row id, conversation, data)`, in the messages' transaction."""
 
 PART = 500
-"""Messages stored in one transaction."""
+"""Number of messages stored in one transaction."""
 
 
 Ready = tuple[int, NewMessage, table_conversations.AudienceRow]

@@ -26,7 +26,7 @@ from .new_message import MESSAGE_ID_BYTES, PERSONA_ROLES
 OWN = -1
 """Alternative number of the recap of a message's current text; other alternatives use their own number."""
 PAGE = 100
-"""Messages of a conversation read at once: few, since each may hold megabytes."""
+"""Number of messages of a conversation read at once: few, since each may hold megabytes."""
 _C, _K, _R = chat_history_cache.c, conversations.c, message_recaps.c
 WITH_RECAP = chat_history_cache.outerjoin(
     message_recaps, and_(_R.persona_id == _C.persona_id, _R.message_row == _C.id, _R.alternative == OWN)

@@ -78,9 +78,9 @@ def _page(first: bool) -> Any:
 def read_page(
     read: Reader, persona: str, conversation: str, rows: int, *, before: Line | None = None
 ) -> list[tuple[Line, int]]:
-    """Return the next messages with a memory that is not stale, each with its memory's tokens, newest first.
+    """Return the next messages with a recap that is not stale, each with the tokens of its recap, newest first.
 
-    `before` is the last message of the previous page. A memory without a stored token count counts one token per character.
+    `before` is the last message of the previous page. A recap without a stored token count has a token per character.
     """
     values: dict[str, Any] = {"persona": persona, "conversation": conversation, "rows": rows}
     if before is not None:
@@ -206,7 +206,7 @@ def mark_stale(connection: Connection, persona: str, row_id: int) -> str:
 
 
 def set_include(connection: Connection, persona: str, rows: Collection[int], include: str | None) -> int:
-    """Set `include` of messages' own recaps (a text only if the memory is not stale); return the number of changes."""
+    """Set `include` of messages' own recaps (a text only if the recap is not stale); return the number of changes."""
     wanted = _R.include.is_not(None) if include is None else (_R.include.is_(None) | (_R.include != include))
     where = [_R.persona_id == persona, _R.alternative == OWN, wanted]
     if include is not None:
@@ -256,7 +256,7 @@ class Alternative:
     is_current: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict)
     recap: Recap | None = None
-    """Its recap, if it was read too."""
+    """Recap of the alternative, if it was read too."""
 
 
 _ALL = select(_A.alternative, _A.text, _A.is_current, _A.metadata).where(*_OF_MESSAGE).order_by(_A.alternative)

@@ -173,7 +173,7 @@ _INNER = frozenset({"text_folded", "content_hash", "token_hash", "audience_id", 
 
 
 def read_rows(db: Database, persona: str, participant: str) -> dict[str, list[dict[str, Any]]]:
-    """Return table to rows that name a person by a key, including linked identities; empty tables are left out."""
+    """Return the rows that name a person by a key, by table, including linked identities; empty tables are left out."""
     key = checked_key(participant)
     me = select(_P.person_key).where(_P.persona_id == persona, _P.participant_key == key)
     linked = select(_P.participant_key).where(_P.persona_id == persona, _P.person_key.in_(me))

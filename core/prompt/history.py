@@ -22,7 +22,7 @@ from .access import count_recent, may_see
 from .call import PromptCall, VisibleContext
 
 MARGIN = 6
-"""Rows read beyond the wanted lines, to replace blank, hidden and echoed rows and copies of live messages."""
+"""Number of rows read beyond the wanted lines, to replace blank, hidden and echoed rows and copies of live messages."""
 REPLACED_ROWS = 40
 """Minimum number of rows, visible or not, read of a conversation with a replaced message, to see its answers."""
 DEEPER, ROUNDS = 4, 6

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .holders import Holders
 
 AT_ONCE = 256
-"""Rows compared in one statement."""
+"""Number of rows compared in one statement."""
 MOST_COMPARED = 100_000
 """Maximum number of rows of a source compared in recency mode, the newest first."""
 SLICE, SLICE_GROWTH = 2_000, 8

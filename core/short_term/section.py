@@ -13,7 +13,7 @@ from . import reader, rules, table_reading, turns
 
 KEY = "short_term"
 SPARE = 6
-"""Entries read beyond the channels shown, because the history lists may show the lines of some."""
+"""Number of entries read beyond the channels shown, because the history lists may show the lines of some."""
 
 
 def wanted(asked: Asked) -> Sequence[Branch]:

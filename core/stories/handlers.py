@@ -125,9 +125,9 @@ def _note_refusal(task: Task, row_id: int, reason: str) -> None:
 
 DETECTION, KEY = "SCENE_DETECTION", "sceneBreakAt"
 MOST = 500
-"""Messages read at once, counted from the first one in question."""
+"""Number of messages read at once, counted from the first one in question."""
 BEFORE = 30
-"""Messages shown before the first one in question, as context for the model."""
+"""Number of messages shown before the first one in question, as context for the model."""
 
 
 class _Detection(NamedTuple):
@@ -138,7 +138,7 @@ class _Detection(NamedTuple):
     checked: int | None = None
     """Index of the newest message that is checked together with all before it; None if there is no new one."""
     goes_on: bool = False
-    """Whether more messages wait."""
+    """Whether more messages wait to be checked."""
 
 
 def scene_detection(operation: Operation, tools: Tools) -> Effect | None:

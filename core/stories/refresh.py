@@ -27,7 +27,7 @@ from .calls import StoryCall, choose_counter, no_such_message, open_conversation
 from .rules_recaps import INCLUDED, HidePlan, Reason
 
 PAGE = 100
-"""Recaps read at once: the default limit holds about this many short ones."""
+"""Number of recaps read at once: the default limit holds about this many short ones."""
 PROGRAM, DISABLED = "program_message", "disabled"
 """Keys of a message's metadata: the program's own message; a message of a character disabled in the group."""
 

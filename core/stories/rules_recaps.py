@@ -132,8 +132,7 @@ def plan_hiding(start: int, hidden: Sequence[bool | None]) -> HidePlan:
 
 
 def last_hidden_scene(breaks: Sequence[int], hidden: Sequence[bool | None]) -> int | None:
-    """Return the newest visible scene break up to which an import hid all messages, so that scenes hid them; or
-    None."""
+    """Return the newest scene break before the first message that an import did not hide; None if there is none."""
     end = next((at for at, is_hidden in enumerate(hidden) if is_hidden is not None), len(hidden))
     return max((at for at in breaks if at < end), default=None)
 

@@ -74,7 +74,7 @@ class CurrentRecap(NamedTuple):
     """The current version of a running recap, for a prompt."""
 
     id: int
-    """Its version number."""
+    """Version number of the recap."""
     content: str | None
     provenance: str | None
 

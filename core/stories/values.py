@@ -43,8 +43,8 @@ def set_data(
     Args:
         key: such as `memory` or `exclude`; the error for an unknown one lists all.
         value: a text or switch, depending on the key; None removes it.
-        provenance: origin of a memory.
-        counter: `text -> int` for the tokens of a memory; by default that of LLM_MODEL.
+        provenance: origin of a recap.
+        counter: `text -> int` for the tokens of a recap; by default that of LLM_MODEL.
 
     Returns:
         `(True, row id, "")`; reason `unchanged` if the value is the same or the scope sees no such message; `privacy`
@@ -83,7 +83,7 @@ def set_data(
 
 
 def build_columns(memory: str | None, provenance: str, count: Counter) -> dict[str, Any]:
-    """Return the columns of a recap with a new memory; its tokens are counted here."""
+    """Return the columns of a recap with a new text; its tokens are counted here."""
     return {
         "memory": memory,
         "stale": False,
@@ -94,7 +94,7 @@ def build_columns(memory: str | None, provenance: str, count: Counter) -> dict[s
 
 
 def _read_stored(key: str, value: object) -> Any:
-    """Return a value as it is stored: texts cleaned, a blank memory as None."""
+    """Return a value as it is stored: texts cleaned, a blank recap as None."""
     stored = rules_recaps.read_value(key, value)
     if not isinstance(stored, str):
         return stored

@@ -17,7 +17,7 @@ from ..errors import StoreError, TransferError
 TABLES = ("memories", "ai_diary", "chat_history_cache")
 
 RANGE = 1000
-"""Rows read at once."""
+"""Number of rows read at once."""
 
 
 def check_owner(source: Database) -> None:

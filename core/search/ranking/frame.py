@@ -112,7 +112,7 @@ def look_at(audiences: Sequence[AudienceMatches], query: RankingQuery) -> list[S
 
 
 def build_frame(seen: Sequence[Seen], rows: Sequence[ViewRows]) -> Frame:
-    """Return the facts about rows of each audience."""
+    """Return the columns of facts about the chosen rows of each audience."""
     columns: list[list[NDArray[Any]]] = []
     for one, mine in zip(seen, rows, strict=True):
         view, thread = one.matches.view, one.matches.view.thread[mine]

@@ -92,7 +92,7 @@ def rank_rows(rows: Sequence[ScoredRow], query: RankingQuery, near: Near | None 
 
 
 class RowScores:
-    """Scores of rows, and the part of each reason.
+    """Scores of rows, and how much of each score comes from each reason.
 
     Args:
         longs: for each row, 0 for a conversation of short turns to 1 for long ones.

@@ -113,7 +113,7 @@ class Candidate:
     id: int
     at_us: int
     words: int = 0
-    """Length of its text in words; 0 if unknown."""
+    """Length of the row's text in words; 0 if unknown."""
     score: float = 0.0
     context: bool = False
     """Whether it is a neighbour of a match and does not match itself."""
@@ -133,7 +133,7 @@ class Candidate:
     is_offered: bool = False
     """Whether it does not match, but was said in a span asked for or by the person asked about."""
     kept: Kept = ""
-    """Reason why it gets one of the first places, whatever its score."""
+    """Reason why the row gets one of the first places, whatever its score."""
     by_meaning: bool = False
     """Whether it was found only by its vector (docs/embeddings.md)."""
     tier: int = 2

@@ -13,7 +13,7 @@ Number = TypeVar("Number", float, "Floats")
 K1 = 1.2
 """BM25 k1: how soon repetitions of a word stop counting."""
 B = 0.75
-"""BM25 b: how much a long text is held back; 0 not at all, 1 in proportion to its length."""
+"""BM25 b: how much its length lowers the score of a text; 0 not at all, 1 in proportion to its length."""
 INSIDE = 0.25
 """Weight of letters inside another word, as a share of the whole word's weight."""
 

@@ -86,7 +86,7 @@ def choose_step(m: Moment, time: Time, step: int) -> Time | None:
 
 
 def find_this(m: Moment, time: Time) -> Range | None:
-    """Return the occurrence in the current day, week, month or year."""
+    """Return the occurrence of a time in the current day, week, month or year."""
     unit = time.period or "day"
     start, end = spans.of_unit(unit, m.today, 0)
     return next((each for each in time.occur(m.today) if start <= each[0] < end), None)

@@ -28,7 +28,7 @@ from ..errors import Refused, refuse_bad_values
 router: APIRouter = APIRouter(tags=["Operator"])
 
 CHUNK_CHARS = 65_536
-"""Characters in one sent chunk; sending each item as a chunk would cost a thread switch per item."""
+"""Number of characters in one sent chunk; sending each item as a chunk would cost a thread switch per item."""
 
 _EXPORTED: dict[int | str, dict[str, Any]] = {
     200: {

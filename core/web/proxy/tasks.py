@@ -15,7 +15,7 @@ from .messages import find_last_user, has_template, read_question, read_text
 SHORT_TOKENS = 64
 """Maximum number of answer tokens that only programs ask for, not people."""
 READ_CHARS = 10_000
-"""Characters read at each end of a longer message: instructions are at its beginning or end."""
+"""Number of characters read at each end of a longer message: instructions are at its beginning or end."""
 COMMAND_CHARS = 2500
 """Maximum number of characters of a system message that may be an order; a longer one describes a persona."""
 
