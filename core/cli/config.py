@@ -129,7 +129,7 @@ def set_(
 def preset(
     run: Run,
     name: Annotated[
-        str, Argument(metavar="NAME", help="bot, role-play, companion, vtuber or notes.", show_default=False)
+        str, Argument(metavar="NAME", help="Preset: bot, role-play, companion, vtuber or notes.", show_default=False)
     ],
     folder: Annotated[Path, Argument(metavar="[FOLDER]", help="Folder for config.yaml.", show_default=False)] = Path(),
     force: ForceOption = False,

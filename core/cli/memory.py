@@ -47,9 +47,9 @@ def search(
     word: Annotated[list[str] | None, Option(help="A word or phrase in the text; may be repeated.")] = None,
     limit: Annotated[int, Option("--limit", "-n", min=1, max=200, help="Maximum number of hits.")] = 5,
     since: Annotated[
-        str | None, Option(metavar="TIME", help="Earliest time, inclusive, or words: 'last week'.")
+        str | None, Option(metavar="TIME", help="Only hits since this time, or words such as 'last week'.")
     ] = None,
-    until: Annotated[str | None, Option(metavar="TIME", help="Latest time, exclusive.")] = None,
+    until: Annotated[str | None, Option(metavar="TIME", help="Only hits before this time.")] = None,
     conversation: ConversationOption = None,
     user: UserOption = None,
     server: ServerOption = "",

@@ -42,7 +42,7 @@ KEPT_SECONDS = 75
 def serve(
     run: Run,
     host: Annotated[str | None, Option(metavar="ADDRESS", help="Address to listen on. Default: ADMIN_HOST.")] = None,
-    port: Annotated[int | None, Option(metavar="PORT", min=1, max=65_535, help="Default: ADMIN_PORT.")] = None,
+    port: Annotated[int | None, Option(metavar="PORT", min=1, max=65_535, help="Port. Default: ADMIN_PORT.")] = None,
     allow_hosts: Annotated[
         list[str] | None,
         Option("--allow-host", metavar="NAME", help="Allow this name in the Host header; may be repeated."),

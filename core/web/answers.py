@@ -18,7 +18,7 @@ class ItemAnswer(BaseModel):
     text: str = Field(examples=["The cat is called Tofu."])
     kind: str = Field(description="A built-in kind, or another one stored by a host.", examples=["FactsAboutUser"])
     tier: str = Field(description="session: expires. long_term: stays until pruned.", examples=["long_term"])
-    importance: float = Field(description="0 to 1.", examples=[0.5])
+    importance: float = Field(description="Importance, 0 to 1.", examples=[0.5])
     tags: list[str] = Field(examples=[["cat", "tofu"]])
     emotion: str
     persona: str = Field(examples=["default"])
@@ -27,7 +27,7 @@ class ItemAnswer(BaseModel):
     timestamp: str = Field(examples=["2026-03-10T12:00:00+00:00"])
     expires_at: str
     pinned: bool
-    provenance: str = Field(description="host, model, extract, manual or import.", examples=["host"])
+    provenance: str = Field(description="Origin: host, model, extract, manual or import.", examples=["host"])
     source_message_ids: list[Any]
     author: str
     source: str
@@ -65,8 +65,8 @@ class RelationshipAnswer(BaseModel):
     user_id: str = Field(examples=["telegram_bot/u1"])
     username: str = Field(examples=["Ann"])
     realname: str
-    affinity: int = Field(description="-100 to 100.", examples=[5])
-    trust: int = Field(description="0 to 100.", examples=[0])
+    affinity: int = Field(description="Affinity, -100 to 100.", examples=[5])
+    trust: int = Field(description="Trust, 0 to 100.", examples=[0])
     interaction_count: int
     last_interaction: str | None
 

@@ -54,12 +54,12 @@ class ItemList(BaseModel):
 
 
 class ItemSearch(ItemList):
-    tier: Tier | None = Field(default=None, description="session or long_term.")
+    tier: Tier | None = Field(default=None, description="Tier of the items.")
     conversation: str | None = Field(default=None, max_length=512, description="Conversation key.")
     participant: str | None = Field(default=None, max_length=255, description="Participant key.")
     min_importance: float | None = Field(default=None, ge=0, le=1)
-    since: str | None = Field(default=None, max_length=64, description="Earliest time, ISO 8601.")
-    until: str | None = Field(default=None, max_length=64, description="Latest time, ISO 8601.")
+    since: str | None = Field(default=None, max_length=64, description="Earliest time of an item, ISO 8601.")
+    until: str | None = Field(default=None, max_length=64, description="Latest time of an item, ISO 8601.")
     tags: list[str] | None = Field(default=None, description="Tags that an item must have; repeat the parameter.")
     archived: bool = Field(default=False, description="Return archived items (deleted, pruned or replaced) instead.")
 
@@ -193,7 +193,7 @@ class PinBody(IdsBody):
 class RelationshipBody(Body):
     """A change of a relationship by an operator; it does not count as an interaction."""
 
-    user_id: str = Field(min_length=1, max_length=255, description="interface/id", examples=["telegram_bot/u1"])
+    user_id: str = Field(min_length=1, max_length=255, description="Key: interface/id", examples=["telegram_bot/u1"])
     affinity_delta: Whole = Field(default=0, ge=-1000, le=1000, description="Change; the result stays in -100 to 100.")
     trust_delta: Whole = Field(default=0, ge=-1000, le=1000, description="Change; the result stays in 0 to 100.")
     username: ParticipantKey | None = Field(default=None, description="New name; blank and null keep the present one.")
@@ -215,8 +215,8 @@ MAX_MESSAGES = 500
 class Who(Body):
     """Speaker and conversation. A host token may name anybody of its persona; a scope token needs no field."""
 
-    conversation: Key | None = Field(default=None, description="interface/chat[/thread].", examples=["web/7"])
-    participant: ParticipantKey | None = Field(default=None, description="interface/id.", examples=["web/ann"])
+    conversation: Key | None = Field(default=None, description="Key: interface/chat[/thread].", examples=["web/7"])
+    participant: ParticipantKey | None = Field(default=None, description="Speaker: interface/id.", examples=["web/ann"])
     server: ServerId = Field(default="", description="Server (community) of a public conversation.")
     privacy: Privacy | None = Field(default=None, description="Privacy of the conversation, given by the host.")
 
@@ -230,7 +230,7 @@ class WhoAsks(Who):
 class ProfileQuery(BaseModel):
     """The person whose statements are returned."""
 
-    about: ParticipantKey | None = Field(default=None, description="interface/id. Default: the asking participant.")
+    about: ParticipantKey | None = Field(default=None, description="Person's key. Default: the asking participant.")
     limit: int = Field(default=50, ge=1, le=200, description="Maximum number of statements.")
 
 
@@ -317,9 +317,9 @@ class SearchBody(Who):
     mode: SearchMode = Field(default="best", description="best: best hits. all: a page of all matches, oldest first.")
     offset: Whole = Field(default=0, ge=0, le=200, description="Number of matches to skip, with mode `all`.")
     since: Annotated[str, Field(max_length=64)] | None = Field(
-        default=None, description="Earliest time: ISO 8601, or words such as 'last week'."
+        default=None, description="Only hits since this time: ISO 8601, or words such as 'last week'."
     )
-    until: Annotated[str, Field(max_length=64)] | None = Field(default=None, description="Latest time, exclusive.")
+    until: Annotated[str, Field(max_length=64)] | None = Field(default=None, description="Only hits before this time.")
 
 
 class MemoryBody(Who):

@@ -75,8 +75,8 @@ def import_file(
     admin: bodies.MemoryAdmin,
     file: Annotated[UploadFile, File(description="JSON, JSON lines or YAML; at most 20 MB.")],
     history_uid: Annotated[str | None, Query(max_length=512, description="Conversation key for all items.")] = None,
-    default_kind: Annotated[str, Query(max_length=64, description="Kind of items without a kind.")] = DEFAULT_KIND,
-    fmt: Annotated[Syntax | None, Query(description="Default: found from the content.")] = None,
+    default_kind: Annotated[str, Query(max_length=64, description="Kind for items that name none.")] = DEFAULT_KIND,
+    fmt: Annotated[Syntax | None, Query(description="Format. Default: found from the content.")] = None,
     dry_run: bodies.DryRun = False,
 ) -> answers.ImportAnswer:
     """Store the items of a file, each once; the same file again stores nothing. Bad rows are listed, good ones
@@ -229,7 +229,7 @@ def _read_item(admin: AdminCall, row_id: int) -> answers.ItemAnswer:
 
 # Relationships, forgetting, numbers for Prometheus
 
-UserId = Annotated[str, Query(min_length=1, max_length=255, description="interface/id", examples=["telegram_bot/u1"])]
+UserId = Annotated[str, Query(min_length=1, max_length=255, description="Person's key.", examples=["telegram_bot/u1"])]
 
 
 @router.get("/relationship")

@@ -61,9 +61,9 @@ class SearchArguments(Arguments):
     query: str = Field("", max_length=10_000, description="A question or words, in any language.")
     limit: Number = Field(10, ge=1, le=MOST_HITS, description="Maximum number of hits.")
     since: str = Field(
-        "", max_length=64, description="Earliest time: ISO 8601 (2026-03-10T12:00:00Z) or words ('last week')."
+        "", max_length=64, description="Only hits since a time: ISO 8601 (2026-03-10T12:00:00Z) or words ('last week')."
     )
-    until: str = Field("", max_length=64, description="Latest time, exclusive: ISO 8601.")
+    until: str = Field("", max_length=64, description="Only hits before this time: ISO 8601.")
     tags: TextList = Field([], max_length=48, description="Also return hits that have one of these tags.")
 
 
