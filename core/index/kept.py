@@ -13,7 +13,7 @@ class Sized(Protocol):
 
     @property
     def size(self) -> int:
-        """Return its size in bytes."""
+        """Return the size in bytes."""
 
 
 K = TypeVar("K")

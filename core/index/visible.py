@@ -84,7 +84,7 @@ class Table(Rows):
         return PackedRows(np.array(sorted(i for i, source, row_id in here if (source, row_id) in wanted), np.int64))
 
     def find_gone(self, last: Mapping[RowId, int]) -> PackedRows:
-        """Return the removed rows; `last` maps a row to the last segment that may hold it."""
+        """Return the removed rows; `last` is the last segment that may hold each row."""
         rows = self.find_rows(last.keys())
         facts = zip(self.source[rows].tolist(), self.row_id[rows].tolist(), self.segment[rows].tolist(), strict=True)
         return take(rows, np.array([last[source, row_id] >= segment for source, row_id, segment in facts], bool))

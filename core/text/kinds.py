@@ -31,7 +31,7 @@ def _read_classes(language: str) -> Mapping[str, frozenset[str]]:
 
 
 def find_kinds(text: str, languages: Sequence[str]) -> dict[str, frozenset[str]]:
-    """Return the kinds of each class noun in a text, by the folded noun.
+    """Return the kinds of each class noun in a text, such as clarinet for `instruments`, by the folded noun.
 
     >>> sorted(find_kinds("Which instruments does Ann play?", ["en"]))
     ['instruments']

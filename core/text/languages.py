@@ -50,7 +50,7 @@ _OWN_SIGNS = {"es": "¿¡ñ", "pt": "ãõ", "de": "ß", "pl": "ąęłśźż", "c
 
 @lru_cache(maxsize=1)
 def _known() -> Mapping[str, Mapping[str, float]]:
-    """Return the evidence of each common word: language to weight, split among its languages."""
+    """Return, for each common word, its languages, each with an equal share of the weight 1."""
     owners: dict[str, list[str]] = {}
     for language, words in read_lists("common_words").items():
         for word in words.split():

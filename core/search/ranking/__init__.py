@@ -1,4 +1,4 @@
-"""How well a row answers a question, reason by reason. Pure.
+"""Scores how well a row answers a question, one score for each reason. Pure.
 
 | Module | Content |
 |---|---|

@@ -102,7 +102,7 @@ class FoundRow:
 
 
 Matched = Mapping[int, tuple[int, bool]]
-"""Matches of a row: term id to (number of times, whether as a whole word)."""
+"""Matches of a row: (number of times, whether as a whole word) by term id."""
 
 
 @dataclass(slots=True, eq=False)  # never changed, but creating a frozen one takes four times as long
