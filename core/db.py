@@ -35,7 +35,7 @@ __all__ = ["Copied", "Database", "Finding", "Migrated", "check_server", "configu
 
 
 def __getattr__(name: str) -> Any:
-    """Import these names on first use: they load the modules of every table, which prompts do not need."""
+    """Import `Copied` and `forget` on first use: they load the modules of every table, which prompts do not need."""
     places = {"Copied": ".upkeep.copy", "forget": ".forgetting"}
     if name not in places:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

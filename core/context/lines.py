@@ -98,7 +98,7 @@ def age_mark(time: datetime | None, now: datetime | None) -> str:
 
 
 def reply_note(name: str, text: str) -> str:
-    """Return the mark in a line for the replied-to message."""
+    """Return the note that a line replies to this person and text: `[replied to Ann: "..."]`."""
     quote = quoted(text)
     if not quote.strip():
         return f"[replied to {shown_name(name)}]"

@@ -209,7 +209,7 @@ class Shape(Generic[R]):
         return self.row(*values)
 
     def rows_in(self, rows: Mapping[int, Sequence[Any]]) -> Sequence[R]:
-        """Return this kind's rows; `rows` maps the number of a kind to its rows."""
+        """Return the rows of this shape; `rows` maps each kind number to its rows."""
         return rows.get(self.number, ())
 
 

@@ -226,7 +226,7 @@ def classify_items(
     settings: GivenSettings = None,
     scope: Scope | None = None,
 ) -> BulkResult:
-    """Change the kind or importance of items; standing instructions keep theirs. Otherwise as `delete_items`.
+    """Change the kind or importance of items; standing instructions keep theirs. The rest is as in `delete_items`.
 
     Args:
         kind: one of the kinds; None keeps it.

@@ -259,7 +259,7 @@ def _find_minor(
 
 
 def _find_kinds(query: Query, lexicon: Lexicon, languages: Sequence[str]) -> list[QueryTerm]:
-    """Return terms for kinds of the class nouns in a question; a kind weighs as much as letters inside a word."""
+    """Return terms for kinds of the class nouns in a question; a kind scores like a match inside a word."""
     found = []
     for noun, kinds in find_kinds(query.text, languages).items() if query.is_question else ():
         words = dict.fromkeys(word for kind in sorted(kinds) for word in _find_kind(kind, lexicon, tuple(languages)))
