@@ -6,12 +6,12 @@ from typing import Any
 
 from . import chat_history_cache, db, forgetting, lifelong, prompt_engine, synth_core_memory
 from .calls import defaults
-from .context.incoming import IncomingMessage
+from .context.incoming import ID_BYTES, IncomingMessage
 from .database.engine import Database
 from .errors import MessageError
 from .forgetting import Forgotten
 from .prompt.messages import Messages
-from .scope import Scope
+from .scope import KEY_BYTES, Scope, key_text
 from .shapes import Hit, ProfileStatement, WriteResult
 
 __all__ = ["Memory"]
@@ -40,7 +40,7 @@ class Memory:
     ) -> None:
         self.db: Database = db.open_database(database) if isinstance(database, str) else defaults.handle(database)
         self.persona = persona or defaults.settings_for().persona_id
-        self.interface = interface
+        self.interface = key_text(interface, "interface", ID_BYTES["interface"], required=True)
 
     def remember(self, text: str, *, user: str | int, tags: Any = None) -> int:
         """Save a memory of a user, and return its id."""
@@ -71,9 +71,10 @@ class Memory:
 
     def scope(self, user: str | int) -> Scope:
         """Return the scope of a user's private conversation, for other functions."""
-        if not str(user).strip() or "/" in str(user):
+        user = key_text(user, "user", KEY_BYTES["participant"])
+        if not user.strip() or "/" in user:
             raise MessageError(
-                f"user is {str(user)[:40]!r}. It must be an id without a slash. Where users come from several "
+                f"user is {user[:40]!r}. It must be an id without a slash. Where users come from several "
                 "platforms, make a Memory for each, with its interface.",
                 fields=("user",),
             )
@@ -88,10 +89,10 @@ class Memory:
         """
         message = {"text": message} if isinstance(message, str) else message
         read = IncomingMessage.read(message, now=self.db.clock())
-        user = read.sender.id or user or read.sender.identity
+        user = read.sender.id or (read.sender.identity if user in (None, "") else user)
         if read.interface_path:
             return {"message": message, "db": self.db, "scope": Scope(self.persona)}
-        if not user and user != 0:
+        if user == "":
             raise MessageError(
                 "The message says neither who speaks nor where. Pass user=, or a message with from_user or "
                 "interface_path.",

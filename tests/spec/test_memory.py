@@ -61,6 +61,22 @@ def test_p71_a_message_without_speaker_and_place_is_refused(memory: Memory) -> N
         memory.messages({**QUESTION, "from_user": {"id": "web/ann"}})
 
 
+@pytest.mark.parametrize("user", [None, True, 1.5, b"ann", ["ann"], "\0", "x" * 300])
+def test_f70_what_is_no_id_is_no_user(memory: Memory, user: Any) -> None:
+    """All users without an id would otherwise be the one user `None`, and read each other's secrets."""
+    calls: list[Any] = [lambda: memory.remember(SECRET, user=user), lambda: memory.search("cat", user=user)]
+    calls += [lambda: memory.profile(user), lambda: memory.forget(user)]
+    calls += [lambda: memory.save(SECRET, user=user), lambda: memory.messages("Who is my cat?", user=user)]
+    for call in calls if user is not None else calls[:4]:
+        with pytest.raises(MessageError, match=r"^user(_id)? "):
+            call()
+
+
+def test_f70_zero_is_a_user(memory: Memory) -> None:
+    memory.save(SECRET, user=0)
+    assert "Tofu" in shown(memory, 0)  # type: ignore[arg-type]
+
+
 CHAT: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief, {{char}}."},
     {"role": "user", "content": "I have a dog called Rex."},
