@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -143,7 +144,7 @@ def import_markdown(
     call = open_call(db, settings, scope)
     path = _check_folder(folder, call.settings)
     reasons: list[str] = []
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir can raise OSError
         _check_owner(path, call.scope)
         recent = read_sections(_read(path / RECENT)) if call.settings.enable_recent_conversations else []
         saved = read_bullets(_read(path / SAVED)) if call.settings.enable_saved_memory else []
@@ -401,7 +402,7 @@ def read_state(folder: Path) -> State:
 def find_folders(db: Database, settings: Settings) -> list[Path]:
     """Return the folders that this process wrote, and the folder set in the settings."""
     folders = dict.fromkeys([*db.caches.get(_FOLDERS, {}), str(Path(settings.memory_folder_name).absolute())])
-    return [Path(each) for each in folders if Path(each).is_dir()]
+    return [Path(each) for each in folders if os.path.isdir(each)]  # noqa: PTH112 - Path.is_dir can raise OSError
 
 
 def rewrite_folder(

@@ -22,7 +22,7 @@ from core.database.engine import Database
 from core.database.rows import read_object
 from core.database.schema import TABLES
 from core.db import forget, insert_memory
-from core.errors import MessageError
+from core.errors import MessageError, TransferError
 from core.forgetting import Forgotten
 from core.privacy import link_participants
 from core.scope import Scope
@@ -370,6 +370,15 @@ def test_f46_d17_words_and_tags_nobody_holds(stage: Stage) -> None:
     assert set(texts(stage, TABLES["tags"], "tag")) == {"cat", "sleep"}
     known = indexed_words(stage.db)
     assert "xylofant" not in known and {"cat", "sleeps"} <= known
+
+
+def test_f45_a_path_that_no_file_can_have_stops_no_forgetting(stage: Stage) -> None:
+    """An export that failed and a wrong MEMORY_FOLDER_NAME are met only after the rows are deleted."""
+    stage.say("zqsecret", GROUP)
+    with pytest.raises(TransferError, match="File name too long"):
+        export_chat("x" * 300, conversation=GROUP, db=stage.db, scope=stage.scope())
+    done = forget(conversation=GROUP, db=stage.db, settings={"MEMORY_FOLDER_NAME": "x" * 300}, scope=stage.scope())
+    assert done["chat_history_cache"] == 1 and done.out_of_reach == ()
 
 
 def test_f45_the_markdown_files_are_written_anew(stage: Stage, tmp_path: Path) -> None:
