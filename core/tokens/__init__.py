@@ -16,7 +16,7 @@ from ..database.engine import Database
 from ..database.ids import retry_duplicates
 from ..errors import MessageError, ScopeError
 from ..memories.rules import read_id
-from ..scope import NO_SERVER, Privacy, Scope
+from ..scope import NO_SERVER, Privacy, Scope, key_text
 from . import shapes, table
 from .shapes import AccessToken, ListedToken, NewToken, TokenKind
 from .table import read_token as read_token
@@ -62,6 +62,8 @@ def add_token(
     """
     if kind not in KINDS:
         raise MessageError(f"kind is {str(kind)[:40]!r}. It must be one of {', '.join(KINDS)}.", fields=("kind",))
+    label = key_text(label, "label", 4 * LABEL_CHARS)
+    personas = key_text(personas, "personas", 4 * PERSONAS_CHARS)
     if len(label) > LABEL_CHARS:
         raise MessageError(
             f"label is {len(label)} characters long. At most {LABEL_CHARS} are allowed.", fields=("label",)

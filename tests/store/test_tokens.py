@@ -86,6 +86,7 @@ def test_r12_what_is_no_token_is_not_made(db: Database) -> None:
     for kind, label, scope, field in (
         ("root", "", ANN, "kind"), ("scope", "", Scope("iris"), "participant"),
         ("scope", "", Scope("iris", participant=" "), "participant"), ("host", "x" * 101, ANN, "label"),
+        ("host", "\udcff", ANN, "label"), ("host", None, ANN, "label"),
     ):  # fmt: skip
         with pytest.raises(MessageError) as caught:
             tokens.add_token(kind, label=label, db=db, scope=scope)  # type: ignore[arg-type]
