@@ -101,8 +101,9 @@ def parse_url(url: str) -> Target:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
+        named = "DATABASE_URL" if set(":@") & set(str(url)) else repr(url)[:60]  # what has neither holds no password
         raise _refuse(
-            "DATABASE_URL is not a connection string. Write sqlite:///FILE or mysql://USER:PASSWORD@HOST:PORT/NAME."
+            f"{named} is not a connection string. Write sqlite:///FILE or mysql://USER:PASSWORD@HOST:PORT/NAME."
         ) from None
     _check_parts(parsed)
     backend = parsed.get_backend_name()

@@ -75,7 +75,7 @@ CONNECTIONS = {
     "mysql://u:canary-pw@h": "names no database",
     "mysql://u:canary-pw@127.0.0.1:1/n": "could not be reached",
     "sqlite:////no/such/folder/x.db": "does not exist",
-    "not a url": "connection string",
+    "persona.db": "'persona.db' is not a connection string",
     "mysql://u:canary-pw@h:port/n": "connection string",
     "mysql://u:canary-pw@h/n?tls=maybe": "off, on or verify",
     "mysql://u:canary-pw@h/n?tls_ca=/no/such/file": "cannot be read as certificates",
