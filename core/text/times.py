@@ -60,6 +60,8 @@ def _from_seconds(seconds: float) -> tuple[datetime | None, bool]:
     if seconds < 0:
         return EARLIEST, True
     try:
+        if seconds > LATEST.timestamp():  # milliseconds, which JavaScript counts
+            seconds /= 1000
         return _clamped(EARLIEST + timedelta(seconds=seconds))
     except OverflowError:
         return LATEST, True

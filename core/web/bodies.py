@@ -252,7 +252,7 @@ class HostMessage(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
 
     message_id: PlatformId | None = None
-    date: Date = Field(default=None, description="ISO 8601, or seconds since 1970. Default: now.")
+    date: Date = Field(default=None, description="ISO 8601, or seconds or milliseconds since 1970; without it now.")
     text: Text = Field(default="", examples=["What was the name of my cat?"])
     interface_path: Key | None = Field(default=None, description="Conversation key.", examples=["web/7"])
     from_user: Person | None = None

@@ -183,6 +183,8 @@ def test_f1_server_and_sender_are_read_as_keys() -> None:
         "2026-03-10T12:00:00Z",
         1773144000,
         "1773144000",
+        1773144000000,
+        "1773144000000",
         NOW.replace(tzinfo=None),
         datetime(2026, 3, 10, 13, tzinfo=timezone(timedelta(hours=1))),
     ],
