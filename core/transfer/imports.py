@@ -127,13 +127,15 @@ def import_file(
     (1, ('import/c1',), {'Ann': 1})
     """
     file = Path(path)
-    zone = _check_arguments(time_zone, interface, conversation, user)
+    zone = _check_arguments(time_zone, interface, user)
+    if conversation is not None:
+        conversation = key_text(conversation, "conversation", KEY_BYTES["conversation"], required=True)
     files = find_export(file, max_bytes)
     if files is None:
         raise TransferError(f"Nothing can be taken of {str(file)!r}: {describe_file(file)}. {WHAT_TO_DO}")
     reading = Reading(zone, day_first, user, private)
     survey = count_export(files, reading, progress)
-    speaker = None if persona is None else _find_speaker(survey, persona, file)
+    speaker = None if persona is None else _find_speaker(survey, key_text(persona, "persona", SPEAKER_BYTES), file)
     plan = Plan(survey, interface, conversation, speaker, bool(private), scope.server if scope else "")
     if dry_run:
         return replace(_build_result(plan, files, reading, None), dry_run=True)
@@ -145,15 +147,13 @@ def import_file(
     return _build_result(plan, files, reading, writer)
 
 
-def _check_arguments(time_zone: str, interface: str | None, conversation: str | None, user: str) -> tzinfo:
+def _check_arguments(time_zone: str, interface: str | None, user: str) -> tzinfo:
     """Return the time zone; refuse invalid keys."""
     zone = zone_named(time_zone)
     if zone is None:
         raise ValueError(f"time_zone is {time_zone!r}. It must be an IANA name such as Europe/Rome.")
     if interface is not None:
         key_text(interface, "interface", 64, required=True)
-    if conversation is not None:
-        key_text(conversation, "conversation", KEY_BYTES["conversation"], required=True)
     key_text(user, "user", SPEAKER_BYTES)
     return zone
 

@@ -62,6 +62,14 @@ def test_f3_a_file_cannot_say_whose_memory_it_is(db: Database, tmp_path: Path) -
     assert _stored(db, scope)[0].interface_path == "import/c"
 
 
+def test_a_chat_and_a_speaker_may_be_named_by_number(db: Database, tmp_path: Path) -> None:
+    """As bots pass the ids of Telegram to every other function."""
+    scope = own_scope()
+    path = _file(tmp_path, [{**row, "speaker_id": "7"} for row in _rows(2, speakers=("Iris",))])
+    import_file(path, conversation=-100, persona=7, db=db, settings=DEFAULTS, scope=scope)  # type: ignore[arg-type]
+    assert {(row.interface_path, row.sender_id) for row in _stored(db, scope)} == {("-100", "self")}
+
+
 def test_somebody_called_self_is_not_the_persona(db: Database, tmp_path: Path) -> None:
     """`self` is the sender id of the persona's own lines (P22)."""
     scope = own_scope()
