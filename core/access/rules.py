@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Literal
 from urllib.parse import unquote
 
-from ..scope import KEY_BYTES, Privacy
+from ..scope import KEY_BYTES, Privacy, key_text
 from ..text.folding import one_line
 
 AudienceKind = Literal["persona", "server", "direct", "saved", "conversation"]
@@ -122,6 +122,18 @@ def split_key(conversation: str) -> tuple[str, str, str]:
     interface, _, rest = plain_key(conversation).partition("/")
     chat, _, thread = rest.partition("/")
     return interface, chat, thread
+
+
+KEY_PARTS = {"interface": 64, "chat_id": 255, "thread_id": 255}
+"""Parts of a conversation key and their most bytes."""
+
+
+def check_key(conversation: object) -> str:
+    """Return a conversation key after checking that its parts fit their columns."""
+    key = key_text(conversation, "interface_path", KEY_BYTES["conversation"], required=True)
+    for (name, limit), part in zip(KEY_PARTS.items(), split_key(key), strict=True):
+        key_text(part, f"{name} of interface_path", limit)
+    return key
 
 
 def named_participant(interface: str, name: str) -> str | None:

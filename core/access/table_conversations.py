@@ -20,10 +20,11 @@ from ..database.schema import ai_diary, chat_history_cache, conversations, memor
 from ..database.sources import AI_DIARY, CHAT, MEMORIES, SourceTable
 from ..errors import DuplicateKeyError, MessageError
 from ..index import indexed
-from ..scope import KEY_BYTES, NO_SERVER, Privacy, Scope, key_text
+from ..scope import NO_SERVER, Privacy, Scope
 from . import table as audiences
 from . import table_participants as participants
 from .rules import (
+    KEY_PARTS,
     SERVER_MARK,
     STATES,
     UNSTATED,
@@ -34,6 +35,7 @@ from .rules import (
     plain_key,
     split_key,
 )  # fmt: skip
+from .rules import check_key as check_key
 from .view import ConversationFacts
 
 TITLE_CHARS = 200
@@ -45,8 +47,6 @@ UNKNOWN_PERSON = ""
 MOVED = ("conversations", "chat_history_cache", "memories", "ai_diary", *(table.name for table, _ in FOLLOWING))
 """Tables whose rows move with their conversation."""
 
-_PARTS = (("interface", 64), ("chat_id", 255), ("thread_id", 255))
-
 
 @dataclass(frozen=True, slots=True)
 class AudienceRow:
@@ -56,14 +56,6 @@ class AudienceRow:
     local_only: bool = False
     facts: ConversationFacts | None = None
     """Stored conversation; None if the row belongs to no conversation, so that the whole persona sees it."""
-
-
-def check_key(conversation: object) -> str:
-    """Return a conversation key after checking that its parts fit their columns."""
-    key = key_text(conversation, "interface_path", KEY_BYTES["conversation"], required=True)
-    for (name, limit), part in zip(_PARTS, split_key(key), strict=True):
-        key_text(part, f"{name} of interface_path", limit)
-    return key
 
 
 FACTS = (
@@ -160,7 +152,7 @@ def make(
     privacy = "restricted" if is_unstated else privacy
     audience = own_audience(privacy, "" if direct is not None else scope.server, key, direct)
     now = db.clock()
-    row: dict[str, Any] = dict(zip((name for name, _ in _PARTS), split_key(key), strict=True))
+    row: dict[str, Any] = dict(zip(KEY_PARTS, split_key(key), strict=True))
     row |= {
         "id": db.ids.one(),
         "persona_id": scope.persona,

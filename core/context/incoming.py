@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal
 
-from ..access.rules import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES
+from ..access.rules import PRIVATE_CHAT_TYPES, PUBLIC_CHAT_TYPES, check_key
 from ..base.hints import find_nearest
 from ..errors import MessageError
 from ..scope import KEY_BYTES, key_text
@@ -324,7 +324,7 @@ def _read_conversation(
     paths = (_read_key(get(holder, "interface_path"), "interface_path", limit) for holder in holders)
     path = next((path for path in paths if path), None)
     if path is not None:
-        return path, interface or path.split("/", 1)[0]
+        return check_key(path), interface or path.split("/", 1)[0]
     chat_id = _read_key(get(chat, "id"), "chat.id")
     if not interface or not chat_id:
         return None, interface

@@ -191,6 +191,13 @@ def test_r20_an_upstream_out_of_reach_is_a_502(db: Any, stage: Any) -> None:
     assert world.lines("proxy/ann") == []
 
 
+def test_f70_a_conversation_whose_lines_cannot_be_stored_has_no_memory(proxy: ProxyWorld) -> None:
+    """`used` would tell the front end that the conversation is remembered."""
+    client = proxy.client(X_User_Id="ann", X_Conversation_Id="c" * 300)
+    raw = client.chat.completions.with_raw_response.create(model="tiny", messages=chat("hello"))
+    assert raw.headers["x-memory"] == "failed" and proxy.model.last.messages == chat("hello")
+
+
 def test_r20_without_memory_the_request_goes_on(proxy: ProxyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any, **__: Any) -> Any:
         raise RuntimeError("broken 7321")
