@@ -17,6 +17,7 @@ from ..scope import Scope, optional_key
 from ..search.rules_arguments import read_limit, read_tags
 from ..shapes import DiaryEntry, WriteResult
 from ..tags import rules as tag_rules
+from ..text.host_values import all_items
 from . import table
 
 __all__ = ["add_diary_entry", "archive_diary_entry", "cleanup_old_entries", "edit_diary_entry", "get_entries_by_tags",
@@ -222,8 +223,9 @@ def unarchive_entries(
     >>> ai_diary.cleanup_old_entries(30, db=db, scope=scope), ai_diary.unarchive_entries(db=db, scope=scope)
     (1, 1)
     """
+    wanted = None if ids is None else [read_id(each) for each in all_items(ids, "ids")]
     call = open_call(db, settings, scope)
-    return table.unarchive_entries(call.db, call.persona, None if ids is None else [read_id(each) for each in ids])
+    return table.unarchive_entries(call.db, call.persona, wanted)
 
 
 def edit_diary_entry(

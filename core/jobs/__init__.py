@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..base.hints import hint_name
+from ..base.hints import hint_name, shown
 from ..calls.call import GivenSettings, open_call
 from ..database.engine import Database
 from ..errors import MessageError
 from ..scope import Scope, key_text
 from ..shapes import ListedOperation, Operation, OperationRun, WriteResult
+from ..text.host_values import all_items
 from ..text.strict_json import make_strict
 from . import handlers, rules, table
 from .handlers import Effect, Handler, Tools, operation_scope, register_handler
@@ -119,8 +120,8 @@ def run_pending(
     >>> [(run.id == job_id, run.state) for run in run_pending(db=db)]
     [(True, 'completed')]
     """
-    if limit is not None and limit < 0:
-        raise ValueError(f"limit is {limit}. It must be a whole number of operations, 0 or more, or None.")
+    if limit is not None and not (isinstance(limit, int) and limit >= 0):
+        raise ValueError(f"limit is {shown(limit)}. It must be a whole number of operations, 0 or more, or None.")
     from . import worker  # noqa: PLC0415 - see __getattr__
 
     call = open_call(db, settings, scope)
@@ -216,12 +217,13 @@ def list_operations(
     >>> [operation["id"] for operation in list_operations("pending", db=db)] == [high, low]
     True
     """
-    chosen, wanted = ([each] if isinstance(each, str) else list(each) for each in (states, types))
+    chosen = [states] if isinstance(states, str) else all_items(states, "states")
+    wanted = [types] if isinstance(types, str) else all_items(types, "types")
     unknown = [each for each in chosen if each not in rules.STATES]
     if unknown:
         raise ValueError(f"state is {str(unknown[0])[:40]!r}. It must be one of {', '.join(rules.STATES)}.")
-    if not 1 <= limit <= 10_000:
-        raise ValueError(f"limit is {limit}. It must be a whole number of operations, 1 to 10000.")
+    if limit not in range(1, 10_001):
+        raise ValueError(f"limit is {shown(limit)}. It must be a whole number of operations, 1 to 10000.")
     named = [key_text(each, "types", rules.TYPE_BYTES, required=True) for each in wanted]
     call = open_call(db, settings, scope)
     key = Scope(call.persona, conversation).conversation
@@ -248,7 +250,7 @@ def count_operations(
 
 
 def _read_ids(values: Iterable[int], field: str) -> list[int]:
-    ids = list(values)
+    ids = all_items(values, field)
     wrong = [each for each in ids if not isinstance(each, int) or isinstance(each, bool) or not 0 <= each < 2**63]
     if wrong:
         raise MessageError(f"{field} holds {str(wrong[0])[:40]!r}. It must be the id of an operation.", fields=(field,))

@@ -22,6 +22,7 @@ from ..jobs.worker import LEASE_SECONDS, run_operation
 from ..memories.shapes import Added, CycleResult
 from ..scope import Scope
 from ..shapes import Operation
+from ..text.folding import clean
 from . import consolidation, table_pruning, table_runs, table_windows
 from . import rules_consolidation as rules
 from .consolidation import DEEP_OPERATION, DISABLED, OPERATION
@@ -220,7 +221,7 @@ def _run(
     call: Call, model: Any, reason: str, *, shallow: bool = True, deep: bool = False, prune: bool = False
 ) -> CycleResult:
     """Run one cycle for the scope's conversation, or for all that have new messages, then clean up."""
-    payload = {"reason": reason[:100]}
+    payload = {"reason": clean(reason)[:100]}
     outcome = _run_here(call, model, OPERATION, payload) if shallow else Outcome()
     if outcome.reasons == (BUSY,):
         return CycleResult(reason=BUSY)
@@ -266,7 +267,7 @@ def _count_end(connection: Connection, call: Call) -> CycleResult:
 
 def enqueue(connection: Connection, db: Database, scope: Scope, reason: str) -> list[int]:
     """Queue a consolidation unless one is waiting already; return its id in a list, or []."""
-    key, payload = scope.conversation, {"reason": reason[:100]}
+    key, payload = scope.conversation, {"reason": clean(reason)[:100]}
     job_id = jobs_table.enqueue(connection, db, scope.persona, OPERATION, conversation=key, payload=payload, once=True)
     return [] if job_id is None else [job_id]
 

@@ -25,6 +25,7 @@ from ..scope import Scope
 from ..shapes import SimilarMemory
 from ..tags.rules import normal, tag_items
 from ..text.folding import clean, fold
+from ..text.host_values import all_items
 from ..text.times import read_time
 
 AUTHOR = "host"
@@ -256,7 +257,7 @@ def search_items(
 
 def _list_wanted(values: Iterable[str], name: str, what: str = "entries") -> tuple[str, ...]:
     """Return the values of a filter without repetitions, or raise MessageError if there are too many."""
-    wanted = tuple(dict.fromkeys(values))
+    wanted = tuple(dict.fromkeys(all_items(values, name)))
     if len(wanted) > MOST_WANTED:
         raise MessageError(
             f"{name} has {len(wanted)} {what}. At most {MOST_WANTED} are looked for. Leave some out.", fields=(name,)

@@ -17,6 +17,7 @@ from ..calls.defaults import settings_for
 from ..config import Settings
 from ..database.compiled import Reader
 from ..database.engine import Connection, Database
+from ..memories.rules import read_number
 from ..messages import table_hidden, table_lines, table_recaps
 from ..messages.table_hidden import MessagePosition
 from ..messages.table_lines import Line
@@ -289,7 +290,7 @@ def auto_hide_plan(
     call = open_conversation(open_call(db, settings, scope), conversation)
     if call.place is None:
         return {"hide": [], "show": []}
-    wanted = call.settings.auto_hide_scene_count if count is None else count
+    wanted = read_number(count, "count", -(2**31), 2**31 - 1, call.settings.auto_hide_scene_count)
     return _plan_changes(call.db.read, call.persona, call.conversation, wanted)[0]
 
 

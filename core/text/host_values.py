@@ -84,16 +84,17 @@ MOST_READ = 10_000
 
 
 def newest_items(values: Iterable[Any], name: str, most: int = MOST_READ) -> list[Any]:
-    """Return the last `most` items of a list, or all items of an iterator.
-
-    Raises:
-        MessageError: an iterator gives more than `most` items; its last items are only known at its end.
-    """
+    """Return the last `most` items of a list, or all items of an iterator, whose last are only known at its end."""
     if isinstance(values, Reversible):
         return list(islice(reversed(values), most))[::-1]
+    return all_items(values, name, most)
+
+
+def all_items(values: Iterable[Any], name: str, most: int = MOST_READ) -> list[Any]:
+    """Return the items of a list or an iterator; raise MessageError for more than `most`."""
+    if not isinstance(values, Iterable):
+        raise MessageError.of_type(name, values, "a list")
     items = list(islice(values, most + 1))
     if len(items) > most:
-        raise MessageError(
-            f"{name} gives more than {most} items. Pass a list, or only the newest of them.", fields=(name,)
-        )
+        raise MessageError(f"{name} gives more than {most} items. Pass only the newest of them.", fields=(name,))
     return items

@@ -11,19 +11,22 @@ from typing import Any
 
 import pytest
 
-from core import aio
+from core import aio, jobs
+from core.ai_diary import unarchive_entries
 from core.chat_history_cache import load_chat_history, save_chat_message
 from core.conversations import add_recent_conversation, list_recent_conversations
 from core.database.engine import Database
 from core.database.schema import chat_history_cache
 from core.db import check_server, forget, insert_memory, open_database
 from core.errors import ConfigError, CoreError, MessageError, ScopeError, StoreError, TransferError
-from core.lifelong import delete_items
+from core.lifelong import deep_consolidation, delete_items, search_items
 from core.privacy import set_conversation_privacy, set_privacy
 from core.prompt_engine import build_json_prompt, reduce_prompt_for_llm_limit
 from core.scope import Scope
 from core.short_term import store_short_term_memory, write_turn
+from core.stories import auto_hide_plan
 from core.synth_core_memory import explain_search, search_memories, silently_record_memory
+from core.transfer import export_items
 from core.transfer.exports import export_chat
 from tests.spec.stage import Stage
 from tests.store.world import count, of_today
@@ -190,6 +193,10 @@ ENDLESS: dict[str, Callable[[Stage, Any], Any]] = {
     ),
     "what was recalled": lambda stage, items: _call(stage, silently_record_memory, "I like tea", recalled=items),
     "items to delete": lambda stage, items: _call(stage, delete_items, items),
+    "people to search": lambda stage, items: _call(stage, search_items, participant=items),
+    "operations to cancel": lambda stage, items: _call(stage, jobs.cancel, items),
+    "types of operations": lambda stage, items: _call(stage, jobs.list_operations, types=items),
+    "entries to restore": lambda stage, items: _call(stage, unarchive_entries, items),
 }
 
 
@@ -203,7 +210,7 @@ def test_f62_endless_input_is_not_read_to_its_end(stage: Stage, name: str) -> No
         nonlocal read
         while read < 100_000:
             read += 1
-            yield read if name == "items to delete" else " "
+            yield read if " to " in name else " "
 
     try:
         done = ENDLESS[name](stage, items())
@@ -211,6 +218,19 @@ def test_f62_endless_input_is_not_read_to_its_end(stage: Stage, name: str) -> No
     except MessageError as error:
         assert "more than 10000 items" in str(error)
     assert read <= 10_001
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_g25_a_value_of_a_wrong_type_is_named(stage: Stage) -> None:
+    stage.say("hi", "tg/1")
+    for name, call, bad in (
+        ("ids", jobs.cancel, 7), ("ids", unarchive_entries, 7), ("states", jobs.list_operations, None),
+        ("limit", jobs.list_operations, "x"), ("limit", jobs.list_operations, None), ("limit", jobs.run_pending, "x"),
+        ("limit", export_items, None), ("participant", search_items, 7), ("count", auto_hide_plan, 10**30),
+    ):  # fmt: skip
+        with pytest.raises((MessageError, ValueError), match=rf"^{name} is "):
+            _call(stage, call, **{name: bad}, scope=stage.scope("tg/1"))
+    _call(stage, deep_consolidation, reason="\ud800")
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from ...base.hints import shown
 from ...base.yaml_text import write_value
 from ...calls.call import GivenSettings, load_access, open_call
 from ...conversations import memory_files
@@ -143,8 +144,8 @@ def export_items(
     [('Ann likes tea', ['tea'])]
     """
     _check_syntax(fmt)
-    if not 1 <= limit <= MAX_ITEMS:
-        raise ValueError(f"limit is {limit}. It must be a whole number, 1 to {MAX_ITEMS}.")
+    if limit not in range(1, MAX_ITEMS + 1):
+        raise ValueError(f"limit is {shown(limit)}. It must be a whole number, 1 to {MAX_ITEMS}.")
     wanted = None if kind is None else [read_kind(each) for each in ([kind] if isinstance(kind, str) else kind)]
     place = None if after is None else _read_place(after)
     call = open_call(db, settings, scope)
