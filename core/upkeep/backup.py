@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ def write_backup(db: Database, target: Path, *, overwrite: bool = False) -> int:
     A SQLite file is copied; a server is dumped as SQL by `mariadb-dump` or `mysqldump`.
 
     Raises:
-        StoreError: the file exists or cannot be written; no tool is installed; the tool failed.
+        StoreError: the file exists or cannot be written; the database is damaged; no tool is there; it failed.
     """
     if target.exists() and not overwrite:
         raise StoreError(f"{str(target)!r} is there already. Name another file, or replace it with --force.", source="")
@@ -92,6 +92,12 @@ def _find_file(db: Database) -> Path:
 def _copy_file(source: Path, part: Path) -> None:
     with closing(sqlite3.connect(source)) as original, closing(sqlite3.connect(part)) as copy:
         original.backup(copy, pages=4096)
+        with suppress(sqlite3.DatabaseError):  # damaged pages were copied as they are
+            if copy.execute("PRAGMA quick_check(1)").fetchone() == ("ok",):
+                return
+    raise StoreError(
+        f"{str(source)!r} is damaged. Restore an earlier backup, or try `sqlite3 FILE .recover`.", source="FILE"
+    )
 
 
 def _run_tool(tools: Sequence[str], options: Sequence[str], target: Target, **streams: Any) -> None:

@@ -117,6 +117,20 @@ def test_db_backup_is_a_whole_private_database(run: Command, call: dict[str, Any
     assert run("db", "backup", "missing/copy.db").code == 1
 
 
+def test_db_backup_of_a_damaged_file_is_none(run: Command, tmp_path: Path) -> None:
+    """It would take the place of an earlier one, and be missed on the day it is needed."""
+    assert run("remember", "tea", "--database", "sqlite:///damaged.db").code == 0
+    assert run("db", "backup", "good", "--database", "sqlite:///damaged.db").code == 0
+    for name in ("damaged.db", "good"):
+        with (tmp_path / name).open("r+b") as file:
+            file.seek(20 * 4096)
+            file.write(b"\xff" * 30 * 4096)
+    backup = run("db", "backup", "bad", "--database", "sqlite:///damaged.db")
+    restored = run("db", "restore", "good", "sqlite:///restored.db")
+    assert (backup.code, restored.code) == (1, 1) and "is damaged" in backup.err and "is damaged" in restored.err
+    assert not (tmp_path / "bad").exists() and not (tmp_path / "restored.db").exists()
+
+
 DUMP = """#!/bin/sh
 PATH=/usr/bin:/bin
 cat "${1#--defaults-file=}" > login.txt
