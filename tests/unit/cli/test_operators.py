@@ -117,6 +117,20 @@ def test_db_backup_is_a_whole_private_database(run: Command, call: dict[str, Any
     assert run("db", "backup", "missing/copy.db").code == 1
 
 
+@pytest.mark.posix
+def test_what_is_no_file_is_not_replaced_and_a_link_stays(run: Command, call: dict[str, Any], tmp_path: Path) -> None:
+    """`export ... /dev/null --force`, run by root, made a file of the device."""
+    os.mkfifo(tmp_path / "pipe")
+    _say(call, "discord/c1", "hello")
+    for command in (("db", "backup", "pipe"), ("export", "--chat", "discord/c1", "pipe")):
+        refused = run(*command, "--force")
+        assert refused.code == 1 and "not a regular file" in refused.err
+    assert (tmp_path / "pipe").is_fifo()
+    (tmp_path / "config.yaml").symlink_to(tmp_path / "mine.yaml")
+    assert run("config", "set", "CONTEXT_VERBOSITY", "4").code == 0
+    assert (tmp_path / "config.yaml").is_symlink() and "CONTEXT_VERBOSITY: 4" in (tmp_path / "mine.yaml").read_text()
+
+
 def test_db_backup_of_a_damaged_file_is_none(run: Command, tmp_path: Path) -> None:
     """It would take the place of an earlier one, and be missed on the day it is needed."""
     assert run("remember", "tea", "--database", "sqlite:///damaged.db").code == 0
