@@ -22,12 +22,18 @@ _ISO_CHARS = 64
 _SECONDS = lazy_pattern(r"[+-]?\d{9,20}(\.\d{1,12})?")
 """Seconds since 1970 as text, as some platforms send them. Fewer digits are a date (`20260310`) or invalid."""
 
+_UNITS = ((10**17, 10**9), (10**14, 10**6), (10**11, 10**3))
+"""Least number in each unit, and units per second: 10**11 read as seconds would be the year 5100."""
+
 _DAY_PARTS = ((4, "night"), (7, "early_morning"), (12, "morning"), (18, "afternoon"), (22, "evening"), (24, "night"))
 """(end hour, exclusive; name of the time of day)."""
 
 
 def read_time(value: Any) -> tuple[datetime | None, bool]:
-    """Return `(moment, clamped)`: an aware UTC time from 1970 to 9998, or None if the value is not a time."""
+    """Return `(moment, clamped)`: an aware UTC time from 1970 to 9998, or None if the value is not a time.
+
+    A number counts seconds, milliseconds, microseconds or nanoseconds since 1970, depending on its size.
+    """
     if isinstance(value, bool):
         return None, False
     if isinstance(value, (int, float)):
@@ -60,9 +66,8 @@ def _from_seconds(seconds: float) -> tuple[datetime | None, bool]:
     if seconds < 0:
         return EARLIEST, True
     try:
-        if seconds > LATEST.timestamp():  # milliseconds, which JavaScript counts
-            seconds /= 1000
-        return _clamped(EARLIEST + timedelta(seconds=seconds))
+        unit = next((unit for least, unit in _UNITS if seconds >= least), 1)
+        return _clamped(EARLIEST + timedelta(seconds=seconds / unit))
     except OverflowError:
         return LATEST, True
 

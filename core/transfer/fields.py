@@ -5,7 +5,6 @@ Optional fields of another type count as missing; required fields raise MessageE
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -163,23 +162,18 @@ _HUMANIZED = re.compile(
     r"\s*(?:(?P<second>\d{1,2})s)?\s*(?:(?P<milli>\d{1,3})ms)?"
 )
 _DIGITS = re.compile(r"\d{9,17}(?:\.\d{1,6})?")
-_UNITS = ((10**17, 10**9), (10**14, 10**6), (10**11, 10**3))
-"""Lowest value for each unit, and units per second: 10**11 read as seconds would be the year 5100."""
 _GREATEST = 1e20
 
 
 def read_time(value: Any, zone: tzinfo = UTC) -> datetime | None:
-    """Return a time from a chat file as an aware datetime in UTC; None if the value cannot be read.
-
-    A number counts seconds, milliseconds, microseconds or nanoseconds since 1970, depending on its size.
-    """
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= _GREATEST:
-        return _from_number(value)
+    """Return a time from a chat file as an aware datetime in UTC; None if the value cannot be read."""
+    if isinstance(value, (int, float)):
+        return parse_time(value) if 0 < value <= _GREATEST else None
     if not isinstance(value, str) or len(value) > _LONGEST:
         return None
     text = value.strip()
     if _DIGITS.fullmatch(text):
-        return _from_number(float(text))
+        return read_time(float(text))
     if match := _HUMANIZED.fullmatch(text) or _NAMED.fullmatch(text):
         return _from_parts(match.groupdict(), zone)
     try:
@@ -187,12 +181,6 @@ def read_time(value: Any, zone: tzinfo = UTC) -> datetime | None:
     except ValueError:
         return None
     return parse_time(moment if moment.tzinfo else moment.replace(tzinfo=zone))
-
-
-def _from_number(number: float) -> datetime | None:
-    if not math.isfinite(number) or number <= 0:
-        return None
-    return parse_time(number / next((unit for least, unit in _UNITS if number >= least), 1))
 
 
 def _from_parts(parts: dict[str, str | None], zone: tzinfo) -> datetime | None:
