@@ -10,17 +10,19 @@ from pathlib import Path
 
 
 @contextmanager
-def replace_file(path: Path, *, mode: int = 0o666) -> Iterator[Path]:
-    """Yield a new file next to `path` for writing; it replaces `path` at the end of the block.
+def replace_file(path: Path, *, mode: int | None = None) -> Iterator[Path]:
+    """Yield a new file next to `path` for writing; it replaces `path`, by default with its rights, after the block.
 
     If the block fails, `path` stays unchanged. A link stays, and the file that it names is replaced.
     """
     path = Path(os.path.realpath(path))
-    if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "It is not a regular file", str(path))  # a device would be gone for everybody
+    if path.exists():
+        if not path.is_file():
+            raise OSError(errno.EINVAL, "It is not a regular file", str(path))  # a device would be gone for everybody
+        mode = path.stat().st_mode & 0o777 if mode is None else mode
     part = path.with_name(f".{path.name[:50]}.{os.getpid()}.part")
     try:
-        handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
+        handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else mode)
         try:
             yield part
             os.fsync(handle)  # Windows cannot sync a file opened for reading only

@@ -94,9 +94,8 @@ def _said(file: Path, text: str, declared: Flag) -> list[Any]:
 
 
 def _write(file: Path, text: str) -> None:
-    mode = file.stat().st_mode if file.exists() else 0o666
     try:
-        with replace_file(file, mode=mode) as part:
+        with replace_file(file) as part:
             part.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise ConfigError(f"{str(file)!r} cannot be written ({error.strerror}).", source=str(file)) from None

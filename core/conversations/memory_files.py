@@ -356,8 +356,6 @@ def _write(path: Path, text: str) -> bool:
             return False
         with replace_file(path) as part:
             part.write_bytes(content)
-            if path.exists():
-                part.chmod(path.stat().st_mode & 0o777)
     return True
 
 

@@ -104,8 +104,7 @@ def write_whole(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
             raise TransferError(
                 f"{str(path)!r} is there already. Name another file, or have it replaced (--force, overwrite=True)."
             )
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666
-        with replace_file(path, mode=mode) as part, part.open("wb") as out:
+        with replace_file(path) as part, part.open("wb") as out:
             yield out
     except (OSError, ValueError) as error:  # a path that no file can have raises ValueError
         reason = getattr(error, "strerror", None) or error

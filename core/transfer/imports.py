@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from datetime import tzinfo
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -127,7 +126,12 @@ def import_file(
     (1, ('import/c1',), {'Ann': 1})
     """
     file = Path(path)
-    zone = _check_arguments(time_zone, interface, user)
+    zone = zone_named(time_zone)
+    if zone is None:
+        raise ValueError(f"time_zone is {time_zone!r}. It must be an IANA name such as Europe/Rome.")
+    if interface is not None:
+        key_text(interface, "interface", 64, required=True)
+    key_text(user, "user", SPEAKER_BYTES)
     if conversation is not None:
         conversation = key_text(conversation, "conversation", KEY_BYTES["conversation"], required=True)
     files = find_export(file, max_bytes)
@@ -145,17 +149,6 @@ def import_file(
     writer = ChatWriter(own, files, replace(reading, notes=Counter()), plan)
     writer.store(progress)
     return _build_result(plan, files, reading, writer)
-
-
-def _check_arguments(time_zone: str, interface: str | None, user: str) -> tzinfo:
-    """Return the time zone; refuse invalid keys."""
-    zone = zone_named(time_zone)
-    if zone is None:
-        raise ValueError(f"time_zone is {time_zone!r}. It must be an IANA name such as Europe/Rome.")
-    if interface is not None:
-        key_text(interface, "interface", 64, required=True)
-    key_text(user, "user", SPEAKER_BYTES)
-    return zone
 
 
 def _find_speaker(survey: Survey, asked: str, file: Path) -> str:

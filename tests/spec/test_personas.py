@@ -33,6 +33,9 @@ def test_p15_the_text_opens_the_system_message_and_the_instructions(stage: Stage
     text = "You are {{char}}.\n\nBe kind to {{User}}."
     written = set_persona_text(text, settings=settings, scope=stage.scope())
     assert written == tmp_path / "personas" / f"{stage.persona}.md" and written.read_text() == text
+    written.chmod(0o600)
+    set_persona_text(text, settings=settings, scope=stage.scope())
+    assert written.stat().st_mode & 0o777 == 0o600 or os.name == "nt"
     filled = f"You are {stage.persona.capitalize()}.\n\nBe kind to Ann."
     assert ask(stage, settings)[0]["content"].startswith(f"{filled}\n\n")
     prompt = stage.prompt("tofu", settings=settings)
