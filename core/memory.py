@@ -39,7 +39,7 @@ class Memory:
         self, database: Database | str | None = None, *, persona: str | None = None, interface: str = "web"
     ) -> None:
         self.db: Database = db.open_database(database) if isinstance(database, str) else defaults.handle(database)
-        self.persona = persona or defaults.settings_for().persona_id
+        self.persona = defaults.settings_for().persona_id if persona in (None, "") else persona
         self.interface = key_text(interface, "interface", ID_BYTES["interface"], required=True)
 
     def remember(self, text: str, *, user: str | int, tags: Any = None) -> int:

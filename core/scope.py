@@ -130,7 +130,7 @@ def use_scope(scope: Scope) -> Iterator[Scope]:
     ...     here.persona
     'iris'
     """
-    token = _current.set(scope)
+    token = _current.set(None if scope is None else current_scope(scope))
     try:
         yield scope
     finally:

@@ -54,8 +54,9 @@ def configure(
             `name`; with None nothing is embedded.
 
     Raises:
-        ConfigError: the connection string cannot be used.
-        TypeError: the model can be called in neither way, or the embedder has no `embed` or no `name`.
+        ConfigError: the connection string cannot be used, or a flag is unknown.
+        TypeError: no handle, no mapping, a model that can be called in neither way, or an embedder without `embed` or
+            `name`.
 
     >>> from prompt_engine import configure, open_database
     >>> from prompt_engine.db import default_database
@@ -66,7 +67,9 @@ def configure(
     """
     check_model(model)
     check_embedder(embedder)
-    opened = open_database(db, settings=settings) if isinstance(db, str) else db
+    if settings is not None:
+        resolve(settings)
+    opened = open_database(db, settings=settings) if isinstance(db, str) else check_handle(db)
     if isinstance(db, str) and opened is not None:
         atexit.register(opened.close)
     with _opening:

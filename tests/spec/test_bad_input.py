@@ -17,12 +17,12 @@ from core.chat_history_cache import load_chat_history, save_chat_message
 from core.conversations import add_recent_conversation, list_recent_conversations
 from core.database.engine import Database
 from core.database.schema import chat_history_cache
-from core.db import check_server, forget, insert_memory, open_database
+from core.db import check_server, configure, forget, insert_memory, open_database
 from core.errors import ConfigError, CoreError, MessageError, ScopeError, StoreError, TransferError
 from core.lifelong import deep_consolidation, delete_items, search_items
 from core.privacy import set_conversation_privacy, set_privacy
 from core.prompt_engine import build_json_prompt, reduce_prompt_for_llm_limit
-from core.scope import Scope
+from core.scope import Scope, use_scope
 from core.short_term import store_short_term_memory, write_turn
 from core.stories import auto_hide_plan
 from core.synth_core_memory import explain_search, search_memories, silently_record_memory
@@ -218,6 +218,17 @@ def test_f62_endless_input_is_not_read_to_its_end(stage: Stage, name: str) -> No
     except MessageError as error:
         assert "more than 10000 items" in str(error)
     assert read <= 10_001
+
+
+@pytest.mark.engines("sqlite")  # no server does it differently
+def test_g25_a_default_that_is_none_is_refused_where_it_is_set(stage: Stage) -> None:
+    """Each later call would fail for it, far from the line that is wrong."""
+    wrong: tuple[dict[str, Any], ...] = ({"db": 7}, {"settings": 7}, {"settings": {"CONTEXT_VERBOSTY": 4}})
+    for given in wrong:
+        with pytest.raises((TypeError, ConfigError), match=r"^(db is|settings is|'CONTEXT_VERBOSTY' is)"):
+            configure(**given)
+    with pytest.raises(ScopeError, match="scope is of type str"), use_scope("iris"):  # type: ignore[arg-type]
+        pass
 
 
 @pytest.mark.engines("sqlite")  # no server does it differently
