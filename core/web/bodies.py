@@ -13,8 +13,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from ..base.wire_ids import LARGEST_ID
+from ..context.incoming import ID_BYTES
+from ..errors import MessageError
 from ..memories.rules import MOST_IDS, Tier
-from ..scope import Privacy
+from ..scope import Privacy, key_text
 from ..shapes import Ranking
 from ..synth_core_memory import SearchMode
 from ..text.times import parse_time
@@ -64,10 +66,16 @@ class ItemSearch(ItemList):
     archived: bool = Field(default=False, description="Return archived items (deleted, pruned or replaced) instead.")
 
 
-def _read_key(value: object) -> object:
-    if value is None or (isinstance(value, (str, int)) and not isinstance(value, bool)):
-        return value
-    raise PydanticCustomError("id", "Input should be a text or a whole number")
+def _key_of(name: str) -> BeforeValidator:
+    """Return the validator of an id in ID_BYTES."""
+
+    def read(value: object) -> object:
+        try:
+            return None if value is None else key_text(value, "Input", ID_BYTES[name])
+        except MessageError as error:
+            raise PydanticCustomError("id", "{reason}", {"reason": str(error)}) from None
+
+    return BeforeValidator(read)
 
 
 def _read_date(value: object) -> object:
@@ -87,7 +95,7 @@ ParticipantKey = Annotated[str, Field(max_length=255)]
 ServerId = Annotated[str, Field(max_length=191)]
 Tags = Annotated[list[Annotated[str, Field(max_length=255)]], Field(max_length=100)]
 PlatformId = Annotated[
-    str | int, BeforeValidator(_read_key), Field(description="Id of the message on its platform, at most 191 bytes.")
+    str | int, _key_of("message_id"), Field(description="Id of the message on its platform, at most 191 bytes.")
 ]
 Date = Annotated[str | float | None, BeforeValidator(_read_date)]
 
@@ -239,8 +247,8 @@ class Person(BaseModel):
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
 
-    id: Annotated[str | int | None, BeforeValidator(_read_key)] = Field(
-        default=None, description="Id of the person on the conversation's platform.", examples=["ann"]
+    id: Annotated[str | int | None, _key_of("from_user.id")] = Field(
+        default=None, description="Id on the interface of the conversation.", examples=["ann"]
     )
     full_name: str | None = Field(default=None, max_length=1000, examples=["Ann"])
     username: str | None = Field(default=None, max_length=1000)

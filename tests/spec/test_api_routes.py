@@ -71,6 +71,10 @@ def test_r11_many_messages_at_once_or_none(world: World) -> None:
     assert stored["messages"][-1]["reply"]["stored"]
     bad = {"messages": [{"message": said("fine")}, {"message": {"text": "nowhere"}}]}
     assert "interface_path" in host.post("/v1/messages", bad, 422)["message"]
+    for wrong in ("a\0", "x" * 192):
+        late = [{"message": said("fine")}, {"message": said("x"), "reply": {"text": "y", "message_id": wrong}}]
+        refused = host.post("/v1/messages", {"messages": late}, 422)
+        assert refused["fields"] == ["messages.1.reply.message_id"]
     scope = Scope(world.persona, "web/ann", "web/ann", privacy="direct")
     texts = [line["text"] for line in chat_history_cache.load_chat_history("web/ann", 100, db=world.db, scope=scope)]
     assert len(texts) == 22 and "fine" not in texts
