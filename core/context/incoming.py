@@ -216,6 +216,8 @@ class IncomingMessage:
         if not sender.id and sender.identity and read_role(message) != "persona":
             notes.append("the sender has no id; unless the scope names the participant, the name is used as the id")
         chat_type = word_at(chat, "type") or None
+        if (reply := read_reply(message)) is not None and isinstance(reply.message_id, (str, int)):
+            read_message_id(reply.message_id, "reply_to_message.message_id")
         return cls(
             message_id=_read_key(read_part(message, "message_id"), "message_id"),
             date=_read_date(read_part(message, "time"), now, notes),
