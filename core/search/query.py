@@ -16,7 +16,14 @@ from ..shapes import now_utc
 from ..text import search_words, times
 from ..text.folding import fold
 from ..text.languages import languages_of, likely_languages
-from ..text.question_words import asked_words, asks_about_person, holds, is_question, may_ask_about_person
+from ..text.question_words import (
+    asked_words,
+    asks_about_person,
+    holds,
+    is_question,
+    may_ask_about_person,
+    opens_late,
+)
 from ..text.search_words import KEYWORD_LIMIT, TAGS_LIMIT
 from ..text.stems import is_form, stem
 from ..text.time import CALENDARS, Span, mask_time, read_moment
@@ -167,8 +174,11 @@ def _may_be_about_person(text: str, languages: Sequence[str]) -> bool:
 
 
 def asks(text: str, languages: Sequence[str]) -> bool:
-    """Return whether a text asks something: it is a question or consists of words of time."""
-    return is_question(text, languages) or not any(map(str.isalnum, mask_time(text, languages)))
+    """Return whether a text asks something: it is a question, after its words of time too, or has only such words."""
+    if is_question(text, languages):
+        return True
+    words = asked_words(mask_time(text, languages))
+    return words.isspace() or opens_late(words, languages)
 
 
 def _names_others(text: str, masked: str, languages: Sequence[str]) -> bool:

@@ -8,6 +8,9 @@ The phrases are in `prompts/questions`, one file for each language; `_` means a 
 | self, other | for the asker; for the persona |
 | request | that begin a message that wants something done instead of an answer |
 | opens | that begin a question; in languages without spaces, that a question contains |
+| verbs | those of `opens` that ask only as the first word or before a person: `was` |
+| subjects | further persons after such a verb: `we` |
+| starters | that may stand before a question: `hey so` |
 | inside, ends | that begin a word of a question, or end a question, without a question mark |
 | never | that contain such a word but ask nothing |
 | numbers | number words, except those that are also articles |
@@ -137,18 +140,39 @@ def is_question(text: str, languages: Sequence[str]) -> bool:
     if MARKS.intersection(said):
         return True
     whole = bare(said)
-    opening = all_runs(whole[:80])
+    words = f" {' '.join(all_runs(whole))} "
     for language in languages:
         opens, inside, ends = (_plain(name, language) for name in ("opens", "inside", "ends"))
         folded = whole
         for phrase in _plain("never", language):
-            folded = folded.replace(phrase, " ")
+            folded = folded.replace(phrase.replace("_", " "), " ")
         if language in WITHOUT_SPACES:
             asks = any(word in folded for word in opens)
         else:
-            asks = len(opening) > 1 and opening[0] in opens
+            asks = words.count(" ") > 2 and words.startswith(_phrases("opens", language))
         if asks or (inside and any(run.startswith(inside) for run in all_runs(folded))):
             return True
         if ends and folded.rstrip(" .!~…。！").endswith(ends):
             return True
-    return False
+    return opens_late(words, languages) or any(_asking(code)[1].search(words) for code in languages)
+
+
+def opens_late(words: str, languages: Sequence[str]) -> bool:
+    """Return whether the words ask, after words such as `hey so`; `words` comes from `asked_words`."""
+    return any(_asking(code)[0].match(words) for code in languages)
+
+
+@lru_cache(maxsize=64)
+def _asking(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return patterns of words that ask after other words: `ok so what`; `ok did I`, `since May what have I`."""
+
+    def any_of(*names: str) -> str:
+        listed = sorted({re.escape(phrase.strip()) for name in names for phrase in _phrases(name, language)})
+        return f"(?: {'| '.join(listed)})" if listed else "(?!)"
+
+    verbs, starters = any_of("verbs"), any_of("starters")
+    words, persons = f"(?!{verbs} ){any_of('opens')}", any_of("self", "other", "subjects")
+    return (
+        re.compile(rf"{starters}*{words} (?=\S)"),
+        re.compile(f"(?:^{starters}+|{words}){verbs}{persons} "),
+    )

@@ -178,6 +178,14 @@ def test_t65_the_exact_spelling_comes_first(written: list[str], text: str, share
         ("ja", "誕生日はいつ/鍵はどこ/昨日何を食べた/元気かな", "昨日魚を食べた/いつもありがとう/何も食べなかった"),
         ("th", "กุญแจอยู่ที่ไหน/คุณกินข้าวหรือยัง/ไปด้วยกันไหม", "ฉันไปตลาด/เมื่อวานฝนตก"),
         ("zh", "钥匙在哪里/你吃了吗", "我去了图书馆/什么都没有"),
+        (
+            "en",
+            "hey can you remind me/so whatd i do/since May what have i read/ok did i tell you/you left, what was it",
+            "today is my birthday/please buy milk/I know what I want",
+        ),
+        ("de", "hey was hab ich gesagt/bis wann warst du weg", "hab mir Tee gemacht/heute war ich müde"),
+        ("fr", "j'ai dit quoi/c'était quand/qu'ai-je fait", "je fais du thé/je mange n'importe quoi"),
+        ("ja", "今朝なんて言ったっけ/何をしたか教えて", "先生が教えてくれた"),
     ],
 )
 def test_t16_questions_are_known_without_their_mark(code: str, asked: str, told: str) -> None:
