@@ -74,7 +74,8 @@ FEASTS = (
     "easter",
     "christmas day",
 )
-COUPLE, FEW = 2, 4
+COUPLE, FEW = 2, 4.01
+"""Values of open numbers; no counted number equals that of `few`."""
 BREAK = "|"
 """Kind of a character between two sentences."""
 KINDS = {
@@ -103,13 +104,13 @@ _VALUE = {
     "early": "early", "mid": "mid", "late": "late", "begin": "begin",
     "end": "end", "first": 1, "latest": -1, "first_half": "half1", "second_half": "half2", "before": -1, "after": 1,
 }  # fmt: skip
-LEADING = frozenset("MmWwSUDEHRFPOTKq@e")
+LEADING = frozenset("MmWwS$UDEHRFPOTKq@e")
 """Kinds of words: a text without digits that names a time has a word of one of these."""
 _TELLING = frozenset("MWSUDHERgT1")
 """Kinds of words that always mean a time."""
 _NAMING = frozenset("MWDE")
-_UNSURE = {"M": "m", "W": "w", "S": "!", "F": "!", "D": "!", "U": "!", "P": "!", "H": "!", "E": "!"}
-"""Kind of an ambiguous word: a month or weekday that needs another word beside it, or "!" for no kind."""
+_UNSURE = {"M": "m", "W": "w", "S": "$", "F": "!", "D": "!", "U": "!", "P": "!", "H": "!", "E": "!"}
+"""Kind of an ambiguous word: a month, weekday or season that needs another word beside it, or "!" for no kind."""
 _MAY_END = frozenset("MWSUFPDE")
 _SHORTEST_STEM = 3
 _ANY_ENDING = 8

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 from ...base.patterns import lazy_pattern
 from .calendar import BREAK
 from .meanings import Found, Moment, list_seasons
-from .parts import TimePart, level
+from .parts import TimePart, level, yearly
 from .patterns import TABLES, Read
 from .spans import Time, every_month, every_week, fixed, of_month
 
@@ -50,6 +50,9 @@ def _rule(pattern: str, read: Read, number: int) -> Rule:
     for atom in pattern.split():
         if atom == "x*":
             made.append("(?:<[^>1-4]*[xI][^>1-4]*>){0,3}")
+            continue
+        if atom == "_*":
+            made.append("(?:<[-+V~xInA]*>){1,6}")
             continue
         if atom.startswith("!"):
             made.append(f"(?!<[^>]*[{atom[1:]}])")
@@ -96,9 +99,12 @@ class _Line:
 
 
 _BEFORE = frozenset("I1234567LB")
-_PLACES = frozenset("x")
+_PLACES = frozenset("x,")
+_HOURS, _IN_OR_LAST = frozenset("Pc"), frozenset("aLBe")
 _PLAIN_TIMES, _LONGER_TIMES, _NAMED = frozenset("DWZNMEo"), frozenset("XUWMmN"), frozenset("MW")
-_UNSURE = frozenset("DWwPmYSUo=")
+_MONTHS, _JOINING, _IN_LIST = frozenset("Mm"), frozenset("8,x"), frozenset("x,8IAn5")
+_SURE = {"m": "M", "w": "W", "$": "S"}
+_UNSURE = frozenset("DWwPmYSUod=$")
 """Kinds of words whose meaning depends on adjacent parts."""
 
 
@@ -120,24 +126,40 @@ def _make_sure(m: Moment, parts: Sequence[TimePart], n: int, made: Sequence[Time
     follows = parts[n + 1].kinds if n + 1 < len(parts) else {BREAK: 0}
     if "D" in kinds and "P" in kinds and n and not _PLAIN_TIMES.isdisjoint(parts[back].kinds):
         del kinds["D"]
-    is_habit = (n and "=" in parts[n - 1].kinds) or ("=" in kinds and not (n and "N" in parts[n - 1].kinds))
+    last = n - 1 - (n > 1 and "o" in parts[n - 1].kinds)  # `every second Sunday`
+    is_habit = (n and "=" in parts[last].kinds) or ("=" in kinds and not (n and "N" in parts[n - 1].kinds))
     if is_habit:
         kinds = {kind: value for kind, value in kinds.items() if kind not in "DWw"}
     is_second = n > 1 and "8" in parts[n - 1].kinds and not _NAMED.isdisjoint(made[n - 2].kinds)
-    if is_led or is_second or "6" in follows or len(parts) == 1:
-        if "m" in kinds:
-            kinds["M"] = kinds["m"]
-        if "w" in kinds:
-            kinds["W"] = kinds["w"]
-        if "Y" in kinds:
-            kinds |= _node(fixed(of_month(kinds["Y"], 1, 12), "year"))
+    is_sure = is_led or is_second or "6" in follows or len(parts) == 1
+    is_season = (n > 0 and not _IN_OR_LAST.isdisjoint(parts[back].kinds)) or "Y" in follows
+    sure = {"m": is_sure, "w": is_sure or not _HOURS.isdisjoint(follows), "$": is_season}
+    kinds |= {_SURE[kind]: kinds[kind] for kind, fits in sure.items() if fits and kind in kinds}
+    if is_sure and "Y" in kinds:
+        kinds |= _node(fixed(of_month(kinds["Y"], 1, 12), "year"))
     if is_led and "S" in kinds:
         kinds |= _node(list_seasons(m, kinds["S"]))
     if kinds.get("U") == "weekend" and not is_habit and (is_led or (n and "x" in parts[n - 1].kinds)):
         kinds |= _node(every_week(5, 2))
     if is_led and "o" in kinds and "d" in kinds and "I" in parts[back].kinds and not _LONGER_TIMES & follows.keys():
         kinds |= _node(every_month(kinds["d"]))
+    if "d" in kinds and (month := _find_month_of_list(parts, n)):
+        kinds |= _node(yearly(month, kinds["d"]))
     return TimePart(kinds, part.begin, part.end)
+
+
+def _find_month_of_list(parts: Sequence[TimePart], n: int) -> int | None:
+    """Return the month of a list of days: 5 for the `2` of `on the 2nd and the 8th of May`."""
+    is_list = False
+    for before, part in pairwise(parts[n:]):
+        kinds = part.kinds
+        if is_list and not _MONTHS.isdisjoint(kinds):
+            return int(kinds.get("M") or kinds["m"])
+        is_day = "d" in kinds and not _JOINING.isdisjoint(before.kinds)
+        if not (is_day or kinds.keys() <= _IN_LIST):
+            break
+        is_list = is_list or is_day
+    return None
 
 
 def _node(time: Time) -> dict[str, Any]:

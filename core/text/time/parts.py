@@ -88,7 +88,7 @@ def _read_token(token: re.Match[str], lexicon: Lexicon) -> Mapping[str, Any]:
     if kind == "break":
         return {BREAK: 0}
     if kind == "comma":
-        return {"x": 0}
+        return {"x": 0, ",": 0}
     if kind == "clock":
         return _read_clock(token[0], numbers)
     if kind == "slashed":

@@ -1,8 +1,8 @@
 """Patterns of parts that name a time: `L U` is `last week`, `W x* L U` is `Tuesday of last week`.
 
-A pattern is a sequence of kinds (`calendar.KINDS`, `parts.level`): `x*` allows small words, `?` makes a kind optional,
-`[ab]` allows either kind, and `!ab` forbids both kinds next. The tables are applied one after another, each from left
-to right, the longest pattern first; a match becomes one part, which later patterns can use:
+A pattern is a sequence of kinds (`calendar.KINDS`, `parts.level`): `x*` allows small words, `_*` other words, `?`
+makes a kind optional, `[ab]` allows either kind, and `!ab` forbids both kinds next. The tables are applied one after
+another, each from left to right, the longest pattern first; a match becomes one part, which later patterns can use:
 
 Z  a time (`spans.Time`), with a letter for its length: t part of a day, 9 day, k week, 0 month, z year, l other
 q  a number and its unit
@@ -93,6 +93,8 @@ _NEAR: Table = (
     ("D", lambda m, v: fixed(of_days(m.today + v[0] * DAY), "day")),
     ("H", lambda m, v: read_moment(m, v[0])),
     ("E", lambda m, v: choose_unit(m, v[0][:-2], int(v[0][-2:]))),
+    ("# x* U x* 0", lambda _, v: take_unit(v[2], v[1], -1)),
+    ("# x* U", lambda m, v: count_window(m, -1, (1, v[1]))),
     ("N x* L x* U", lambda m, v: count_window(m, v[1], (v[0], v[2]))),
     ("[LB] x* U", lambda m, v: _MONTHS(m, (v[1], v[0]))),
     ("U x* [LB]", _MONTHS),
@@ -127,8 +129,6 @@ _COUNTS: Table = (
     ("q x* L", lambda m, v: count_window(m, v[1], v[0])),
     ("a x* q x* L", lambda m, v: count_window(m, v[2], v[1])),
     ("# x* q", lambda m, v: count_window(m, -1, v[1])),
-    ("# x* U x* 0", lambda _, v: take_unit(v[2], v[1], -1)),
-    ("# x* U", lambda m, v: count_window(m, -1, (1, v[1]))),
     ("1 x* q", lambda m, v: count_window(m, -1, v[1])),
     ("1 x* b x* q", lambda m, v: count_window(m, -1, v[2])),
     ("1 x* q g", lambda m, v: count_window(m, -1, v[1])),
@@ -234,6 +234,7 @@ _RANGES: Table = (
 )
 _OPEN: Table = (
     ("1 x* Z", lambda m, v: relate(m, v[1], "since")),
+    ("1 _* x* Z", lambda m, v: relate(m, v[1], "since")),
     ("2 x* Z", lambda m, v: relate(m, v[1], "after")),
     ("3 x* Z", lambda m, v: relate(m, v[1], "before")),
     ("4 x* Z", lambda m, v: relate(m, v[1], "until")),

@@ -72,6 +72,20 @@ PECULIAR = [
     ("02-23..03-02", "hu", "két hete"),
     ("2022-01-21..2022-01-22", "en", "What did Joan finish last Friday on 23 January, 2022?"),
     ("2022-01-23..2022-01-24", "en", "What did Joan finish last Sunday, 23 January 2022?"),
+    ("03-07..03-08", "en", "what did i do 4 days ago"),
+    ("02-14..02-15", "en", "what did i do saturday 4 weeks ago, i was ill"),
+    ("03-04..now", "en", "what did i do the past week"),
+    ("02-11..now", "en", "highlights of my past month"),
+    ("2025-06-01..2025-09-01", "en", "what did i do this past summer"),
+    ("03-01..06-01", "en", "what happened in spring"),
+    ("2025-09-01..2025-12-01", "en", "what happened in the fall of 2025"),
+    ("03-02..now", "en", "what did we close since i took over the desk on the 2nd of march"),
+    ("03-09..03-10", "en", "since you asked, was i home on monday"),
+    ("03-07T17:00..03-08T05:00", "en", "what did i do sat night"),
+    ("02-17..02-20", "en", "what did i do 3 wks ago"),
+    ("02-02..02-03", "en", "what happened on 2, 5 and 8 february"),
+    ("02-02..02-03", "fr", "j'ai fait quoi le 2 et le 9 février"),
+    ("02-02..02-09", "en", "what happened between 2 and 8 february"),
 ]
 
 
