@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..database import sources
@@ -17,7 +18,7 @@ from ..text.folding import fold
 from ..text.question_words import asked_words, asks_about_person, is_question, list_phrases, self_words
 from ..text.stems import stem
 from ..text.time import Span, talk_words
-from ..text.words import words
+from ..text.words import stop_words, words
 from .question.people import named
 from .question.question import Question, read_question
 from .ranking.rows import Candidate, Kept, RankingQuery, WordScorer, newest_first
@@ -135,7 +136,7 @@ def rank_best(
     from .ranking import days, ranking  # noqa: PLC0415 - loads numpy, which only a search needs
 
     query, is_of_time = build_query(search, question, found), bool(question.spans or question.order)
-    talk = _list_talk(query.languages) if is_of_time else frozenset[str]()
+    talk = _list_talk(tuple(query.languages)) if is_of_time else frozenset[str]()
     meant = [one for one, owners in found.owners.items() if any(_is_telling(search.terms[i], talk) for i in owners)]
     seen = [one for one in found.audiences if any(len(one.postings.find(each)[0]) for each in meant)]
     offered: Sequence[ViewRows] = ()
@@ -152,9 +153,10 @@ def _is_telling(term: QueryTerm, talk: Collection[str]) -> bool:
     return not talk or (term.kind != "minor" and term.text not in talk)
 
 
-def _list_talk(languages: Sequence[str]) -> frozenset[str]:
-    """Return words about talking (`said`, `told`) and their stems: they are not the subject of a question."""
-    said = {fold(word) for language in languages for word in talk_words(language)}
+@lru_cache(maxsize=16)
+def _list_talk(languages: tuple[str, ...]) -> frozenset[str]:
+    """Return words about talking (`said`, `told`), stop words and their stems: they are no subject of a question."""
+    said = {fold(word) for language in languages for word in talk_words(language) | stop_words(language)}
     return frozenset(said | {stem(word, languages) for word in said})
 
 

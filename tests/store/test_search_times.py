@@ -65,6 +65,13 @@ def test_t62_a_span_finds_what_was_said_in_it_and_what_is_about_it(
     assert report["spans"] and report["notes"] == []
 
 
+def test_t62_a_stop_word_does_not_narrow_a_span(db: Database, scope: Scope) -> None:
+    """A question of stop words asks for all that was said then."""
+    between = [(f"line {n}", ago(days=15 - n)) for n in range(12)]
+    said(db, scope, [("We sold the boat", ago(days=20)), *between, ("There is nothing doing", ago(days=1))])
+    assert "We sold the boat" in ask(db, scope, "what was I doing in the last 30 days", limit=20)[0]
+
+
 def test_t62_a_span_without_rows_is_told_and_few_others_come_in(told: Database, scope: Scope) -> None:
     texts, report = ask(told, scope, "What did I say about the piano and the fence on 3 January 2020?")
     assert report["notes"] == ["Nothing is stored of 2020-01-03."]
