@@ -87,7 +87,8 @@ def read_question(
         and not is_sure
         and all(said[begin:end].isalpha() for span in spans for begin, end in span.words)
     ):
-        spans = read_spans(said, now, zone, known)  # one word, such as `main`, may be a month in another language
+        # One word, such as `main`, may be a month in another language.
+        spans = read_spans(said, now, zone, tuple(dict.fromkeys((*known, *given))))
     named_spans = tuple(span for span in spans if span.role in ("said", "about"))
     order = next((span.role for span in spans if span.role in ("first", "last")), "")
     is_present = not spans and not is_request(words, known) and asks_about_now(words, known)

@@ -33,6 +33,7 @@ def test_t62_a_question_names_spans_their_days_and_an_order() -> None:
 def test_t62_one_word_is_not_read_as_a_time_of_another_language(text: str) -> None:
     assert not read(text).spans
     assert read("mai 2023").spans and read("gestern").spans
+    assert read("was gabs an silvester", languages=("de",)).spans
 
 
 HABITS = [
