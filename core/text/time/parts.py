@@ -57,7 +57,7 @@ def cut(text: str, lexicon: Lexicon) -> list[TimePart]:
             kinds = _read_token(token, lexicon)
         elif lexicon.may_hold(words[at]):
             kinds, length, extra = lexicon.read(words, at)
-        if not kinds and words[at] in _HAN:
+        if words[at] in _HAN and (not kinds or (parts and "J" in parts[-1].kinds)):
             length, kinds = _read_han(words, at)
         end = tokens[at + length - 1].end()
         if kinds or not parts or parts[-1].kinds:

@@ -23,6 +23,7 @@ MOST_ABOUT, MOST_DAYS = 3, 14
 """Maximum number of spans of a stored text that give its days, and of days in one span."""
 _ANY_TIME = datetime(2001, 1, 1, tzinfo=UTC)
 """Any moment: the positions of time words do not depend on it."""
+_HAN_DATED = lazy_pattern("[一二三四五六七八九十]月")
 _DATED = lazy_pattern(
     r"\d[./:-]\d|\d\.(?!\d)|(?<!\d)(?:19|20)\d\d(?!\d)|\d ?(?:[ap]\.?m|st|nd|rd|th|h|er|[\u00ba\u00aa])\b"
     r"|\d ?[年月日号號년월일시时時点點]"
@@ -54,7 +55,7 @@ def read_spans(text: str, now: datetime, zone: tzinfo, languages: Sequence[str])
     found: list[Span] = []
     folds = _Folds(text[:LOOKED_AT])
     parts, moment = _read(folds, now, zone, languages, is_question=True)
-    is_sure = moment is not None and (moment.is_plan or _holds(parts, "-"))
+    is_sure = _holds(parts, "+") != _holds(parts, "-")
     for part, named in _iter_named(parts, moment):
         if moment is not None and named.end in (None, moment.now) and _is_denied(parts, part):
             continue
@@ -158,7 +159,7 @@ def mask_time(text: str, languages: Sequence[str]) -> str:
 def may_tell_time(text: str, languages: Sequence[str]) -> list[str]:
     """Return the languages in which a folded text has a possible word of time; all languages if it has a date."""
     known = [language for language in languages if calendar.load(language) is not None]
-    if _DIGIT.search(text) and _DATED.search(text):
+    if (_DIGIT.search(text) and _DATED.search(text)) or (not text.isascii() and _HAN_DATED.search(text)):
         return known
     words = set(calendar.WORD.findall(text))
     return [language for language in known if calendar.load_leading(language).stands_in(text, words)]
@@ -196,7 +197,7 @@ def _read(
         if lexicon is None:
             continue
         parts = cut(said, lexicon)
-        is_plan = _holds(parts, "+") if is_question else not _holds(parts, "-")
+        is_plan = not _holds(parts, "-") and (_holds(parts, "+") or not is_question)
         moment = Moment(local, zone, lexicon, is_plan, is_told=not is_question and not _holds(parts, "+"))
         parts = read_parts(moment, parts)
         # Use the language that reads most: `7 mai 2023` is a year in English, a day in French.
