@@ -137,6 +137,8 @@ def rank_best(
 
     query, is_of_time = build_query(search, question, found), bool(question.spans or question.order)
     talk = _list_talk(tuple(query.languages)) if is_of_time else frozenset[str]()
+    if is_of_time:  # the name of a speaker is no subject: `What has Ann done since May?`
+        talk |= _list_name_parts(query.question, query.languages)
     meant = [one for one, owners in found.owners.items() if any(_is_telling(search.terms[i], talk) for i in owners)]
     seen = [one for one in found.audiences if any(len(one.postings.find(each)[0]) for each in meant)]
     offered: Sequence[ViewRows] = ()
@@ -359,6 +361,12 @@ def _with_people(question: Question, search: Search, found: Matches) -> Question
     return replace(question, people=_find_people(question, search, [one.view for one in found.audiences]))
 
 
+def _list_name_parts(question: Question, languages: Sequence[str]) -> frozenset[str]:
+    """Return the words of the names of the people asked about, and their stems."""
+    parts = {part for name in question.people for part in words(name, 2)}
+    return frozenset(parts | {stem(part, languages) for part in parts})
+
+
 def _leave_names(
     terms: Sequence[QueryTerm], weights: Sequence[float], question: Question, languages: Sequence[str]
 ) -> Sequence[float]:
@@ -366,10 +374,10 @@ def _leave_names(
 
     If no term but tags would have a weight, the weights stay.
     """
-    parts = {part for name in question.people for part in words(name, 2)}
+    parts = _list_name_parts(question, languages)
     if question.is_present:  # the word `now` does not make a row better
-        parts |= {fold(word) for code in question.languages for word in list_phrases("now", code)}
-    parts |= {stem(part, languages) for part in parts}
+        now = {fold(word) for code in question.languages for word in list_phrases("now", code)}
+        parts |= now | {stem(word, languages) for word in now}
     is_tag = [term.kind == "tag" for term in terms]
     groups = {term.group for term, tag in zip(terms, is_tag, strict=True) if not tag and fold(term.text) in parts}
     left = [
