@@ -14,7 +14,8 @@ forms, and `_` means nothing. Each paradigm (`noun`, `verb`) has these lines:
 | shortest | fewest letters of a stem |
 
 Lines for the whole language: `stems` (fewest letters of a Snowball stem), `apart` (different words with one stem),
-`links` (letters between the parts of a compound), `spelt` (`ä:ae`), `letters` (of two scripts), `numbers` (from one).
+`links` (letters between the parts of a compound), `spelt` (`ä:ae`), `letters` (of two scripts), `numbers` (to 20,
+then tens to 100).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from ..folding import fold, fold_case, runs
 from ..words import small_words
 from .paradigms import read_families, read_rules
 
-_NUMBER = lazy_pattern(r"(?<![\w.,:])(?:[1-9]|1[0-2])(?![\w:]|[.,]\d)")
+_NUMBER = lazy_pattern(r"(?<![\w.,:])(?:[1-9]\d?|100)(?![\w:]|[.,]\d)")
 _CLOCK = lazy_pattern(r"(?<![\d.:])([01]?\d|2[0-3])[:.]([0-5]\d)(?![\d:]|\.\d)(?: ?([ap])\.?m\b)?")
 _MIXED = lazy_pattern(r"[^\W\d_]+|\d+")
 _BETWEEN = lazy_pattern(r"[\s\-\u2010-\u2012/.]{1,2}")
@@ -22,7 +22,9 @@ LOOKED_AT = 400
 """Maximum number of characters of a message that are read for other spellings."""
 LONGEST_JOINED = 24
 SHORTEST_PART = 3
-"""Minimum number of letters of a part of a compound."""
+"""Fewest letters of a part of a compound."""
+_BY_ONE = 20
+"""Number to which every number has its word in the lists; after it only the tens have."""
 SHORTEST_COMPOUND, LONGEST_COMPOUND = 7, 80
 MOST_PARTS = 3
 
@@ -33,10 +35,13 @@ def list_quoted(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=64)
-def _numbers(language: str) -> list[list[str]]:
-    """Return the number words of a language, from one on."""
-    listed = read_rules(language).get("numbers", "").split()
-    return [[fold(word).replace("_", " ") for word in words.split("/")] for words in listed]
+def _numbers(language: str) -> dict[str, list[str]]:
+    """Return the number words of a language by number, in figures."""
+    listed = enumerate(read_rules(language).get("numbers", "").split(), 1)
+    return {
+        str(at if at <= _BY_ONE else (at - _BY_ONE + 2) * 10): [fold(w).replace("_", " ") for w in words.split("/")]
+        for at, words in listed
+    }
 
 
 def list_other_numbers(text: str, languages: Sequence[str]) -> dict[str, list[str]]:
@@ -46,12 +51,12 @@ def list_other_numbers(text: str, languages: Sequence[str]) -> dict[str, list[st
     digits = dict.fromkeys(_NUMBER.findall(folded))
     said = f" {' '.join(run for run, _ in runs(folded))} "
     for language in languages:
-        for number, words in enumerate(_numbers(language), 1):
-            if str(number) in digits:
-                made.setdefault(str(number), []).extend(words)
+        for number, words in _numbers(language).items():
+            if number in digits:
+                made.setdefault(number, []).extend(words)
             for word in words:
-                if len(word) >= SHORTEST_PART and f" {word} " in said:
-                    made.setdefault(word, []).append(str(number))
+                if f" {word} " in said and len(word) >= SHORTEST_PART:
+                    made.setdefault(word, []).append(number)
     for hour, minute, half in _CLOCK.findall(folded):
         hours = {int(hour), (int(hour) + 12) % 24 if half != "a" and int(hour) < 12 or int(hour) > 12 else int(hour)}  # noqa: RUF021
         made.setdefault(minute, []).extend(f"{one} {minute}" for one in sorted(hours))
