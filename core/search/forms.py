@@ -65,11 +65,13 @@ def add_forms(
             made[at] = _add_words(made[at], words)
     others = [*list_other_numbers(text, languages).items(), *list_other_scripts(text, languages).items()]
     for word, other in ((word, other) for word, spellings in others for other in dict.fromkeys(spellings)):
-        at = place.get(word, -1)
-        if at >= 0 and _is_word(made[at]) and other.isalnum() and not SPACELESS_PATTERN.search(other):
+        at, is_word = place.get(word, -1), other.isalnum() and not SPACELESS_PATTERN.search(other)
+        if is_word and not lexicon.beginning(fold(other)[:SHORTEST_PART]):
+            continue
+        if is_word and at >= 0 and _is_word(made[at]):
             made[at] = _add_words(made[at], find_forms(other, languages, lexicon.beginning))
         elif at >= 0 or not other.isdigit():  # a stop word such as `one` is not searched as a digit
-            beside.append(resolve(QueryTerm(other, "minor", stem=stem(word, languages))))
+            beside.append(resolve(QueryTerm(fold(other), "minor", stem=stem(word, languages))))
     for term in made:
         if term.is_keyword and not term.pieces and not term.index_terms:
             beside += _split(term, lexicon, languages) if _is_word(term) else [resolve(_part_signs(term))]

@@ -21,7 +21,7 @@ then tens to 100).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -86,14 +86,38 @@ def _read_lines(language: str) -> list[str]:
 
 @lru_cache(maxsize=64)
 def read_rules(language: str) -> dict[str, str]:
-    """Return the named lines of a language by name."""
-    return {name: text.strip() for name, mark, text in (line.partition(":") for line in _read_lines(language)) if mark}
+    """Return the named lines of a language by name, in both scripts of the language."""
+    rules = {name: text.strip() for name, mark, text in (line.partition(":") for line in _read_lines(language)) if mark}
+    if "letters" in rules:
+        letters = list_letters(rules["letters"])
+        for name, text in rules.items():
+            other = transliterate(text, letters)
+            if name == "numbers":
+                rules[name] = " ".join(map("/".join, zip(text.split(), other.split(), strict=True)))
+            elif name not in ("letters", "spelt") and other != text:
+                rules[name] = f"{text} {other}"
+    return rules
 
 
 @lru_cache(maxsize=64)
 def read_families(language: str) -> list[tuple[str, ...]]:
-    """Return the families of irregular forms of a language, folded."""
-    return [tuple(map(fold, line.split())) for line in _read_lines(language) if line and ":" not in line]
+    """Return the families of irregular forms of a language, folded, in both scripts of the language."""
+    lines = [line for line in _read_lines(language) if line and ":" not in line]
+    letters = list_letters(read_rules(language).get("letters", ""))
+    lines += [transliterate(line, letters) for line in lines] if letters else []
+    return [tuple(map(fold, line.split())) for line in lines]
+
+
+def list_letters(rule: str) -> list[tuple[str, str]]:
+    """Return the letters of a script with those of the other; pairs of letters come first."""
+    pairs = ((one, other) for one, _, other in (pair.partition(":") for pair in rule.split()))
+    return sorted(pairs, key=lambda pair: -len(pair[0]))
+
+
+def transliterate(text: str, letters: Iterable[tuple[str, str]]) -> str:
+    for old, new in letters:
+        text = text.replace(old, new)
+    return text
 
 
 def _letters(text: str, language: str) -> str:

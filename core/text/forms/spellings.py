@@ -5,11 +5,12 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence, Set
 from functools import lru_cache
+from itertools import islice, product
 
 from ...base.patterns import lazy_pattern
 from ..folding import fold, fold_case, runs
 from ..words import small_words
-from .paradigms import read_families, read_rules
+from .paradigms import list_letters, read_families, read_rules, transliterate
 
 _NUMBER = lazy_pattern(r"(?<![\w.,:])(?:[1-9]\d?|100)(?![\w:]|[.,]\d)")
 _CLOCK = lazy_pattern(r"(?<![\d.:])([01]?\d|2[0-3])[:.]([0-5]\d)(?![\d:]|\.\d)(?: ?([ap])\.?m\b)?")
@@ -74,24 +75,28 @@ def list_other_scripts(text: str, languages: Sequence[str]) -> dict[str, list[st
                     made.setdefault(word, []).extend(other for other in family if other != word)
     if "sr" in languages:
         for word in fold_case(text[:LOOKED_AT]).split():
-            made[fold(word)] = [fold(other) for other in _transliterate(word)]
+            made[fold(word)] = [other for other in _list_in_other_script(word) if other != word]
     return made
 
 
-@lru_cache(maxsize=8)
-def _scripts(language: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    pairs = [tuple(pair.split(":")) for pair in read_rules(language).get("letters", "").split()]
-    there = sorted(((a, b) for a, b in pairs), key=lambda pair: -len(pair[0]))
-    return there, [(b, a) for a, b in pairs]
+MOST_SPELLINGS = 16
+"""Most spellings in the other script of a word that is typed without its accents."""
 
 
-def _transliterate(word: str) -> Iterator[str]:
-    for letters in _scripts("sr"):
-        other = word
-        for old, new in letters:
-            other = other.replace(old, new)
-        if other != word:
-            yield other
+def _list_in_other_script(word: str) -> Iterator[str]:
+    """Yield a Serbian word in the other script: `macka` may be `мацка`, `мачка` or `маћка`."""
+    rules = read_rules("sr")
+    letters = list_letters(rules["letters"])
+    spelt: dict[str, list[str]] = {}
+    for letter, _, typed in (pair.partition(":") for pair in rules["spelt"].split() if word.isascii()):
+        spelt.setdefault(typed, [typed]).append(letter)
+    signs = [spelt.get(sign, [sign]) for sign in _TYPED.findall(word)]
+    for meant in map("".join, islice(product(*signs), MOST_SPELLINGS)):
+        yield transliterate(meant, letters)
+    yield transliterate(word, [(new, old) for old, new in letters])
+
+
+_TYPED = lazy_pattern("dj|.")
 
 
 def list_joined(text: str) -> dict[str, list[str]]:

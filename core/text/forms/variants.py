@@ -55,6 +55,7 @@ def find_forms(written: str, languages: Sequence[str], beginning: Beginning) -> 
             found |= dict.fromkeys(match_words(_to_letters(member, language), _NO_ENDING, language, beginning))
             for one in paradigms:
                 endings = one.endings if len(member) >= _REGULAR else frozenset(e for e in one.endings if len(e) > 1)
+                endings |= _NO_ENDING
                 for prefix in (prefix for prefix, initial in one.prefixes if not initial):
                     start = _to_letters(prefix + member, language)
                     found |= dict.fromkeys(match_words(start, endings, language, beginning))

@@ -40,11 +40,11 @@ fr cheval chevaux; venir vint; acheter achète; maison maisons; boire bu
 it uomo uomini; mangiare mangiato; casa case; amico amici; leggere letto
 ro copil copiii; floare florile; noapte nopți; fată fetele; bea băut; pisică pisicile
 ca gos gossos; beure bevíem; vaca vaques; platja platges; fer fet
-ru сон сны; пёс пса; книга книгу; писать пишет; брат братьев; кусать укусила
-uk кіт кота; Київ Києві; стіл столі; писати пише; дорога дорозі; кінь коня; книга книзі
-pl pies psa; ręka rękami; droga drodze; kupować kupiłem; ząb zęby; stół stole
-cs kniha knize; Praha Praze; pes psa; stůl stolu; psát píše; koupit koupil; dům domě
-sr pas psa; ruka ruci; pisati piše; momak momci; otac oca
+ru сон сны; пёс пса; книга книгу; писать пишет; брат братьев; кусать укусила; сжечь сжёг; котёнок котята
+uk кіт кота; кошеня кошенята; привезти привіз; Київ Києві; стіл столі; писати пише; кінь коня; книга книзі
+pl pies psa; ręka rękami; droga drodze; kupować kupiłem; ząb zęby; stół stole; zamknąć zamknęłam; muzeum muzeach
+cs kniha knize; Praha Praze; pes psa; stůl stolu; psát píše; koupit koupil; dům domě; ukrást ukradl; muzeum muzeí
+sr pas psa; ruka ruci; pisati piše; momak momci; otac oca; вук вукови; испећи испекла; mleko mlijeka; Đorđe Djordje
 tr kitap kitabı; ağaç ağacı; köpek köpeğim; ev evlerimiz; gitmek gidiyor; burun burnu; yazmak yazdım
 el γράφω έγραψε; πίνω ήπια; άνθρωπος ανθρώπους; παιδί παιδιά; αγοράζω αγόρασα
 ar كتاب الكتاب; بيت بيوت; مدينة المدينة; سيارة سيارتي
@@ -155,6 +155,7 @@ def test_t57_other_spellings_of_a_message() -> None:
     assert not list_other_numbers("in 2012, or 1.5 km", ("en",))
     assert "ねこ" in list_other_scripts("猫はどこ", ("ja",))["猫"]
     assert list_other_scripts("frižider", ("sr",)) == {"frizider": ["фрижидер"]}
+    assert list_other_scripts("macka", ("sr",)) == {"macka": ["мацка", "мачка", "маћка"]}
     assert list_joined("the ice cream")["icecream"] == ["ice", "cream"]
     assert list_joined("a ZX-90 PL, hi-fi")["zx90pl"] == ["zx", "90", "pl"]
     assert split_figures("zx90pl") == ["zx", "90", "pl"] and split_figures("5km") == ["5", "km"]
