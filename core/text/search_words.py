@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import islice
 
 from ..base.patterns import lazy_pattern
-from .folding import SPACELESS_PATTERN, clean, fold, fold_letters, runs
+from .folding import SPACELESS_PATTERN, clean, fold, fold_case, fold_letters, runs
 from .forms.hangul import to_letters
 from .forms.paradigms import VOWEL
 from .languages import bare, common_words
@@ -28,21 +28,33 @@ KEYWORD_LIMIT = 24
 
 def salient_words(text: str, languages: Sequence[str], limit: int | None = None) -> list[str]:
     """Return the salient words: not stop words of the languages, unique, in first-seen order."""
-    stops = [stop_words(language) for language in languages]
+    accented = _find_accented(text)
+    stops = [stop_words(one) - accented if one == "en" else stop_words(one) for one in languages]
     found = (
         word
-        for word, is_certain in _salient(text, languages)
+        for word, is_certain in _salient(text, languages, accented)
         if is_certain or not any(word in known for known in stops)
     )
     return list(islice(dict.fromkeys(found), limit))
 
 
-def _salient(text: str, languages: Sequence[str]) -> Iterator[tuple[str, bool]]:
+def _find_accented(text: str) -> frozenset[str]:
+    """Return the words written with accents, folded: none is an English stop word, so `thé` is not `the`."""
+    found = () if text.isascii() else _ACCENTED.findall(fold_case(clean(text)))
+    return frozenset(fold(" ".join(found)).split())
+
+
+_ACCENTED = lazy_pattern("(?<![^\\W_])[a-z]*[\u00df-\u024f\u1e00-\u1eff][a-z\u00df-\u024f\u1e00-\u1eff]*")
+
+
+def _salient(text: str, languages: Sequence[str], accented: frozenset[str]) -> Iterator[tuple[str, bool]]:
     """Yield the words that may be salient, each with whether it is salient even if it is a stop word."""
     said = clean(text)
     folded = fold(said)
     names = _short_names(said) | {fold(name) for name in inner_names(said)}
     numbers = _numbers(folded, languages)
+    # In Vietnamese, a word of two letters with a mark may be a noun: `mẹ`, `gà`.
+    nothing = small_words("two_letters") - (accented - common_words("vi") if "vi" in languages else _NO_WORDS)
     yield from ((name, True) for name in _SIGNED.findall(folded))
     for run, spaceless in runs(folded):
         if spaceless:
@@ -55,12 +67,13 @@ def _salient(text: str, languages: Sequence[str]) -> Iterator[tuple[str, bool]]:
         elif len(run) <= _SHORT or run.isdigit():
             if run in numbers:
                 yield run, True
-            elif len(run) == _SHORT and not run.isdigit() and run not in small_words("two_letters"):
+            elif len(run) == _SHORT and not run.isdigit() and run not in nothing:
                 yield from ((word, False) for word in candidates_of(run, spaceless, _SHORT))
             continue
         yield from ((word, False) for word in candidates_of(run, spaceless))
 
 
+_NO_WORDS = frozenset[str]()
 _SHORT = 2
 _SIGNED = lazy_pattern(r"(?<![^\W_])[a-z](?:\+\+|#)")
 """Letter that is a name with its sign: `c#`."""

@@ -175,5 +175,13 @@ def _is_spelt(word: str, as_said: Set[str], spelt: Set[str]) -> bool:
 
 def holds_tone(word: str, text: str) -> bool:
     """Return whether a text contains a Vietnamese word with these marks, or without any marks."""
-    spelt = {each.casefold() for each in _WORD.findall(unicodedata.normalize("NFKC", text))}
-    return word.isascii() or word in spelt or fold(word) in spelt
+    spelt = {_place_tone(each) for each in _WORD.findall(fold_case(text)) if len(each) == len(word)}
+    return word.isascii() or _place_tone(word) in spelt or fold(word) in spelt
+
+
+def _place_tone(word: str) -> str:
+    """Return a word with its tone mark at the end, since both `thuý` and `thúy` are written."""
+    return word if word.isascii() else "".join(sorted(unicodedata.normalize("NFD", word), key=_TONES.count))
+
+
+_TONES = "\u0300\u0301\u0303\u0309\u0323"

@@ -10,6 +10,7 @@ from core.base.resources import find
 from core.text.folding import fold
 from core.text.forms.paradigms import read_paradigms, read_rules
 from core.text.forms.spellings import (
+    holds_tone,
     list_joined,
     list_other_numbers,
     list_other_scripts,
@@ -205,6 +206,13 @@ def test_t57_a_name_that_is_a_stop_word_is_looked_for() -> None:
     assert "will" in salient_words("Who is Will?", ["en"]) and "will" not in salient_words("Will you come?", ["en"])
     assert "das" in salient_words("Wer ist Das?", ["de"]) and "sie" not in salient_words("Wie heißen Sie?", ["de"])
     assert inner_names("Where Did You Go For Lunch Today") == []
+
+
+def test_t57_a_word_with_accents_is_no_small_word_of_another_language() -> None:
+    """`thé` is not the English `the`, nor `mẹ` an unmarked `me`; a Vietnamese tone stands on either vowel."""
+    assert salient_words("où est le thé", ["fr", "en"]) == ["the"] and not salient_words("the", ["fr", "en"])
+    assert salient_words("mẹ nuôi gà", ["vi", "en"]) == ["me", "nuoi", "ga"] and salient_words("ga", ["vi"]) == []
+    assert holds_tone("thúy", "Chị Thuý") and holds_tone("gà", "ga") and not holds_tone("gà", "gã")
 
 
 def test_t57_a_word_without_spaces_needs_most_of_its_signs() -> None:
