@@ -55,7 +55,6 @@ def find_forms(written: str, languages: Sequence[str], beginning: Beginning) -> 
             found |= dict.fromkeys(match_words(_to_letters(member, language), _NO_ENDING, language, beginning))
             for one in paradigms:
                 endings = one.endings if len(member) >= _REGULAR else frozenset(e for e in one.endings if len(e) > 1)
-                endings |= _NO_ENDING
                 for prefix in (prefix for prefix, initial in one.prefixes if not initial):
                     start = _to_letters(prefix + member, language)
                     found |= dict.fromkeys(match_words(start, endings, language, beginning))
@@ -212,7 +211,22 @@ def find_relatives(written: str, language: str) -> list[str]:
                 if at == len(base) or (at >= paradigm.shortest and base[at:] in paradigm.endings):
                     numbers |= dict.fromkeys(known.get(base[:at], ()))
     families = read_families(language)
-    return list(dict.fromkeys(member for number in numbers for member in families[number]))
+    members = dict.fromkeys(member for number in numbers for member in families[number])
+    return list(members if word in members else members | dict.fromkeys(_list_longer(word, language)))
+
+
+def _list_longer(word: str, language: str) -> Iterator[str]:
+    """Yield the forms of a word that ends as an irregular one does: `zerbrach`, `zerbrochen` of `zerbrechen`."""
+    known, families = _relatives(language), read_families(language)
+    lost = read_rules(language).get("participle", "")
+    for at in range(_SHORTEST_BEGINNING, len(word) - _SHORTEST_STEM + 1):
+        for rest in {word[at:], lost + word[at:]}:
+            for family in (families[number] for number in known.get(rest, ()) if rest in families[number]):
+                yield from (word[:at] + member for member in family)
+                yield from (word[:at] + member.removeprefix(lost) for member in family if lost)
+
+
+_SHORTEST_BEGINNING = 2
 
 
 SHORTEST_HEAD = 4
