@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 PAIR = 2
 """Characters of a pair."""
+_FIRST_HAN = "\u3400"
 Resolve = Callable[[QueryTerm], QueryTerm]
 """Returns a term with the words of the index that match it."""
 
@@ -74,7 +75,10 @@ def add_forms(
             beside.append(resolve(QueryTerm(fold(other), "minor", stem=stem(word, languages))))
     for term in made:
         if term.is_keyword and not term.pieces and not term.index_terms:
-            beside += _split(term, lexicon, languages) if _is_word(term) else [resolve(_part_signs(term))]
+            if _is_word(term):
+                beside += _split(term, lexicon, languages)
+            elif min(term.text) >= _FIRST_HAN:
+                beside.append(resolve(_part_signs(term)))
     return [*made, *(term for term in beside if term.index_terms)]
 
 
@@ -117,15 +121,19 @@ def _split(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> list[
     word, parts = term.text, [[part] for part in split_figures(term.text)]
     if not parts and SHORTEST_COMPOUND <= len(word) <= LONGEST_COMPOUND:
         parts = split_compound(word, find, languages)
-    is_short = not parts and len(word) < SHORTEST_COMPOUND
-    if is_short:
-        halves = ([word[:at], word[at:]] for at in range(PAIR, len(word) - 1))
+    is_one = not parts
+    if is_one:
+        halves = ([word[:at], word[at:]] for at in range(1, len(word) - 1))
         parts = [[part] for part in next((both for both in halves if all(map(lexicon.rows, both))), [])]
     if not parts or not all(lexicon.rows(word) for words in parts for word in words):
         return []
-    # Many rows hold both short halves: only the phrase `hi-fi` is searched for.
-    phrase = "-".join(part for part, *_ in parts) if is_short else word
+    # Many rows hold both halves of no compound: only the phrases `check-in` and `o'leary` are searched for.
+    phrases = [mark.join(part for part, *_ in parts) for mark in _MARKS] if is_one else [word]
     pieces = tuple(tuple((WORD, word) for word in words) for words in parts)
-    kind: Kind = "keyword" if is_short else "minor"
-    made = QueryTerm(phrase, kind, stem=stem(word, languages), index_terms={(PHRASE, phrase): True}, pieces=pieces)
-    return [replace(made, is_exact=is_short)]
+    kind: Kind = "keyword" if is_one else "minor"
+    made = QueryTerm(word, kind, stem=stem(word, languages), pieces=pieces, is_exact=is_one)
+    return [replace(made, text=phrase, index_terms={(PHRASE, phrase): True}) for phrase in phrases]
+
+
+_MARKS = "-'\u2019"
+"""Marks inside a word that many people leave out."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..database import sources
 from ..index.shapes import PHRASE, TAG, WORD, IndexTerm
+from ..text.folding import word_runs
 from ..text.forms.spellings import joins_words
 from ..text.forms.variants import list_compounds, list_look_alikes
 from ..text.kinds import find_kinds
@@ -33,8 +33,6 @@ from .terms import Kind, Least, QueryTerm, count_alone
 if TYPE_CHECKING:
     from ..index.lexicon import Lexicon
     from ..index.state import IndexState
-
-_WORDS = re.compile(r"\w+( \w+)*")
 
 FUZZY_SCORE = 82.0
 """Minimum similarity, 0 to 100, of a known word that replaces an unknown one: two wrong letters in a long word."""
@@ -160,7 +158,7 @@ def _find_words(term: QueryTerm, lexicon: Lexicon, languages: Sequence[str]) -> 
             (WORD, word): is_whole for word, is_whole in words.items() if is_whole or least != "word"
         }
         return replace(term, index_terms=found, least=least)
-    is_exact = term.is_exact or not _WORDS.fullmatch(text)
+    is_exact = term.is_exact or " ".join(word_runs(text)) != text
     if not pieces:
         return replace(term, is_exact=is_exact)
     return replace(

@@ -112,6 +112,22 @@ def test_t65_a_word_that_stands_nowhere_costs_the_others_nothing(stage: Stage) -
     assert report["hits"] and all("quote" not in hit["reasons"] for hit in report["hits"])
 
 
+def test_t57_a_mark_inside_a_word_may_be_left_out(stage: Stage) -> None:
+    """`checkin` is typed for `check-in`, and `oleary` for `O’Leary`; `in` and `check` alone are other words."""
+    for text in ("My check-in opens at noon", "Check the box in the attic", "We met Tom O’Leary", "Кур'єр запізнився"):
+        stage.say(text)
+    assert best(stage, "checkin?") == "My check-in opens at noon" and best(stage, "oleary") == "We met Tom O’Leary"
+    assert best(stage, "курєр") == "Кур'єр запізнився" and best(stage, "boxin") == ""
+
+
+def test_t57_thai_words_are_found_by_their_letters_and_numbers(stage: Stage) -> None:
+    """Vowel signs stand above and below the letters of a word, and are no other characters."""
+    for text in ("แม่เลี้ยงไก่สิบสามตัว", "ข้าวหมด"):
+        stage.say(text)
+    assert best(stage, "13", languages=("th",)) == "แม่เลี้ยงไก่สิบสามตัว" and best(stage, "ข้าว") == "ข้าวหมด"
+    assert best(stage, "ขาว") == ""
+
+
 def test_t65_what_is_quoted_counts_where_a_row_holds_it(stage: Stage) -> None:
     for text in ("My savings are for a bike", "I lost my savings", "We talked about what savings are"):
         stage.say(text)
