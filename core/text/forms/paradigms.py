@@ -15,7 +15,7 @@ forms, and `_` means nothing. Each paradigm (`noun`, `verb`) has these lines:
 
 Lines for the whole language: `stems` (fewest letters of a Snowball stem), `apart` (different words with one stem),
 `links` (letters between the parts of a compound), `spelt` (`ä:ae`), `letters` (of two scripts), `numbers` (to 20,
-then tens to 100), `participle` (letters that it loses after a prefix).
+then tens to 100), `participle` (letters that it loses after a prefix), `patterns` (of consonants 1 to 4 and vowels).
 """
 
 from __future__ import annotations

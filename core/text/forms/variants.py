@@ -205,14 +205,33 @@ def find_relatives(written: str, language: str) -> list[str]:
     """Return the irregular forms of a word, which may have a regular ending: `hænderne` of `hånd`."""
     known, word = _relatives(language), fold(written)
     numbers = dict.fromkeys((*known.get(word, ()), *known.get(stems(word, (language,))[0], ())))
+    others = dict[str, None]()
     for paradigm in read_paradigms(language):
-        for base in [word.removeprefix(prefix) for prefix, initial in paradigm.prefixes if not initial]:
+        for base in {word.removeprefix(prefix) for prefix, initial in paradigm.prefixes if not initial}:
+            others |= dict.fromkeys(_list_by_pattern(base, language))
             for at in range(2, len(base) + 1):
                 if at == len(base) or (at >= paradigm.shortest and base[at:] in paradigm.endings):
                     numbers |= dict.fromkeys(known.get(base[:at], ()))
     families = read_families(language)
     members = dict.fromkeys(member for number in numbers for member in families[number])
-    return list(members if word in members else members | dict.fromkeys(_list_longer(word, language)))
+    return list(members | others if word in members else members | others | dict.fromkeys(_list_longer(word, language)))
+
+
+def _list_by_pattern(word: str, language: str) -> Iterator[str]:
+    """Yield the other number of a word whose vowels tell it: `أقلام` of `قلم`."""
+    for pattern, other in _patterns(language).get(len(word), ()):
+        if all(sign.isdigit() or sign == letter for sign, letter in zip(pattern, word, strict=True)):
+            yield other.translate({ord(sign): letter for sign, letter in zip(pattern, word, strict=True)})
+
+
+@lru_cache(maxsize=64)
+def _patterns(language: str) -> dict[int, list[tuple[str, str]]]:
+    """Return the patterns of words by their length; figures stand for the consonants of the root."""
+    made: dict[int, list[tuple[str, str]]] = {}
+    for one, _, other in (fold(pair).partition(":") for pair in read_rules(language).get("patterns", "").split()):
+        made.setdefault(len(one), []).append((one, other))
+        made.setdefault(len(other), []).append((other, one))
+    return made
 
 
 def _list_longer(word: str, language: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from core.text.forms.spellings import (
     split_figures,
 )
 from core.text.forms.variants import find_forms, list_compounds
-from core.text.languages import SpokenCounts, listed_words, spoken_languages
+from core.text.languages import SpokenCounts, languages_of, spoken_languages, telling_words
 from core.text.question_words import is_question
 from core.text.search_words import inner_names, least_pairs, salient_words
 from tests import language_table
@@ -52,6 +52,7 @@ cs kniha knize; Praha Praze; pes psa; stůl stolu; psát píše; koupit koupil; 
 sr pas psa; ruka ruci; pisati piše; momak momci; otac oca; вук вукови; испећи испекла; mleko mlijeka; Đorđe Djordje
 tr kitap kitabı; ağaç ağacı; köpek köpeğim; ev evlerimiz; gitmek gidiyor; burun burnu; yazmak yazdım
 el γράφω έγραψε; πίνω ήπια; άνθρωπος ανθρώπους; παιδί παιδιά; αγοράζω αγόρασα; κύμα κύματα; ψαράς ψαράδες
+ar قلم الأقلام; صندوق صناديق; مكتب مكاتب; شارع شوارع; حديقة حدائق; لسان ألسنة; وزير وزراء
 ar كتاب الكتاب; بيت بيوت; مدينة المدينة; سيارة سيارتي
 he בית הבית; ילד הילדים; לכתוב כתבתי; כלב לכלב; טלויזיה הטלוויזיה
 fa کتاب کتابها; نوشتن نوشتم; رفتن می‌روم
@@ -79,7 +80,7 @@ tr ev evet; kar karar
 el τράπεζα τραπέζι
 uk кіт кіно
 ko 사람 사랑; 학교 학생
-ar باب بابا
+ar باب بابا; ملك ملاك; قطر قطار
 sv hall hallon
 """
 
@@ -114,7 +115,7 @@ def test_t65_every_file_of_word_forms_is_read() -> None:
     for path in find("prompts/word_forms").iterdir():
         names = [line.partition(":")[0] for line in path.read_text(encoding="utf-8").splitlines() if ":" in line]
         assert max(Counter(names).values(), default=1) == 1, path.stem
-        whole = {"stems", "apart", "links", "spelt", "letters", "numbers", "participle"}
+        whole = {"stems", "apart", "links", "spelt", "letters", "numbers", "participle", "patterns"}
         assert all(name in whole or name.split()[-1] in kinds for name in names), (path.stem, names)
         assert all(paradigm.endings for paradigm in read_paradigms(path.stem))
         assert len(read_rules(path.stem).get("numbers", "").split()) in (0, 28), path.stem
@@ -234,6 +235,7 @@ def test_t57_the_language_of_what_is_stored_is_told_by_its_small_words() -> None
     english = {"the": 90, "and": 90, "dog": 9, "face": 4, "care": 5}
     assert spoken_languages([SpokenCounts({w: n for w, n in english.items() if w in listed_words()})], 100) == ()
     assert spoken_languages([], 0) == ()
+    assert languages_of("نوشتن", ("fa", "en")) == ("fa", "en") and languages_of("نوشتن", ("en",)) == ("ar", "en")
 
 
 def test_t57_the_page_of_recall_says_what_each_language_has() -> None:
