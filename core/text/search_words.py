@@ -53,8 +53,8 @@ def _salient(text: str, languages: Sequence[str], accented: frozenset[str]) -> I
     folded = fold(said)
     names = _short_names(said) | {fold(name) for name in inner_names(said)}
     numbers = _numbers(folded, languages)
-    # In Vietnamese, a word of two letters with a mark may be a noun: `mẹ`, `gà`.
-    nothing = small_words("two_letters") - (accented - common_words("vi") if "vi" in languages else _NO_WORDS)
+    # With an accent, a word of two letters may be a noun: `gà`, `kő`.
+    nothing = small_words("two_letters") - (accented - common_words("vi"))
     yield from ((name, True) for name in _SIGNED.findall(folded))
     for run, spaceless in runs(folded):
         if spaceless:
@@ -73,7 +73,6 @@ def _salient(text: str, languages: Sequence[str], accented: frozenset[str]) -> I
         yield from ((word, False) for word in candidates_of(run, spaceless))
 
 
-_NO_WORDS = frozenset[str]()
 _SHORT = 2
 _SIGNED = lazy_pattern(r"(?<![^\W_])[a-z](?:\+\+|#)")
 """Letter that is a name with its sign: `c#`."""

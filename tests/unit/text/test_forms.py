@@ -59,7 +59,7 @@ fa کتاب کتابها; نوشتن نوشتم; رفتن می‌روم
 hi लड़का लड़के; पीना पिया; बाज़ार बाजार; हिंदी हिन्दी; किताब किताबें
 id tulis menulis; baca membaca; kunjungan mengunjungi; pukul memukul; kerja pekerjaan
 ko 생일이 생일은; 친구 친구한테; 먹다 먹었어; 부르다 불렀어; 춥다 추워요; 가다 갔어; 살다 살아요; 걷다 걸었어
-lt šuo šunį; namas namai; gerti gėrė; ranka rankos; medis medžiai; skambinti skambinau
+lt šuo šunį; namas namai; gerti gėrė; ranka rankos; medis medžiai; skambinti skambinau; skristi skridome
 hy տուն տանը; գիրք գրքեր; գրել գրեցի; գնել գնեցինք
 eu etxe etxean; ogi ogia
 ta மரம் மரங்கள்; வீடு வீட்டில்
@@ -214,9 +214,10 @@ def test_t57_a_name_that_is_a_stop_word_is_looked_for() -> None:
 
 
 def test_t57_a_word_with_accents_is_no_small_word_of_another_language() -> None:
-    """`thé` is not the English `the`, nor `mẹ` an unmarked `me`; a Vietnamese tone stands on either vowel."""
+    """`thé` is not the English `the`, nor `mẹ` a small `me`; a Vietnamese tone stands on either vowel."""
     assert salient_words("où est le thé", ["fr", "en"]) == ["the"] and not salient_words("the", ["fr", "en"])
     assert salient_words("mẹ nuôi gà", ["vi", "en"]) == ["me", "nuoi", "ga"] and salient_words("ga", ["vi"]) == []
+    assert salient_words("kő", ["hu", "en"]) == ["ko"]
     assert holds_tone("thúy", "Chị Thuý") and holds_tone("gà", "ga") and not holds_tone("gà", "gã")
 
 
