@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from core import lifelong
+from core import jobs, lifelong
 from core.config import Settings
 from core.database import schema
 from core.database.engine import Database
@@ -46,6 +46,10 @@ class Life:
             return function(*arguments, db=self.db, settings=settings, scope=scope, **more)
 
         return call
+
+    def run(self, model: Any = None, **flags: Any) -> list[Any]:
+        """Do what is queued for the persona."""
+        return list(jobs.run_pending(model=model, **self.stage.asking(**flags)))
 
     def item(self, text: str, *, days: float = 0, path: str | None = None, **fields: Any) -> int:
         where = {key: fields.pop(key) for key in ("participant", "privacy", "server") if key in fields}

@@ -33,47 +33,36 @@ class Stage:
     def scope(self, conversation: str | None = None, **fields: Any) -> Scope:
         return Scope(persona=self.persona, conversation=conversation, **fields)
 
+    def asking(self, path: str | None = None, participant: str | None = None, **more: Any) -> dict[str, Any]:
+        """Return database, settings and scope of a call; flags in upper case are settings, the rest is the scope's."""
+        flags = {name.lower(): more.pop(name) for name in list(more) if name.isupper()}
+        return {
+            "db": self.db,
+            "settings": Settings(**flags),
+            "scope": self.scope(path, participant=participant, **more),
+        }
+
     def say(
-        self,
-        text: str,
-        path: str = HERE,
-        who: str = "Ann",
-        minutes: float = 60,
-        message_id: str | None = None,
+        self, text: str, path: str = HERE, who: str = "Ann", minutes: float = 60, message_id: str | None = None,
         **scope: Any,
-    ) -> int:
+    ) -> int:  # fmt: skip
         """Store a line said some minutes ago; the sender `self` is the persona."""
         sender = "self" if who == "self" else who.lower()
         fields = {"participant": f"{split_key(path)[0]}/{sender}", **scope}
         extra = {name: fields.pop(name) for name in ("metadata", "title", "role") if name in fields}
-        result = chat_history_cache.save_chat_message(
-            path,
-            text,
-            who,
-            sender,
-            NOW - minutes * MINUTE,
-            message_id=message_id,
-            db=self.db,
-            settings=Settings(),
-            scope=self.scope(path, **fields),
-            **extra,
-        )
-        assert result.stored, result
-        assert result.id is not None
+        asking = {**self.asking(path, **fields), **extra, "message_id": message_id}
+        result = chat_history_cache.save_chat_message(path, text, who, sender, NOW - minutes * MINUTE, **asking)
+        assert result.stored and result.id is not None, result
         return result.id
 
     def remember(self, text: str, tags: Any = (), minutes: float = 60, path: str | None = None, **more: Any) -> int:
-        names = ("participant", "server", "privacy")
-        scope = self.scope(path, **{k: more.pop(k) for k in names if k in more})
+        asking = self.asking(path, **{k: more.pop(k) for k in ("participant", "server", "privacy") if k in more})
         moment = NOW - minutes * MINUTE
-        return insert_memory(
-            text, "synth", "chat", list(tags), scope, timestamp=moment, db=self.db, settings=Settings(), **more
-        )
+        return insert_memory(text, "synth", "chat", list(tags), timestamp=moment, **asking, **more)
 
     def diary(self, content: str, minutes: float = 60, path: str | None = None, **parts: Any) -> int:
-        result = ai_diary.add_diary_entry(
-            content, timestamp=NOW - minutes * MINUTE, db=self.db, settings=Settings(), scope=self.scope(path), **parts
-        )
+        moment = NOW - minutes * MINUTE
+        result = ai_diary.add_diary_entry(content, timestamp=moment, **self.asking(path), **parts)
         assert result.id is not None, result
         return result.id
 

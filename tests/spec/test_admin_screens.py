@@ -118,7 +118,7 @@ def test_r41_what_the_worker_asked_of_a_model_is_on_the_page(operator: Operator,
 def test_l35_conversations_are_listed_by_title_with_their_log_recaps_scenes_and_running_recap(
     operator: Operator, stage: Stage
 ) -> None:
-    path, asking = "tg/42", {"db": stage.db, "settings": Settings(), "scope": stage.scope()}
+    path, asking = "tg/42", stage.asking()
     rows = [stage.say(f"line {n}", path=path, minutes=200 - n, title="Tea room") for n in range(60)]
     stage.say("only here", path="tg/ann", privacy="direct")
     stories.edit_memory(rows[58], "A recap of the last line but one.", **asking)

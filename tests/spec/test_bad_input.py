@@ -38,21 +38,15 @@ def _call(stage: Stage, function: Callable[..., Any], *arguments: Any, **more: A
     return function(*arguments, db=stage.db, scope=more.pop("scope", stage.scope()), **more)
 
 
-@pytest.mark.parametrize("bad", [0, -1, "x", True, math.nan, math.inf, None])
+@pytest.mark.parametrize("bad", [0, -1, "x", True, math.nan, math.inf])
 def test_f65_a_limit_that_cannot_be_is_refused_by_every_door(stage: Stage, bad: Any) -> None:
-    whole = _call(stage, build_json_prompt, MESSAGE, {})
-    calls: list[Callable[[], Any]] = [
-        lambda: _call(stage, build_json_prompt, MESSAGE, {}, limit_tokens=bad),
-        lambda: _call(stage, build_json_prompt, MESSAGE, {}, max_chars=bad),
-    ]
-    if bad is not None:
-        calls.append(lambda: reduce_prompt_for_llm_limit(whole, bad))
-    for call in calls:
-        if bad is None:
-            call()
-        else:
-            with pytest.raises(ValueError, match=r"limit|max_chars"):
-                call()
+    whole = _call(stage, build_json_prompt, MESSAGE, {}, limit_tokens=None, max_chars=None)
+    with pytest.raises(ValueError, match="limit"):
+        _call(stage, build_json_prompt, MESSAGE, {}, limit_tokens=bad)
+    with pytest.raises(ValueError, match="max_chars"):
+        _call(stage, build_json_prompt, MESSAGE, {}, max_chars=bad)
+    with pytest.raises(ValueError, match=r"limit|max_chars"):
+        reduce_prompt_for_llm_limit(whole, bad)
 
 
 @pytest.mark.parametrize(
@@ -98,9 +92,8 @@ CONNECTIONS = {
 def test_f73_a_connection_string_names_its_fault_and_never_the_password(url: str, said: str) -> None:
     with pytest.raises((ConfigError, StoreError)) as raised:
         open_database(url, settings={"DB_TIMEOUT_SECONDS": 1})
-    assert said in str(raised.value)
-    assert "127.0.0.1" not in str(raised.value)
-    assert "canary-pw" not in str(raised.value)
+    told = str(raised.value)
+    assert said in told and "127.0.0.1" not in told and "canary-pw" not in told
 
 
 def test_f65_a_switch_that_is_none_is_refused_by_name(stage: Stage) -> None:
@@ -110,28 +103,22 @@ def test_f65_a_switch_that_is_none_is_refused_by_name(stage: Stage) -> None:
 
 
 @pytest.mark.engines("mariadb", "mysql")
-def test_f73_an_account_that_requires_tls_is_told_so(db: Database) -> None:
-    """On a loopback address no encryption is asked for, and the server only says: access denied."""
-    db.transaction(lambda c: c.exec_driver_sql("CREATE USER tls_only IDENTIFIED BY 'pw' REQUIRE SSL"), source="test")
+def test_f73_a_login_that_fails_says_what_to_look_at(db: Database) -> None:
+    """On a loopback address no encryption is asked for; a server says of who needs it: access denied."""
+    make = "CREATE USER tls_only IDENTIFIED BY 'canary-pw' REQUIRE SSL"
+    db.transaction(lambda c: c.exec_driver_sql(make), source="test")
     try:
-        url = db.target.url.set(username="tls_only", password="pw")
-        with pytest.raises(StoreError, match=r"requires TLS.*\?tls=on"):
-            check_server(Database(url.render_as_string(hide_password=False), timeout_seconds=5))
+        for changed, said in (
+            ({"username": "tls_only", "password": "canary-pw"}, r"requires TLS.*\?tls=on"),
+            ({"username": "nobody_here", "password": "canary-pw"}, "user and the password"),
+            ({"database": "no_such_database"}, "does not exist"),
+        ):
+            url = db.target.url.set(**changed).render_as_string(hide_password=False)
+            with pytest.raises(StoreError, match=said) as raised:
+                check_server(Database(url, timeout_seconds=5))
+            assert "canary-pw" not in str(raised.value)
     finally:
         db.transaction(lambda c: c.exec_driver_sql("DROP USER tls_only"), source="test")
-
-
-@pytest.mark.engines("mariadb", "mysql")
-def test_f73_a_wrong_password_and_a_missing_database_on_a_server(db: Database) -> None:
-    url = db.target.url
-    for changed, said in (
-        (url.set(username="nobody_here", password="canary-pw"), "user and the password"),
-        (url.set(database="no_such_database"), "does not exist"),
-    ):
-        with pytest.raises(StoreError) as raised:
-            check_server(Database(changed.render_as_string(hide_password=False), timeout_seconds=5))
-        assert said in str(raised.value)
-        assert "canary-pw" not in str(raised.value)
 
 
 @pytest.mark.parametrize(

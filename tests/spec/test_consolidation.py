@@ -11,22 +11,20 @@ from typing import Any
 
 import pytest
 
-from core import jobs, privacy
+from core import privacy
 from core.access import table_conversations as conversations
 from core.calls.call import Call
-from core.chat_history_cache import delete_chat_message, edit_chat_message
 from core.config import Settings
 from core.conversations import add_saved_memory, delete_saved_memory
 from core.database import schema
 from core.errors import MessageError, ModelError, StoreWriteError
 from core.forgetting import forget
 from core.jobs import Worker, table_claiming
-from core.jobs.table_claiming import Claim
 from core.lifelong import consolidation
 from core.lifelong import table_windows as windows
 from core.memories import table as memories
 from core.scope import Scope
-from tests.spec.lifelong_world import ANN, BOB, DAY, MEMORIES, SEED, Life, Model, said_in
+from tests.spec.lifelong_world import ANN, DAY, MEMORIES, SEED, Life, Model, said_in
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage, at_once
 from tests.store.world import index_differences, rows_of
 
@@ -92,9 +90,7 @@ def test_l14_what_is_too_much_for_one_window_waits_in_the_queue(life: Life) -> N
     talk(life, 45)
     model = Model(lambda prompt: json.dumps({"key_facts": said_in(prompt)[:1]}))
     assert life.consolidate_history(HERE, 5, model=model) == 1
-    settings = Settings(consolidation_window=20)
-    ran = jobs.run_pending(model=model, db=life.db, settings=settings, scope=Scope(life.persona))
-    assert [each.state for each in ran] == ["completed"] * 2
+    assert [each.state for each in life.run(model, CONSOLIDATION_WINDOW=20)] == ["completed"] * 2
     assert [len(said_in(prompt)) for prompt in model.asked] == [20, 20, 5]
     assert life.texts() == ["word0 was said", "word20 was said", "word40 was said"]
 
@@ -158,16 +154,6 @@ def test_f15_items_of_a_direct_message_stay_there(life: Life) -> None:
     assert [item["text"] for item in there] == [texts["public"]]
 
 
-def test_f18_what_may_not_leave_the_machine_is_kept_as_an_extract(life: Life) -> None:
-    life.stage.say("My name is Jonas.", message_id="a")
-    change = schema.conversations.update().where(schema.conversations.c.persona_id == life.persona)
-    life.db.transaction(lambda c: c.execute(change.values(local_only=1)), source="test")
-    model = facts("x")
-    assert life.consolidate_history(HERE, model=model) == 1 and model.asked == []
-    (row,) = life.rows()
-    assert (row.provenance, row.local_only) == ("extract", 1)
-
-
 def test_l16_no_usable_reply_is_tried_again_and_nothing_found_is_no_failure(life: Life) -> None:
     talk(life, 3)
     for answer, why in (("sorry", "unreadable"), (ModelError("timeout"), "model_timeout"), ("", "model_empty")):
@@ -190,17 +176,13 @@ def test_l16_a_full_window_that_no_model_answers_does_not_stop_the_others(life: 
     """The oldest messages stay the oldest: a model that refuses what they say would be asked about them for ever."""
     life.stage.say("My name is Jonas.", message_id="m", minutes=200)
     rows = talk(life, 19)
+    for reason in ("timeout", "auth", "budget", "error"):  # away, and not refusing: it is waited for
+        assert life.consolidate_history(HERE, 20, model=Model(ModelError(reason))).reason == f"model_{reason}"
+        assert life.mark() is None
     done = life.consolidate_history(HERE, 20, model=Model(answer))
     assert (done, life.mark()) == (1, rows[-1]) and life.rows()[0].provenance == "extract"
     talk(life, 1, start=19)
     assert life.consolidate_history(HERE, 20, model=facts("a")) == 1
-
-
-@pytest.mark.parametrize("reason", ["timeout", "auth", "budget", "error"])
-def test_l16_a_full_window_waits_for_a_model_that_is_away(life: Life, reason: str) -> None:
-    talk(life, 20)
-    assert life.consolidate_history(HERE, 20, model=Model(ModelError(reason))).reason == f"model_{reason}"
-    assert life.mark() is None
 
 
 def test_l4_l17_a_second_run_asks_nobody_and_overwrites_nothing(life: Life) -> None:
@@ -262,17 +244,9 @@ def test_l17_what_comes_between_meanwhile_is_not_passed_over(life: Life) -> None
     assert life.consolidate_history(HERE, model=Model(answer)) == 1 and life.texts() == ["3 lines"]
 
 
-def test_f21_a_level_set_meanwhile_counts(life: Life, stage: Stage) -> None:
-    life.stage.say("I have a secret", who="Bob", message_id="b", minutes=3)
-    life.stage.say("I have none", who="Ann", message_id="a", minutes=2)
-    given = {"db": stage.db, "settings": Settings(), "scope": stage.scope()}
-    assert life.consolidate_history(HERE, model=meanwhile(lambda: privacy.set_privacy(BOB, "full", **given))) == 1
-    assert life.texts() == ["I have none"] and life.rows()[0].participant_key == ANN
-
-
 def test_f20_nothing_for_long_of_those_who_want_none(life: Life, stage: Stage) -> None:
     for level in ("partial", "full"):
-        privacy.set_privacy(f"tg/{level}", level, db=stage.db, settings=Settings(), scope=stage.scope())
+        privacy.set_privacy(f"tg/{level}", level, **stage.asking())
     life.stage.say("My name is Paula.", who="partial", message_id="p")
     model = facts("x")
     done = life.consolidate_history(HERE, model=model)
@@ -348,7 +322,7 @@ def test_l13_a_window_that_fails_waits_for_more(life: Life) -> None:
 def test_l19_one_cycle_at_a_time(life: Life, still: Any) -> None:
     talk(life, 3)
     for path in (None, HERE):
-        assert elsewhere_begun(life, path) is not None
+        assert begin_elsewhere(life, path)
         assert life.run_cycle(model=facts("a")).reason == "busy"
         assert life.consolidate_history(HERE, model=facts("a")).reason == "busy"
         assert life.deep_consolidation(model=facts("a")).reason == "busy" and life.runs() == []
@@ -357,10 +331,10 @@ def test_l19_one_cycle_at_a_time(life: Life, still: Any) -> None:
     assert life.run_cycle(model=facts("a")).stored == 1 and life.run_cycle().reason == "no_messages"
 
 
-def elsewhere_begun(life: Life, path: str | None) -> Claim | None:
+def begin_elsewhere(life: Life, path: str | None) -> bool:
     """Let another process begin a cycle."""
     types = ("CONSOLIDATION", "DEEP_CONSOLIDATION")
-    return table_claiming.begin(life.db, life.persona, types[0], types, path, {}, 600)
+    return table_claiming.begin(life.db, life.persona, types[0], types, path, {}, 600) is not None
 
 
 def _ends(life: Life) -> int:
@@ -390,8 +364,7 @@ def test_l20_the_end_of_a_stream_may_be_queued(life: Life) -> None:
     waiting = [row.type for row in rows_of(life.db, JOBS, life.persona)]
     assert waiting == ["CONSOLIDATION", "DEEP_CONSOLIDATION"]
     model = Model(key_facts=["a"])
-    ran = jobs.run_pending(model=model, db=life.db, settings=Settings(), scope=Scope(life.persona))
-    assert [each.state for each in ran] == ["completed"] * 2 and len(model.asked) == 2
+    assert [each.state for each in life.run(model)] == ["completed"] * 2 and len(model.asked) == 2
     (row,) = life.rows()
     assert (row.content, json.loads(row.tags)) == ("a", ["deep"])
     assert [(run.kind, run.reason, run.items_added) for run in life.runs()] == [
@@ -401,7 +374,7 @@ def test_l20_the_end_of_a_stream_may_be_queued(life: Life) -> None:
 
 def test_l20_an_end_while_a_cycle_runs_is_queued(life: Life) -> None:
     talk(life, 2)
-    assert elsewhere_begun(life, None) is not None
+    assert begin_elsewhere(life, None)
     done = life.on_stream_end(HERE)
     assert done.reason == "busy" and len(done.queued) == 1 and _ends(life) == 1
 
@@ -437,34 +410,12 @@ def test_l21_the_window_of_deep_consolidation(life: Life, monkeypatch: pytest.Mo
     assert life.mark() is None and life.deep_consolidation(history_uid="tg/none", model=model).stored == 0
 
 
-def test_f47_what_is_deleted_meanwhile_is_not_extracted_anew(life: Life) -> None:
-    """Its messages are consolidated already, so no mark tells that they changed."""
-    row = life.stage.say("I live in Rome", message_id="m0", minutes=60)
-    life.consolidate_history(HERE, model=facts())
-    given = {"db": life.db, "settings": Settings(), "scope": life.stage.scope(HERE)}
-    done = life.deep_consolidation(model=meanwhile(lambda: delete_chat_message(row, **given)))
-    assert (done.stored, done.reason, life.texts()) == (0, "changed", [])
-
-
-@pytest.mark.parametrize("deep", [False, True])
-def test_p69_what_is_edited_meanwhile_is_not_extracted_as_it_was(life: Life, deep: bool) -> None:
-    """No item stands on the message yet that would follow it."""
-    row = life.stage.say("I live in Rome", message_id="m0", minutes=60)
-    given = {"db": life.db, "settings": Settings(), "scope": life.stage.scope(HERE)}
-    model = meanwhile(lambda: edit_chat_message(row, "I live in Oslo", **given))
-    if deep:
-        assert life.deep_consolidation(model=model).reason == "changed"
-    else:
-        assert life.consolidate_history(HERE, model=model) == 1
-    assert life.texts() == ([] if deep else ["I live in Oslo"])
-
-
 def test_l13_by_hand_in_the_background(life: Life) -> None:
     talk(life, 2)
     talk(life, 2, ELSEWHERE)
     life.item("gone", days=8, tier="session")
     (first,) = life.trigger_memory_consolidation("why not", wait=False).queued
-    ran = jobs.run_pending(model=facts("a"), db=life.db, settings=Settings(), scope=Scope(life.persona))
+    ran = life.run(facts("a"))
     assert [each.state for each in ran] == ["completed"] * 3 and ran[0].id == first
     assert life.texts() == ["a"] and {run.conversation_key for run in life.runs()} == {"", HERE, ELSEWHERE}
     assert all(run.reason == "why not" for run in life.runs())
@@ -473,8 +424,7 @@ def test_l13_by_hand_in_the_background(life: Life) -> None:
 def test_l16_a_model_that_fails_in_the_background_is_asked_again(life: Life) -> None:
     talk(life, 2)
     life.trigger_memory_consolidation(history_uid=HERE, wait=False)
-    door: dict[str, Any] = {"db": life.db, "settings": Settings(), "scope": Scope(life.persona)}
-    (ran,) = jobs.run_pending(model=Model(ModelError("timeout")), **door)
+    (ran,) = life.run(Model(ModelError("timeout")))
     assert ran.state == "retrying" and life.mark() is None
     (row,) = rows_of(life.db, JOBS, life.persona)
     assert row.status == "retrying" and life.rows(MEMORIES.c.kind == "KeyFacts") == []

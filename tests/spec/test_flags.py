@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 
@@ -21,9 +18,7 @@ from core.jobs import Worker
 from core.llm import embedder
 from core.prompt_engine import to_messages
 from core.synth_core_memory import should_remember
-from core.web.access import WebContext
-from core.web.proxy import memory
-from tests.spec.lifelong_world import Life, Model, said_in
+from tests.spec.lifelong_world import Life
 from tests.spec.stage import HERE, NOW, Stage
 from tests.spec.story import Story
 from tests.unit.llm.embedding_server import running
@@ -57,7 +52,6 @@ for _name, _before, _after, _key in (
     ("SNIPPET_WINDOW", "start", "match", "memories"),
 ):
     PROBES[_name] = (_context(_name, _key), _before, _after)
-PROBES["ENABLE_THOUGHTS"] = (_context("ENABLE_THOUGHTS", "thoughts", AI_DIARY_FULL=0), 1, 0)
 
 
 @probe(["en"], ["de"])
@@ -83,16 +77,6 @@ def _embedder_api_key(stage: Stage, value: Any) -> object:
         return server.headers[0].get("authorization")
 
 
-@probe(2.0, 0.1)
-def _proxy_memory_seconds(stage: Stage, value: Any) -> object:
-    turns, turn = memory.TurnMemory(WebContext(db=stage.db)), memory.Turn([], stage.scope(), None)
-    with patch.object(memory, "build_block", lambda *_: time.sleep(0.5) or "memories"):
-        try:
-            return asyncio.run(turns.build(turn, "who is tofu?", (), Settings(proxy_memory_seconds=value)))
-        except TimeoutError:
-            return "too late"
-
-
 @probe(1800, 60)
 def _memory_consolidation_interval_sec(stage: Stage, value: Any) -> object:
     stage = Stage(stage.db)
@@ -108,26 +92,11 @@ def _memory_consolidation_interval_sec(stage: Stage, value: Any) -> object:
     return runs
 
 
-@probe(120, 20)
-def _consolidation_window(stage: Stage, value: Any) -> object:
-    stage = Stage(stage.db)
-    for n in range(22):
-        stage.say(f"said {n}", message_id=f"m{n}", minutes=(22 - n) / 60)
-    model = Model(key_facts=["a"])
-    Life(stage).consolidate_history(HERE, model=model, CONSOLIDATION_WINDOW=value)
-    return len(said_in(model.asked[0]))
-
-
 def _pruned(stage: Stage, **flags: Any) -> int:
     life = Life(Stage(stage.db))
     life.item("old and dull", days=366, importance=0.2)
     life.item("dull a little", days=366, importance=0.3)
     return int(life.prune_ltm(dry_run=True, **flags))
-
-
-@probe(365, 400)
-def _prune_max_age_days(stage: Stage, value: Any) -> object:
-    return _pruned(stage, PRUNE_MAX_AGE_DAYS=value)
 
 
 @probe(0.25, 0.4)
@@ -162,7 +131,7 @@ def _short_term_memory_ttl_hours(stage: Stage, value: Any) -> object:
 @probe(24, 0.5)
 def _short_term_memory_summary_ttl_hours(stage: Stage, value: Any) -> object:
     _turn(stage, "tg/sum", hours=1)
-    given: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": stage.scope()}
+    given = stage.asking()
     stage.db.clock.now = NOW - timedelta(hours=1)
     short_term.update_short_term_memory("tg/ann", "tg/sum", "they met", "s1", **given)
     stage.db.clock.now = NOW
@@ -213,7 +182,6 @@ def _placed(name: str) -> Probe:
     return shown
 
 
-PROBES["SCENE_RECAP_ROLE"] = (_placed("SCENE_RECAP_ROLE"), "system", "user")
 PROBES["SCENE_RECAP_SCAN"] = (_placed("SCENE_RECAP_SCAN"), 0, 1)
 
 

@@ -43,7 +43,7 @@ SERVER_TOO = pytest.mark.engines("sqlite", "mariadb")
 
 
 def gone(stage: Stage, **what: Any) -> Forgotten:
-    return forget(**what, db=stage.db, settings=DEFAULTS, scope=stage.scope())
+    return forget(**what, **stage.asking())
 
 
 def everything(db: Database) -> dict[str, Counter[tuple[Any, ...]]]:
@@ -148,8 +148,8 @@ def test_f41_a_participant(stage: Stage) -> None:
         stage.remember(f"Ann likes tea number {n}", ["tea", f"n{n}"], participant=ANN)
     for channel in (GROUP, OTHER):
         short(stage, channel, ("Ann", "hi"), ("self", "hello Ann"), server="")
-    relationships.ensure_and_touch(ANN, db=stage.db, settings=DEFAULTS, scope=stage.scope())
-    relationships.adjust(ANN, 5, db=stage.db, settings=DEFAULTS, scope=stage.scope())
+    relationships.ensure_and_touch(ANN, **stage.asking())
+    relationships.adjust(ANN, 5, **stage.asking())
     bob = stage.say("Bob stays", GROUP, "Bob")
     done = checked(stage, participant=ANN)
     told = {"chat_history_cache": 50, "memories": 3, "short_term_memories": 2, "participants": 1, "audiences": 1}
@@ -170,7 +170,7 @@ def test_f41_all_linked_identities_and_answers_elsewhere(stage: Stage) -> None:
     lines = schema.chat_history_cache
     with_answer = update(lines).where(lines.c.persona_id == stage.persona, lines.c.id == answered)
     stage.db.transaction(lambda c: c.execute(with_answer.values(triggered_by="dc/7")), source="chat")
-    link_participants(ANN, "dc/7", db=stage.db, settings=DEFAULTS, scope=stage.scope())
+    link_participants(ANN, "dc/7", **stage.asking())
     done = checked(stage, participant="dc/7")
     assert (done["chat_history_cache"], done["participants"]) == (3, 2)
     assert [row.id for row in rows_of(stage.db, schema.chat_history_cache, stage.persona)] == [kept]
@@ -227,7 +227,7 @@ def test_f42_short_term_entries_of_others(stage: Stage) -> None:
 
 def story(stage: Stage, path: str = GROUP) -> tuple[list[int], list[int]]:
     """Tell four scenes of three messages, the third with two of Ann's; return their rows and the scenes' ids."""
-    given = {"db": stage.db, "settings": DEFAULTS, "scope": stage.scope(path)}
+    given = stage.asking(path)
     rows = []
     for n in range(12):
         who = "Ann" if n in (7, 8) else ("Bob" if n % 2 else "self")
@@ -268,7 +268,7 @@ def test_f43_what_was_made_of_their_lines(stage: Stage) -> None:
 
 @SERVER_TOO
 def test_f43_items_made_of_their_messages(stage: Stage) -> None:
-    given = {"db": stage.db, "settings": DEFAULTS, "scope": stage.scope()}
+    given = stage.asking()
     ann, bob = stage.say("I moved to Rome", GROUP), stage.say("So did I", GROUP, "Bob")
     mixed = stage.remember("both moved", ["move"], path=GROUP, source_message_ids=[ann, bob], provenance="model")
     kept = stage.remember("it rains", ["rain"], path=GROUP, source_message_ids=[bob])
@@ -284,7 +284,7 @@ def test_f43_items_made_of_their_messages(stage: Stage) -> None:
 
 def test_f43_summaries_of_conversations_they_wrote_in(stage: Stage) -> None:
     def end() -> None:
-        given = {"db": stage.db, "settings": DEFAULTS, "scope": stage.scope(GROUP)}
+        given = stage.asking(GROUP)
         assert close_conversation(GROUP, **given, wait=True, model=lambda _: "{}").stored
 
     stage.say("Bob talks of boats and the sea.", GROUP, "Bob", minutes=60)
@@ -303,7 +303,7 @@ def test_f43_summaries_of_conversations_they_wrote_in(stage: Stage) -> None:
 
 
 def test_f40_l7_a_memory_goes_with_its_former_versions_also_when_it_is_purged(stage: Stage) -> None:
-    given = {"db": stage.db, "settings": DEFAULTS, "scope": stage.scope()}
+    given = stage.asking()
     item, purged = stage.remember("the code is 7391", ["code"]), stage.remember("the zqcode", ["zqtag"])
     other = stage.remember("it rains", ["rain"])
     lifelong.edit_item(purged, "changed", operator=True, **given)
@@ -347,18 +347,18 @@ def test_f44_a_server_and_no_other(stage: Stage) -> None:
     for server in ("s1", "s2"):
         stage.say("hello", GROUP, server=server)
         stage.remember(f"said in {server}", ["place"], path=GROUP, server=server)
-        given = {"db": stage.db, "settings": DEFAULTS, "scope": stage.scope(GROUP, participant=ANN, server=server)}
+        given = stage.asking(GROUP, participant=ANN, server=server)
         add_diary_entry(f"a day in {server}", **given)
         short(stage, GROUP, ("Ann", "hi"), server=server)
     done = checked(stage, server="s1")
     counts = [done[name] for name in ("conversations", "chat_history_cache", "memories", "ai_diary")]
     assert (counts, done["short_term_memories"]) == ([1, 1, 1, 1], 1)
-    forget(conversation=GROUP, db=stage.db, settings=DEFAULTS, scope=stage.scope(server="s1"))
+    forget(conversation=GROUP, **stage.asking(server="s1"))
     assert [row.content for row in rows_of(stage.db, schema.ai_diary, stage.persona)] == ["a day in s2"]
 
 
 def test_f46_d17_words_and_tags_nobody_holds(stage: Stage) -> None:
-    given = {"db": stage.db, "settings": DEFAULTS, "scope": stage.scope()}
+    given = stage.asking()
     stage.remember("her xylofant sings", ["xylofant", "cat"], participant=ANN)
     stage.remember("his cat sleeps", ["cat", "sleep"])
     add_alias("xylo", "xylofant", **given)

@@ -9,7 +9,6 @@ from sqlalchemy import select
 
 from core import conversations, jobs, stories
 from core.chat_history_cache import load_chat_history, save_chat_message
-from core.config import Settings
 from core.database.schema import chat_history_cache, message_recaps
 from core.db import forget
 from core.prompt.call import PromptRequest
@@ -24,7 +23,7 @@ ANN = "tg/ann"
 
 
 def calling(stage: Stage, path: str | None = None, **scope: Any) -> dict[str, Any]:
-    return {"db": stage.db, "settings": Settings(), "scope": stage.scope(path, **scope)}
+    return stage.asking(path, **scope)
 
 
 @pytest.mark.parametrize("made_of", ["history", "memory", "diary"])

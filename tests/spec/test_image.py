@@ -167,21 +167,6 @@ def _add_token(made: image.Container, *words: str) -> str:
     return token[1]
 
 
-@pytest.mark.slow
-@pytest.mark.engines("sqlite")
-@pytest.mark.parametrize(
-    ("lacking", "sentence"), [("admin_token", "ADMIN_TOKEN_FILE names"), ("database_url", "DATABASE_URL_FILE names")]
-)
-def test_r34_without_a_secret_it_does_not_start(
-    lacking: str, sentence: str, installed: Path, secrets: dict[str, str], tmp_path: Path
-) -> None:
-    given = {name: "" if name == lacking else value for name, value in (secrets | {"llm_api_key": KEY}).items()}
-    made = image.Container(tmp_path / "c", installed, "compose.yaml", given, {"LLM_BASE_URL": "http://127.0.0.1:9/v1"})
-    ran = made.run(*image.image_command("CMD", made.service["command"]))
-    assert ran.returncode == 1 and ran.stderr.startswith(sentence), ran.stderr
-    assert image.list_files(made.data) == {}
-
-
 def _docker(*words: str, timeout: float = 900) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["docker", *words], cwd=image.ROOT, capture_output=True, text=True, check=False, timeout=timeout

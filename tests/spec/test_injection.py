@@ -19,18 +19,15 @@ from tests.spec.stage import ELSEWHERE, HERE, MINUTE, NOW, Stage
 
 pytestmark = pytest.mark.engines("sqlite")
 
-FLAGS: dict[str, Any] = {
-    "short_term_max_channels": 5, "max_prompt_chars": 0, "diary_chars": 30_000,
-}  # fmt: skip
+FLAGS: dict[str, Any] = {"short_term_max_channels": 5, "max_prompt_chars": 0, "diary_chars": 30_000}
 
 
 def plant(stage: Stage, text: str) -> None:
     """Put a text into every field that may come into a prompt."""
-    plain = Settings(**FLAGS)
     short = text[:150]
 
-    def by(path: str | None = HERE, who: str = "tg/ann") -> dict[str, Any]:
-        return {"db": stage.db, "settings": plain, "scope": stage.scope(path, participant=who)}
+    def by(path: str = HERE, who: str = "tg/ann") -> dict[str, Any]:
+        return {**stage.asking(path, who), "settings": Settings(**FLAGS)}
 
     row = stage.say(f"tofu {text}", minutes=30, who="Ann", metadata={"note": text}, message_id="m1")
     stage.say(f"tofu answer {text}", minutes=29, who="self")
@@ -126,6 +123,23 @@ def test_f30_f31_no_text_is_more_than_a_text(stage: Stage, harmless: dict[str, A
     assert list(small) == list(prompt) and small["instructions"] == harmless["instructions"]
 
 
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_f30_no_text_closes_a_fence_or_makes_a_section_of_a_file(stage: Stage, tmp_path: Path, text: str) -> None:
+    plant(stage, text)
+    by = {**stage.asking(HERE, "tg/ann"), "settings": Settings(**FLAGS)}
+    told = conversations.get_user_memory_prompt(**by) or ""
+    for mark in ("<saved_memories>", "</saved_memories>", "<recent_conversations>", "</recent_conversations>"):
+        assert told.count(mark) == 1, mark
+    inside = re.split(r"</?(?:saved_memories|recent_conversations)>", told)
+    assert CANARY not in inside[0] + inside[2] + inside[4]
+    whole = conversations.get_system_prompt_with_memory("base", **by)
+    assert whole.startswith("base\n\n") and whole.endswith(told)
+    before = conversations.load_memory(**by)
+    conversations.export_markdown(tmp_path, **by)
+    back = conversations.import_markdown(tmp_path, **by)
+    assert (back.added, back.left_out, conversations.load_memory(**by)) == (0, (), before)
+
+
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(HOSTILE) | st.text(max_size=30), min_size=1, max_size=3))
 def test_f30_any_text_leaves_the_structure(stage: Stage, harmless: dict[str, Any], parts: list[str]) -> None:
@@ -133,35 +147,6 @@ def test_f30_any_text_leaves_the_structure(stage: Stage, harmless: dict[str, Any
     prompt = prompt_of(stage, f"{CANARY} " + " ".join(parts)[:4000])
     assert shape(prompt) == shape(harmless)
     held(prompt)
-
-
-def test_f30_no_text_closes_a_fence(stage: Stage) -> None:
-    for text in HOSTILE:
-        one = Stage(stage.db)
-        plant(one, text)
-        by: dict[str, Any] = {"db": one.db, "settings": Settings(**FLAGS),
-                              "scope": one.scope(HERE, participant="tg/ann")}  # fmt: skip
-        told = conversations.get_user_memory_prompt(**by) or ""
-        for mark in ("<saved_memories>", "</saved_memories>", "<recent_conversations>", "</recent_conversations>"):
-            assert told.count(mark) == 1, (text, mark)
-        inside = re.split(r"</?(?:saved_memories|recent_conversations)>", told)
-        assert CANARY not in inside[0] + inside[2] + inside[4]
-        whole = conversations.get_system_prompt_with_memory("base", **by)
-        assert whole.startswith("base\n\n") and whole.endswith(told)
-
-
-def test_f30_no_text_makes_a_section_of_a_file(stage: Stage, tmp_path: Path) -> None:
-    for number, text in enumerate(HOSTILE):
-        one = Stage(stage.db)
-        plant(one, text)
-        by: dict[str, Any] = {"db": one.db, "settings": Settings(**FLAGS),
-                              "scope": one.scope(HERE, participant="tg/ann")}  # fmt: skip
-        before = conversations.load_memory(**by)
-        folder = tmp_path / str(number)
-        conversations.export_markdown(folder, **by)
-        told = conversations.import_markdown(folder, **by)
-        assert (told.added, told.left_out) == (0, ()), text
-        assert conversations.load_memory(**by) == before
 
 
 def test_f31_models_are_asked_with_texts_as_data(stage: Stage) -> None:
@@ -174,7 +159,7 @@ def test_f31_models_are_asked_with_texts_as_data(stage: Stage) -> None:
     for text in HOSTILE[:8]:
         one = Stage(stage.db)
         plant(one, text)
-        by: dict[str, Any] = {"db": one.db, "settings": Settings(**FLAGS), "scope": one.scope(HERE)}
+        by = {**one.asking(HERE), "settings": Settings(**FLAGS)}
         jobs.run_pending(model=model, **by)
         lifelong.consolidate_history(HERE, model=model, **by)
         conversations.close_conversation(HERE, model, wait=True, **by)

@@ -25,11 +25,6 @@ PLAIN = Settings()
 MARKS = ("tool", "tool_result", "function", "memory", "recap", "summary", "prompt", "context", "TOOL ")
 
 
-def by(stage: Stage, path: str | None = HERE, **flags: Any) -> dict[str, Any]:
-    made = Settings(**flags)
-    return {"db": stage.db, "settings": made, "scope": stage.scope(path, participant="tg/ann")}
-
-
 def kept(stage: Stage, word: str = "zqobey") -> set[str]:
     """Return the tables in whose texts a word stands for the persona."""
     found = set()
@@ -44,7 +39,7 @@ def kept(stage: Stage, word: str = "zqobey") -> set[str]:
 
 def remembered(stage: Stage) -> str:
     """Return what is found and listed of everything but the chat."""
-    own = by(stage)
+    own = stage.asking(HERE, "tg/ann")
     wishes = conversations.list_saved_memories(kind="instruction", **own)
     found = search_memories(keywords=["zqobey"], include_chat=False, **own)
     return repr((found, conversations.load_memory(**own), wishes, stage.context("zqobey", settings=PLAIN)["memories"]))
@@ -52,7 +47,7 @@ def remembered(stage: Stage) -> str:
 
 @pytest.mark.parametrize("mark", MARKS)
 def test_f34_what_the_host_marks_is_captured_nowhere(stage: Stage, mark: str) -> None:
-    own = by(stage)
+    own = stage.asking(HERE, "tg/ann")
     assert silently_record_memory(SECRET, source=mark, **own).reason == "refused"
     for field in ("role", "kind", "type", "source"):
         said = [{"content": "hello", "sender_id": "ann"}, {"content": SECRET, "sender_id": "ann", field: mark}]
@@ -77,7 +72,7 @@ def test_f34_system_lines_of_the_log_are_read_by_nobody_who_remembers(stage: Sta
         asked.append(messages[-1]["content"])
         return json.dumps({"title": "tofu", "summary": "They talked of tofu."})
 
-    own = by(stage)
+    own = stage.asking(HERE, "tg/ann")
     lifelong.consolidate_history(HERE, model=model, **own)
     lifelong.consolidate_history(HERE, **own)
     conversations.close_conversation(HERE, model, wait=True, **own)
@@ -90,7 +85,7 @@ def test_f34_system_lines_of_the_log_are_read_by_nobody_who_remembers(stage: Sta
 def test_f34_what_was_recalled_for_a_turn_is_not_captured_in_it(stage: Stage) -> None:
     insert_memory(SECRET, "host", "chat", ["code"], stage.scope(HERE), db=stage.db, settings=PLAIN)
     insert_memory(SECRET + " of the door", "host", "chat", ["code"], stage.scope(HERE), db=stage.db, settings=PLAIN)
-    own = by(stage)
+    own = stage.asking(HERE, "tg/ann")
     for turn in range(10):
         context = stage.context("what is the code zqobey?", settings=PLAIN)
         for hit in context["memories"]:

@@ -18,8 +18,7 @@ DIRECT = "tg/ann"
 
 
 def listed(stage: Stage, path: str = HERE, who: str | None = "tg/ann", **more: Any) -> list[str]:
-    scope = stage.scope(path, participant=who)
-    given = {"db": stage.db, "settings": Settings(), "scope": scope, **more}
+    given = {**stage.asking(path, who), **more}
     return [item["text"] for item in conversations.list_saved_memories(kind="instruction", **given)]
 
 
@@ -28,8 +27,8 @@ def shown(stage: Stage, path: str = HERE, **more: Any) -> list[str]:
     return found
 
 
-def call(stage: Stage, path: str = HERE, who: str | None = "tg/ann", **flags: Any) -> dict[str, Any]:
-    return {"db": stage.db, "settings": Settings(**flags), "scope": stage.scope(path, participant=who)}
+def call(stage: Stage, path: str = HERE, **flags: Any) -> dict[str, Any]:
+    return stage.asking(path, "tg/ann", **flags)
 
 
 def test_c12_a_wish_is_kept_when_it_is_said_and_stands_in_the_next_prompts(stage: Stage) -> None:
@@ -37,75 +36,45 @@ def test_c12_a_wish_is_kept_when_it_is_said_and_stands_in_the_next_prompts(stage
     stage.say("Hi there. Please always answer in metric units. See you!", minutes=60 * 24 * 200)
     stage.say("How are you?", minutes=50)
     stage.say("call me Jo", ELSEWHERE, minutes=40)
-    assert shown(stage) == ["Please always answer in metric units.", "call me Jo"]
-    assert listed(stage) == shown(stage)
+    assert shown(stage) == listed(stage) == ["Please always answer in metric units.", "call me Jo"]
     item = conversations.list_saved_memories(kind="instruction", **call(stage))[0]
     assert (item["source"], item["archived"]) == ("chat", False)
     assert item["saved_at"] == (NOW - timedelta(days=200)).isoformat()
 
 
-def test_c12_a_wish_without_content_is_not_stored(stage: Stage) -> None:
-    for text in ("call me ", "From now on, please", "Please remember that"):
-        stage.say(text)
-    assert listed(stage) == []
+LATEX = "I have an allergy to latex"
+SAID: list[tuple[list[Any], list[str], list[str]]] = [
+    # nothing is asked for, or not by a person
+    (["call me ", "From now on, please", "Please remember that"], [], []),
+    ([("Call me Iris", {"who": "self"}), ("Always answer in French.", {"role": "narrator"})], [], []),
+    # a newer one about the same takes the place of an older one; one that is stored late changes nothing
+    (["I am vegetarian", "Call me Jo", "I'm vegan now"], ["Call me Jo", "I'm vegan now"], ["I am vegetarian"]),
+    (["Call me Jo", ("Call me Jonathan", {"minutes": 500})], ["Call me Jo"], []),
+    (["Call me Kim", "Don't call me Jo anymore"], ["Call me Kim", "Don't call me Jo anymore"], []),
+    # said again it is one, and what is taken back ends
+    (["I am vegan", "i am  vegan"], ["I am vegan"], []),
+    (["Call me Jo", LATEX, "Don't call me Jo anymore"], [LATEX], ["Call me Jo"]),
+    (["Always answer in German", LATEX, "you can answer in English again"], [LATEX], ["Always answer in German"]),
+    (["I am vegetarian", LATEX, "Actually I'm no longer vegetarian."], [LATEX], ["I am vegetarian"]),
+    (["Never use emojis", LATEX, "You can use emojis again"], [LATEX], ["Never use emojis"]),
+    (["I'm allergic to nuts", LATEX, "I'm not allergic to nuts anymore"], [LATEX], ["I'm allergic to nuts"]),
+    (["Nenn mich Jo", LATEX, "Nenn mich bitte nicht mehr Jo"], [LATEX], ["Nenn mich Jo"]),
+    (["Appelle-moi Jo", LATEX, "Ne m'appelle plus Jo"], [LATEX], ["Appelle-moi Jo"]),
+]  # fmt: skip
 
 
-def test_c12_what_the_persona_or_a_narrator_says_is_no_wish(stage: Stage) -> None:
-    stage.say("Call me Iris", who="self")
-    stage.say("Always answer in French.", role="narrator")
-    assert listed(stage) == []
-
-
-def test_c12_a_newer_wish_takes_the_place_of_an_older_one_about_the_same(stage: Stage) -> None:
-    stage.say("I am vegetarian", minutes=90)
-    stage.say("Call me Jo", minutes=80)
-    stage.say("I'm vegan now", minutes=70)
-    assert shown(stage) == ["Call me Jo", "I'm vegan now"]
-    archived = conversations.list_saved_memories(kind="instruction", archived=True, **call(stage))
-    assert (archived[0]["text"], archived[0]["archived"]) == ("I am vegetarian", True)
-    assert len(archived) == 3
-
-
-@pytest.mark.parametrize(
-    ("wish", "ending"),
-    [
-        ("Call me Jo", "Don't call me Jo anymore"),
-        ("Always answer in German", "you can answer in English again"),
-        ("I am vegetarian", "Actually I'm no longer vegetarian."),
-        ("Never use emojis", "You can use emojis again"),
-        ("I'm allergic to nuts", "I'm not allergic to nuts anymore"),
-        ("Nenn mich Jo", "Nenn mich bitte nicht mehr Jo"),
-        ("Appelle-moi Jo", "Ne m'appelle plus Jo"),
-    ],
-)
-def test_c12_a_wish_that_is_taken_back_ends(stage: Stage, wish: str, ending: str) -> None:
-    stage.say(wish, minutes=90)
-    stage.say("I have an allergy to latex", minutes=80)
-    assert shown(stage) == [wish, "I have an allergy to latex"]
-    stage.say(ending, minutes=70)
-    assert shown(stage) == ["I have an allergy to latex"]
-    archived = conversations.list_saved_memories(kind="instruction", archived=True, **call(stage))
-    assert [each["text"] for each in archived if each["archived"]] == [wish]
-
-
-def test_c12_another_name_is_not_taken_back(stage: Stage) -> None:
-    stage.say("Call me Kim", minutes=90)
-    stage.say("Don't call me Jo anymore", minutes=70)
-    assert "Call me Kim" in shown(stage)
-
-
-def test_c12_an_older_message_stored_late_changes_nothing(stage: Stage) -> None:
-    """A host that backfills its log must not bring back what has been taken back since."""
-    stage.say("Call me Jo", minutes=10)
-    stage.say("Call me Jonathan", minutes=500)
-    assert shown(stage) == ["Call me Jo"]
-
-
-def test_c12_a_wish_said_again_is_one_item_with_the_new_time(stage: Stage) -> None:
-    stage.say("I am vegan", minutes=90)
-    stage.say("i am  vegan", minutes=20)
+@pytest.mark.parametrize(("said", "holding", "ended"), SAID, ids=str)
+def test_c12_which_of_the_wishes_that_were_said_hold(
+    stage: Stage, said: list[Any], holding: list[str], ended: list[str]
+) -> None:
+    for n, each in enumerate(said):
+        text, more = each if isinstance(each, tuple) else (each, {})
+        stage.say(text, **{"minutes": 90 - n, **more})
     items = conversations.list_saved_memories(kind="instruction", archived=True, **call(stage))
-    assert [item["saved_at"] for item in items] == [(NOW - timedelta(minutes=20)).isoformat()]
+    assert shown(stage) == [each for each in listed(stage) if each in holding] == holding
+    assert [each["text"] for each in items if each["archived"]] == ended
+    if said == ["I am vegan", "i am  vegan"]:
+        assert [item["saved_at"] for item in items] == [(NOW - timedelta(minutes=89)).isoformat()]
 
 
 def test_f12_a_wish_of_a_direct_message_holds_there_alone_and_a_public_one_in_its_server(stage: Stage) -> None:
@@ -118,33 +87,22 @@ def test_f12_a_wish_of_a_direct_message_holds_there_alone_and_a_public_one_in_it
     assert listed(stage, HERE) == ["I am vegan"]
 
 
-def test_c12_the_newest_word_counts_where_private_and_public_differ(stage: Stage) -> None:
+def test_c12_whose_wishes_hold_where(stage: Stage) -> None:
+    """The newest word counts where private and public differ; linked identities share their wishes."""
     stage.say("Call me Jo", HERE, minutes=50)
     stage.say("Call me Captain", DIRECT, minutes=40)
-    assert shown(stage, DIRECT) == ["Call me Captain"]
-    assert shown(stage, HERE) == ["Call me Jo"]
-
-
-def test_c12_nobody_elses_wishes_are_shown(stage: Stage) -> None:
-    stage.say("Call me Jo", who="Ann")
     stage.say("Call me Bobby", who="Bob")
-    assert shown(stage) == ["Call me Jo"]
-    assert shown(stage, who="Bob") == ["Call me Bobby"]
-    assert shown(stage, who="Cid") == []
-    assert listed(stage, who="tg/bob") == ["Call me Bobby"]
-    other = Stage(stage.db)
-    assert listed(other) == []
-
-
-def test_c12_linked_identities_share_their_wishes(stage: Stage) -> None:
-    stage.say("Call me Jo", "dc/7", who="Ann")
-    link_participants("dc/ann", "tg/ann", db=stage.db, settings=Settings(), scope=stage.scope())
-    assert shown(stage, HERE) == ["Call me Jo"]
+    assert (shown(stage, DIRECT), shown(stage, HERE)) == (["Call me Captain"], ["Call me Jo"])
+    assert shown(stage, who="Bob") == listed(stage, who="tg/bob") == ["Call me Bobby"]
+    assert shown(stage, who="Cid") == listed(Stage(stage.db)) == []
+    stage.say("Call me Kim", "dc/7", who="Ann", minutes=10)
+    link_participants("dc/ann", "tg/ann", **stage.asking())
+    assert shown(stage, HERE) == ["Call me Kim"]
 
 
 @pytest.mark.parametrize(("level", "kept"), [("none", 1), ("partial", 0), ("full", 0)])
 def test_f20_who_may_not_be_remembered_has_no_wishes(stage: Stage, level: str, kept: int) -> None:
-    set_privacy("tg/ann", level, db=stage.db, settings=Settings(), scope=stage.scope())
+    set_privacy("tg/ann", level, **stage.asking())
     chat_history_cache.save_chat_message(HERE, "Call me Jo", "Ann", "ann", **call(stage))
     assert len(listed(stage)) == kept
     assert conversations.add_saved_memory("I am vegan", kind="instruction", **call(stage)).reason == (
@@ -169,7 +127,7 @@ def test_c12_only_the_newest_instructions_are_shown_and_the_rest_is_reported(
 def test_c12_each_switch_neither_stores_nor_shows_wishes(stage: Stage, switch: str) -> None:
     stage.say("Call me Jo")
     assert shown(stage) == ["Call me Jo"] and shown(stage, **{switch: 0}) == []
-    off = call(stage, **{switch.lower(): False})
+    off = call(stage, **{switch: False})
     chat_history_cache.save_chat_message(HERE, "I am vegan.", "Ann", "ann", **off)
     assert conversations.add_saved_memory("I don't eat pork", kind="instruction", **off).reason == "disabled"
     assert listed(stage) == ["Call me Jo"]

@@ -5,13 +5,10 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
-from core import jobs
-from core.config import Settings
 from core.errors import MessageError, ModelError
 from core.jobs import Worker
 from core.lifelong import pruning as lifelong_pruning
 from core.lifelong import table_pruning as pruning
-from core.scope import Scope
 from tests.spec.lifelong_world import DAY, MEMORIES, SEED, Life, Model
 from tests.spec.stage import ELSEWHERE, HERE, NOW, snippets
 from tests.store.world import index_differences
@@ -145,8 +142,11 @@ def test_l23_what_is_pinned_meanwhile_stays(life: Life, monkeypatch: pytest.Monk
 
 def test_l23_a_deep_run_keeps_what_matters(life: Life) -> None:
     """215 items of all ages: one click archived 184 of them, 39 of importance 0.7 and above."""
-    for n in range(215):
-        life.item(f"item {n}", days=n * 4, importance=round((n * 7 % 100) / 100, 2))
+    entries = [
+        {"text": f"item {n}", "timestamp": NOW - n * 4 * DAY, "importance": round((n * 7 % 100) / 100, 2)}
+        for n in range(215)
+    ]
+    assert life.add_facts_with_meta(entries) == 215
     dull = [row.id for row in life.holding() if row.importance < 0.25 and (NOW - row.timestamp).days >= 365]
     before = {row.id: row for row in life.holding()}
     done = life.deep_consolidation()
@@ -159,7 +159,7 @@ def test_l23_nothing_is_pruned_by_itself_unless_it_is_wanted(life: Life) -> None
     life.item("old and dull", days=400, importance=0.1)
     life.on_stream_end(HERE, DEEP_CONSOLIDATION_EVERY_N_STREAMS=1)
     life.on_stream_end(HERE, wait=False, DEEP_CONSOLIDATION_EVERY_N_STREAMS=1)
-    jobs.run_pending(db=life.db, settings=Settings(), scope=Scope(life.persona))
+    life.run()
     assert life.texts() == ["old and dull"]
     life.on_stream_end(HERE, DEEP_CONSOLIDATION_EVERY_N_STREAMS=1, PRUNE_BY_ITSELF=True)
     assert life.texts() == []
@@ -178,7 +178,7 @@ def test_l9_session_items_of_a_conversation_spoken_in_just_now_stay(
     Worker(life.db, personas=[life.persona]).run(once=True)
     life.run_cycle()
     life.trigger_memory_consolidation(wait=False)
-    assert jobs.run_pending(db=life.db, settings=Settings(), scope=Scope(life.persona))
+    assert life.run()
     life.prune_session_by_ttl()
     assert sorted(text for text in life.texts() if text[0] in "67") == sorted(kept)
     monkeypatch.setattr(pruning, "ACTIVE_MINUTES", 0)

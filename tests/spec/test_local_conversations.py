@@ -113,7 +113,7 @@ def test_f18_it_is_opened_again_and_another_persona_is_not_touched(stage: Stage)
     moved = marks(stage, HERE, False)
     assert [moved[name] for name in TABLES[:4]] == [1, 1, 0, 0]
     assert stored(stage, "memories") == [1, 1]
-    assert len(load_chat_history(HERE, db=stage.db, settings=Settings(), scope=stage.scope(HERE))) == 1
+    assert len(load_chat_history(HERE, **stage.asking(HERE))) == 1
     moved = marks(stage, HERE, False, items=True)
     assert [moved[name] for name in TABLES[:4]] == [0, 0, 2, 1]
     assert stored(stage, "memories") == [0, 0]
@@ -146,7 +146,7 @@ def test_f18_before_the_first_word(stage: Stage) -> None:
     assert marks(stage, "tg/new", scope=here)["conversations"] == 1
     stage.say(f"tofu {WORD}", "tg/new", server="s1")
     assert stored(stage, "conversations") == [1]
-    by: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": stage.scope("tg/2", server="s1")}
+    by = stage.asking("tg/2", server="s1")
     assert load_global_chat_history(**by) == []
     assert not any(marks(stage, "tg/none", False, scope=stage.scope("tg/none")).values())
     with pytest.raises(MessageError, match="local_only"):

@@ -124,6 +124,10 @@ class Site:
         query = {"redirect_uri": BACK, "response_type": "code", "state": "s", "code_challenge": CHALLENGE}
         return httpx2.get(f"{self.url}/authorize", params={**query, "client_id": client["client_id"], **more})
 
+    def ask(self, client: dict[str, str]) -> str:
+        """Return what the page of consent is opened with."""
+        return parse_qs(urlsplit(self.authorize(client).headers["location"]).query)["ask"][0]
+
     def consent(self, client: dict[str, str], **more: str) -> str:
         """Return the code that the program gets."""
         asyncio.run(self.browse(self.authorize(client, **more).headers["location"]))
@@ -241,8 +245,7 @@ def test_f86_a_token_is_asked_for_with_this_resource_alone(site: Site) -> None:
 
 def test_f86_one_consent_gives_one_code(site: Site) -> None:
     """A browser that goes back and sends the form again gives nobody a second code."""
-    asked = parse_qs(urlsplit(site.authorize(site.register()).headers["location"]).query)["ask"][0]
-    form = {"ask": asked, "persona": site.persona, "participant": PERSON}
+    form = {"ask": site.ask(site.register()), "persona": site.persona, "participant": PERSON}
     own = {"origin": site.url, "Authorization": f"Bearer {SECRET}"}
     answers = [
         httpx2.post(f"{site.url}/admin/page/programs/answer", data={**form, button: "1"}, headers=own)
@@ -255,10 +258,8 @@ def test_f86_one_consent_gives_one_code(site: Site) -> None:
 def test_f86_a_program_is_shown_without_characters_that_hide_something(site: Site) -> None:
     name = "Cla\u202eude\x00\n\x1b[31m \u200bfor\u2028 Ann"
     client = site.register(client_name=name)
-    asked = parse_qs(urlsplit(site.authorize(client).headers["location"]).query)["ask"][0]
-    page = httpx2.get(
-        f"{site.url}/admin/page/programs", params={"ask": asked}, headers={"Authorization": f"Bearer {SECRET}"}
-    )
+    asked, operator = {"ask": site.ask(client)}, {"Authorization": f"Bearer {SECRET}"}
+    page = httpx2.get(f"{site.url}/admin/page/programs", params=asked, headers=operator)
     assert ">Cla ude [31m for Ann asks for access" in page.text
 
 
@@ -313,23 +314,19 @@ def test_f86_of_two_renewals_at_once_one_wins(site: Site) -> None:
     assert renewed == [True, False]
 
 
-BAD = [
+GOOD = ("https://claude.ai/back", BACK, "http://[::1]:9/", "http://localhost/", "com.example.app:/back")
+BAD = (
     "javascript:alert(1)", "data:text/html,x", "http://example.org/back", "https://example.org/#x",
     "https://claude.ai@example.org/", "https://claude.ai:x@example.org/", "myapp://back",
     "view-source:https://example.org/", "intent://example.org/", "com.example.app:/back#x",
-]  # fmt: skip
+)  # fmt: skip
 
 
 def test_f86_a_browser_is_sent_over_tls_on_this_machine_or_to_an_app(site: Site) -> None:
-    for address in ("https://claude.ai/back", BACK, "http://[::1]:9/", "http://localhost/", "com.example.app:/back"):
+    for address in (*GOOD, *BAD):
         answer = httpx2.post(f"{site.url}/register", json={"redirect_uris": [address]})
-        assert answer.status_code == 201, answer.text
-
-
-@pytest.mark.parametrize("address", BAD)
-def test_f86_no_browser_is_sent_to_a_script_or_in_the_clear(site: Site, address: str) -> None:
-    answer = httpx2.post(f"{site.url}/register", json={"redirect_uris": [address]})
-    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_redirect_uri")
+        expected = (201, None) if address in GOOD else (400, "invalid_redirect_uri")
+        assert (answer.status_code, answer.json().get("error")) == expected, address
 
 
 def test_f86_what_was_not_signed_here_is_refused(site: Site) -> None:
@@ -376,18 +373,14 @@ def test_f86_what_programs_get_does_not_help_to_guess_the_token(site: Site) -> N
     assert time.thread_time() - begun > 0.01
 
 
-def test_f86_the_public_address_is_used_as_clients_write_it(db: Database) -> None:
-    app = create_app(
-        db=db, settings=Settings(admin_token=SECRET), mcp=True, public_url="https://Memory.Example.ORG:443/"
-    )
+def test_f86_a_public_address_is_used_as_clients_write_it_encrypted_and_needs_the_operator(db: Database) -> None:
+    settings = Settings(admin_token=SECRET)
+    app = create_app(db=db, settings=settings, mcp=True, public_url="https://Memory.Example.ORG:443/")
     assert app.state.context.oauth.resource == "https://memory.example.org/mcp"
     assert app.state.context.allowed_hosts == {"memory.example.org"}
-
-
-def test_f86_a_public_address_is_encrypted_and_needs_the_operator(db: Database) -> None:
     bad = ("https://u:p@example.org", "https://*", "https://[::1", "https://example.org:99999")
     for url in ("http://example.org", "https://example.org/below", "example.org", *bad):
         with pytest.raises(ConfigError, match="https://NAME"):
-            create_app(db=db, settings=Settings(admin_token=SECRET), mcp=True, public_url=url)
+            create_app(db=db, settings=settings, mcp=True, public_url=url)
     with pytest.raises(ConfigError, match="admin page"):
         create_app(db=db, settings=Settings(), admin=False, mcp=True, public_url="https://example.org")

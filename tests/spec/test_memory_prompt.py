@@ -37,7 +37,7 @@ def talk(stage: Stage, title: str, summary: str = "We spoke.", minutes: float = 
 
 
 def save(stage: Stage, text: str) -> None:
-    assert add_saved_memory(text, db=stage.db, settings=PLAIN, scope=stage.scope(HERE)).stored
+    assert add_saved_memory(text, **stage.asking(HERE)).stored
 
 
 def memory(stage: Stage, **flags: Any) -> str | None:
@@ -78,7 +78,7 @@ def test_c21_a_part_that_cannot_be_read_is_absent_and_the_other_comes(caplog: py
 
 
 def test_c22_a_system_prompt_with_memory(stage: Stage) -> None:
-    call: dict[str, Any] = {"db": stage.db, "settings": PLAIN, "scope": stage.scope(HERE)}
+    call = stage.asking(HERE)
     assert get_system_prompt_with_memory("Be kind.", **call) == "Be kind."
     assert load_memory(**call) == {"recent": [], "saved": []} and memory(stage) is None
     save(stage, "I like tea")
@@ -102,7 +102,7 @@ def test_c20_the_memory_prompt_selects_as_the_json_prompt_does(stage: Stage) -> 
     shown = [line.removeprefix("- ") for line in (memory(stage) or "").splitlines() if line.startswith("- ")]
     assert shown[0] == "[2026-03-10] I am allergic to nuts"
     assert shown == stage.context("hello")["saved_memories"]
-    system = get_system_prompt_with_memory("Base.", db=stage.db, settings=PLAIN, scope=stage.scope(HERE))
+    system = get_system_prompt_with_memory("Base.", **stage.asking(HERE))
     assert "] I am allergic to nuts" in system
 
 
@@ -132,7 +132,7 @@ def test_c23_the_sections_of_the_prompt(stage: Stage) -> None:
 
 
 def test_p34_a_saved_memory_is_not_recalled_beside_its_own_section(stage: Stage) -> None:
-    saved = add_saved_memory("I like quagga tea", db=stage.db, settings=Settings(), scope=stage.scope())
+    saved = add_saved_memory("I like quagga tea", **stage.asking())
     stage.remember("quagga at the zoo", ["zoo"], 30)
     prompt, report = stage.explain("quagga")
     assert prompt["context"]["saved_memories"] == ["[2026-03-10] I like quagga tea"]
@@ -158,7 +158,7 @@ def test_p40_lite_mode_keeps_ten_saved_memories_and_two_conversations(stage: Sta
         save(stage, f"fact {n}")
     for n in range(4):
         stage.say(f"we spoke of trip {n}", f"tg/trip{n}", minutes=5000 - n)
-        ended = add_recent_conversation(wait=True, db=stage.db, settings=PLAIN, scope=stage.scope(f"tg/trip{n}"))
+        ended = add_recent_conversation(wait=True, **stage.asking(f"tg/trip{n}"))
         assert ended.stored, ended
     context = stage.context("hello", UNIFIED_HISTORY=0)
     lite = stage.context("hello", PROMPT_LITE_MODE=1, UNIFIED_HISTORY=0)

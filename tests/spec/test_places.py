@@ -115,7 +115,7 @@ def test_f16_server_in_direct_takes_a_line_that_still_exists_and_a_level_that_al
     row = stage.say("Hello", "discord/c1", "Ann", minutes=40, server="s1")
     stage.say("A reply", "discord/c2", "self", minutes=30, server="s2", participant="discord/ann")
     stage.say("zebra bob second line", "discord/c2", "Bob", minutes=30, server="s2")
-    by: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": stage.scope("discord/c1", server="s1")}
+    by = stage.asking("discord/c1", server="s1")
     on = {"SERVER_IN_DIRECT": 1}
     for level, seen in (("none", {"ann public"}), ("partial", {"ann public"}), ("full", set())):
         set_privacy("discord/ann", level, **by)
@@ -150,16 +150,6 @@ def test_f16_server_in_direct_changes_nothing_of_a_server(stage: Stage) -> None:
     assert {hit["id"] for hit in search_memories(query="zebra bob", **known)} == {row, item}
 
 
-def test_f1_server_in_direct_sees_no_audience_of_another_persona(stage: Stage) -> None:
-    other, seen = Stage(stage.db), []
-    for each in (stage, other):
-        each.say("zebra ann public line", "discord/c1", server="s1")
-        asking = each.scope("discord/ann", participant="discord/ann", privacy="direct")
-        known: dict[str, Any] = {"db": stage.db, "settings": Settings(server_in_direct=True), "scope": asking}
-        seen.append({hit["id"] for hit in search_memories(query="zebra", **known)})
-    assert all(seen) and not seen[0] & seen[1]
-
-
 def test_f16_server_in_direct_looks_at_few_servers_the_newest_first(stage: Stage) -> None:
     for number in range(12):
         stage.say(f"zebra place{number}x", f"discord/n{number}", minutes=90 - number, server=f"n{number}")
@@ -167,26 +157,15 @@ def test_f16_server_in_direct_looks_at_few_servers_the_newest_first(stage: Stage
     assert [number for number in range(12) if f"place{number}x" in known] == list(range(2, 12))
 
 
-def test_f16_server_in_direct_never_goes_the_other_way(stage: Stage) -> None:
-    town(stage)
-    for path, server, private in (
-        ("discord/c1", "s1", False), ("discord/c2", "s2", False), (STAFF, "s1", True), ("discord/x", "", False),
-    ):  # fmt: skip
-        asked = {"path": path, "server_id": server, "is_private": private, "CONTEXT_VERBOSITY": 30}
-        off, on = stage.context("zebra", **asked), stage.context("zebra", SERVER_IN_DIRECT=1, **asked)
-        assert off == on
-        assert not {one for one in heard(on) if one.endswith("direct")}
-
-
 def test_f16_server_in_direct_counts_the_lines_of_the_identity_that_asks(stage: Stage) -> None:
     town(stage)
-    link_participants("discord/ann", "tg/ann", db=stage.db, settings=Settings(), scope=stage.scope())
+    link_participants("discord/ann", "tg/ann", **stage.asking())
     known = direct(stage, path="tg/ann", SERVER_IN_DIRECT=1, CONTEXT_VERBOSITY=30, interface="tg")
     assert heard(known) == {"ann direct"}
 
 
 def test_f16_server_in_direct_keeps_local_words_at_home(stage: Stage) -> None:
     stage.say("zebra ann local line", "discord/c5", server="s1", minutes=90)
-    set_conversation_local_only("discord/c5", db=stage.db, settings=Settings(), scope=stage.scope("discord/c5"))
+    set_conversation_local_only("discord/c5", **stage.asking("discord/c5"))
     assert "ann local" not in str(direct(stage, SERVER_IN_DIRECT=1))
     assert "ann local" in str(direct(stage, SERVER_IN_DIRECT=1, destination="local"))

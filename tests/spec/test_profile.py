@@ -58,9 +58,7 @@ def tell(stage: Stage) -> None:
         stage.say(text, minutes=90)
     stage.say("I am a plumber.", who="Bob", minutes=80)
     stage.say("I was born in Oslo.", path=f"{ANN}", privacy="direct", minutes=70)
-    saved = add_saved_memory(
-        "Ann keeps bees", db=stage.db, settings=Settings(), scope=stage.scope(HERE, participant=ANN)
-    )
+    saved = add_saved_memory("Ann keeps bees", **stage.asking(HERE, participant=ANN))
     assert saved.stored
     for n in range(12):
         stage.say(f"Line {n} of the evening.", minutes=30 - n)
@@ -74,7 +72,7 @@ def texts(stage: Stage, who: str | None = None, path: str = HERE, **more: Any) -
 def test_p75_a_profile_holds_what_a_person_stated_with_row_day_and_who_sees_it(stage: Stage) -> None:
     tell(stage)
     assert texts(stage) == ["Ann keeps bees", "I can't stand lilies.", "I play the cello in a quartet."]
-    statements = profile(db=stage.db, settings=Settings(), scope=stage.scope(HERE, participant=ANN))
+    statements = profile(**stage.asking(HERE, participant=ANN))
     assert [one["about"] for one in statements] == [[], ["taste"], ["fact"]]
     assert {one["seen_by"] for one in statements} == {"server"} and all(one["timestamp"] for one in statements)
     (hit,) = search_memories(query="cello", db=stage.db, scope=stage.scope(HERE, participant=ANN))

@@ -47,46 +47,37 @@ def _raise(*_: Any, **__: Any) -> Any:
     raise RuntimeError("canary-text")
 
 
-@pytest.mark.parametrize("name", ["context", "actions", "engine_limit"])
-def test_p3_a_hook_that_raises_costs_its_own_section_alone(stage: Stage, name: str) -> None:
-    fill(stage)
-    set_hook("context", lambda: {"weather": "rain"})
-    set_hook("actions", lambda: {"wave": {"brief": "Wave."}})
-    undisturbed = stage.prompt("tofu and pizza")
-    set_hook(name, _raise)
-    prompt, report = stage.explain("tofu and pizza")
-    assert name in failed(report)
-    assert "canary-text" not in json.dumps(report)
-    gone = {"weather"} if name == "context" else set()
-    assert not gone & set(prompt["context"])
-    assert prompt["context"] == {k: v for k, v in undisturbed["context"].items() if k not in gone}
-    assert prompt["actions"] == ({} if name == "actions" else undisturbed["actions"])
-    assert prompt["input"] == undisturbed["input"]
-    assert prompt["instructions"] == undisturbed["instructions"]
-
-
-EMPTIED = {
-    "extract_tags": set(),
-    "expand_tags": set(),
-    "search": {"memories"},
+EMPTIED: dict[str, set[str]] = {
+    "context": {"weather"}, "actions": set(), "engine_limit": set(),
+    "extract_tags": set(), "expand_tags": set(), "search": {"memories"},
     "history": {"history_current_chat", "history_recent"},
-}
-"""Hooks that take the place of a stage, and what is empty when they raise."""
+    "prepare": {"memories"}, "resolve": {"memories"}, "start": {"memories"}, "choose_hits": {"memories"},
+}  # fmt: skip
+"""Hooks and steps of the search, and the keys of the context that are absent or empty when they raise."""
 
 
 @pytest.mark.parametrize("name", EMPTIED)
-def test_p3_a_stage_that_raises_is_named_and_leaves_the_others(stage: Stage, name: str) -> None:
+def test_p3_what_raises_is_named_and_costs_its_own_section_alone(
+    stage: Stage, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fill(stage)
+    set_hook("context", lambda: {"weather": "rain"})
+    set_hook("actions", lambda: {"wave": {"brief": "Wave."}})
     undisturbed = stage.prompt("tell me of pizza please")
-    emptied = EMPTIED[name]
-    set_hook(name, _raise)
+    if hasattr(search, name):
+        monkeypatch.setattr(search, name, _raise)
+    else:
+        set_hook(name, _raise)
     prompt, report = stage.explain("tell me of pizza please")
-    assert failed(report) == [name]
-    assert prompt["input"] == undisturbed["input"]
-    assert prompt["instructions"] == undisturbed["instructions"]
-    assert {k for k, v in prompt["context"].items() if v == []} >= emptied
-    untouched = {k: v for k, v in undisturbed["context"].items() if k not in {*emptied, "memories"}}
-    assert {k: v for k, v in prompt["context"].items() if k not in {*emptied, "memories"}} == untouched
+    assert (name in failed(report)) is not hasattr(search, name)
+    assert failed(report) and "canary-text" not in json.dumps(report)
+    gone = EMPTIED[name]
+    assert not any(prompt["context"].get(key) for key in gone)
+    free = {*gone, *(("memories",) if name in ("history", "extract_tags", "expand_tags") else ())}
+    kept = {key: value for key, value in undisturbed["context"].items() if key not in free}
+    assert {key: value for key, value in prompt["context"].items() if key not in free} == kept
+    assert prompt["actions"] == ({} if name == "actions" else undisturbed["actions"])
+    assert (prompt["input"], prompt["instructions"]) == (undisturbed["input"], undisturbed["instructions"])
 
 
 def test_p3_reduction_that_fails_gives_the_whole_prompt_where_it_fits(
@@ -252,15 +243,3 @@ def test_f61_a_date_is_used_as_it_is_given(stage: Stage) -> None:
     assert far["input"]["payload"]["timestamp"].startswith("9998-12-31")
     old = stage.prompt("hi", date=datetime(1, 1, 1, tzinfo=UTC))
     assert old["input"]["payload"]["timestamp"].startswith("1970-01-01")
-
-
-@pytest.mark.parametrize("step", ["prepare", "resolve", "start", "choose_hits"])
-def test_p3_a_search_that_breaks_in_any_step_keeps_the_history(
-    stage: Stage, step: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fill(stage)
-    undisturbed = stage.context("pizza")
-    monkeypatch.setattr(search, step, _raise)
-    prompt, report = stage.explain("pizza")
-    assert failed(report)
-    assert prompt["context"] == {**undisturbed, "memories": []}

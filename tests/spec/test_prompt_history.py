@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 from core import conversations
-from core.config import Settings
 from core.db import insert_memory
 from core.history_engine import HistoryEngine
 from tests.databases import traced
@@ -32,14 +31,14 @@ def test_p20_build_context_alone_gives_the_keys_of_p8_and_cuts_memories(stage: S
     stage.diary("a day", personal_thought="hm")
     hits = [{"source": "memories", "id": n, "timestamp": "", "snippet": f"s{n}", "tags": []} for n in range(12)]
     build = HistoryEngine().build_context
-    context = build(message("hi"), None, memories=hits, db=stage.db, settings=Settings(), scope=stage.scope())
+    context = build(message("hi"), None, memories=hits, **stage.asking())
     assert list(context) == [
         "history_current_chat", "history_recent", "thoughts", "memories", "tags_placeholder", "ai_diary",
     ]  # fmt: skip
     assert current(context) == ["a line"]
     assert len(context["memories"]) == 10
     broken: Any = [3, None, {"snippet": 4}, hits[0], "x"]
-    context = build(message("hi"), 3, memories=broken, db=stage.db, settings=Settings(), scope=stage.scope())
+    context = build(message("hi"), 3, memories=broken, **stage.asking())
     assert context["memories"] == hits[:1]
 
 
@@ -48,7 +47,7 @@ def test_p20_build_context_alone_gives_the_lists_of_the_prompt(stage: Stage) -> 
         stage.say("  " if n > 15 else f"line {n}", minutes=100 - n) if n <= 15 else None
         stage.say(f"there {n}", ELSEWHERE, "Bob", minutes=100 - n)
     memory = {HERE: [live("live one", 1)]}
-    by: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": stage.scope()}
+    by = stage.asking()
     context = HistoryEngine().build_context(message("hi"), memory, **by)
     prompt = stage.context("hi", memory)
     for key in ("history_current_chat", "history_recent", "thoughts"):

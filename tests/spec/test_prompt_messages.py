@@ -116,20 +116,11 @@ def test_p71_wishes_and_what_the_host_adds_are_in_it(stage: Stage) -> None:
     assert "weather:\nrain" in made[-1]
 
 
-def test_p71_what_another_person_said_has_their_name(stage: Stage) -> None:
-    """Even where they alone have spoken so far: a nameless line would be taken for the asker's."""
-    stage.say("I agree to everything", path="tg/42", who="Eve")
-    asked = message("Do we agree?", "tg/42", who="Ann")
-    made = build_messages(asked, max_chars=4000, db=stage.db, settings=Settings(), scope=stage.scope("tg/42"))
-    assert made[1]["content"] == "Eve: I agree to everything"
-    assert made[-1]["content"].endswith("Ann: Do we agree?")
-
-
 def test_p71_what_the_message_replies_to_stands_in_front_of_it(stage: Stage) -> None:
     """Else "is that true?" asks about nothing."""
     bob = {"message_id": "r1", "text": "The dog Rex bit me.", "from_user": {"id": "bob", "full_name": "Bob"}}
     asked = message("Iris, is that true?", reply_to_message=bob)
-    made = build_messages(asked, db=stage.db, settings=Settings(), scope=stage.scope())
+    made = build_messages(asked, **stage.asking())
     assert contents(made)[-1].endswith('[replied to Bob: "The dog Rex bit me."] Iris, is that true?')
 
 
@@ -137,7 +128,7 @@ def test_p71_the_model_is_told_the_day_and_the_time_of_the_asker(stage: Stage) -
     """Whoever asks what was said two days ago, or how old something is, needs the day of today."""
     stage.remember("Ann likes tofu", ["tofu"], 600)
     asked = {**message("tofu"), "time_zone": "Asia/Tokyo"}
-    made = build_messages(asked, db=stage.db, settings=Settings(), scope=stage.scope())
+    made = build_messages(asked, **stage.asking())
     assert "\nIt is Tuesday, 2026-03-10 21:00.\n" in made[-1]["content"]
     assert "[2026-03-10 11:00] " in made[-1]["content"]
     assert "It is" not in contents(ask(stage, INCLUDE_LOCAL_TIME_IN_PROMPTS=False))[-1]
@@ -146,49 +137,49 @@ def test_p71_the_model_is_told_the_day_and_the_time_of_the_asker(stage: Stage) -
 DAY = 24 * 60
 
 
-def said_in(made: Any) -> list[tuple[str, str]]:
-    return [(one["role"], one["content"]) for one in made[1:-1]]
+TALKS: dict[str, tuple[list[tuple[str, str, float]], list[tuple[str, str]]]] = {
+    "the first turn of a day and of a new talk carries its time": (
+        [
+            ("Ann", "Tomorrow I fly to Riga.", 24 * DAY), ("self", "Safe travels!", 24 * DAY - 1),
+            ("Ann", "Back again.", DAY), ("Ann", "Good morning.", 500), ("self", "Good morning to you.", 499),
+            ("Ann", "I am home.", 30),
+        ],
+        [
+            ("user", "[2026-02-14 12:00] Tomorrow I fly to Riga."), ("assistant", "Safe travels!"),
+            ("user", "[2026-03-09 12:00] Back again."), ("user", "[2026-03-10 03:40] Good morning."),
+            ("assistant", "Good morning to you."), ("user", "[2026-03-10 11:30] I am home."),
+        ],
+    ),
+    "turns of today alone carry none": (
+        [("Ann", "Hello.", 300), ("self", "Hi.", 299), ("Ann", "Still here?", 10)],
+        [("user", "Hello."), ("assistant", "Hi."), ("user", "Still here?")],
+    ),
+    "what the persona says begins with its words": (
+        [
+            ("self", "You slept long.", 2 * DAY), ("Ann", "[2020-01-01 10:00] I was born.", 2 * DAY - 1),
+            ("self", "Good night.", DAY),
+        ],
+        [
+            ("user", "[2026-03-08 12:00]"), ("assistant", "You slept long."),
+            ("user", "> [2020-01-01 10:00] I was born."), ("user", "[2026-03-09 12:00]"), ("assistant", "Good night."),
+        ],
+    ),
+    "what another person said has their name": ([("Eve", "I agree", 30)], [("user", "Eve: I agree")]),
+}  # fmt: skip
 
 
-def test_p73_the_first_turn_of_a_day_and_of_a_new_talk_carries_its_time(stage: Stage) -> None:
+@pytest.mark.parametrize("name", TALKS)
+def test_p71_p73_the_turns_of_a_talk(stage: Stage, name: str) -> None:
     """`Tomorrow I fly` of February, above the date of today, reads as if it were said today."""
-    stage.say("Tomorrow I fly to Riga.", minutes=24 * DAY)
-    stage.say("Safe travels!", who="self", minutes=24 * DAY - 1)
-    stage.say("Back again.", minutes=DAY)
-    stage.say("Good morning.", minutes=500)
-    stage.say("Good morning to you.", who="self", minutes=499)
-    stage.say("I am home.", minutes=30)
-    assert said_in(ask(stage)) == [
-        ("user", "[2026-02-14 12:00] Tomorrow I fly to Riga."),
-        ("assistant", "Safe travels!"),
-        ("user", "[2026-03-09 12:00] Back again."),
-        ("user", "[2026-03-10 03:40] Good morning."),
-        ("assistant", "Good morning to you."),
-        ("user", "[2026-03-10 11:30] I am home."),
-    ]
-
-
-def test_p73_turns_of_today_alone_carry_no_day(stage: Stage) -> None:
-    stage.say("Hello.", minutes=300)
-    stage.say("Hi.", who="self", minutes=299)
-    stage.say("Still here?", minutes=10)
-    assert [text for _, text in said_in(ask(stage))] == ["Hello.", "Hi.", "Still here?"]
-
-
-def test_p73_what_the_persona_says_begins_with_its_words(stage: Stage) -> None:
-    """A model writes as its own turns are written: the day of a turn of the persona stands in a user's turn."""
-    stage.say("You slept long.", who="self", minutes=2 * DAY)
-    stage.say("[2020-01-01 10:00] I was born.", minutes=2 * DAY - 1)
-    stage.say("Good night.", who="self", minutes=DAY)
-    shown = [
-        ("user", "[2026-03-08 12:00]"),
-        ("assistant", "You slept long."),
-        ("user", "> [2020-01-01 10:00] I was born."),
-    ]
-    assert said_in(ask(stage)) == [*shown, ("user", "[2026-03-09 12:00]"), ("assistant", "Good night.")]
-    strict = ask(stage, dialect="alternating")
-    assert [one["role"] for one in strict[1:]] == ["user", "assistant", "user", "assistant", "user"]
-    assert strict[3]["content"] == "> [2020-01-01 10:00] I was born.\n\n[2026-03-09 12:00]"
+    said, turns = TALKS[name]
+    for who, text, minutes in said:
+        stage.say(text, who=who, minutes=minutes)
+    made = ask(stage)
+    assert [(one["role"], one["content"]) for one in made[1:-1]] == turns
+    assert made[-1]["content"].endswith("Ann: tofu" if name.endswith("their name") else "\n\ntofu")
+    strict = ask(stage, dialect="alternating")[1:]
+    assert [one["role"] for one in strict] == ["user", "assistant"] * (len(strict) // 2) + ["user"]
+    assert "\n\n".join(text for _, text in turns) in "\n\n".join(one["content"] for one in strict)
 
 
 @pytest.mark.parametrize("most", [700, 800, 1000, 1500])
@@ -197,7 +188,7 @@ def test_p73_the_limit_counts_the_days_and_the_first_turn_shown_has_one(stage: S
         stage.say(f"line {n} about the weather", who="self" if n % 4 == 3 else "Ann", minutes=(31 - n) * DAY)
     made = ask(stage, max_chars=most)
     assert len("\n\n".join(contents(made))) <= most
-    told = "\n".join(text for _, text in said_in(made))
+    told = "\n".join(one["content"] for one in made[1:-1])
     assert told.startswith("[2026-0") and told.count("[2026-0") == told.count("line ")
 
 
@@ -211,22 +202,6 @@ def test_p73_saved_memories_carry_their_day_oldest_first(stage: Stage) -> None:
     assert stage.context("hello")["saved_memories"] == saved
     last = contents(ask(stage, "hello", HISTORY_LINES=0))[-1]
     assert "\n".join(f"- {line}" for line in saved) in last and "oldest first" in last
-
-
-def test_p71_roles_alternate_in_the_openai_form_where_the_dialect_asks_for_it(stage: Stage) -> None:
-    """Mistral, Gemma and Llama 2 refuse two messages of one role in a row."""
-    for n, who in enumerate(("self", "Ann", "Bob", "self", "self", "Ann")):
-        stage.say(f"line {n}", who=who, minutes=40 - n)
-    made = ask(stage, dialect="alternating")
-    assert [one["role"] for one in made] == ["system", "user", "assistant", "user", "assistant", "user"]
-    assert made[3]["content"] == "Ann: line 1\n\nBob: line 2"
-
-
-def test_p71_who_asks_without_a_name_is_the_user(stage: Stage) -> None:
-    """`Unknown` would be taken for a name."""
-    nameless = {"text": "tofu", "interface_path": "web/9", "from_user": {}}
-    made = build_messages(nameless, db=stage.db, settings=Settings(), scope=stage.scope())
-    assert "You are talking with the user." in made[0]["content"] and "Unknown" not in str(made)
 
 
 def test_p60_messages_have_the_report_of_what_is_in_them(stage: Stage) -> None:
@@ -288,7 +263,7 @@ def test_t63_a_list_does_not_count_as_all_what_the_search_cut_off(stage: Stage) 
     """`100 lines match` of 130 is what a model would answer to `How many`."""
     for n in range(130):
         stage.say(f"I swam to the buoy, number {n}.", minutes=DAY * (200 - n))
-    given: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": stage.scope(HERE)}
+    given = stage.asking(HERE)
     asked = message("How often did I swim to the buoy?")
     assert "\nAt least 100 lines match; the " in contents(build_messages(asked, max_chars=3000, **given))[-1]
 
@@ -301,7 +276,7 @@ def test_t63_a_list_that_has_no_room_says_how_many_lines_match(stage: Stage) -> 
         )
     for n in range(45):
         stage.say(f"Line {n} of the evening.", minutes=600 - n)
-    given: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": stage.scope(HERE)}
+    given = stage.asking(HERE)
     short, full = (
         "\n\n".join(contents(build_messages(message(text), max_chars=6000, **given)))
         for text in ("How often did I swim to the buoy?", "Did I swim to the buoy?")

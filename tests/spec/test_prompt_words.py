@@ -25,11 +25,9 @@ def test_t10_a_word_of_most_lines_counts_next_to_nothing(stage: Stage) -> None:
     for n in range(120):
         stage.say(f"{'kitchen' if n < 100 else 'other'} number {n}", "tg/crowd", "Zoe", message_id=str(n))
     stage.say("the retrodeck is broken", "tg/crowd", "Zoe", minutes=9000)
-    hits = search_memories(
-        query="kitchen retrodeck", limit=1, db=stage.db, settings=Settings(), scope=stage.scope("tg/crowd")
-    )
+    hits = search_memories(query="kitchen retrodeck", limit=1, **stage.asking("tg/crowd"))
     assert [hit["snippet"] for hit in hits] == ["the retrodeck is broken"]
-    assert search_memories(query="kitchen", db=stage.db, settings=Settings(), scope=stage.scope("tg/crowd"))
+    assert search_memories(query="kitchen", **stage.asking("tg/crowd"))
 
 
 def test_t11_of_too_many_words_the_rarest_known_stay(stage: Stage) -> None:
@@ -65,7 +63,7 @@ def test_t59_a_message_of_common_words_finds_what_a_search_for_it_finds(stage: S
     """`Where do I work?` holds stop words alone, and is what people ask."""
     for fact in ("I work as a nurse", "I have a piano", "I spent the night in the ER"):
         stage.remember(fact, [], 900)
-    found = search_memories(query=text, limit=10, db=stage.db, settings=Settings(), scope=stage.scope(HERE))
+    found = search_memories(query=text, limit=10, **stage.asking(HERE))
     assert found and snippets(stage.context(text)) == [hit["snippet"] for hit in found]
 
 
@@ -74,8 +72,8 @@ def test_t59_a_message_finds_what_a_search_for_it_finds(stage: Stage, text: str)
     """One function chooses the words, and both know the tags and aliases that stand in a text."""
     stage.remember("the grey one sleeps a lot", ["cat"], 900)
     stage.remember("Ann cooks tofu", ["food"], 950)
-    synth_tagging.add_alias("felix", "cat", db=stage.db, settings=Settings(), scope=stage.scope())
-    found = search_memories(query=text, limit=10, db=stage.db, settings=Settings(), scope=stage.scope(HERE))
+    synth_tagging.add_alias("felix", "cat", **stage.asking())
+    found = search_memories(query=text, limit=10, **stage.asking(HERE))
     assert found and snippets(stage.context(text)) == [hit["snippet"] for hit in found]
 
 

@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from core import stories
 from core.config import Settings
+from core.database.schema import chat_history_cache
 from core.errors import ConfigError, MessageError, StoreReadError
 from core.personas import set_persona_text
 from core.prompt.message_lines import HEAD
@@ -23,6 +24,7 @@ from core.transfer.items import import_items
 from core.web import create_app
 from core.web.proxy import answer as answers
 from tests.spec.proxy_world import ModelServer, ProxyWorld, chat, event, post, proxy_of, wait_until, whole
+from tests.store.world import rows_of
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -35,10 +37,9 @@ def blocks(model: ModelServer) -> list[str]:
 
 
 def texts_of(messages: list[Any]) -> list[str]:
-    contents = [
-        each["content"] if isinstance(each["content"], list) else [{"text": each["content"]}] for each in messages
-    ]
-    return [str(part.get("text", "")) for parts in contents for part in parts]
+    contents = [each["content"] for each in messages]
+    parts = [part for each in contents for part in (each if isinstance(each, list) else [{"text": each}])]
+    return [str(part.get("text", "")) for part in parts]
 
 
 def without_block(messages: list[Any]) -> list[Any]:
@@ -437,10 +438,7 @@ def test_r17_ten_regenerations_are_one_line_with_ten_alternatives(proxy: ProxyWo
         assert wait_until(lambda n=n: proxy.lines("proxy/ann")[-1:] == [("self", f"version {n}")])  # type: ignore[misc]
     lines = proxy.lines("proxy/ann")
     assert [text for _, text in lines] == ["Tell me a tale.", "version 9"]
-    from core.messages import table_lines
-
-    audiences = [row[0] for row in proxy.db.read("SELECT audience_id FROM audiences", (), source="audiences")]
-    row = table_lines.read_newest(proxy.db, proxy.persona, audiences, 1, conversation="proxy/ann")[0].row_id
+    row = rows_of(proxy.db, chat_history_cache, proxy.persona)[-1].id
     assert [each["text"] for each in stories.list_alternatives(row, **by)] == [f"version {n}" for n in range(10)]
     proxy.ask(client, "Tell me a tale.", "version 3", "And then?")
     assert [text for _, text in proxy.wait_for_lines(4, "proxy/ann")][:3] == [
@@ -461,27 +459,36 @@ def test_r17_the_same_request_three_times_is_one_turn(proxy: ProxyWorld) -> None
     assert len(proxy.lines("proxy/ann")) == 4
 
 
+def tell(proxy: ProxyWorld, client: openai.OpenAI, place: str, *said: str, answer: str = "") -> None:
+    """Say the lines of a chat turn by turn, as a front end does, with the answers in between; the last is `answer`."""
+    proxy.model.answers = [*said[1::2], *([answer] if answer else [])]
+    for count in range(1, len(said) + 1, 2):
+        proxy.ask(client, *said[:count])
+        proxy.wait_for_lines(count + 1, place)
+
+
+SWAN = "Your ship is the grey Swan."
+
+
 def test_r17_an_answer_that_is_made_again_is_not_shown_to_the_model(proxy: ProxyWorld) -> None:
     tale = ("The harbour is quiet.", "Answer one.", "Which ship is mine?")
     for texts in (tale, tale[-1:]):
         room = f"room{len(texts)}"
         client = proxy.client(X_User_Id="ann", X_Conversation_Id=room)
-        proxy.model.answers = [*texts[1::2], "Your ship is the grey Swan."]
-        for said in range(1, len(texts) + 1, 2):
-            proxy.ask(client, *texts[:said])
-            proxy.wait_for_lines(said + 1, f"proxy/ann/{room}")
+        tell(proxy, client, f"proxy/ann/{room}", *texts, answer=SWAN)
         proxy.ask(client, *texts)
         assert "Swan" not in str(proxy.model.last.messages)
+    other = {"role": "assistant", "name": "Vera", "content": "Ask another."}  # another character spoke after it
+    client.chat.completions.create(model="tiny", messages=[*chat(*texts), other])  # type: ignore[list-item]
+    assert "Swan" not in str(proxy.model.last.messages)
 
 
 def test_r17_an_older_line_that_is_answered_again_is_answered_without_the_lines_after_it(proxy: ProxyWorld) -> None:
     """A front end cuts the list at the line that is answered again; what was said after it has not been said yet."""
     client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
-    said = ["Hello.", "Hi.", "Which ship is mine?", "The Raven.", "No, my ship is the Swan.", "The Swan, then."]
-    proxy.model.answers = said[1::2]
-    for count in (1, 3, 5):
-        proxy.ask(client, *said[:count])
-        proxy.wait_for_lines(count + 1, "proxy/ann/7")
+    said = ["Hello.", "Hi.", "Which ship is mine?", "The Raven.", "No, my ship is the Swan."]
+    tell(proxy, client, "proxy/ann/7", *said, answer="The Swan, then.")
+    said.append("The Swan, then.")
     edited = [said[0], "Hey.", said[2]], [*said[:2], "Which ship is my sister's?"]
     for again in (said[:3], said[:1], *edited):
         proxy.ask(client, *again)
@@ -494,33 +501,18 @@ def test_r17_an_older_line_that_is_answered_again_is_answered_without_the_lines_
 def test_r17_a_line_that_another_chat_of_the_person_said_before_hides_nothing(proxy: ProxyWorld) -> None:
     """Without an id all chats of a person are one conversation, and a list is a part of it."""
     client = proxy.client(X_User_Id="ann")
-    proxy.model.answers = ["Hi.", "Noted.", "Hi."]
-    proxy.ask(client, "Hello.")
-    proxy.wait_for_lines(2, "proxy/ann")
+    tell(proxy, client, "proxy/ann", "Hello.", answer="Hi.")
     proxy.ask(client, "My ship is the Swan.")
     proxy.wait_for_lines(4, "proxy/ann")
     proxy.ask(client, "Hello.", "Hi.", "Which ship is mine?")
     assert "Swan" in str(proxy.model.last.messages)
 
 
-def test_r17_a_rejected_answer_is_not_shown_where_another_character_spoke_after_it(proxy: ProxyWorld) -> None:
-    client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
-    proxy.model.answers = ["Your ship is the grey Swan."]
-    asked, other = chat("Which ship is mine?"), {"role": "assistant", "name": "Vera", "content": "Ask another."}
-    proxy.ask(client, "Which ship is mine?")
-    proxy.wait_for_lines(2, "proxy/ann/7")
-    client.chat.completions.create(model="tiny", messages=[*asked, other])
-    assert "Swan" not in str(proxy.model.last.messages)
-
-
 def test_r17_an_edited_line_is_shown_as_it_is_now(proxy: ProxyWorld) -> None:
     client = proxy.client(X_User_Id="ann", X_Conversation_Id="7")
-    proxy.model.answers = ["Noted.", "Fine."]
-    proxy.ask(client, "My ship is the Swan.")
-    proxy.wait_for_lines(2, "proxy/ann/7")
-    proxy.ask(client, "My ship is the Swan.", "Noted.", "It sails on Monday.")
-    proxy.wait_for_lines(4, "proxy/ann/7")
-    proxy.ask(client, "My ship is the Raven.", "Noted.", "It sails on Monday.", "Fine.", "Which ship is mine?")
+    said = ("Noted.", "It sails on Monday.")
+    tell(proxy, client, "proxy/ann/7", "My ship is the Swan.", *said, answer="Fine.")
+    proxy.ask(client, "My ship is the Raven.", *said, "Fine.", "Which ship is mine?")
     assert "Swan" not in str(proxy.model.last.messages)
 
 

@@ -11,12 +11,11 @@ import pytest
 from sqlalchemy import update
 
 from core import jobs, privacy
-from core.chat_history_cache import edit_chat_message
 from core.config import Settings
 from core.conversations import add_recent_conversation, close_conversation, list_recent_conversations
 from core.database import schema
 from core.database.engine import Database
-from core.errors import MessageError, ModelError, StoreWriteError
+from core.errors import MessageError, ModelError
 from core.scope import Scope
 from tests.spec.lifelong_world import Model
 from tests.spec.stage import ELSEWHERE, HERE, NOW, Stage
@@ -264,66 +263,7 @@ def test_f15_a_summary_is_seen_where_the_conversation_was(stage: Stage) -> None:
     assert seen("tg/group") == {"tg/group"}
     assert seen("tg/ann") == {"tg/group", "tg/ann"} and seen("tg/bob") == {"tg/group", "tg/bob"}
     assert seen("tg/closed") == {"tg/guild", "tg/closed"} and seen("tg/guild") == {"tg/guild"}
-    given = {"db": stage.db, "settings": PLAIN, "scope": stage.scope("tg/group")}
+    given = stage.asking("tg/group")
     moved = privacy.set_conversation_privacy("tg/group", "restricted", **given)
     assert moved["conversation_summaries"] == 1
     assert seen("tg/ann") == {"tg/ann"} and seen("tg/group") == {"tg/group"}
-
-
-def test_f20_lines_of_somebody_at_level_full_are_in_no_summary(stage: Stage) -> None:
-    stage.say("Ann brings zebras.", minutes=9)
-    stage.say("Bob brings pandas.", who="Bob", minutes=8)
-    stage.say("Pandas are fine.", who="self", minutes=7, participant="tg/bob")
-    add(stage, wait=False)
-    privacy.set_privacy("tg/bob", "full", db=stage.db, settings=PLAIN, scope=stage.scope())
-    model = Model(TRIP)
-    assert run(stage, model) == ["completed"] and len(listed(stage)) == 1
-    assert "zebras" in model.asked[0] and "andas" not in model.asked[0]
-    given = [{"text": "Bob again: pandas", "sender_id": "bob"}]
-    assert add(stage, given, path="tg/43") == (False, None, "privacy")
-    strict = Settings(privacy_default="full")
-    assert add(stage, ["who said this"], path="tg/44", settings=strict) == (False, None, "privacy")
-    partly = privacy.set_privacy("tg/ann", "partial", db=stage.db, settings=PLAIN, scope=stage.scope())
-    assert partly["level"] == "partial"
-    assert add(stage, [{"text": "Ann again", "sender_id": "ann"}], path="tg/45").stored
-
-
-def test_p69_a_message_edited_while_the_model_answers_is_not_summarised_as_it_was(stage: Stage) -> None:
-    """Nothing would take the former text out of the summary later."""
-    said = stage.say("Ann brings zebras.", minutes=9)
-
-    def model(messages: Any) -> str:
-        edit_chat_message(said, "Ann brings lions.", db=stage.db, settings=PLAIN, scope=stage.scope(HERE))
-        return json.dumps({"title": "What Ann brings", "summary": str(messages)})
-
-    with pytest.raises(StoreWriteError, match="changed or removed"):
-        add(stage, model=model)
-    assert listed(stage) == []
-    assert add(stage, model=model).stored and "zebras" not in str(listed(stage))
-
-
-def test_f21_a_level_set_while_the_model_answers_leaves_an_extract_of_the_others(stage: Stage) -> None:
-    stage.say("Ann brings zebras.", minutes=9)
-    stage.say("Bob brings pandas.", who="Bob", minutes=8)
-
-    def model(messages: Any) -> str:
-        privacy.set_privacy("tg/bob", "full", db=stage.db, settings=PLAIN, scope=stage.scope())
-        return '{"title": "Pandas", "summary": "Bob brings pandas."}'
-
-    assert add(stage, model=model).stored
-    (one,) = listed(stage)
-    assert "andas" not in one["title"] + one["summary"] and "zebras" in one["summary"]
-    assert one["provenance"] == "extract"
-
-
-@pytest.mark.engines("sqlite")  # no server does it differently
-def test_f18_a_conversation_that_stays_local_is_summarised_without_a_remote_model(stage: Stage) -> None:
-    db: Any = stage.db
-    stage.say("The safe is behind the mirror.")
-    local = update(schema.conversations).where(schema.conversations.c.persona_id == stage.persona)
-    db.transaction(lambda c: c.execute(local.values(local_only=1)), source="conversations")
-    model = Model(TRIP)
-    assert add(stage, model=model).stored
-    assert model.asked == [] and listed(stage) == []
-    (one,) = listed(stage, destination="local")
-    assert one["provenance"] == "extract"

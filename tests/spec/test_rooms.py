@@ -243,8 +243,7 @@ def test_f81_an_import_is_stored_in_the_room_of_its_server(stage: Stage, tmp_pat
 
 
 def test_a_scope_without_conversation_says_dm_of_what_is_saved_with_it(stage: Stage) -> None:
-    saved = chat.save_chat_message("irc/q", "canary", "Bob", "bob", db=stage.db, settings=Settings(),
-                              scope=stage.scope(server="DM"))  # fmt: skip
+    saved = chat.save_chat_message("irc/q", "canary", "Bob", "bob", **stage.asking(server="DM"))  # fmt: skip
     assert saved.stored
     (kept,) = rows_of(stage.db, schema.conversations, stage.persona)
     assert kept.direct_person_key == "irc/bob"

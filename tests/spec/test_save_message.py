@@ -104,8 +104,7 @@ GREETED = "discord/c5"
 
 
 def greet(stage: Stage, **fields: Any) -> None:
-    saved = save_chat_message(GREETED, "zebra greeting", "Iris", "self", db=stage.db, settings=Settings(),
-                              scope=stage.scope(**fields))  # fmt: skip
+    saved = save_chat_message(GREETED, "zebra greeting", "Iris", "self", **stage.asking(**fields))  # fmt: skip
     assert saved.stored
 
 

@@ -30,9 +30,7 @@ def turn(stage: Stage, channel: str, text: str, minutes: float = 1, who: str = "
     result = short_term.write_turn(
         {"user": f"tg/{who}", "channel": channel, "server": "s1", "messages": said, "at": answered, **more},
         [{"text": f"re {text}", "persona_name": "Iris"}],
-        db=stage.db,
-        settings=Settings(),
-        scope=stage.scope(),
+        **stage.asking(),
     )
     assert result.stored, result
 
@@ -55,7 +53,7 @@ def test_m21_other_channels_newest_first_and_once(stage: Stage) -> None:
         "age": "10 minutes ago",
         "lines": ['[2026-03-10 11:50] Ann: "in 1"', '[2026-03-10 11:50] Iris: "re in 1"'],
     }
-    more: dict[str, Any] = {"db": stage.db, "settings": Settings(), "scope": stage.scope()}
+    more = stage.asking()
     assert short_term.update_short_term_memory("tg/ann", "tg/here", "we met", "s1", **more).stored
     assert shown(stage)[0] == {"channel": "tg/here", "age": "just now", "summary": "we met"}
     door = short_term.build_short_term_context("tg/ann", "tg/here", "s1", **more)
@@ -108,7 +106,7 @@ def test_m18_nothing_private_is_in_a_public_prompt(stage: Stage) -> None:
     assert [each["channel"] for each in shown(stage)] == ["tg/pub"]
     direct = {"server_id": None, "is_private": True}
     assert [each["channel"] for each in shown(stage, "tg/ann", **direct)] == ["tg/open"]
-    link_participants("discord/ann", "tg/ann", db=stage.db, settings=Settings(), scope=stage.scope())
+    link_participants("discord/ann", "tg/ann", **stage.asking())
     linked = shown(stage, "discord/ann", **direct)
     assert {each["channel"] for each in linked} == {"tg/ann", "tg/open"}
     # A closed channel sees its threads, in which there may be fewer people; a thread sees neither it nor others.

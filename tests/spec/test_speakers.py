@@ -91,20 +91,16 @@ def test_g2_what_is_captured_is_saved_by_the_hook(stage: Stage) -> None:
     assert silently_record_memory("I like kale", db=stage.db, scope=stage.scope(GROUP)).reason == ""
 
 
-def test_t33_a_saved_memory_of_somebody_else_names_them(stage: Stage) -> None:
+def test_t33_a_saved_memory_of_somebody_else_names_them_where_several_speak(stage: Stage) -> None:
     """What Bob asked to remember in a group is not Ann's own."""
+    add_saved_memory("I drink tea", db=stage.db, scope=stage.scope(GROUP, participant="tg/ann"))
+    alone = ["[2026-03-10] I drink tea"]
+    assert stage.context("hello", path=GROUP, is_private=False)["saved_memories"] == alone
     stage.say("hello", GROUP, "Bob")
     stage.say("hello", GROUP, "Ann")
-    for who in ("bob", "ann"):
-        scope = stage.scope(GROUP, participant=f"tg/{who}")
-        add_saved_memory(f"I drink {who} tea", db=stage.db, scope=scope)
+    add_saved_memory("I drink bob tea", db=stage.db, scope=stage.scope(GROUP, participant="tg/bob"))
     shown = stage.context("hello", path=GROUP, is_private=False)["saved_memories"]
-    assert shown == ["[2026-03-10] Bob: I drink bob tea", "[2026-03-10] Ann: I drink ann tea"]
-
-
-def test_t33_saved_memories_of_one_person_alone_are_about_them(stage: Stage) -> None:
-    add_saved_memory("I drink tea", db=stage.db, scope=stage.scope(GROUP, participant="tg/ann"))
-    assert stage.context("hello", path=GROUP, is_private=False)["saved_memories"] == ["[2026-03-10] I drink tea"]
+    assert shown == ["[2026-03-10] Ann: I drink tea", "[2026-03-10] Bob: I drink bob tea"]
 
 
 @pytest.mark.parametrize(
@@ -114,36 +110,29 @@ def test_t33_saved_memories_of_one_person_alone_are_about_them(stage: Stage) -> 
         ("self", "Iris cooks without it.", "I am allergic to shellfish. Iris cooks without it."),
     ],
 )
-def test_t33_the_summary_of_a_talk_of_several_names_who_said_what(
+def test_t33_a_summary_names_who_said_what_where_several_speak(
     stage: Stage, who: str, answer: str, summary: str
 ) -> None:
     stage.say("I am allergic to shellfish.", minutes=60)
     stage.say(answer, who=who, minutes=50)
-    known = {"db": stage.db, "settings": Settings(), "scope": stage.scope(HERE)}
+    known = stage.asking(HERE)
     assert close_conversation(wait=True, **known).stored
     (one,) = list_recent_conversations(**known)
     assert one["summary"] == summary
 
 
-def test_t33_the_recap_of_a_scene_of_several_names_who_said_what(stage: Stage) -> None:
-    story = Story(stage.db, stage.persona)
-    story.write("I sold the red house.", who="Bob")
-    story.write("I bought a boat in Genoa.", "It leaks.")
-    assert story.call(stories.add_scene_break, story.messages[-1]).stored
-    assert story.run()
-    recap = story.get(story.messages[-1], "scene_recap_memory")
-    assert recap == "Bob: I sold the red house. Ann: I bought a boat in Genoa. It leaks."
-
-
-def test_t33_the_recap_of_a_message_names_who_said_it_where_several_speak(stage: Stage) -> None:
+def test_t33_recaps_name_who_said_it_where_several_speak(stage: Stage) -> None:
     story = Story(stage.db, stage.persona)
     story.write("I sold the red house.", who="Ann")
     story.write("I bought a boat in Genoa.", who="Bob")
     story.write("I stay at home.", who="Ann")
     assert story.call(stories.queue_recaps, story.path)
+    assert story.call(stories.add_scene_break, story.messages[-1]).stored
     assert story.run()
     told = [story.get(message, "memory") for message in story.messages]
     assert told == ["I sold the red house.", "Bob: I bought a boat in Genoa.", "Ann: I stay at home."]
+    recap = story.get(story.messages[-1], "scene_recap_memory")
+    assert recap == "Ann: I sold the red house. Bob: I bought a boat in Genoa. Ann: I stay at home."
 
 
 def test_t33_an_item_of_consolidation_names_its_person_where_several_speak(stage: Stage) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,6 @@ from core.database import schema
 from core.database.schema import conversations
 from core.errors import MessageError
 from core.privacy import set_privacy
-from core.shapes import OperationRun
 from core.stories import rules_scenes
 from tests.spec.stage import HERE
 from tests.spec.story import Model, Story
@@ -33,6 +33,7 @@ MADE = (
     schema.conversation_summaries,
     schema.short_term_memories,
     schema.memory_jobs,
+    schema.memories,
 )
 """Tables of texts that are made of messages."""
 
@@ -90,27 +91,6 @@ def test_f20_answers_to_people_at_full_are_left_out_and_a_scene_of_nothing_else_
     assert stories.list_scenes(HERE, **story.given)[0]["recap_index"] is None
 
 
-@pytest.mark.parametrize("kind", ["RECAP", "SCENE_RECAP"])
-def test_f21_a_level_set_while_the_model_writes_counts(story: Story, kind: str) -> None:
-    ann, bob = conversation(story)
-    if kind == "RECAP":
-        jobs.enqueue_operation(kind, metadata={"message_id": ann[0]}, conversation=HERE, **story.given)
-    else:
-        stories.add_scene_break(bob[-1], **story.given)
-
-    def meanwhile(request: str) -> str:
-        level(story)
-        return echo(request)
-
-    model = Model(meanwhile)
-    assert story.run(model)[0].state == "completed"
-    assert CANARY in model.asked[0]
-    assert where(story) == []
-    if kind == "SCENE_RECAP":  # made again of what is left
-        assert "lamp" in model.asked[1]
-        assert "tea" in stories.list_scenes(HERE, **story.given)[0]["recap"]
-
-
 def test_f20_no_alternative_is_added_to_what_somebody_at_full_said(story: Story) -> None:
     ann, bob = conversation(story)
     level(story)
@@ -118,25 +98,6 @@ def test_f20_no_alternative_is_added_to_what_somebody_at_full_said(story: Story)
         stories.add_alternative(ann[0], f"another {CANARY}", **story.given)
     assert where(story) == []
     assert stories.add_alternative(bob[0], "another lamp", **story.given) == 1
-
-
-@pytest.mark.parametrize("destination", ["remote", "local"])
-def test_f18_what_stays_on_the_machine_is_shown_to_no_remote_model(
-    story: Story, destination: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rules_scenes, "OFFSET", 0)
-    _, bob = conversation(story)
-    stories.add_scene_break(bob[-1], **story.given)
-    stories.queue_recaps(HERE, **story.given)
-    jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **story.given)
-    mine = update(conversations).where(conversations.c.persona_id == story.persona).values(local_only=1)
-    story.db.transaction(lambda connection: connection.execute(mine), source="conversations")
-    model = Model(echo)
-    flags = {"prompt_destination": destination, "scene_min_length": 1}
-    assert {each.state for each in story.run(model, **flags)} == {"completed"}
-    assert bool(model.asked) is (destination == "local")
-    made = {row.provenance for row in rows_of(story.db, schema.scene_recaps, story.persona)}
-    assert made == {"model" if destination == "local" else "extract"}
 
 
 def _scene(story: Story, rows: list[int]) -> None:
@@ -149,40 +110,97 @@ def _running(story: Story, rows: list[int]) -> None:
 
 
 def _recap(story: Story, rows: list[int]) -> None:
-    jobs.enqueue_operation("RECAP", metadata={"message_id": rows[0]}, conversation=HERE, **story.given)
-
-
-def _detection(story: Story, rows: list[int]) -> None:
-    jobs.enqueue_operation("SCENE_DETECTION", conversation=HERE, **story.given)
+    jobs.enqueue_operation("RECAP", metadata={"message_id": rows[1]}, conversation=HERE, **story.given)
 
 
 def _summary(story: Story, rows: list[int]) -> None:
     add_recent_conversation(**{**story.given, "scope": story.scope(HERE)})
 
 
-@pytest.mark.engines("sqlite", "mariadb")
-@pytest.mark.parametrize("begin", [_scene, _running, _recap, _detection, _summary])
-@pytest.mark.parametrize("answer", [echo, lambda request: f"Error 429: {CANARY}"], ids=["text", "refused"])
-def test_f47_what_is_cleared_while_the_model_writes_comes_back_nowhere(
-    story: Story, begin: Callable[..., None], answer: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+def _queued(kind: str) -> Callable[[Story, list[int]], None]:
+    return lambda story, rows: jobs.enqueue_operation(kind, conversation=HERE, **story.given) and None
+
+
+WORK = {
+    "scene": _scene, "running": _running, "recap": _recap, "summary": _summary, "detection": _queued("SCENE_DETECTION"),
+    "facts": _queued("CONSOLIDATION"), "deep": _queued("DEEP_CONSOLIDATION"),
+}  # fmt: skip
+CHANGES: dict[str, Callable[[Story, int], Any]] = {
+    "clear": lambda story, row: chat_history_cache.clear_chat_history(HERE, **story.given),
+    "full": lambda story, row: level(story),
+    "delete": lambda story, row: chat_history_cache.delete_chat_message(row, **story.given),
+    "edit": lambda story, row: chat_history_cache.edit_chat_message(row, "Ann saw nothing.", **story.given),
+}
+HAND_MADE = {("running", "full"), ("running", "edit")}
+"""A recap that somebody wrote stays, and with it what is made of it."""
+
+
+@pytest.mark.parametrize("destination", ["remote", "local"])
+def test_f18_what_stays_on_the_machine_is_shown_to_no_remote_model(
+    story: Story, destination: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rules_scenes, "OFFSET", 0)
-    rows = [story.say(f"The {CANARY} walked to house {n}.", minutes=60 - n) for n in range(12)]
-    begin(story, rows)
+    rows = [story.say(f"I like the {CANARY} in house {n}.", minutes=60 - n) for n in range(4)]
+    for begin in WORK.values():
+        begin(story, rows)
+    mine = update(conversations).where(conversations.c.persona_id == story.persona).values(local_only=1)
+    story.db.transaction(lambda connection: connection.execute(mine), source="conversations")
+    model = Model(echo)
+    flags = {"prompt_destination": destination, "scene_min_length": 1}
+    assert "completed" in {each.state for each in story.run(model, **flags)}
+    assert bool(model.asked) is (destination == "local")
+    if destination == "remote":
+        tables = (schema.scene_recaps, schema.memories, schema.conversation_summaries)
+        made = [row for table in tables for row in rows_of(story.db, table, story.persona)]
+        assert {row.provenance for row in made} == {"extract", "manual"}
+        items = rows_of(story.db, schema.memories, story.persona)
+        assert items and {row.local_only for row in items} == {1}
+
+
+@pytest.mark.engines("sqlite", "mariadb")
+@pytest.mark.parametrize(
+    ("kind", "change"), [(kind, change) for kind in WORK for change in CHANGES if (kind, change) not in HAND_MADE]
+)
+def test_f21_f47_p69_s9_what_changes_while_a_model_writes_is_made_as_it_was_nowhere(
+    story: Story, kind: str, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its messages are of this work already: nothing would take the former text out of it later."""
+    monkeypatch.setattr(rules_scenes, "OFFSET", 0)
+    rows = []
+    for n in range(12):
+        who, seen = ("Ann", CANARY) if n == 1 else ("Bob", "sea")
+        rows.append(story.say(f"{who} saw the {seen} from house {n}.", who=who, minutes=60 - n))
+    WORK[kind](story, rows)
     asked: list[str] = []
 
     def meanwhile(request: str) -> str:
         if not asked:
-            assert chat_history_cache.clear_chat_history(HERE, **story.given) == 12
+            assert CANARY in request
+            CHANGES[change](story, rows[1])
         asked.append(request)
-        return '{"sceneBreakAt": 5}' if begin is _detection else answer(request)
+        answers = {"detection": '{"sceneBreakAt": 5}', "facts": json.dumps({"key_facts": [echo(request)]})}
+        return answers.get("facts" if kind == "deep" else kind, echo(request))
 
-    runs: list[OperationRun] = story.run(Model(meanwhile), scene_min_length=1)
-    assert asked and runs
+    assert story.run(Model(meanwhile), scene_min_length=1)
     assert where(story) == []
-    assert [count(story.db, table, story.persona) for table in MADE[:6]] == [0] * 6
-    assert stories.list_scenes(HERE, **story.given) == []
-    assert count(story.db, schema.scenes, story.persona) == 0
+    if kind in ("scene", "facts", "recap", "deep"):
+        is_made_again = (kind in ("scene", "facts") and change != "clear") or (kind, change) == ("recap", "edit")
+        assert (len(asked) > 1) is is_made_again
+    if change == "clear":
+        made = [table.name for table in (*MADE, schema.scenes) if count(story.db, table, story.persona)]
+        assert made == ["memory_jobs"]
+
+
+@pytest.mark.parametrize("kind", WORK)
+def test_f47_a_refused_answer_of_what_is_cleared_is_kept_nowhere(story: Story, kind: str) -> None:
+    rows = [story.say(f"The {CANARY} walked to house {n}.", minutes=60 - n) for n in range(12)]
+    WORK[kind](story, rows)
+
+    def meanwhile(_: str) -> str:
+        chat_history_cache.clear_chat_history(HERE, **story.given)
+        return f"Error 429: {CANARY}"
+
+    assert story.run(Model(meanwhile), scene_min_length=1) and where(story) == []
 
 
 def test_p69_an_edit_leaves_no_made_text_of_what_was_said_before(story: Story) -> None:
@@ -205,24 +223,6 @@ def test_p69_an_edit_leaves_no_made_text_of_what_was_said_before(story: Story) -
     assert "SCENE_RECAP" in dict(story.states())
     story.run(Model(echo))
     assert where(story) == [] and stories.get_scene_recaps(rows[3], **story.given)[-1]["provenance"] == "model"
-
-
-@pytest.mark.parametrize("change", ["delete", "edit"])
-def test_s9_a_message_changed_while_its_scene_is_recapped_is_not_in_the_recap(story: Story, change: str) -> None:
-    rows = [story.say(f"Ann saw {CANARY if n == 1 else 'the sea'} from house {n}.", minutes=60 - n) for n in range(4)]
-    stories.add_scene_break(rows[-1], **story.given)
-
-    def meanwhile(request: str) -> str:
-        if change == "delete":
-            chat_history_cache.delete_chat_message(rows[1], **story.given)
-        else:
-            chat_history_cache.edit_chat_message(rows[1], "Ann saw nothing.", **story.given)
-        return echo(request)
-
-    model = Model(meanwhile)
-    story.run(model)
-    assert where(story) == []
-    assert "tea" in stories.list_scenes(HERE, **story.given)[0]["recap"]
 
 
 def test_p44_clearing_takes_the_short_term_entries_of_the_channel_along(story: Story) -> None:
@@ -253,13 +253,15 @@ def test_f20_a_line_handed_in_that_does_not_say_whose_it_is_is_of_who_speaks(sto
     level(story)
     for wait in (True, False):
         assert add_recent_conversation(messages, wait=wait, **given).reason == "privacy"
+    strict = story.asking("tg/44", PRIVACY_DEFAULT="full")
+    assert add_recent_conversation(["who said this"], **strict).reason == "privacy"
     assert where(story) == []
     others = {**given, "scope": replace(scope, participant="tg/bob", conversation="tg/bob")}
     assert add_recent_conversation(messages, wait=True, **others).stored
 
 
 def test_f21_whose_turn_an_answer_handed_in_is_of_is_known_when_it_is_summarised(story: Story) -> None:
-    given = {"db": story.db, "settings": Settings(), "scope": story.scope(HERE, participant="tg/ann")}
+    given = story.asking(HERE, participant="tg/ann")
     said = [{"text": "hello", "sender_id": "ann"}, {"role": "assistant", "content": f"Is the {CANARY} here?"}]
     assert add_recent_conversation(said, **given).stored
     level(story)

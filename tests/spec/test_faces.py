@@ -6,10 +6,14 @@ FACES_SCOPES is how many people ask (`make isolation` sets 1000); 12 without it.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import socket
+import struct
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import httpx2
@@ -22,7 +26,7 @@ from core.config import Settings
 from core.database.engine import Database
 from core.scope import Scope
 from core.web import create_app
-from tests.spec.proxy_world import PATIENCE_SECONDS, ModelServer, ProxyWorld, chat, serving
+from tests.spec.proxy_world import PATIENCE_SECONDS, ModelServer, ProxyWorld, chat, serving, wait_until
 
 pytestmark = pytest.mark.engines("sqlite")
 
@@ -103,3 +107,39 @@ def test_r13_a_body_that_ends_early_stores_nothing_and_the_next_is_served(faces:
                 pass
     assert faces.model.requests == [] and faces.lines("proxy/ann") == []
     assert faces.ask(faces.client(own), "a whole request") == "ok 1"
+
+
+BROKEN = b'{"messages": ['
+WHOLE = b'{"model": "tiny", "messages": [{"role": "user", "content": "hi"}]}'
+GONE = [
+    ("/v1/chat/completions", BROKEN, "closed"), ("/v1/chat/completions", BROKEN, "reset"),
+    ("/v1/chat/completions", WHOLE, "closed"), ("/v1/chat/completions", WHOLE, "reset"),  # while the model thinks
+    ("/v1/turns", BROKEN, "closed"), ("/v1/messages", BROKEN, "reset"), ("/mcp", BROKEN, "closed"),
+    ("/mcp", BROKEN, "reset"),
+]  # fmt: skip
+
+
+def test_r13_a_client_that_goes_is_one_quiet_line(db: Any, stage: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """A traceback for each browser tab that is closed hides the one that matters."""
+    token = tokens.add_token("scope", db=db, scope=Scope(stage.persona, participant="web/ann"))["token"]
+    with socket.create_server(("127.0.0.1", 0)) as silent, caplog.at_level(logging.INFO), ExitStack() as opened:
+        settings = Settings(llm_base_url=f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
+        with serving(create_app(db=db, settings=settings, admin=False, proxy=True, mcp=True)) as url:
+            host, port = url.removeprefix("http://").split(":")
+            clients = []
+            for path, body, _ in GONE:
+                client = opened.enter_context(socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS))
+                head = (f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                        "Accept: application/json, text/event-stream\r\nAuthorization: Bearer "
+                        f"{token}\r\nContent-Length: {len(body) if body is WHOLE else 1000}\r\n\r\n")  # fmt: skip
+                client.sendall(head.encode() + body)
+                clients.append(client)
+            time.sleep(0.5)  # the rest is being waited for
+            for client, (_, _, ending) in zip(clients, GONE, strict=True):
+                if ending == "reset":
+                    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                client.close()
+            assert wait_until(lambda: caplog.text.count("request_cut_off") >= len(GONE), 20), caplog.text
+    told = [record for record in caplog.records if record.name.startswith("prompt_engine")]
+    assert [record.getMessage().split()[0] for record in told] == ["request_cut_off"] * len(GONE)
+    assert not [record for record in caplog.records if record.exc_info or record.levelno > logging.INFO], caplog.text
